@@ -1,0 +1,113 @@
+/** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
+import { join } from 'node:path'
+import { z } from 'zod'
+import { ensureSecretDirectory, findFile, replaceFile } from './files.ts'
+import { CONTROL_HOST, CONTROL_PORT_FIRST } from './home.ts'
+
+export const CONFIG_SCHEMA = 1
+export const GUEST_MESSAGES_DEFAULT = 5
+export const CAPABILITIES_MAX = 64
+const NAME_CHARACTERS_MAX = 128
+const SUMMARY_CHARACTERS_MAX = 1024
+const README_CHARACTERS_MAX = 32_768
+
+const seconds = (fallback: number) => z.int().min(1).max(86_400).default(fallback)
+
+/** What answers tasks without a person: a program, or a model behind an OpenAI-compatible server. */
+export const AutoReplyConfig = z.strictObject({
+  backend: z.enum(['exec', 'openai']),
+  agent: z.string().optional(),
+  command: z.string().optional(),
+  openclaw_agent: z.string().optional(),
+  work_dir: z.string().optional(),
+  model: z.string().optional(),
+  api_base: z.string().optional(),
+  api_key: z.string().optional(),
+  system_prompt: z.string().optional(),
+  require_image: z.boolean().optional(),
+  usage_hint: z.string().optional(),
+  error_reply: z.string().optional(),
+  poll_interval_seconds: seconds(5),
+  max_history: z.int().min(1).max(1000).default(20),
+  api_timeout_seconds: seconds(180),
+  max_auto_replies: z.int().min(1).max(10_000).default(30),
+  extra_args: z.array(z.string()).optional(),
+  strangers: z.boolean().default(false),
+  tools: z.boolean().default(false),
+})
+export type AutoReplyConfig = z.infer<typeof AutoReplyConfig>
+
+const ShellConfig = z.strictObject({
+  allow: z.array(z.string()).optional(),
+  allow_file: z.string().optional(),
+  allow_local: z.boolean().optional(),
+  allow_arbitrary: z.boolean().optional(),
+  max_output_bytes: z.int().positive().optional(),
+})
+
+export const visibilities = ['hub-local', 'federated', 'public'] as const
+
+export const Config = z
+  .strictObject({
+    schema: z.literal(CONFIG_SCHEMA).default(CONFIG_SCHEMA),
+    control_addr: z.string().default(`${CONTROL_HOST}:${CONTROL_PORT_FIRST}`),
+    voucher_addr: z.string().optional(),
+    voucher_url: z.string().optional(),
+    hub_url: z.string().optional(),
+    name: z.string().max(NAME_CHARACTERS_MAX).default(''),
+    caps: z.array(z.string().min(1)).max(CAPABILITIES_MAX).default([]),
+    summary: z.string().max(SUMMARY_CHARACTERS_MAX).default(''),
+    readme: z.string().max(README_CHARACTERS_MAX).default(''),
+    pricing: z.string().default(''),
+    visibility: z.enum(visibilities).optional(),
+    accept_delegations: z.boolean().default(true),
+    guest_messages: z.int().min(0).max(10_000).default(GUEST_MESSAGES_DEFAULT),
+    auto_reply: AutoReplyConfig.optional(),
+    modules: z.strictObject({ shell: ShellConfig.optional() }).optional(),
+  })
+  .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
+    message: 'voucher_addr and voucher_url must be given together',
+  })
+export type Config = z.infer<typeof Config>
+
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+const configFile = (dir: string) => join(dir, 'config.json')
+
+/** The configuration of a data directory; defaults where there is no file. */
+export function readConfig(dir: string): Config {
+  const text = findFile(configFile(dir))?.toString('utf8')
+  return text === undefined ? Config.parse({}) : parseConfig(text)
+}
+
+/** Reads configuration text strictly; an unknown or misspelt member is refused by name. */
+export function parseConfig(text: string): Config {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new ConfigError('config.json is not JSON; mend it or remove it')
+  }
+  return checkConfig(value)
+}
+
+export function checkConfig(value: unknown): Config {
+  const result = Config.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  throw new ConfigError(`config.json: ${issue?.path.join('.') || 'top level'}: ${issue?.message}`)
+}
+
+/** Replaces the configuration; it may hold a model API key, so it is readable by its owner only. */
+export function writeConfig(dir: string, config: Config): Config {
+  const checked = checkConfig(config)
+  ensureSecretDirectory(dir)
+  replaceFile(configFile(dir), `${JSON.stringify(checked, null, 2)}\n`, 'node.config')
+  return checked
+}
+
+export function controlPort(config: Config): number {
+  return Number(config.control_addr.slice(config.control_addr.lastIndexOf(':') + 1))
+}

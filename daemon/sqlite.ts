@@ -1,0 +1,39 @@
+/** The only file of the node that names node:sqlite: opening with the durability the store relies on, transactions. */
+import * as sqlite from 'node:sqlite'
+
+// The class is about to be renamed; both names are looked up so that neither runtime breaks.
+const Database =
+  (sqlite as unknown as { Database?: typeof sqlite.DatabaseSync }).Database ?? sqlite.DatabaseSync
+
+export type Database = sqlite.DatabaseSync
+export type Statement = sqlite.StatementSync
+export type Row = Record<string, sqlite.SQLOutputValue>
+
+const CACHE_KIB = 16_384
+
+export function openDatabase(path: string): Database {
+  const database = new Database(path)
+  database.exec(`
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA secure_delete = ON;
+    PRAGMA busy_timeout = 5000;
+    PRAGMA cache_size = -${CACHE_KIB};
+  `)
+  return database
+}
+
+/** Runs `work` as one transaction: all of it is durable when this returns, or none of it happened. */
+export function transaction<T>(database: Database, work: () => T): T {
+  if (database.isTransaction) return work()
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const result = work()
+    database.exec('COMMIT')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
+}
