@@ -1,0 +1,82 @@
+/**
+ * What a route is: one row holds method, path, authentication, shapes, codes and limits. Servers, clients, documents
+ * and generated tests read the row; nothing else writes a path, an action or a code.
+ */
+import type { z } from 'zod'
+
+export type Method = 'GET' | 'POST'
+
+/**
+ * `signed`: the signed-request scheme · `anonymous`: no sender identity may be sent · `none`: public ·
+ * `credential`: session or capability · `bearer`: control token · `open`: loopback page outside the bearer.
+ */
+export type Auth = 'signed' | 'anonymous' | 'none' | 'credential' | 'bearer' | 'open'
+
+export type Shape = z.ZodType
+
+export type RouteRow = {
+  readonly method: Method
+  /** Path with `{name}` segments, spelled as in the specification. */
+  readonly path: string
+  readonly auth: Auth
+  /** Action in the signed text of a signed route. */
+  readonly action?: string
+  /** JSON request body; absent for GET and for raw bodies. */
+  readonly request?: Shape
+  /** The body is the raw bytes of an envelope, not JSON. */
+  readonly raw?: 'envelope'
+  readonly query?: Shape
+  /** JSON reply; absent for text, pages and streams. */
+  readonly reply?: Shape
+  readonly produces?: 'text' | 'html' | 'events' | 'bytes'
+  /** Codes beyond the common ones that this route answers. */
+  readonly codes: readonly string[]
+  readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
+  /** A route that no document of the specification has. */
+  readonly own?: true
+}
+
+/** Bytes of a body where a row says nothing. */
+export const BODY_BYTES_DEFAULT = 64 * 1024
+
+type Given = Omit<RouteRow, 'codes' | 'limits'> & {
+  codes?: readonly string[]
+  limits?: Record<string, number>
+}
+type Row<R extends Given> = Omit<R, 'codes' | 'limits'> & Pick<RouteRow, 'codes' | 'limits'>
+
+/** Declares a row, with the default limit where none is given. */
+export function route<const R extends Given>(row: R): Row<R> {
+  const bodyBytes = row.method === 'GET' ? 0 : BODY_BYTES_DEFAULT
+  return { ...row, codes: row.codes ?? [], limits: { bodyBytes, ...row.limits } }
+}
+
+type Inferred<S> = S extends z.ZodType<infer T> ? T : undefined
+export type RequestOf<R> = R extends { request: infer S } ? Inferred<S> : undefined
+export type QueryOf<R> = R extends { query: infer S } ? Inferred<S> : undefined
+export type ReplyOf<R> = R extends { reply: infer S } ? Inferred<S> : undefined
+
+/** Values of the `{name}` segments when `path` has the form of `pattern`, else undefined. */
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const expected = pattern.split('/')
+  const given = path.split('/')
+  if (expected.length !== given.length) return undefined
+  const params: Record<string, string> = {}
+  for (const [i, part] of expected.entries()) {
+    const value = given[i] as string
+    if (part.startsWith('{') && part.endsWith('}')) {
+      if (value === '') return undefined
+      params[part.slice(1, -1)] = value
+    } else if (part !== value) return undefined
+  }
+  return params
+}
+
+/** The path of a row with its `{name}` segments filled in. */
+export function fillPath(pattern: string, params: Record<string, string> = {}): string {
+  return pattern.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = params[name]
+    if (value === undefined) throw new TypeError(`path ${pattern} needs ${name}`)
+    return encodeURIComponent(value)
+  })
+}
