@@ -1,0 +1,60 @@
+/**
+ * Request and result documents (objects: receipt): RFC 8785 JSON carried byte for byte, named by their content ids.
+ * What is delegated is one document, what is answered is another; the receipt binds the two.
+ */
+import { z } from 'zod'
+import { fromUtf8, Malformed, utf8 } from './bytes.ts'
+import { cidText, contentId } from './hash.ts'
+import { canonicalJson, parseJson } from './json.ts'
+import { textShape } from './shapes.ts'
+
+export const DOCUMENT_BYTES_MAX = 768 * 1024
+const ATTACHMENTS_MAX = 64
+const attachments = z.array(z.strictObject({ name: textShape(255), cid: z.string() })).max(ATTACHMENTS_MAX)
+
+export const TaskDocument = z.strictObject({ task: textShape(DOCUMENT_BYTES_MAX), attachments })
+export const CapabilityDocument = z.strictObject({
+  capability: textShape(128),
+  args: z.record(z.string(), z.json()),
+})
+export const RequestDocument = z.union([TaskDocument, CapabilityDocument])
+export type RequestDocument = z.infer<typeof RequestDocument>
+
+/** A message or an answer in words. */
+export const TextDocument = z.strictObject({ text: textShape(DOCUMENT_BYTES_MAX), attachments })
+export type TextDocument = z.infer<typeof TextDocument>
+
+/** The rendered effect of a capability call; its members are those of the one JSON rendering. */
+export const EffectDocument = z.looseObject({
+  status: z.enum(['OK', 'UNVERIFIED', 'FAILED', 'UNAVAILABLE', 'PAYMENT_REQUIRED']),
+  message: z.string(),
+})
+export const ResultDocument = z.union([EffectDocument, TextDocument])
+export type ResultDocument = z.infer<typeof ResultDocument>
+
+/** The bytes of a document; what is hashed, sent, stored and later handed to `verify --result`. */
+export function documentBytes(document: RequestDocument | TextDocument): Uint8Array {
+  return utf8(canonicalJson(document))
+}
+
+/** Text form of the content id of a document's bytes. */
+export function documentCid(bytes: Uint8Array): string {
+  return cidText(contentId(bytes))
+}
+
+function parse<T>(shape: z.ZodType<T>, bytes: Uint8Array, name: string): T {
+  if (bytes.length > DOCUMENT_BYTES_MAX)
+    throw new Malformed(`${name} is larger than ${DOCUMENT_BYTES_MAX} bytes`)
+  const value = parseJson(bytes)
+  if (canonicalJson(value) !== fromUtf8(bytes)) throw new Malformed(`${name} is not canonical JSON`)
+  const parsed = shape.safeParse(value)
+  if (!parsed.success) throw new Malformed(`${name} has another shape`)
+  return parsed.data
+}
+
+export const parseRequestDocument = (bytes: Uint8Array) => parse(RequestDocument, bytes, 'request document')
+export const parseTextDocument = (bytes: Uint8Array) => parse(TextDocument, bytes, 'message document')
+export const parseResultDocument = (bytes: Uint8Array) => parse(ResultDocument, bytes, 'result document')
+
+/** The result of an interaction that ended without any answer. */
+export const emptyResult: TextDocument = { text: '', attachments: [] }
