@@ -1,15 +1,20 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
 import { z } from 'zod'
+import { textShape } from '../protocol/shapes.ts'
+import {
+  CAPS_MAX,
+  capTag,
+  NAME_BYTES_MAX,
+  README_BYTES_MAX,
+  SUMMARY_BYTES_MAX,
+  visibilityShape,
+} from '../protocol/wire3/routes.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from './files.ts'
 import { CONTROL_HOST, CONTROL_PORT_FIRST } from './home.ts'
 
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
-export const CAPABILITIES_MAX = 64
-const NAME_CHARACTERS_MAX = 128
-const SUMMARY_CHARACTERS_MAX = 1024
-const README_CHARACTERS_MAX = 32_768
 
 const seconds = (fallback: number) => z.int().min(1).max(86_400).default(fallback)
 
@@ -45,8 +50,6 @@ const ShellConfig = z.strictObject({
   max_output_bytes: z.int().positive().optional(),
 })
 
-export const visibilities = ['hub-local', 'federated', 'public'] as const
-
 export const Config = z
   .strictObject({
     schema: z.literal(CONFIG_SCHEMA).default(CONFIG_SCHEMA),
@@ -54,12 +57,12 @@ export const Config = z
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
     hub_url: z.string().optional(),
-    name: z.string().max(NAME_CHARACTERS_MAX).default(''),
-    caps: z.array(z.string().min(1)).max(CAPABILITIES_MAX).default([]),
-    summary: z.string().max(SUMMARY_CHARACTERS_MAX).default(''),
-    readme: z.string().max(README_CHARACTERS_MAX).default(''),
+    name: textShape(NAME_BYTES_MAX).default(''),
+    caps: z.array(capTag).max(CAPS_MAX).default([]),
+    summary: textShape(SUMMARY_BYTES_MAX).default(''),
+    readme: textShape(README_BYTES_MAX).default(''),
     pricing: z.string().default(''),
-    visibility: z.enum(visibilities).optional(),
+    visibility: visibilityShape.optional(),
     accept_delegations: z.boolean().default(true),
     guest_messages: z.int().min(0).max(10_000).default(GUEST_MESSAGES_DEFAULT),
     auto_reply: AutoReplyConfig.optional(),

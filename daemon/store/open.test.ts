@@ -1,0 +1,60 @@
+import { mkdtempSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { openStore, STORE_SCHEMA } from './open.ts'
+
+const fresh = () => mkdtempSync(join(tmpdir(), 'svc-store-'))
+
+describe('the store', () => {
+  test('is private to its owner and carries a schema number from the first commit', () => {
+    const dir = fresh()
+    const store = openStore(dir)
+    expect(statSync(join(dir, 'interactions')).mode & 0o777).toBe(0o700)
+    expect(statSync(join(dir, 'interactions', 'store.db')).mode & 0o777).toBe(0o600)
+    expect(store.get('PRAGMA user_version')).toEqual({ user_version: STORE_SCHEMA })
+    store.close()
+  })
+
+  test('a newer schema is refused, naming the remedy, and left as it is', () => {
+    const dir = fresh()
+    const store = openStore(dir)
+    store.database.exec('PRAGMA user_version = 999')
+    store.close()
+    expect(() => openStore(dir)).toThrow(/schema 999.*newer release/)
+  })
+
+  test('a failed transaction leaves nothing and its after-commit work does not run', () => {
+    const store = openStore(fresh())
+    let ran = false
+    expect(() =>
+      store.transaction(() => {
+        store.count('x')
+        store.afterCommit(() => {
+          ran = true
+        })
+        throw new Error('stop')
+      }),
+    ).toThrow('stop')
+    expect([store.counted('x'), ran]).toEqual([0, false])
+    store.transaction(() => store.count('x', 2))
+    expect(store.counted('x')).toBe(2)
+    store.close()
+  })
+
+  test('own history is found by full text', () => {
+    const store = openStore(fresh())
+    const add = (text: string, id: number) =>
+      store.run(
+        `INSERT INTO messages (direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
+         VALUES ('out', 'a', 'b', ?, 2, 0, 0, x'', x'', ?)`,
+        Uint8Array.of(id),
+        text,
+      )
+    add('summarise the repository', 1)
+    add('translate the readme', 2)
+    const found = store.all("SELECT rowid FROM messages_text WHERE messages_text MATCH 'readme'")
+    expect(found).toEqual([{ rowid: 2 }])
+    store.close()
+  })
+})

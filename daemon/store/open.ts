@@ -1,0 +1,138 @@
+/** Opening the node's store: schema number, migration after a copy, refusal of a newer one, prepared statements. */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { faultPoint } from '../faults.ts'
+import { ensureSecretDirectory, SECRET_FILE_MODE } from '../files.ts'
+import { type Database, openDatabase, type Row, type Statement, transaction } from '../sqlite.ts'
+import { steps } from './schema.ts'
+
+export const STORE_SCHEMA = steps.length
+
+export class StoreError extends Error {
+  override name = 'StoreError'
+}
+
+type Parameter = string | number | Uint8Array | null
+
+/** The store: transactions, and statements prepared once by their text. */
+export class Store {
+  readonly folder: string
+  readonly database: Database
+  #statements = new Map<string, Statement>()
+  #afterCommit: (() => void)[] = []
+
+  constructor(folder: string, database: Database) {
+    this.folder = folder
+    this.database = database
+  }
+
+  /** All of `work` is durable when this returns, or none of it happened; nested calls join the outer one. */
+  transaction<T>(work: () => T, fault = 'node.store'): T {
+    if (this.database.isTransaction) return work()
+    this.#afterCommit = []
+    const result = transaction(this.database, () => {
+      const value = work()
+      faultPoint(`${fault}.before-commit`)
+      return value
+    })
+    faultPoint(`${fault}.after-commit`)
+    for (const task of this.#afterCommit.splice(0)) task()
+    return result
+  }
+
+  /** Runs `task` once the transaction around this call is durable; at once when there is none. */
+  afterCommit(task: () => void): void {
+    if (this.database.isTransaction) this.#afterCommit.push(task)
+    else task()
+  }
+
+  run(sql: string, ...parameters: Parameter[]): { changes: number; key: number } {
+    const { changes, lastInsertRowid } = this.#prepare(sql).run(...parameters)
+    return { changes: Number(changes), key: Number(lastInsertRowid) }
+  }
+
+  get<R = Row>(sql: string, ...parameters: Parameter[]): R | undefined {
+    return this.#prepare(sql).get(...parameters) as R | undefined
+  }
+
+  all<R = Row>(sql: string, ...parameters: Parameter[]): R[] {
+    return this.#prepare(sql).all(...parameters) as R[]
+  }
+
+  /** Counts something worth showing in the status, such as refused messages. */
+  count(name: string, by = 1): void {
+    this.run(
+      'INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value',
+      name,
+      by,
+    )
+  }
+
+  counted(name: string): number {
+    return this.get<{ value: number }>('SELECT value FROM counters WHERE name = ?', name)?.value ?? 0
+  }
+
+  /** A small value that must survive a restart. */
+  remember(name: string, value: Uint8Array): void {
+    this.run('INSERT OR REPLACE INTO memory VALUES (?, ?)', name, value)
+  }
+
+  recall(name: string): Uint8Array | undefined {
+    return this.get<{ value: Uint8Array }>('SELECT value FROM memory WHERE name = ?', name)?.value
+  }
+
+  forget(name: string): void {
+    this.run('DELETE FROM memory WHERE name = ?', name)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.database.close()
+  }
+
+  #prepare(sql: string): Statement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.database.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+/** Opens the store of a data directory, bringing an older schema up to this release. */
+export function openStore(dir: string): Store {
+  const folder = join(dir, 'interactions')
+  ensureSecretDirectory(folder)
+  const path = join(folder, 'store.db')
+  if (!fs.existsSync(path)) fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
+  const database = openDatabase(path)
+  try {
+    migrate(database, path)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return new Store(folder, database)
+}
+
+function migrate(database: Database, path: string): void {
+  const row = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  const version = row.user_version
+  if (version === STORE_SCHEMA) return
+  if (version > STORE_SCHEMA)
+    throw new StoreError(
+      `${path} has schema ${version}, this release knows ${STORE_SCHEMA}; start the newer release that wrote it`,
+    )
+  if (version > 0) copyBefore(database, `${path}.schema-${version}`)
+  transaction(database, () => {
+    for (const step of steps.slice(version)) database.exec(step)
+    database.exec(`PRAGMA user_version = ${STORE_SCHEMA}`)
+  })
+}
+
+function copyBefore(database: Database, copy: string): void {
+  fs.rmSync(copy, { force: true })
+  database.exec(`VACUUM INTO '${copy.replaceAll("'", "''")}'`)
+  fs.chmodSync(copy, SECRET_FILE_MODE)
+}

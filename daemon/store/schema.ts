@@ -1,0 +1,207 @@
+/** Tables of the node's store. A released step is never edited: every later build opens what an earlier one left. */
+
+/** Step n brings a store from schema n to schema n + 1. */
+export const steps: readonly string[] = [
+  /* sql */ `
+CREATE TABLE hubs (
+  url TEXT PRIMARY KEY,
+  aid TEXT NOT NULL,
+  wire INTEGER NOT NULL,
+  log BLOB NOT NULL,
+  bits INTEGER NOT NULL,
+  floor INTEGER NOT NULL DEFAULT 0,
+  role TEXT NOT NULL CHECK (role IN ('home', 'draining', 'known')),
+  drain_until INTEGER,
+  registered_seq INTEGER,
+  stopped TEXT
+) STRICT;
+
+CREATE TABLE wires_seen (hub TEXT PRIMARY KEY, wire INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE TABLE contacts (
+  aid TEXT PRIMARY KEY,
+  petname TEXT UNIQUE COLLATE NOCASE,
+  blocked INTEGER NOT NULL DEFAULT 0,
+  added_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE peers (
+  aid TEXT PRIMARY KEY,
+  log BLOB NOT NULL,
+  keys BLOB,
+  refreshed_at INTEGER NOT NULL,
+  introduced TEXT
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE capabilities_held (
+  id BLOB PRIMARY KEY,
+  peer TEXT NOT NULL,
+  epoch BLOB NOT NULL,
+  body BLOB NOT NULL,
+  signature BLOB NOT NULL,
+  holder_seed BLOB NOT NULL,
+  expires_at INTEGER NOT NULL,
+  bytes_max INTEGER NOT NULL,
+  uses INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX capabilities_held_by_peer ON capabilities_held (peer, uses);
+
+CREATE TABLE capabilities_issued (
+  id BLOB PRIMARY KEY,
+  peer TEXT NOT NULL,
+  expires_at INTEGER NOT NULL,
+  used INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+CREATE INDEX capabilities_issued_by_peer ON capabilities_issued (peer, used, expires_at);
+
+CREATE TABLE interactions (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL,
+  delegator TEXT NOT NULL,
+  peer TEXT NOT NULL,
+  side TEXT NOT NULL CHECK (side IN ('sent', 'received')),
+  state TEXT NOT NULL,
+  reason TEXT,
+  wire INTEGER NOT NULL,
+  capability TEXT,
+  preview TEXT NOT NULL,
+  commitment BLOB,
+  rsalt BLOB,
+  request_cid TEXT NOT NULL,
+  result_cid TEXT,
+  status TEXT,
+  started_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  deadline_at INTEGER NOT NULL,
+  numbered INTEGER NOT NULL DEFAULT 0,
+  end_by TEXT CHECK (end_by IN ('me', 'peer')),
+  end_number INTEGER,
+  accept_number INTEGER,
+  end_missing BLOB,
+  accept_missing BLOB,
+  receipt BLOB,
+  receipt_state TEXT,
+  receipt_note TEXT,
+  counter_signature BLOB,
+  read_to INTEGER NOT NULL DEFAULT 0,
+  auto_replies INTEGER NOT NULL DEFAULT 0,
+  auto_reply INTEGER NOT NULL DEFAULT 1,
+  UNIQUE (delegator, id)
+) STRICT;
+CREATE INDEX interactions_by_side ON interactions (side, updated_at);
+CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
+CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
+
+CREATE TABLE messages (
+  key INTEGER PRIMARY KEY,
+  interaction INTEGER REFERENCES interactions (key),
+  direction TEXT NOT NULL CHECK (direction IN ('out', 'in')),
+  sender TEXT NOT NULL,
+  recipient TEXT NOT NULL,
+  message_id BLOB NOT NULL,
+  kind INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  payload BLOB NOT NULL,
+  digest BLOB NOT NULL,
+  text TEXT NOT NULL,
+  accepted_at INTEGER,
+  kel_seq INTEGER,
+  retired INTEGER NOT NULL DEFAULT 0,
+  delivery TEXT,
+  reason TEXT,
+  delivered_at INTEGER,
+  UNIQUE (sender, message_id)
+) STRICT;
+CREATE UNIQUE INDEX messages_by_number ON messages (interaction, direction, number) WHERE number > 0;
+CREATE INDEX messages_of_interaction ON messages (interaction, key);
+
+CREATE TABLE message_attachments (
+  message INTEGER NOT NULL REFERENCES messages (key),
+  position INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  media_type TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  cid TEXT NOT NULL,
+  PRIMARY KEY (message, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attachments_by_cid ON message_attachments (cid);
+
+CREATE TABLE outbox (
+  message INTEGER PRIMARY KEY REFERENCES messages (key),
+  peer TEXT NOT NULL,
+  interaction INTEGER,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'at_hub')),
+  next_at INTEGER NOT NULL,
+  attempts INTEGER NOT NULL DEFAULT 0,
+  handle_secret BLOB NOT NULL,
+  rid TEXT,
+  hub TEXT,
+  via_hub TEXT,
+  digests BLOB NOT NULL,
+  capability BLOB,
+  credentials_tried INTEGER NOT NULL DEFAULT 0,
+  introduces TEXT,
+  expires_at INTEGER,
+  deadline_at INTEGER NOT NULL,
+  last_error TEXT
+) STRICT;
+CREATE INDEX outbox_due ON outbox (state, next_at);
+CREATE INDEX outbox_by_interaction ON outbox (interaction, message);
+CREATE INDEX outbox_by_peer ON outbox (peer, message);
+
+CREATE TABLE seen (
+  sender TEXT NOT NULL,
+  message_id BLOB NOT NULL,
+  code INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (sender, message_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX seen_until ON seen (until);
+
+CREATE TABLE acks (
+  hub TEXT NOT NULL,
+  id INTEGER NOT NULL,
+  handle TEXT,
+  dack TEXT,
+  PRIMARY KEY (hub, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  key TEXT PRIMARY KEY,
+  digest BLOB NOT NULL,
+  reply TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reviews (
+  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  review BLOB NOT NULL,
+  cid TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('kept', 'uploaded', 'refused')),
+  reason TEXT,
+  next_at INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  attestation BLOB
+) STRICT;
+
+CREATE TABLE chain (
+  seq INTEGER PRIMARY KEY,
+  id BLOB NOT NULL,
+  type TEXT NOT NULL,
+  record BLOB NOT NULL,
+  drained INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX chain_by_type ON chain (type, seq);
+CREATE INDEX chain_undrained ON chain (drained, seq) WHERE drained = 0;
+
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+
+CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key');
+CREATE TRIGGER messages_text_added AFTER INSERT ON messages BEGIN
+  INSERT INTO messages_text (rowid, text) VALUES (new.key, new.text);
+END;
+`,
+]
