@@ -6,7 +6,7 @@
 import { compare, fromUtf8, Malformed, utf8 } from './bytes.ts'
 
 export const DEPTH_MAX = 16
-const FIRST_BUFFER_BYTES = 512
+const SCRATCH_BYTES = 16 * 1024
 
 /** A number that is written as a float even when it is whole; only effect metrics use it. */
 export class CborFloat {
@@ -23,9 +23,9 @@ export type CborValue = number | string | boolean | null | Uint8Array | CborFloa
 
 /** The one encoding of a value; anything outside the profile is refused with {@link Malformed}. */
 export function encode(value: CborValue): Uint8Array {
-  const writer = new Writer()
-  writeItem(writer, value, 0)
-  return writer.finish()
+  written = 0
+  writeItem(value, 0)
+  return finish()
 }
 
 /** The value of exactly these bytes; byte strings are copies. Floats are refused unless asked for. */
@@ -35,6 +35,13 @@ export function decode(bytes: Uint8Array, options: { floats?: boolean } = {}): C
   const rest = bytes.length - reader.offset
   if (rest !== 0) throw new Malformed(`${rest} bytes after the end of the item`)
   return value
+}
+
+/** The first item of the bytes and where it ends, for items that padding follows. */
+export function decodeFirst(bytes: Uint8Array): { value: CborValue; end: number } {
+  const reader: Reader = { bytes, offset: 0, floats: false }
+  const value = readItem(reader, 0)
+  return { value, end: reader.offset }
 }
 
 /** Byte spans of the entries of a top-level map with unsigned keys. */
@@ -102,72 +109,130 @@ export function readHead(bytes: Uint8Array, offset: number): Head {
   return { major, argument, next: offset + 1 + size }
 }
 
-class Writer {
-  #bytes = new Uint8Array(FIRST_BUFFER_BYTES)
-  #length = 0
+/**
+ * One buffer serves every call of {@link encode}: writing calls nothing of the caller's, so calls never interleave.
+ * It starts over after a large item.
+ */
+let scratch = new Uint8Array(SCRATCH_BYTES)
+let written = 0
 
-  push(part: Uint8Array): void {
-    this.#room(part.length)
-    this.#bytes.set(part, this.#length)
-    this.#length += part.length
-  }
+function room(more: number): void {
+  const needed = written + more
+  if (needed <= scratch.length) return
+  const grown = new Uint8Array(Math.max(needed, scratch.length * 2))
+  grown.set(scratch.subarray(0, written))
+  scratch = grown
+}
 
-  head(major: number, argument: number): void {
-    if (argument >= 24) return this.push(headBytes(major, argument))
-    this.#room(1)
-    this.#bytes[this.#length++] = (major << 5) | argument
-  }
+function finish(): Uint8Array {
+  const bytes = scratch.slice(0, written)
+  if (scratch.length > SCRATCH_BYTES) scratch = new Uint8Array(SCRATCH_BYTES)
+  return bytes
+}
 
-  finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length)
-  }
+function push(part: Uint8Array): void {
+  room(part.length)
+  scratch.set(part, written)
+  written += part.length
+}
 
-  #room(more: number): void {
-    const needed = this.#length + more
-    if (needed <= this.#bytes.length) return
-    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2))
-    grown.set(this.#bytes.subarray(0, this.#length))
-    this.#bytes = grown
+function writeHead(major: number, argument: number): void {
+  room(9)
+  const type = major << 5
+  if (argument < 24) scratch[written++] = type | argument
+  else if (argument < 0x100) {
+    scratch[written++] = type | 24
+    scratch[written++] = argument
+  } else if (argument < 0x1_0000) {
+    scratch[written++] = type | 25
+    scratch[written++] = argument >>> 8
+    scratch[written++] = argument
+  } else if (argument < 0x1_0000_0000) {
+    scratch[written++] = type | 26
+    writeWord(argument)
+  } else {
+    scratch[written++] = type | 27
+    writeWord(Math.floor(argument / 0x1_0000_0000))
+    writeWord(argument)
   }
 }
 
-function writeItem(writer: Writer, value: CborValue, depth: number): void {
+function writeWord(word: number): void {
+  scratch[written++] = word >>> 24
+  scratch[written++] = word >>> 16
+  scratch[written++] = word >>> 8
+  scratch[written++] = word
+}
+
+function writeItem(value: CborValue, depth: number): void {
   if (depth > DEPTH_MAX) throw new Malformed(`nesting is deeper than ${DEPTH_MAX}`)
-  if (typeof value === 'number') return writeInteger(writer, value)
-  if (typeof value === 'string') return writeString(writer, 3, utf8(value))
-  if (value === null) return writer.head(7, 22)
-  if (typeof value === 'boolean') return writer.head(7, value ? 21 : 20)
-  if (value instanceof Uint8Array) return writeString(writer, 2, value)
-  if (value instanceof CborFloat) return writer.push(floatBytes(value.value))
-  if (Array.isArray(value)) {
-    writer.head(4, value.length)
-    for (const item of value) writeItem(writer, item, depth + 1)
-    return
-  }
-  if (value instanceof Map) return writeMap(writer, value, depth)
-  throw new Malformed(`a ${typeof value} has no place in svc-cbor`)
+  if (typeof value === 'number') writeInteger(value)
+  else if (value instanceof Uint8Array) writeString(2, value)
+  else if (typeof value === 'string') writeText(value)
+  else if (value === null) writeHead(7, 22)
+  else if (typeof value === 'boolean') writeHead(7, value ? 21 : 20)
+  else if (Array.isArray(value)) {
+    writeHead(4, value.length)
+    for (const item of value) writeItem(item, depth + 1)
+  } else if (value instanceof Map) writeMap(value, depth)
+  else if (value instanceof CborFloat) push(floatBytes(value.value))
+  else throw new Malformed(`a ${typeof value} has no place in svc-cbor`)
 }
 
-function writeInteger(writer: Writer, value: number): void {
+function writeInteger(value: number): void {
   if (!Number.isSafeInteger(value) || Object.is(value, -0))
     throw new Malformed('number is not a safe integer')
-  if (value >= 0) writer.head(0, value)
-  else writer.head(1, -1 - value)
+  if (value >= 0) writeHead(0, value)
+  else writeHead(1, -1 - value)
 }
 
-function writeString(writer: Writer, major: 2 | 3, bytes: Uint8Array): void {
-  writer.head(major, bytes.length)
-  writer.push(bytes)
+function writeString(major: 2 | 3, bytes: Uint8Array): void {
+  writeHead(major, bytes.length)
+  push(bytes)
 }
 
-function writeMap(writer: Writer, map: CborMap, depth: number): void {
+/** Short ASCII is written unit by unit; the first unit beyond it hands over to the general way. */
+function writeText(text: string): void {
+  if (text.length >= 24) return void writeString(3, utf8(text))
+  const start = written
+  writeHead(3, text.length)
+  room(text.length)
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 0x80) {
+      written = start
+      return void writeString(3, utf8(text))
+    }
+    scratch[written++] = unit
+  }
+}
+
+function writeMap(map: CborMap, depth: number): void {
+  if (ascends(map)) {
+    writeHead(5, map.size)
+    for (const [key, value] of map) {
+      writeHead(0, key as number)
+      writeItem(value, depth + 1)
+    }
+    return
+  }
   const entries = [...map].map(([key, value]) => ({ key: keyBytes(key), value }))
   entries.sort((a, b) => compare(a.key, b.key))
-  writer.head(5, entries.length)
+  writeHead(5, entries.length)
   for (const { key, value } of entries) {
-    writer.push(key)
-    writeItem(writer, value, depth + 1)
+    push(key)
+    writeItem(value, depth + 1)
   }
+}
+
+/** Whether all keys are unsigned and already stand in order, as records give them. */
+function ascends(map: CborMap): boolean {
+  let previous = -1
+  for (const key of map.keys()) {
+    if (typeof key !== 'number' || !(key > previous) || !Number.isSafeInteger(key)) return false
+    previous = key
+  }
+  return true
 }
 
 function keyBytes(key: CborKey): Uint8Array {

@@ -1,0 +1,170 @@
+/**
+ * Strict JSON (objects: encoding): a scan of our own stands before `JSON.parse`, because that one hides duplicate
+ * members, takes lone surrogates and turns 1e999 into infinity. Also the canonical form of RFC 8785.
+ */
+import { fromUtf8, Malformed } from './bytes.ts'
+
+export type JsonValue = null | boolean | number | string | JsonValue[] | { [member: string]: JsonValue }
+
+export const JSON_DEPTH_MAX = 32
+/** Positions named in a refusal are offsets in UTF-16 units of the text. */
+type Scan = { text: string; offset: number; depthMax: number }
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+
+/** The value of one JSON text; everything `JSON.parse` would gloss over is refused with the place of the fault. */
+export function parseJson(source: string | Uint8Array, options: { depthMax?: number } = {}): JsonValue {
+  const text = typeof source === 'string' ? source : fromUtf8(source)
+  if (!text.isWellFormed()) throw new Malformed('JSON text holds a lone surrogate')
+  const scan: Scan = { text, offset: 0, depthMax: options.depthMax ?? JSON_DEPTH_MAX }
+  skipSpace(scan)
+  scanValue(scan, 0)
+  skipSpace(scan)
+  if (scan.offset !== text.length) fail(scan, 'text after the end of the value')
+  return JSON.parse(text) as JsonValue
+}
+
+/** {@link parseJson} of bytes that must already be in the canonical form, as documents and cards are. */
+export function parseCanonicalJson(source: Uint8Array, options: { depthMax?: number } = {}): JsonValue {
+  const text = fromUtf8(source)
+  const value = parseJson(text, options)
+  if (canonicalJson(value) !== text) throw new Malformed('JSON text is not in its canonical form')
+  return value
+}
+
+/** The one text of a value after RFC 8785; what has no JSON form is refused. */
+export function canonicalJson(value: JsonValue): string {
+  return write(value, 0)
+}
+
+function write(value: unknown, depth: number): string {
+  if (depth > JSON_DEPTH_MAX) throw new Malformed(`JSON is nested deeper than ${JSON_DEPTH_MAX}`)
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'string') return writeString(value)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new Malformed('number has no JSON form')
+    return JSON.stringify(value)
+  }
+  if (Array.isArray(value)) return `[${value.map(item => write(item, depth + 1)).join(',')}]`
+  if (typeof value !== 'object') throw new Malformed(`a ${typeof value} has no JSON form`)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, item]) => `${writeString(name)}:${write(item, depth + 1)}`).join(',')}}`
+}
+
+function writeString(text: string): string {
+  if (!text.isWellFormed()) throw new Malformed('text holds a lone surrogate')
+  return JSON.stringify(text)
+}
+
+function scanValue(scan: Scan, depth: number): void {
+  const first = scan.text[scan.offset]
+  if (first === '{') scanObject(scan, depth + 1)
+  else if (first === '[') scanArray(scan, depth + 1)
+  else if (first === '"') scanString(scan)
+  else if (first === 't') scanWord(scan, 'true')
+  else if (first === 'f') scanWord(scan, 'false')
+  else if (first === 'n') scanWord(scan, 'null')
+  else scanNumber(scan)
+}
+
+function scanObject(scan: Scan, depth: number): void {
+  enter(scan, depth)
+  const names = new Set<string>()
+  if (take(scan, '}')) return
+  do {
+    skipSpace(scan)
+    const start = scan.offset
+    if (scan.text[start] !== '"') fail(scan, 'a member name is missing')
+    const name = scanString(scan)
+    if (names.has(name)) {
+      scan.offset = start
+      fail(scan, `duplicate member ${JSON.stringify(name.slice(0, 64))}`)
+    }
+    names.add(name)
+    if (!take(scan, ':')) fail(scan, 'a colon is missing')
+    skipSpace(scan)
+    scanValue(scan, depth)
+  } while (take(scan, ','))
+  if (!take(scan, '}')) fail(scan, 'object is not closed')
+}
+
+function scanArray(scan: Scan, depth: number): void {
+  enter(scan, depth)
+  if (take(scan, ']')) return
+  do {
+    skipSpace(scan)
+    scanValue(scan, depth)
+  } while (take(scan, ','))
+  if (!take(scan, ']')) fail(scan, 'array is not closed')
+}
+
+function enter(scan: Scan, depth: number): void {
+  if (depth > scan.depthMax) fail(scan, `nested deeper than ${scan.depthMax}`)
+  scan.offset++
+}
+
+/** Scans a string and gives its value. */
+function scanString(scan: Scan): string {
+  const { text } = scan
+  const start = scan.offset++
+  let escaped = false
+  for (;;) {
+    const unit = text.charCodeAt(scan.offset)
+    if (unit === QUOTE) break
+    if (!(unit >= 0x20))
+      fail(scan, scan.offset < text.length ? 'control character in a string' : 'string is not closed')
+    if (unit !== BACKSLASH) scan.offset++
+    else {
+      escaped = true
+      ESCAPE.lastIndex = scan.offset
+      if (!ESCAPE.test(text)) fail(scan, 'escape is not one of JSON')
+      scan.offset = ESCAPE.lastIndex
+    }
+  }
+  scan.offset++
+  if (!escaped) return text.slice(start + 1, scan.offset - 1)
+  const value = JSON.parse(text.slice(start, scan.offset)) as string
+  if (!value.isWellFormed()) {
+    scan.offset = start
+    fail(scan, 'string holds a lone surrogate')
+  }
+  return value
+}
+
+function scanWord(scan: Scan, word: string): void {
+  if (!scan.text.startsWith(word, scan.offset)) fail(scan, 'value is not one of JSON')
+  scan.offset += word.length
+}
+
+/** Minus zero is refused: the canonical form cannot tell it from zero, so two texts would have one hash. */
+function scanNumber(scan: Scan): void {
+  NUMBER.lastIndex = scan.offset
+  const token = NUMBER.exec(scan.text)?.[0] ?? fail(scan, 'value is not one of JSON')
+  const value = Number(token)
+  if (!Number.isFinite(value)) fail(scan, 'number is too large for a double')
+  if (Object.is(value, -0)) fail(scan, 'number is minus zero')
+  scan.offset = NUMBER.lastIndex
+}
+
+/** Takes a punctuation mark that may follow white space. */
+function take(scan: Scan, mark: string): boolean {
+  skipSpace(scan)
+  if (scan.text[scan.offset] !== mark) return false
+  scan.offset++
+  return true
+}
+
+function skipSpace(scan: Scan): void {
+  for (;;) {
+    const unit = scan.text.charCodeAt(scan.offset)
+    if (unit !== 0x20 && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) return
+    scan.offset++
+  }
+}
+
+function fail(scan: Scan, fault: string): never {
+  throw new Malformed(`JSON at ${scan.offset}: ${fault}`)
+}
