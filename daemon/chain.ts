@@ -1,0 +1,305 @@
+/**
+ * The evidence chain of this node: finished records are stored with the state change they prove, then drained to
+ * `evidence.ael.jsonl` in order. On every open the whole file is rebuilt and verified against keys and store
+ * (objects: evidence chain; node specification: evidence chain record).
+ */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { verifyAsync } from '#crypto'
+import { equal, Malformed } from '../protocol/bytes.ts'
+import type { CborValue } from '../protocol/cbor.ts'
+import {
+  ChainInvalid,
+  ChainRecord,
+  chainDid,
+  GENESIS,
+  parseRecordLine,
+  readRecord,
+  recordLine,
+  recordSignatureHolds,
+  renderRecord,
+  signRecord,
+} from '../protocol/evidence.ts'
+import { cidText } from '../protocol/hash.ts'
+import { keyAt } from '../protocol/kel.ts'
+import { faultPoint } from './faults.ts'
+import { SECRET_FILE_MODE } from './files.ts'
+import type { Identity } from './identity.ts'
+import type { Store } from './store/open.ts'
+
+export const READ_LIMIT_DEFAULT = 50
+export const READ_LIMIT_MAX = 1000
+const DRAIN_RECORDS_MAX = 512
+const READ_BYTES = 1024 * 1024
+const VERIFICATIONS_IN_FLIGHT_MAX = 64
+
+export class ChainRefused extends Error {
+  override name = 'ChainRefused'
+}
+
+export type ChainHead = {
+  chain_did: string
+  head_id: string
+  length: number
+  state: 'ACTIVE' | 'QUARANTINED'
+}
+export type ReadOptions = {
+  eventType?: string | undefined
+  since?: number | undefined
+  limit?: number | undefined
+}
+/** Text, numbers and bytes by name; what an event says. */
+export type Payload = Record<string, CborValue | undefined>
+
+/** Opens the chain: verifies the file, mends what a crash tore, refuses everything else by record. */
+export async function openChain(
+  dir: string,
+  store: Store,
+  identity: Identity,
+  now: () => number,
+): Promise<Chain> {
+  const path = join(dir, 'evidence.ael.jsonl')
+  const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
+  try {
+    const verified = await verifyFile(path, file, store, identity)
+    const chain = new Chain(file, store, identity, now)
+    store.transaction(() => {
+      store.run('UPDATE chain SET drained = 0 WHERE seq >= ? AND drained = 1', verified)
+      store.run('UPDATE chain SET drained = 1 WHERE seq < ? AND drained = 0', verified)
+    }, 'node.chain.open')
+    chain.drain()
+    return chain
+  } catch (error) {
+    fs.closeSync(file)
+    throw error
+  }
+}
+
+type Line = { text: string; start: number; complete: boolean }
+
+/** Number of good records in the file, after cutting off a torn last line that the store can write again. */
+async function verifyFile(path: string, file: number, store: Store, identity: Identity): Promise<number> {
+  const known = store.get<{ length: number }>('SELECT count(*) AS length FROM chain')?.length ?? 0
+  const did = chainDid(identity.aid)
+  let seq = 0
+  let previous: Uint8Array = GENESIS
+  let inFlight: Promise<void>[] = []
+  for (const line of linesOf(file)) {
+    const record = parseLine(line, seq, previous, did)
+    if (record === undefined || !line.complete) {
+      if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
+      if (seq >= known) throw refused(path, seq, 'it is damaged and the store does not have it')
+      fs.ftruncateSync(file, line.start)
+      fs.fsyncSync(file)
+      break
+    }
+    if (seq >= known)
+      throw new ChainRefused(
+        `${path} holds record ${seq}, which the store does not; the store is older, restore its backup or import with: svc evidence import`,
+      )
+    const stored = store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', seq)
+    if (stored === undefined || !equal(stored.id, record.record.id))
+      throw refused(path, seq, 'the store holds another record')
+    inFlight.push(checkSignature(path, seq, record, identity))
+    if (inFlight.length >= VERIFICATIONS_IN_FLIGHT_MAX) {
+      await Promise.all(inFlight)
+      inFlight = []
+    }
+    previous = record.record.id
+    seq += 1
+  }
+  await Promise.all(inFlight)
+  checkUndrained(path, store, identity, seq, previous)
+  return seq
+}
+
+const refused = (path: string, seq: number, why: string) =>
+  new ChainRefused(
+    `${path}: record ${seq}: ${why}; the node does not start on it, restore the file from its backup`,
+  )
+
+type ReadResult = ReturnType<typeof readRecord>
+
+function parseLine(line: Line, seq: number, previous: Uint8Array, did: string): ReadResult | undefined {
+  try {
+    return readRecord(parseRecordLine(line.text), { seq, previous, chainDid: did })
+  } catch (error) {
+    if (error instanceof ChainInvalid || error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+async function checkSignature(
+  path: string,
+  seq: number,
+  read: ReadResult,
+  identity: Identity,
+): Promise<void> {
+  const key = keyAt(identity.log, read.record.keyStateSeq)
+  const label = new TextEncoder().encode('svc-ael/v1\0')
+  const message = Buffer.concat([label, read.preimage])
+  if (key === undefined || !(await verifyAsync(key, message, read.record.signature)))
+    throw refused(path, seq, 'its signature does not hold')
+}
+
+/** The records that are still to be written must go on from the file's end and hold by themselves. */
+function checkUndrained(
+  path: string,
+  store: Store,
+  identity: Identity,
+  from: number,
+  previous: Uint8Array,
+): void {
+  let before = previous
+  for (let seq = from; ; seq++) {
+    const row = store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = ?', seq)
+    if (row === undefined) return
+    const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
+    const key = keyAt(identity.log, read.record.keyStateSeq)
+    if (key === undefined || !recordSignatureHolds(key, read))
+      throw refused(path, seq, 'the copy in the store is damaged')
+    before = read.record.id
+  }
+}
+
+function isLastLine(file: number, line: Line): boolean {
+  return line.start + Buffer.byteLength(line.text) + 1 === fs.fstatSync(file).size
+}
+
+function* linesOf(file: number): Generator<Line> {
+  const buffer = Buffer.alloc(READ_BYTES)
+  let rest = ''
+  let start = 0
+  let offset = 0
+  for (;;) {
+    const length = fs.readSync(file, buffer, 0, READ_BYTES, offset)
+    if (length === 0) break
+    offset += length
+    const pieces = (rest + buffer.toString('latin1', 0, length)).split('\n')
+    rest = pieces.pop() as string
+    for (const text of pieces) {
+      yield { text, start, complete: true }
+      start += text.length + 1
+    }
+  }
+  if (rest !== '') yield { text: rest, start, complete: false }
+}
+
+export class Chain {
+  #file: number
+  #store: Store
+  #identity: Identity
+  #now: () => number
+  #onAppend: (() => void) | undefined
+
+  constructor(file: number, store: Store, identity: Identity, now: () => number) {
+    this.#file = file
+    this.#store = store
+    this.#identity = identity
+    this.#now = now
+  }
+
+  /** Called after a record is durable in the store. */
+  set onAppend(listener: () => void) {
+    this.#onAppend = listener
+  }
+
+  get length(): number {
+    return this.#last()?.length ?? 0
+  }
+
+  /** Length, and the id of the last record or the genesis sentinel, as receipts name them. */
+  get position(): [number, Uint8Array] {
+    const last = this.#last()
+    return [last?.length ?? 0, last?.id ?? GENESIS]
+  }
+
+  head(): ChainHead {
+    const [length, id] = this.position
+    return { chain_did: chainDid(this.#identity.aid), head_id: cidText(id), length, state: 'ACTIVE' }
+  }
+
+  /** Appends an event; inside a transaction it becomes durable together with the state change it proves. */
+  append(eventType: string, payload: Payload): number {
+    return this.#store.transaction(() => {
+      const [seq, previous] = this.position
+      const members = Object.entries(payload).filter(
+        (entry): entry is [string, CborValue] => entry[1] !== undefined,
+      )
+      const { record, bytes } = signRecord(this.#identity.seed, {
+        signer: this.#identity.aid,
+        keyStateSeq: this.#identity.log.seq,
+        seq,
+        previous,
+        eventType,
+        payload: new Map(members),
+        ts: this.#now(),
+      })
+      this.#store.run(
+        'INSERT INTO chain (seq, id, type, record) VALUES (?, ?, ?, ?)',
+        seq,
+        record.id,
+        eventType,
+        bytes,
+      )
+      this.#store.afterCommit(() => {
+        this.drain()
+        this.#onAppend?.()
+      })
+      return seq
+    }, 'node.chain')
+  }
+
+  /** Writes stored records that the file lacks, in order; marked as drained only once they are on the disk. */
+  drain(): void {
+    for (;;) {
+      const rows = this.#store.all<{ seq: number; record: Uint8Array }>(
+        'SELECT seq, record FROM chain WHERE drained = 0 ORDER BY seq LIMIT ?',
+        DRAIN_RECORDS_MAX,
+      )
+      const last = rows.at(-1)
+      if (last === undefined) return
+      faultPoint('node.chain.before-write')
+      fs.writeSync(
+        this.#file,
+        rows.map(row => recordLine(row.record)).join(''),
+        fs.fstatSync(this.#file).size,
+        'latin1',
+      )
+      faultPoint('node.chain.before-sync')
+      fs.fdatasyncSync(this.#file)
+      faultPoint('node.chain.after-sync')
+      this.#store.run('UPDATE chain SET drained = 1 WHERE drained = 0 AND seq <= ?', last.seq)
+    }
+  }
+
+  /** Records with `seq >= since` of exactly this type; the newest where there are more than `limit`, ascending. */
+  read(options: ReadOptions = {}): Record<string, unknown>[] {
+    const limit = Math.min(Math.max(options.limit ?? READ_LIMIT_DEFAULT, 1), READ_LIMIT_MAX)
+    const since = options.since ?? 0
+    const rows =
+      options.eventType === undefined
+        ? this.#store.all<{ record: Uint8Array }>(
+            'SELECT record FROM chain WHERE seq >= ? ORDER BY seq DESC LIMIT ?',
+            since,
+            limit,
+          )
+        : this.#store.all<{ record: Uint8Array }>(
+            'SELECT record FROM chain WHERE type = ? AND seq >= ? ORDER BY seq DESC LIMIT ?',
+            options.eventType,
+            since,
+            limit,
+          )
+    return rows.reverse().map(row => renderRecord(ChainRecord.decode(row.record)))
+  }
+
+  close(): void {
+    fs.closeSync(this.#file)
+  }
+
+  #last(): { length: number; id: Uint8Array } | undefined {
+    return this.#store.get<{ length: number; id: Uint8Array }>(
+      'SELECT seq + 1 AS length, id FROM chain ORDER BY seq DESC LIMIT 1',
+    )
+  }
+}
