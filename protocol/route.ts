@@ -39,7 +39,7 @@ export type RouteRow = {
 /** Bytes of a body where a row says nothing. */
 export const BODY_BYTES_DEFAULT = 64 * 1024
 
-type Given = Omit<RouteRow, 'codes' | 'limits'> & {
+export type Given = Omit<RouteRow, 'codes' | 'limits'> & {
   codes?: readonly string[]
   limits?: Record<string, number>
 }

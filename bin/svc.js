@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { start } from './launch.js'
+
+await start(new URL('../dist/svc.js', import.meta.url))

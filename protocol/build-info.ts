@@ -1,0 +1,11 @@
+/** Version, commit and time of the build; the build script writes them in, a run from the sources says so. */
+
+export type BuildInfo = { version: string; commit: string; builtAt: string }
+
+declare global {
+  var SVC_BUILD: BuildInfo | undefined
+}
+
+export const RELEASE = '0.3.0'
+
+export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? { version: RELEASE, commit: 'source', builtAt: 'not built' }

@@ -1,0 +1,53 @@
+/**
+ * Builds the two programs: dist/svc.js with its parts loaded on demand, and hub/dist/svc-hub.js with the store worker
+ * beside it. Version, commit and time of the build are written in.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { build, type BuildOptions } from 'esbuild'
+
+const root = new URL('..', import.meta.url)
+const at = (path: string) => new URL(path, root).pathname
+const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { version: string }
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: at('.'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  } catch {
+    return 'unknown'
+  }
+}
+
+const builtAt = new Date(Number(process.env['SOURCE_DATE_EPOCH'] ?? Date.now() / 1000) * 1000).toISOString()
+
+const shared: BuildOptions = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node24',
+  charset: 'utf8',
+  legalComments: 'linked',
+  minifySyntax: true,
+  logLevel: 'warning',
+  external: ['cbor-extract', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+  define: {
+    'process.env.NODE_ENV': '"production"',
+    'globalThis.SVC_BUILD': JSON.stringify({ version: manifest.version, commit: commit(), builtAt }),
+  },
+}
+
+const hubEntries = { 'svc-hub': at('hub/program.ts'), 'store-writer': at('hub/store/sqlite/writer.ts') }
+const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/pow-worker.ts') }
+
+async function program(outdir: string, entries: Record<string, string>, migrations: string): Promise<void> {
+  rmSync(outdir, { recursive: true, force: true })
+  const present = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file)))
+  await build({ ...shared, entryPoints: present, outdir, splitting: true, chunkNames: 'part-[hash]' })
+  if (existsSync(migrations)) cpSync(migrations, `${outdir}/migrations`, { recursive: true })
+}
+
+await program(at('dist'), nodeEntries, at('daemon/migrations'))
+await program(at('hub/dist'), hubEntries, at('hub/store/migrations'))
