@@ -1,6 +1,8 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
 import { z } from 'zod'
+import { CONTROL_ADDRESS_DEFAULT } from '../protocol/control.ts'
+import { type AutoReplyConfig, autoReplyConfig } from '../protocol/control-shapes.ts'
 import { textShape } from '../protocol/shapes.ts'
 import {
   CAPS_MAX,
@@ -11,36 +13,9 @@ import {
   visibilityShape,
 } from '../protocol/wire3/routes.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from './files.ts'
-import { CONTROL_HOST, CONTROL_PORT_FIRST } from './home.ts'
 
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
-
-const seconds = (fallback: number) => z.int().min(1).max(86_400).default(fallback)
-
-/** What answers tasks without a person: a program, or a model behind an OpenAI-compatible server. */
-export const AutoReplyConfig = z.strictObject({
-  backend: z.enum(['exec', 'openai']),
-  agent: z.string().optional(),
-  command: z.string().optional(),
-  openclaw_agent: z.string().optional(),
-  work_dir: z.string().optional(),
-  model: z.string().optional(),
-  api_base: z.string().optional(),
-  api_key: z.string().optional(),
-  system_prompt: z.string().optional(),
-  require_image: z.boolean().optional(),
-  usage_hint: z.string().optional(),
-  error_reply: z.string().optional(),
-  poll_interval_seconds: seconds(5),
-  max_history: z.int().min(1).max(1000).default(20),
-  api_timeout_seconds: seconds(180),
-  max_auto_replies: z.int().min(1).max(10_000).default(30),
-  extra_args: z.array(z.string()).optional(),
-  strangers: z.boolean().default(false),
-  tools: z.boolean().default(false),
-})
-export type AutoReplyConfig = z.infer<typeof AutoReplyConfig>
 
 const ShellConfig = z.strictObject({
   allow: z.array(z.string()).optional(),
@@ -53,7 +28,7 @@ const ShellConfig = z.strictObject({
 export const Config = z
   .strictObject({
     schema: z.literal(CONFIG_SCHEMA).default(CONFIG_SCHEMA),
-    control_addr: z.string().default(`${CONTROL_HOST}:${CONTROL_PORT_FIRST}`),
+    control_addr: z.string().default(CONTROL_ADDRESS_DEFAULT),
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
     hub_url: z.string().optional(),
@@ -65,13 +40,27 @@ export const Config = z
     visibility: visibilityShape.optional(),
     accept_delegations: z.boolean().default(true),
     guest_messages: z.int().min(0).max(10_000).default(GUEST_MESSAGES_DEFAULT),
-    auto_reply: AutoReplyConfig.optional(),
+    auto_reply: autoReplyConfig.optional(),
     modules: z.strictObject({ shell: ShellConfig.optional() }).optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
     message: 'voucher_addr and voucher_url must be given together',
   })
 export type Config = z.infer<typeof Config>
+
+export const autoReplyDefaults = {
+  poll_interval_seconds: 5,
+  max_history: 20,
+  api_timeout_seconds: 180,
+  max_auto_replies: 30,
+  strangers: false,
+  tools: 'none',
+} as const
+
+/** The auto-reply block with every default filled in. */
+export function autoReplySettings(given: AutoReplyConfig): AutoReplyConfig & typeof autoReplyDefaults {
+  return { ...autoReplyDefaults, ...given } as AutoReplyConfig & typeof autoReplyDefaults
+}
 
 export class ConfigError extends Error {
   override name = 'ConfigError'

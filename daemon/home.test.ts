@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { checkConfig, parseConfig, readConfig, writeConfig } from './config.ts'
+import { autoReplySettings, checkConfig, parseConfig, readConfig, writeConfig } from './config.ts'
 import {
   announceDaemon,
   CONTROL_PORT_FIRST,
@@ -114,7 +114,7 @@ describe('configuration', () => {
 
   test('auto-reply defaults are 5 s, 20 turns, 180 s, 30 replies', () => {
     const { auto_reply } = checkConfig({ auto_reply: { backend: 'exec' } })
-    expect(auto_reply).toMatchObject({
+    expect(autoReplySettings(auto_reply ?? { backend: 'exec' })).toMatchObject({
       poll_interval_seconds: 5,
       max_history: 20,
       api_timeout_seconds: 180,

@@ -160,14 +160,6 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX seen_until ON seen (until);
 
-CREATE TABLE acks (
-  hub TEXT NOT NULL,
-  id INTEGER NOT NULL,
-  handle TEXT,
-  dack TEXT,
-  PRIMARY KEY (hub, id)
-) STRICT, WITHOUT ROWID;
-
 CREATE TABLE idempotency (
   key TEXT PRIMARY KEY,
   digest BLOB NOT NULL,
