@@ -7,7 +7,9 @@ import { aidBytes } from './aid.ts'
 import { concat, fromBase64url, Malformed, sized, toBase64url, utf8 } from './bytes.ts'
 import { decodeFirst } from './cbor.ts'
 import { chachaOpen, chachaSeal } from './hpke.ts'
-import { type Infer, item, nullable, record, required } from './record.ts'
+import { kelItem } from './kel.ts'
+import { KeySet, KeyStateNotice } from './keyset.ts'
+import { type Infer, nullable, record, required } from './record.ts'
 
 export const DIRECTORY_HASH_BYTES = 32
 export const BUCKET_BITS_MAX = 10
@@ -20,9 +22,9 @@ const ONE = Uint8Array.of(1)
 
 /** What a box holds: the key event log, the key set and the hub's latest notice, each as the item itself. */
 export const DirectoryEntry = record('directory entry', {
-  kel: required(1, item),
-  keySet: required(2, item),
-  notice: required(3, nullable(item)),
+  kel: required(1, kelItem),
+  keySet: required(2, KeySet),
+  notice: required(3, nullable(KeyStateNotice)),
 })
 export type DirectoryEntry = Infer<typeof DirectoryEntry>
 

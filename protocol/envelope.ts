@@ -4,14 +4,14 @@
  */
 import { sha256 } from '#crypto'
 import { ACCESS_BYTES_MAX, staticAccess } from './access.ts'
-import { aidBytes, aidText } from './aid.ts'
+import { AID_BYTES, aidBytes, aidText } from './aid.ts'
 import { concat, Malformed } from './bytes.ts'
 import { headBytes, readHead as readCborHead } from './cbor.ts'
 import { labelledHash } from './hash.ts'
+import { SUITE } from './keyset.ts'
 import { XWING_ENC_BYTES } from './xwing.ts'
 
 export const ENVELOPE_VERSION = 3
-export const SUITE = 1
 export const KID_BYTES = 8
 export const ENVELOPE_HEAD_BYTES_MAX = 4096
 export const ENVELOPE_BYTES_MAX = 96 * 1024 * 1024
@@ -19,7 +19,6 @@ export const ENVELOPE_MEDIA_TYPE = 'application/vnd.svc.envelope+cbor'
 export const HOUR_MS = 3_600_000
 export const EXP_AHEAD_MS = 14 * 24 * HOUR_MS
 export const EXP_SKEW_MS = 5 * 60_000
-const AID_BYTES = 33
 const HASH_BYTES = 32
 const CONTENT_KEY = 9
 const MAJOR_UINT = 0

@@ -27,14 +27,6 @@ export function parseJson(source: string | Uint8Array, options: { depthMax?: num
   return JSON.parse(text) as JsonValue
 }
 
-/** {@link parseJson} of bytes that must already be in the canonical form, as documents and cards are. */
-export function parseCanonicalJson(source: Uint8Array, options: { depthMax?: number } = {}): JsonValue {
-  const text = fromUtf8(source)
-  const value = parseJson(text, options)
-  if (canonicalJson(value) !== text) throw new Malformed('JSON text is not in its canonical form')
-  return value
-}
-
 /** The one text of a value after RFC 8785; what has no JSON form is refused. */
 export function canonicalJson(value: JsonValue): string {
   return write(value, 0)

@@ -1,0 +1,99 @@
+/**
+ * Kinds of messages and the payload map of each (objects: sealed envelope). A document is RFC 8785 JSON carried byte
+ * for byte; receipts and counter-signatures are embedded as the items they are.
+ */
+import { Malformed } from './bytes.ts'
+import { DOCUMENT_BYTES_MAX } from './documents.ts'
+import { CounterSignature, Receipt } from './receipt.ts'
+import {
+  blob,
+  bytes,
+  type Field,
+  type Infer,
+  list,
+  mapped,
+  type RecordCodec,
+  record,
+  required,
+  text,
+  uint,
+} from './record.ts'
+
+export const kinds = {
+  delegate: 0,
+  result: 1,
+  message: 2,
+  end: 3,
+  acceptEnd: 4,
+  receipt: 5,
+  counterSignature: 6,
+  quote: 7,
+  capabilities: 8,
+  declined: 9,
+  cancelled: 10,
+} as const
+export type Kind = (typeof kinds)[keyof typeof kinds]
+
+export const MISSING_MAX = 1024
+const REASON_BYTES_MAX = 1024
+
+/** Message numbers, each at least 1, strictly ascending. */
+const numbers: Field<number[]> = mapped(
+  list(uint, MISSING_MAX),
+  listed => ascending(listed),
+  listed => ascending(listed),
+)
+const document = blob(DOCUMENT_BYTES_MAX)
+const reason = required(1, text(REASON_BYTES_MAX))
+
+/** The payload of every kind. `peerHighest` is the highest number of the peer held, `missing` those below it lacked. */
+export const payloads = {
+  0: record('delegate', { document: required(1, document), requesterCommitment: required(2, bytes(32)) }),
+  1: record('result', { document: required(1, document) }),
+  2: record('message', { document: required(1, document) }),
+  3: record('end', {
+    number: required(1, uint),
+    peerHighest: required(2, uint),
+    missing: required(3, numbers),
+  }),
+  4: record('accept-end', {
+    endNumber: required(1, uint),
+    number: required(2, uint),
+    peerHighest: required(3, uint),
+    missing: required(4, numbers),
+  }),
+  5: record('receipt message', { receipt: required(1, Receipt) }),
+  6: record('counter-signature message', { counterSignature: required(1, CounterSignature) }),
+  7: record('quote', { document: required(1, document) }),
+  8: record('capabilities', {}),
+  9: record('declined', { reason }),
+  10: record('cancelled', { reason }),
+} as const satisfies Record<Kind, unknown>
+
+export type Payload<K extends Kind> = Infer<(typeof payloads)[K]>
+/** A payload together with its kind. */
+export type AnyPayload = { [K in Kind]: { kind: K; payload: Payload<K> } }[Kind]
+
+export function isKind(kind: number): kind is Kind {
+  return Object.hasOwn(payloads, kind)
+}
+
+export function encodePayload<K extends Kind>(kind: K, payload: Payload<K>): Uint8Array {
+  return codec(kind).encode(payload)
+}
+
+/** Throws {@link Malformed} for an unknown kind and for bytes that are not that kind's payload. */
+export function decodePayload(kind: number, encoded: Uint8Array): AnyPayload {
+  if (!isKind(kind)) throw new Malformed(`message kind ${kind} is not known`)
+  return { kind, payload: codec(kind).decode(encoded) } as AnyPayload
+}
+
+function codec<K extends Kind>(kind: K): RecordCodec<Payload<K>> {
+  return payloads[kind] as unknown as RecordCodec<Payload<K>>
+}
+
+function ascending(listed: number[]): number[] {
+  if (listed.some((number, i) => number <= (listed[i - 1] ?? 0)))
+    throw new Malformed('numbers do not ascend from 1')
+  return listed
+}

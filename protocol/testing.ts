@@ -1,0 +1,121 @@
+/** Agents and seeded randomness for tests; nothing of the product imports this file. */
+import { createHash } from 'node:crypto'
+import { publicKey } from '#crypto'
+import { Capability, type GrantedCapability } from './capability.ts'
+import { contentId } from './hash.ts'
+import { incept, type VerifiedKel } from './kel.ts'
+import { KEY_SET_LIFE_MS, KeySet, kidOf } from './keyset.ts'
+import type { Attachment, MessageBody } from './message.ts'
+import { encodePayload, kinds } from './payload.ts'
+import { xwingPublicKey } from './xwing.ts'
+
+export const NOW_MS = 1_780_000_000_000
+export const DAY_MS = 86_400_000
+
+/** A stream of bytes that depends on its name alone. */
+export function seeded(name: string): (length: number) => Uint8Array {
+  let drawn = 0
+  return length => {
+    const hash = createHash('shake256', { outputLength: length })
+    return new Uint8Array(hash.update(`${name}/${drawn++}`).digest())
+  }
+}
+
+export type Agent = {
+  aid: string
+  log: VerifiedKel
+  identitySeed: Uint8Array
+  nextSeed: Uint8Array
+  encryptionSeed: Uint8Array
+  mailboxSeed: Uint8Array
+  epoch: Uint8Array
+  kid: Uint8Array
+  encryptionKey: Uint8Array
+  keySet: KeySet
+  random: (length: number) => Uint8Array
+}
+
+/** An agent whose every key follows from its name. */
+export function agent(name: string): Agent {
+  const random = seeded(name)
+  const identitySeed = random(32)
+  const nextSeed = random(32)
+  const encryptionSeed = random(32)
+  const mailboxSeed = random(32)
+  const epoch = random(16)
+  const log = incept({ seed: identitySeed, nextSeed, ts: NOW_MS - DAY_MS })
+  const encryptionKey = xwingPublicKey(encryptionSeed)
+  const kid = kidOf(encryptionKey)
+  const keySet = KeySet.sign(identitySeed, {
+    v: 1,
+    aid: log.aid,
+    kelSeq: 0,
+    setSeq: 1,
+    ts: NOW_MS - DAY_MS,
+    exp: NOW_MS - DAY_MS + KEY_SET_LIFE_MS,
+    keys: [
+      { kid, suite: 1, publicKey: encryptionKey, notBefore: NOW_MS - DAY_MS, notAfter: NOW_MS + 6 * DAY_MS },
+    ],
+    mailboxKey: publicKey(mailboxSeed),
+    mailboxEpoch: epoch,
+    strangers: { bytes: 512 * 1024, perDay: 20 },
+  })
+  return {
+    aid: log.aid,
+    log,
+    identitySeed,
+    nextSeed,
+    encryptionSeed,
+    mailboxSeed,
+    epoch,
+    kid,
+    encryptionKey,
+    keySet,
+    random,
+  }
+}
+
+/** A capability that `issuer` hands out, with a fresh holder key. */
+export function grant(issuer: Agent, expMs = NOW_MS + 30 * DAY_MS): GrantedCapability {
+  const holderSeed = issuer.random(32)
+  const capability = Capability.sign(issuer.mailboxSeed, {
+    v: 1,
+    id: issuer.random(16),
+    recipient: issuer.aid,
+    epoch: issuer.epoch,
+    holderKey: publicKey(holderSeed),
+    expMs,
+    usesPerDayMax: 4,
+    bytesMax: 96 * 1024 * 1024,
+  })
+  return { capability, holderSeed }
+}
+
+/** The entry of an attachment with these bytes. */
+export function attachmentOf(name: string, content: Uint8Array): Attachment {
+  return { name, mediaType: 'application/octet-stream', size: content.length, cid: contentId(content) }
+}
+
+/** The body of a message `from` one agent `to` another: a first delegation unless told otherwise. */
+export function bodyOf(from: Agent, to: Agent, more: Partial<MessageBody> = {}): MessageBody {
+  return {
+    v: 1,
+    from: from.aid,
+    kelSeq: 0,
+    to: to.aid,
+    messageId: from.random(16),
+    tsMs: NOW_MS,
+    kind: kinds.delegate,
+    interactionId: from.random(16),
+    number: 1,
+    storedUpTo: 0,
+    payload: encodePayload(kinds.delegate, {
+      document: new TextEncoder().encode('{"attachments":[],"task":"say hello"}'),
+      requesterCommitment: from.random(32),
+    }),
+    kelHeadDigest: from.log.headDigest,
+    handleSecret: from.random(32),
+    attachments: [],
+    ...more,
+  }
+}
