@@ -1,0 +1,84 @@
+/** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
+import { call } from '../../protocol/client.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { connect, httpSend } from '../control-client.ts'
+import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import type { Run } from '../table.ts'
+import { boolean, flag, flags, integer, parseSwitch, readStandardInput, textOrFile } from './values.ts'
+
+const ASK_TIMEOUT_MS = 10_000
+
+export const register: Run = async (io, input) => {
+  const url = input.positionals[0] as string
+  const control = connect(io, input)
+  const token = flags(input, '--token')[0]
+  if (token !== undefined) await refuseToken(io, url, (await control.call('status')).aid)
+  const wire = flags(input, '--wire')[0]
+  const caps = flags(input, '--caps')[0]
+  const phrase = input.flags.has('--recovery-phrase-stdin') ? await readStandardInput(io) : undefined
+  const reply = await control.call('hubRegister', {
+    url,
+    ...flag(input, '--name', 'name'),
+    ...(caps === undefined ? {} : { caps: caps.split(',').filter(tag => tag !== '') }),
+    ...integer(input, '--guest-messages', 'guest_messages'),
+    ...boolean(input, '--accept-delegations', 'accept_delegations'),
+    ...(wire === undefined ? {} : { wire: Number(wire) }),
+    ...(phrase === undefined ? {} : { recovery_phrase: phrase }),
+  })
+  printJson(io, reply)
+  if (!reply.sealed) io.err('svc: messages through this hub are not sealed: its operator can read them\n')
+  hint(io, 'svc find, then svc delegate <aid> "<task>"')
+  return 0
+}
+
+/** A wire-3 hub knows no admission codes; nothing is sent to it that it would have to refuse. */
+async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
+  const headers = { 'X-Svc-Wire': '3' }
+  const identity = await call(wire3Routes.hubIdentity, httpSend(ASK_TIMEOUT_MS), { baseUrl: url, headers }).catch(
+    () => undefined,
+  )
+  if (identity?.wire === 3) {
+    throw new CommandFailed(
+      'this hub takes no admission codes; its operator admits you by your AID',
+      `ask the operator to run: svc-hub admit ${aid}`,
+    )
+  }
+  io.err('svc: the hub did not say which wire it speaks; --token is passed on only to hubs of wire 1\n')
+}
+
+export const leave: Run = async (io, input) => {
+  const url = input.positionals[0]
+  printJson(io, await connect(io, input).call('hubLeave', url === undefined ? {} : { url }))
+  return 0
+}
+
+export const accept: Run = async (io, input) => {
+  const on = parseSwitch(input.positionals[0] as string, '"accept"')
+  printJson(io, await connect(io, input).call('accept', { on }))
+  return 0
+}
+
+export const profileSet: Run = async (io, input) => {
+  const text = (name: string) => {
+    const value = flags(input, name)[0]
+    return value === undefined ? undefined : textOrFile(io, value, name)
+  }
+  const [summary, readme, pricing] = [text('--summary'), text('--readme'), text('--pricing')]
+  if (summary === undefined && readme === undefined && pricing === undefined) {
+    throw new CommandFailed('"profile set" needs --summary, --readme or --pricing', 'svc help "profile set"')
+  }
+  const reply = await connect(io, input).call('profileSet', {
+    ...(summary === undefined ? {} : { summary }),
+    ...(readme === undefined ? {} : { readme }),
+    ...(pricing === undefined ? {} : { pricing }),
+  })
+  printJson(io, reply)
+  if (pricing !== undefined) io.err('svc: the pricing text is kept here; hubs of wire 3 publish no prices\n')
+  return 0
+}
+
+export const visibility: Run = async (io, input) => {
+  const wanted = input.positionals[0] as 'hub-local'
+  printJson(io, await connect(io, input).call('visibility', { visibility: wanted }))
+  return 0
+}

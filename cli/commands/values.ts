@@ -1,0 +1,70 @@
+/** Flag values as the operations take them, refused with the flag's name when they do not fit. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { CommandFailed, type Io } from '../io.ts'
+import type { Input } from '../table.ts'
+
+export function flags(input: Input, name: string): readonly string[] {
+  return input.flags.get(name) ?? []
+}
+
+/** `{ [member]: value }` when the flag was given, else nothing to spread. */
+export function flag<M extends string>(input: Input, name: string, member: M): { [K in M]?: string } {
+  const value = flags(input, name)[0]
+  return (value === undefined ? {} : { [member]: value }) as { [K in M]?: string }
+}
+
+export function integer<M extends string>(input: Input, name: string, member: M): { [K in M]?: number } {
+  const value = flags(input, name)[0]
+  if (value === undefined) return {}
+  return { [member]: parseInteger(value, name) } as { [K in M]?: number }
+}
+
+export function parseInteger(value: string, name: string): number {
+  if (!/^[0-9]{1,15}$/.test(value)) throw new CommandFailed(`${name} takes a whole number, not "${value}"`)
+  return Number(value)
+}
+
+const TRUE = ['on', 'true', 'yes', 'y', '1']
+const FALSE = ['off', 'false', 'no', 'n', '0']
+
+export function parseSwitch(value: string, name: string): boolean {
+  const word = value.toLowerCase()
+  if (TRUE.includes(word)) return true
+  if (FALSE.includes(word)) return false
+  throw new CommandFailed(`${name} takes on or off, not "${value}"`)
+}
+
+export function boolean<M extends string>(input: Input, name: string, member: M): { [K in M]?: boolean } {
+  const value = flags(input, name)[0]
+  return (value === undefined ? {} : { [member]: parseSwitch(value, name) }) as { [K in M]?: boolean }
+}
+
+/** The JSON object of a flag. */
+export function json(input: Input, name: string): Record<string, never> {
+  try {
+    const value = JSON.parse(flags(input, name)[0] as string) as unknown
+    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, never>
+  } catch {
+    // the sentence below says it
+  }
+  throw new CommandFailed(`${name} takes a JSON object, for example ${name} '{"text":"…"}'`)
+}
+
+/** The value itself, or the content of the file when it is written `@path`. */
+export function textOrFile(io: Io, value: string, name: string): string {
+  if (!value.startsWith('@')) return value
+  try {
+    return readFileSync(resolve(io.cwd, value.slice(1)), 'utf8')
+  } catch (error) {
+    throw new CommandFailed(`${name}: ${(error as Error).message}`, 'check the path')
+  }
+}
+
+/** All of standard input as text; a recovery phrase is never taken from the command line. */
+export async function readStandardInput(io: Io): Promise<string> {
+  if (io.stdin.isTTY) io.err('recovery phrase, then Enter and Ctrl-D: ')
+  let text = ''
+  for await (const chunk of io.stdin) text += String(chunk)
+  return text.trim()
+}

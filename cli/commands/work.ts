@@ -1,0 +1,118 @@
+/** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
+import { resolve } from 'node:path'
+import { type Control, connect } from '../control-client.ts'
+import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import type { Input, Run } from '../table.ts'
+import { flag, flags, integer, json } from './values.ts'
+
+type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
+
+const asks =
+  (ask: Ask): Run =>
+  async (io, input) => {
+    printJson(io, await ask(connect(io, input), input, io))
+    return 0
+  }
+
+const first = (input: Input) => input.positionals[0] as string
+const paging = (input: Input) => ({ ...integer(input, '--limit', 'limit'), ...flag(input, '--cursor', 'cursor') })
+const absolute = (io: Io, paths: readonly string[]) => paths.map(path => resolve(io.cwd, path))
+
+export const contactAdd = asks((control, input) =>
+  control.call('contactAdd', { aid: first(input), petname: input.positionals[1] as string }),
+)
+export const contactLs = asks(control => control.call('contacts'))
+export const contactRm = asks((control, input) => control.call('contactRemove', { peer: first(input) }))
+export const contactBlock = asks((control, input) =>
+  control.call('contactBlock', { peer: first(input), blocked: !input.flags.has('--off') }),
+)
+
+export const find = asks((control, input) =>
+  control.call('find', {
+    ...(input.positionals[0] === undefined ? {} : { query: first(input) }),
+    ...flag(input, '--cap', 'capability'),
+    ...paging(input),
+  }),
+)
+
+export const delegate: Run = async (io, input) => {
+  const [to, task] = input.positionals
+  const capability = input.flags.has('--capability')
+  if (capability === (task !== undefined)) {
+    throw new CommandFailed('"delegate" needs either a task or --capability', 'svc help delegate')
+  }
+  if (input.flags.has('--args') && !capability) throw new CommandFailed('--args goes with --capability', 'svc help delegate')
+  const reply = await connect(io, input).call('delegate', {
+    to: to as string,
+    ...(task === undefined ? {} : { task }),
+    ...flag(input, '--capability', 'capability'),
+    ...(input.flags.has('--args') ? { args: json(input, '--args') } : {}),
+    ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
+    ...(input.flags.has('--pay') ? { pay: true } : {}),
+  })
+  printJson(io, reply)
+  hint(io, `svc thread ${reply.interaction_id}`)
+  return 0
+}
+
+export const inbox = asks((control, input) =>
+  control.call('inbox', {
+    pull: true,
+    ...(input.flags.has('--pending') ? { pending: true } : {}),
+    ...flag(input, '--search', 'q'),
+    ...paging(input),
+  }),
+)
+export const approve = asks((control, input) => control.call('approve', { interaction_id: first(input) }))
+
+const withReason = (input: Input) => ({
+  interaction_id: first(input),
+  ...(input.positionals[1] === undefined ? {} : { reason: input.positionals[1] }),
+})
+export const decline = asks((control, input) => control.call('decline', withReason(input)))
+export const cancel = asks((control, input) => control.call('cancel', withReason(input)))
+
+export const thread = asks((control, input) =>
+  control.call('thread', { interaction_id: first(input), max_chars: 1_000_000, mark_read: true }),
+)
+
+export const message = asks((control, input, io) => {
+  const [id, text] = input.positionals
+  const file = flags(input, '--file')[0]
+  if (text === undefined && file === undefined && !input.flags.has('--attach')) {
+    throw new CommandFailed('"message" needs a text, --file or --attach', 'svc help message')
+  }
+  return control.call('message', {
+    interaction_id: id as string,
+    ...(text === undefined ? {} : { text }),
+    ...(file === undefined ? {} : { file: resolve(io.cwd, file) }),
+    ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
+  })
+})
+
+export const pull = asks((control, input, io) => {
+  const out = flags(input, '--out')[0]
+  return control.call('pull', {
+    interaction_id: first(input),
+    ...(out === undefined ? {} : { out: resolve(io.cwd, out) }),
+  })
+})
+
+export const end = asks((control, input) =>
+  control.call('end', {
+    interaction_id: first(input),
+    mode: 'propose',
+    ...(input.positionals[1] === undefined ? {} : { note: input.positionals[1] }),
+  }),
+)
+export const acceptEnd = asks((control, input) =>
+  control.call('end', { interaction_id: first(input), mode: 'accept' }),
+)
+
+export const results = asks((control, input) =>
+  control.call('results', undefined, {
+    ended: input.flags.has('--all') ? 'false' : 'true',
+    ...(flag(input, '--limit', 'limit') as Record<string, string>),
+    ...(flag(input, '--cursor', 'cursor') as Record<string, string>),
+  }),
+)

@@ -1,0 +1,124 @@
+/**
+ * The client of a running node: finds its control interface by the identity's data directory or the pointer of the
+ * only daemon, and calls operations. When nothing answers, the error names what was tried and which nodes do run.
+ */
+import * as http from 'node:http'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type DaemonEntry, runningDaemons, runtimeDirectory, selectIdentity, type Selection } from '../daemon/home.ts'
+import { call, type Call, ForeignAnswer, Refused, type Send } from '../protocol/client.ts'
+import { controlCodes, operations, type OperationName, type Operations } from '../protocol/control.ts'
+import type { ReplyOf } from '../protocol/route.ts'
+import { CommandFailed, type Io } from './io.ts'
+import type { Input } from './table.ts'
+
+const TIMEOUT_MS = 30_000
+
+export type Target = { selection: Selection; entry: DaemonEntry | undefined; address: string; dataDir: string }
+
+/** Where the node that this command line means should answer. */
+export function findTarget(io: Io, input: Pick<Input, 'id'>): Target {
+  const selection = selectIdentity(io.env, input.id)
+  const running = runningDaemons(runtimeDirectory(io.env))
+  const own = running.find(entry => entry.data_dir === selection.dir)
+  const entry = own ?? (selection.explicit || running.length !== 1 ? undefined : running[0])
+  const address = entry?.control_addr ?? configuredAddress(selection.dir)
+  return { selection, entry, address, dataDir: entry?.data_dir ?? selection.dir }
+}
+
+function configuredAddress(dir: string): string {
+  try {
+    const config = JSON.parse(readFileSync(join(dir, 'config.json'), 'utf8')) as { control_addr?: unknown }
+    if (typeof config.control_addr === 'string') return config.control_addr
+  } catch {
+    // no configuration yet: the default address is the honest guess
+  }
+  return '127.0.0.1:39811'
+}
+
+export type Control = {
+  readonly target: Target
+  call<N extends OperationName>(
+    name: N,
+    body?: Call<Operations[N]>['body'],
+    query?: Record<string, string>,
+  ): Promise<ReplyOf<Operations[N]>>
+}
+
+/** A client of the node that `input` means; calls throw {@link CommandFailed}. */
+export function connect(io: Io, input: Pick<Input, 'id'>): Control {
+  const target = findTarget(io, input)
+  return {
+    target,
+    async call(name, body, query = {}) {
+      const row = operations[name]
+      const headers = { Authorization: `Bearer ${readToken(io, target)}` }
+      try {
+        const send = httpSend(row.timeoutMs ?? TIMEOUT_MS)
+        const given = { baseUrl: `http://${target.address}`, headers, query, body: body ?? {} }
+        return (await call(row, send, given as never)) as never
+      } catch (error) {
+        throw explain(io, target, error)
+      }
+    },
+  }
+}
+
+/** The bearer token of the node's data directory. */
+export function readToken(io: Io, target: Target): string {
+  try {
+    return readFileSync(join(target.dataDir, 'control_token.txt'), 'utf8').trim()
+  } catch {
+    throw unreachable(io, target)
+  }
+}
+
+/** Plain HTTP over a connection of its own: a command line makes one call and ends. */
+export function httpSend(timeoutMs: number): Send {
+  return request =>
+    new Promise((resolve, reject) => {
+      const outgoing = http.request(
+        request.url,
+        { method: request.method, headers: request.headers, agent: false, timeout: timeoutMs, ...(request.signal ? { signal: request.signal } : {}) },
+        incoming => {
+          const chunks: Buffer[] = []
+          incoming.on('data', chunk => chunks.push(chunk as Buffer))
+          incoming.on('error', reject)
+          incoming.on('end', () =>
+            resolve(
+              new Response(Buffer.concat(chunks), {
+                status: incoming.statusCode ?? 500,
+                headers: incoming.headers as Record<string, string>,
+              }),
+            ),
+          )
+        },
+      )
+      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
+      outgoing.on('error', reject)
+      outgoing.end(request.body)
+    })
+}
+
+function explain(io: Io, target: Target, error: unknown): Error {
+  if (error instanceof Refused) {
+    const row = controlCodes[error.code as keyof typeof controlCodes]
+    const next = error.members['next']
+    return new CommandFailed(`${error.code}: ${error.message}`, typeof next === 'string' ? next : row?.next)
+  }
+  if (error instanceof ForeignAnswer) {
+    return new CommandFailed(`${target.address} answers, but is no node of this release: ${error.message}`, 'svc version')
+  }
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET' ? unreachable(io, target) : new CommandFailed(message, 'svc status')
+}
+
+/** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
+export function unreachable(io: Io, target: Target): CommandFailed {
+  const others = runningDaemons(runtimeDirectory(io.env)).filter(entry => entry.data_dir !== target.dataDir)
+  const list = others.map(entry => `${entry.id === null ? `SVC_DATA_DIR=${entry.data_dir}` : `--id ${entry.id}`} (${entry.control_addr})`)
+  const known = list.length === 0 ? 'no other node of yours is running' : `running: ${list.join(', ')}`
+  const name = target.selection.name
+  const start = name === undefined ? `SVC_DATA_DIR=${target.dataDir} svc up` : name === 'default' ? 'svc up' : `svc up ${name}`
+  return new CommandFailed(`no node answers at ${target.address} (data directory ${target.dataDir}); ${known}`, start)
+}

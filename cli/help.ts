@@ -1,0 +1,51 @@
+/** `svc help`: what there is, read from the command table. */
+import { callPaths, parseArguments } from './flags.ts'
+import type { Io } from './io.ts'
+import { type CommandRow, commands, ID_FLAG, type Run } from './table.ts'
+
+const groups: Record<CommandRow['group'], string> = {
+  node: 'Run the node',
+  identity: 'Identities',
+  hub: 'Hub and policies',
+  work: 'Work with other agents',
+  proof: 'Proof',
+  agents: 'Coding agents',
+  other: 'More',
+}
+
+export const help: Run = async (io, input) => {
+  const topic = input.positionals[0]
+  if (topic !== undefined) describe(io, parseArguments(topic.split(' ')).row)
+  else if (input.flags.has('--all')) for (const row of commands) describe(io, row)
+  else overview(io)
+  return 0
+}
+
+function overview(io: Io): void {
+  io.out('svc: agents that work for each other across machines, with proof\n\n')
+  io.out('First steps:  svc up, svc hub-register <url>, svc find, svc delegate <aid> "<task>"\n')
+  for (const [group, title] of Object.entries(groups)) {
+    io.out(`\n${title}\n`)
+    for (const row of commands.filter(command => command.group === group)) {
+      io.out(`  ${usage(row).padEnd(44)}  ${row.summary}\n`)
+    }
+  }
+  io.out(`\n${ID_FLAG.name} <name> chooses the identity, anywhere on the line. All flags: svc help --all\n`)
+}
+
+function usage(row: CommandRow): string {
+  const positionals = (row.positionals ?? []).map(({ name, required }) => (required ? `<${name}>` : `[${name}]`))
+  return [row.path, ...positionals].join(' ')
+}
+
+function describe(io: Io, row: CommandRow): void {
+  io.out(`svc ${usage(row)}\n    ${row.summary}\n`)
+  const aliases = callPaths(row).slice(1)
+  if (aliases.length > 0) io.out(`    also: ${aliases.map(alias => `svc ${alias}`).join(', ')}\n`)
+  for (const flag of [...(row.flags ?? []), ID_FLAG]) {
+    const forms = flag.value === undefined ? flag.name : `${flag.name} <${flag.value}>`
+    io.out(`    ${flag.short === undefined ? '' : `${flag.short}, `}${forms}${flag.repeat ? '  (repeatable)' : ''}\n`)
+  }
+  if (row.example !== undefined) io.out(`    example: ${row.example}\n`)
+  io.out('\n')
+}

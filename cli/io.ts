@@ -1,0 +1,50 @@
+/** What a command may touch: environment, streams, clock. Tests hand in their own. */
+
+export type Io = {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+  readonly now: () => number
+  readonly stdin: NodeJS.ReadStream
+  out(text: string): void
+  err(text: string): void
+  /** A person reads standard error, so that a hint is welcome. */
+  readonly hints: boolean
+}
+
+const AGENT_ENVIRONMENTS = ['CLAUDECODE', 'CODEX_SANDBOX', 'OPENCODE', 'AGENT']
+
+export function processIo(): Io {
+  const { env } = process
+  const quiet = env['SVC_HINTS'] === '0' || env['CI'] !== undefined || AGENT_ENVIRONMENTS.some(name => env[name])
+  return {
+    env,
+    cwd: process.cwd(),
+    now: Date.now,
+    stdin: process.stdin,
+    out: text => void process.stdout.write(text),
+    err: text => void process.stderr.write(text),
+    hints: process.stderr.isTTY === true && !quiet,
+  }
+}
+
+/** A failure of a command: one sentence, and the command that helps. */
+export class CommandFailed extends Error {
+  override name = 'CommandFailed'
+  readonly next: string | undefined
+  readonly exitCode: number
+  constructor(message: string, next?: string, exitCode = 1) {
+    super(message)
+    this.next = next
+    this.exitCode = exitCode
+  }
+}
+
+/** Output of every command: the reply as indented JSON. */
+export function printJson(io: Io, reply: unknown): void {
+  io.out(`${JSON.stringify(reply, null, 2)}\n`)
+}
+
+/** One dim line for a person after the JSON. */
+export function hint(io: Io, text: string): void {
+  if (io.hints) io.err(`\u001b[2mnext: ${text}\u001b[0m\n`)
+}
