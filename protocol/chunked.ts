@@ -66,26 +66,28 @@ export async function* decryptStream(
   if (last === SEALED_CHUNK_BYTES) throw new Malformed('ciphertext is truncated after a full chunk')
 }
 
-/** The source cut into pieces of `size` bytes (the first of `first`), the last one shorter. */
+/**
+ * The source cut into pieces of `size` bytes (the first of `first`), the last one shorter. All pieces share one buffer:
+ * each holds until the next is asked for.
+ */
 async function* pieces(source: ByteSource, size: number, first = size): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(Math.max(first, size))
   let wanted = first
-  let piece = new Uint8Array(wanted)
   let filled = 0
   for await (const part of source) {
     let offset = 0
     while (offset < part.length) {
       const taken = Math.min(wanted - filled, part.length - offset)
-      piece.set(part.subarray(offset, offset + taken), filled)
+      buffer.set(part.subarray(offset, offset + taken), filled)
       filled += taken
       offset += taken
       if (filled < wanted) continue
-      yield piece
+      yield buffer.subarray(0, wanted)
       wanted = size
-      piece = new Uint8Array(wanted)
       filled = 0
     }
   }
-  if (filled > 0) yield piece.subarray(0, filled)
+  if (filled > 0) yield buffer.subarray(0, filled)
 }
 
 function deriveKeys(key: Uint8Array, salt: Uint8Array, context: Uint8Array): Keys {
@@ -115,7 +117,14 @@ function sealChunk(keys: Keys, index: number, chunk: Uint8Array): Uint8Array {
   const cipher = crypto.createCipheriv('aes-256-gcm', keys.key, chunkNonce(keys, index))
   const body = cipher.update(chunk)
   cipher.final()
-  return concat(body, cipher.getAuthTag())
+  const sealed = concat(body, cipher.getAuthTag())
+  release(body)
+  return sealed
+}
+
+/** Gives back the memory of bytes nobody else holds; waiting for the collector would let megabytes of chunks pile up. */
+export function release(buffer: Uint8Array): void {
+  if (buffer.length === buffer.buffer.byteLength) (buffer.buffer as ArrayBuffer).transfer(0)
 }
 
 function openChunk(keys: Keys, index: number, sealed: Uint8Array): Uint8Array {

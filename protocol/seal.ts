@@ -13,6 +13,7 @@ import {
   CHUNK_BYTES,
   encryptedSize,
   encryptStream,
+  release,
   SALT_BYTES,
   TAG_BYTES,
 } from './chunked.ts'
@@ -173,6 +174,7 @@ async function hashContent(content: Content, size: number): Promise<Hashed> {
     else {
       hash.update(piece)
       tags.push(piece.slice(-TAG_BYTES))
+      release(piece)
     }
   }
   if (size > KEPT_BYTES_MAX) return { digest: hash.digest(), tags, kept: undefined }
