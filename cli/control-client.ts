@@ -2,19 +2,31 @@
  * The client of a running node: finds its control interface by the identity's data directory or the pointer of the
  * only daemon, and calls operations. When nothing answers, the error names what was tried and which nodes do run.
  */
-import * as http from 'node:http'
+
 import { readFileSync } from 'node:fs'
+import * as http from 'node:http'
 import { join } from 'node:path'
-import { type DaemonEntry, runningDaemons, runtimeDirectory, selectIdentity, type Selection } from '../daemon/home.ts'
-import { call, type Call, ForeignAnswer, Refused, type Send } from '../protocol/client.ts'
-import { controlCodes, operations, type OperationName, type Operations } from '../protocol/control.ts'
+import {
+  type DaemonEntry,
+  runningDaemons,
+  runtimeDirectory,
+  type Selection,
+  selectIdentity,
+} from '../daemon/home.ts'
+import { type Call, call, ForeignAnswer, Refused, type Send } from '../protocol/client.ts'
+import { controlCodes, type OperationName, type Operations, operations } from '../protocol/control.ts'
 import type { ReplyOf } from '../protocol/route.ts'
 import { CommandFailed, type Io } from './io.ts'
 import type { Input } from './table.ts'
 
 const TIMEOUT_MS = 30_000
 
-export type Target = { selection: Selection; entry: DaemonEntry | undefined; address: string; dataDir: string }
+export type Target = {
+  selection: Selection
+  entry: DaemonEntry | undefined
+  address: string
+  dataDir: string
+}
 
 /** Where the node that this command line means should answer. */
 export function findTarget(io: Io, input: Pick<Input, 'id'>): Target {
@@ -79,7 +91,13 @@ export function httpSend(timeoutMs: number): Send {
     new Promise((resolve, reject) => {
       const outgoing = http.request(
         request.url,
-        { method: request.method, headers: request.headers, agent: false, timeout: timeoutMs, ...(request.signal ? { signal: request.signal } : {}) },
+        {
+          method: request.method,
+          headers: request.headers,
+          agent: false,
+          timeout: timeoutMs,
+          ...(request.signal ? { signal: request.signal } : {}),
+        },
         incoming => {
           const chunks: Buffer[] = []
           incoming.on('data', chunk => chunks.push(chunk as Buffer))
@@ -107,18 +125,34 @@ function explain(io: Io, target: Target, error: unknown): Error {
     return new CommandFailed(`${error.code}: ${error.message}`, typeof next === 'string' ? next : row?.next)
   }
   if (error instanceof ForeignAnswer) {
-    return new CommandFailed(`${target.address} answers, but is no node of this release: ${error.message}`, 'svc version')
+    return new CommandFailed(
+      `${target.address} answers, but is no node of this release: ${error.message}`,
+      'svc version',
+    )
   }
   const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ECONNREFUSED' || code === 'ECONNRESET' ? unreachable(io, target) : new CommandFailed(message, 'svc status')
+  return code === 'ECONNREFUSED' || code === 'ECONNRESET'
+    ? unreachable(io, target)
+    : new CommandFailed(message, 'svc status')
 }
 
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
 export function unreachable(io: Io, target: Target): CommandFailed {
   const others = runningDaemons(runtimeDirectory(io.env)).filter(entry => entry.data_dir !== target.dataDir)
-  const list = others.map(entry => `${entry.id === null ? `SVC_DATA_DIR=${entry.data_dir}` : `--id ${entry.id}`} (${entry.control_addr})`)
+  const list = others.map(
+    entry =>
+      `${entry.id === null ? `SVC_DATA_DIR=${entry.data_dir}` : `--id ${entry.id}`} (${entry.control_addr})`,
+  )
   const known = list.length === 0 ? 'no other node of yours is running' : `running: ${list.join(', ')}`
   const name = target.selection.name
-  const start = name === undefined ? `SVC_DATA_DIR=${target.dataDir} svc up` : name === 'default' ? 'svc up' : `svc up ${name}`
-  return new CommandFailed(`no node answers at ${target.address} (data directory ${target.dataDir}); ${known}`, start)
+  const start =
+    name === undefined
+      ? `SVC_DATA_DIR=${target.dataDir} svc up`
+      : name === 'default'
+        ? 'svc up'
+        : `svc up ${name}`
+  return new CommandFailed(
+    `no node answers at ${target.address} (data directory ${target.dataDir}); ${known}`,
+    start,
+  )
 }

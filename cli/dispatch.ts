@@ -9,7 +9,9 @@ import type { CommandRow, Input } from './table.ts'
 /** The argument list in the one form that clipanion reads without ambiguity. */
 export function normalised(row: CommandRow, input: Input): string[] {
   const flags = (row.flags ?? []).flatMap(flag =>
-    (input.flags.get(flag.name) ?? []).map(value => (flag.value === undefined ? flag.name : `${flag.name}=${value}`)),
+    (input.flags.get(flag.name) ?? []).map(value =>
+      flag.value === undefined ? flag.name : `${flag.name}=${value}`,
+    ),
   )
   return [...row.path.split(' '), ...flags, '--', ...input.positionals]
 }

@@ -3,7 +3,15 @@
  * unknown flags before dispatch. Only what starts with `--` is a flag, so texts may start with a dash.
  */
 import { CommandFailed } from './io.ts'
-import { type CommandRow, commands, type Flag, groupAliases, groupDefaults, ID_FLAG, type Input } from './table.ts'
+import {
+  type CommandRow,
+  commands,
+  type Flag,
+  groupAliases,
+  groupDefaults,
+  ID_FLAG,
+  type Input,
+} from './table.ts'
 
 const WORDS_MAX = 3
 
@@ -20,7 +28,10 @@ export function parseArguments(argv: readonly string[]): Parsed {
 /** Every path under which a row can be called, its own first. */
 export function callPaths(row: CommandRow): string[] {
   const [group, ...verb] = row.path.split(' ')
-  const under = verb.length === 0 ? [] : (row.aliases ?? []).filter(alias => !alias.includes(' ')).map(alias => `${group} ${alias}`)
+  const under =
+    verb.length === 0
+      ? []
+      : (row.aliases ?? []).filter(alias => !alias.includes(' ')).map(alias => `${group} ${alias}`)
   return [row.path, ...(row.aliases ?? []), ...under]
 }
 
@@ -48,7 +59,9 @@ function takeId(argv: readonly string[]): { id: string | undefined; rest: string
   return { id, rest }
 }
 
-const valuedFlags = new Set(commands.flatMap(row => (row.flags ?? []).filter(flag => flag.value).map(flag => flag.name as string)))
+const valuedFlags = new Set(
+  commands.flatMap(row => (row.flags ?? []).filter(flag => flag.value).map(flag => flag.name as string)),
+)
 const isValuedFlag = (argument: string) => valuedFlags.has(argument)
 
 function findCommand(words: readonly string[]): { row: CommandRow; consumed: number } {
@@ -91,7 +104,12 @@ function parsed(row: CommandRow, words: readonly string[], id: string | undefine
   return { row, input: { id, flags, positionals } }
 }
 
-function readFlag(row: CommandRow, flags: Map<string, string[]>, word: string, following: string | undefined): 0 | 1 {
+function readFlag(
+  row: CommandRow,
+  flags: Map<string, string[]>,
+  word: string,
+  following: string | undefined,
+): 0 | 1 {
   const [name, ...inline] = word.split('=') as [string, ...string[]]
   const flag = (row.flags ?? []).find(known => known.name === name)
   if (flag === undefined) throw unknownFlag(name, row)
@@ -101,14 +119,18 @@ function readFlag(row: CommandRow, flags: Map<string, string[]>, word: string, f
     return 0
   }
   const value = inline.length > 0 ? inline.join('=') : following
-  if (value === undefined) throw new CommandFailed(`${name} needs a value: ${name} ${flag.value}`, `svc help ${row.path}`)
+  if (value === undefined)
+    throw new CommandFailed(`${name} needs a value: ${name} ${flag.value}`, `svc help ${row.path}`)
   addFlag(row, flags, flag, value)
   return inline.length > 0 ? 0 : 1
 }
 
 function addFlag(row: CommandRow, flags: Map<string, string[]>, flag: Flag, value: string): void {
   if (flag.values !== undefined && !flag.values.includes(value)) {
-    throw new CommandFailed(`${flag.name} takes ${flag.values.join(', ')}, not "${value}"`, `svc help ${row.path}`)
+    throw new CommandFailed(
+      `${flag.name} takes ${flag.values.join(', ')}, not "${value}"`,
+      `svc help ${row.path}`,
+    )
   }
   const given = flags.get(flag.name)
   if (given === undefined) flags.set(flag.name, [value])
@@ -117,16 +139,24 @@ function addFlag(row: CommandRow, flags: Map<string, string[]>, flag: Flag, valu
 }
 
 function unknownFlag(name: string, row: CommandRow): CommandFailed {
-  return new CommandFailed(`unknown flag ${name} for "${row.path}"; accepted: ${acceptedFlags(row).join(', ')}`, undefined, 2)
+  return new CommandFailed(
+    `unknown flag ${name} for "${row.path}"; accepted: ${acceptedFlags(row).join(', ')}`,
+    undefined,
+    2,
+  )
 }
 
 function checkPositionals(row: CommandRow, given: readonly string[]): void {
   const known = row.positionals ?? []
   const missing = known[given.length]
-  if (missing?.required) throw new CommandFailed(`"${row.path}" needs <${missing.name}>`, `svc help ${row.path}`)
+  if (missing?.required)
+    throw new CommandFailed(`"${row.path}" needs <${missing.name}>`, `svc help ${row.path}`)
   if (given.length > known.length && !known.at(-1)?.repeat) {
     const extra = given[known.length] as string
-    throw new CommandFailed(`"${row.path}" takes no further argument "${extra}"; put a text of several words in quotes`, `svc help ${row.path}`)
+    throw new CommandFailed(
+      `"${row.path}" takes no further argument "${extra}"; put a text of several words in quotes`,
+      `svc help ${row.path}`,
+    )
   }
 }
 
@@ -136,7 +166,9 @@ function nearest(word: string): string | undefined {
     .map(path => ({ path, distance: editDistance(word, path) }))
     .sort((a, b) => a.distance - b.distance)
   const best = scored[0]
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.path : undefined
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
+    ? best.path
+    : undefined
 }
 
 function editDistance(a: string, b: string): number {

@@ -34,7 +34,9 @@ function overview(io: Io): void {
 }
 
 function usage(row: CommandRow): string {
-  const positionals = (row.positionals ?? []).map(({ name, required }) => (required ? `<${name}>` : `[${name}]`))
+  const positionals = (row.positionals ?? []).map(({ name, required }) =>
+    required ? `<${name}>` : `[${name}]`,
+  )
   return [row.path, ...positionals].join(' ')
 }
 
@@ -44,7 +46,9 @@ function describe(io: Io, row: CommandRow): void {
   if (aliases.length > 0) io.out(`    also: ${aliases.map(alias => `svc ${alias}`).join(', ')}\n`)
   for (const flag of [...(row.flags ?? []), ID_FLAG]) {
     const forms = flag.value === undefined ? flag.name : `${flag.name} <${flag.value}>`
-    io.out(`    ${flag.short === undefined ? '' : `${flag.short}, `}${forms}${flag.repeat ? '  (repeatable)' : ''}\n`)
+    io.out(
+      `    ${flag.short === undefined ? '' : `${flag.short}, `}${forms}${flag.repeat ? '  (repeatable)' : ''}\n`,
+    )
   }
   if (row.example !== undefined) io.out(`    example: ${row.example}\n`)
   io.out('\n')

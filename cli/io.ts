@@ -15,7 +15,8 @@ const AGENT_ENVIRONMENTS = ['CLAUDECODE', 'CODEX_SANDBOX', 'OPENCODE', 'AGENT']
 
 export function processIo(): Io {
   const { env } = process
-  const quiet = env['SVC_HINTS'] === '0' || env['CI'] !== undefined || AGENT_ENVIRONMENTS.some(name => env[name])
+  const quiet =
+    env['SVC_HINTS'] === '0' || env['CI'] !== undefined || AGENT_ENVIRONMENTS.some(name => env[name])
   return {
     env,
     cwd: process.cwd(),

@@ -34,9 +34,10 @@ export const register: Run = async (io, input) => {
 /** A wire-3 hub knows no admission codes; nothing is sent to it that it would have to refuse. */
 async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
   const headers = { 'X-Svc-Wire': '3' }
-  const identity = await call(wire3Routes.hubIdentity, httpSend(ASK_TIMEOUT_MS), { baseUrl: url, headers }).catch(
-    () => undefined,
-  )
+  const identity = await call(wire3Routes.hubIdentity, httpSend(ASK_TIMEOUT_MS), {
+    baseUrl: url,
+    headers,
+  }).catch(() => undefined)
   if (identity?.wire === 3) {
     throw new CommandFailed(
       'this hub takes no admission codes; its operator admits you by your AID',

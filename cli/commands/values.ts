@@ -44,7 +44,8 @@ export function boolean<M extends string>(input: Input, name: string, member: M)
 export function json(input: Input, name: string): Record<string, never> {
   try {
     const value = JSON.parse(flags(input, name)[0] as string) as unknown
-    if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, never>
+    if (value !== null && typeof value === 'object' && !Array.isArray(value))
+      return value as Record<string, never>
   } catch {
     // the sentence below says it
   }

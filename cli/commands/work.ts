@@ -15,7 +15,10 @@ const asks =
   }
 
 const first = (input: Input) => input.positionals[0] as string
-const paging = (input: Input) => ({ ...integer(input, '--limit', 'limit'), ...flag(input, '--cursor', 'cursor') })
+const paging = (input: Input) => ({
+  ...integer(input, '--limit', 'limit'),
+  ...flag(input, '--cursor', 'cursor'),
+})
 const absolute = (io: Io, paths: readonly string[]) => paths.map(path => resolve(io.cwd, path))
 
 export const contactAdd = asks((control, input) =>
@@ -41,7 +44,8 @@ export const delegate: Run = async (io, input) => {
   if (capability === (task !== undefined)) {
     throw new CommandFailed('"delegate" needs either a task or --capability', 'svc help delegate')
   }
-  if (input.flags.has('--args') && !capability) throw new CommandFailed('--args goes with --capability', 'svc help delegate')
+  if (input.flags.has('--args') && !capability)
+    throw new CommandFailed('--args goes with --capability', 'svc help delegate')
   const reply = await connect(io, input).call('delegate', {
     to: to as string,
     ...(task === undefined ? {} : { task }),

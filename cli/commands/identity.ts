@@ -1,0 +1,114 @@
+/** `svc id`: identities of this home, their keys and the next key's recovery phrase. */
+
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import {
+  checkIdentityName,
+  chooseIdentity,
+  currentIdentity,
+  identityDirectory,
+  identityNames,
+  purgeIdentity,
+  runningDaemons,
+  runtimeDirectory,
+  selectIdentity,
+} from '../../daemon/home.ts'
+import { openIdentity, peekIdentity } from '../../daemon/identity.ts'
+import { connect } from '../control-client.ts'
+import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import type { Run } from '../table.ts'
+import { up } from './node.ts'
+import { readStandardInput } from './values.ts'
+
+export const ls: Run = async io => {
+  const running = runningDaemons(runtimeDirectory(io.env))
+  const current = currentIdentity(io.env)
+  const identities = identityNames(io.env).map(name => {
+    const dir = identityDirectory(io.env, name)
+    const daemon = running.find(entry => entry.data_dir === dir)
+    return {
+      name,
+      aid: peekIdentity(dir)?.aid ?? null,
+      current: name === current,
+      running: daemon !== undefined,
+      control_addr: daemon?.control_addr ?? null,
+      data_dir: dir,
+    }
+  })
+  printJson(io, { identities, current })
+  return 0
+}
+
+export const create: Run = async (io, input) => {
+  const name = checkIdentityName(input.positionals[0] as string, 'create')
+  if (existsSync(identityDirectory(io.env, name))) {
+    throw new CommandFailed(`the identity "${name}" exists already`, `svc up ${name}`)
+  }
+  return up(io, { ...input, id: name, positionals: [] })
+}
+
+export const use: Run = async (io, input) => {
+  const name = input.positionals[0] as string
+  chooseIdentity(io.env, name)
+  printJson(io, { current: name, data_dir: identityDirectory(io.env, name) })
+  return 0
+}
+
+export const rm: Run = async (io, input) => {
+  const name = checkIdentityName(input.positionals[0] as string, 'create')
+  const dir = identityDirectory(io.env, name)
+  if (!existsSync(dir)) throw new CommandFailed(`there is no identity "${name}"`, 'svc id ls')
+  if (runningDaemons(runtimeDirectory(io.env)).some(entry => entry.data_dir === dir)) {
+    throw new CommandFailed(`the node of "${name}" is running`, `svc stop ${name}`)
+  }
+  const purge = input.flags.has('--purge')
+  if (purge) purgeIdentity(io.env, name)
+  printJson(io, { name, data_dir: dir, deleted: purge })
+  if (!purge) hint(io, `svc id rm ${name} --purge deletes it for good, its key included`)
+  return 0
+}
+
+export const rotate: Run = async (io, input) => {
+  const phrase = input.flags.has('--recovery-phrase-stdin')
+    ? { recovery_phrase: await readStandardInput(io) }
+    : {}
+  printJson(io, await connect(io, input).call('idRotate', phrase))
+  return 0
+}
+
+export const deactivate: Run = async (io, input) => {
+  if (!input.flags.has('--yes')) {
+    throw new CommandFailed(
+      'this ends the identity for good: nobody can sign for it any more',
+      'svc id deactivate --yes',
+    )
+  }
+  const phrase = input.flags.has('--recovery-phrase-stdin')
+    ? { recovery_phrase: await readStandardInput(io) }
+    : {}
+  printJson(io, await connect(io, input).call('idDeactivate', phrase))
+  return 0
+}
+
+function open(io: Io, id: string | undefined) {
+  const { dir } = selectIdentity(io.env, id)
+  return openIdentity(dir, { now: io.now, random: length => new Uint8Array(randomBytes(length)) })
+}
+
+export const nextExport: Run = async (io, input) => {
+  const identity = open(io, input.id)
+  const removed = input.flags.has('--remove')
+  const phrase = identity.exportNext(removed)
+  io.err(
+    'svc: write this phrase down and keep it away from this machine; with it the next key can be made again\n',
+  )
+  printJson(io, { aid: identity.aid, recovery_phrase: phrase, removed })
+  return 0
+}
+
+export const nextImport: Run = async (io, input) => {
+  const identity = open(io, input.id)
+  identity.importNext(await readStandardInput(io))
+  printJson(io, { aid: identity.aid, next_key: 'present' })
+  return 0
+}

@@ -1,0 +1,151 @@
+/** The node itself: daemon, up, stop, status, logs, mcp. */
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ensureSecretDirectory } from '../../daemon/files.ts'
+import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home.ts'
+import { connect, findTarget, httpSend, unreachable } from '../control-client.ts'
+import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import type { Input, Run } from '../table.ts'
+import { parseInteger } from './values.ts'
+
+const READY_WAIT_MS = 8_000
+const STOP_WAIT_MS = 10_000
+const POLL_MS = 50
+const LOG_LINES_DEFAULT = 80
+const LOG_TAIL_LINES = 12
+
+export const daemon: Run = async (io, input) => {
+  if (input.flags.has('--detach')) return detach(io, input)
+  const { runDaemon } = await import('../run-daemon.ts')
+  return runDaemon(io, input, { stdio: input.flags.has('--stdio') })
+}
+
+export const up: Run = async (io, input) => detach(io, named(input))
+
+const named = (input: Input): Input => {
+  const name = input.positionals[0]
+  return name === undefined ? input : { ...input, id: name, positionals: [] }
+}
+
+/** Starts a daemon of its own session and waits until its control interface answers. */
+async function detach(io: Io, input: Input): Promise<number> {
+  const selection = selectIdentity(io.env, input.id)
+  const running = findTarget(io, input)
+  if (running.entry?.data_dir === selection.dir) {
+    printJson(io, { state: 'running', already: true, ...describe(running.entry) })
+    return 0
+  }
+  ensureSecretDirectory(selection.dir)
+  const log = openSync(join(selection.dir, 'daemon.log'), 'a', 0o600)
+  const id = input.id === undefined ? [] : ['--id', input.id]
+  const child = spawn(process.execPath, [process.argv[1] as string, 'daemon', ...id], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: io.env as NodeJS.ProcessEnv,
+  })
+  closeSync(log)
+  child.unref()
+  const entry = await waitForDaemon(io, selection.dir, child)
+  printJson(io, { state: 'running', ...describe(entry) })
+  hint(io, 'svc hub-register <url>   (help: svc help)')
+  return 0
+}
+
+async function waitForDaemon(
+  io: Io,
+  dir: string,
+  child: { exitCode: number | null; signalCode: string | null; pid?: number | undefined },
+) {
+  for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
+    const entry = runningDaemons(runtimeDirectory(io.env)).find(daemon => daemon.data_dir === dir)
+    if (entry !== undefined && (await answers(entry.control_addr))) return entry
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new CommandFailed(
+        `the node ended at once; the end of its log:\n${logTail(dir, LOG_TAIL_LINES)}`,
+        'svc logs',
+      )
+    }
+  }
+  throw new CommandFailed(
+    `the node did not answer within ${READY_WAIT_MS / 1000} s; the end of its log:\n${logTail(dir, LOG_TAIL_LINES)}`,
+    'svc logs',
+  )
+}
+
+async function answers(address: string): Promise<boolean> {
+  try {
+    return (await httpSend(1_000)({ method: 'GET', url: `http://${address}/ping`, headers: {} })).ok
+  } catch {
+    return false
+  }
+}
+
+const describe = (entry: { pid: number; aid: string; control_addr: string; data_dir: string }) => ({
+  aid: entry.aid,
+  pid: entry.pid,
+  control_addr: entry.control_addr,
+  data_dir: entry.data_dir,
+})
+
+export const stop: Run = async (io, given) => {
+  const input = named(given)
+  const targets = input.flags.has('--all') ? everyNode(io) : [findTarget(io, input)]
+  const stopped = []
+  for (const target of targets) {
+    if (target.entry === undefined) throw unreachable(io, target)
+    await connect(io, { id: 'id' in target ? target.id : input.id }).call('shutdown', {})
+    await waitForEnd(io, target.entry.pid)
+    stopped.push(describe(target.entry))
+  }
+  printJson(io, { stopped })
+  return 0
+}
+
+function everyNode(io: Io) {
+  const home = selectIdentity(io.env, 'default').dir
+  return runningDaemons(runtimeDirectory(io.env))
+    .filter(
+      entry => entry.id !== null && (entry.data_dir === home || entry.data_dir.startsWith(join(home, 'ids'))),
+    )
+    .map(entry => ({ ...findTarget(io, { id: entry.id as string }), id: entry.id as string }))
+}
+
+async function waitForEnd(io: Io, pid: number): Promise<void> {
+  for (const deadline = io.now() + STOP_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
+    if (!isAlive(pid)) return
+  }
+  throw new CommandFailed(`the node (pid ${pid}) is still running after ${STOP_WAIT_MS / 1000} s`, 'svc logs')
+}
+
+export const status: Run = async (io, input) => {
+  printJson(io, await connect(io, input).call('status'))
+  return 0
+}
+
+export const logs: Run = async (io, input) => {
+  const dir = selectIdentity(io.env, input.id).dir
+  const count =
+    input.positionals[0] === undefined ? LOG_LINES_DEFAULT : parseInteger(input.positionals[0], '[N]')
+  io.out(logTail(dir, input.flags.has('--all') ? Number.POSITIVE_INFINITY : count))
+  return 0
+}
+
+function logTail(dir: string, lines: number): string {
+  const file = join(dir, 'daemon.log')
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch {
+    throw new CommandFailed(`there is no log at ${file}`, 'svc up')
+  }
+  const all = text.split('\n').filter(line => line !== '')
+  const kept = lines === Number.POSITIVE_INFINITY ? all : all.slice(Math.max(0, all.length - lines))
+  return kept.length === 0 ? '' : `${kept.join('\n')}\n`
+}
+
+export const mcp: Run = async (io, input) => {
+  const { runClient } = await import('../run-mcp.ts')
+  return runClient(io, input)
+}

@@ -1,0 +1,55 @@
+/** `svc watch`: the node's events as lines of JSON. */
+import * as http from 'node:http'
+import { connect, readToken } from '../control-client.ts'
+import { CommandFailed, type Io } from '../io.ts'
+import type { Input, Run } from '../table.ts'
+import { flags } from './values.ts'
+
+export const watch: Run = async (io, input) => {
+  const control = connect(io, input)
+  const since = flags(input, '--since')[0]
+  const path = since === undefined ? '/events' : `/events?since=${encodeURIComponent(since)}`
+  const headers = { Authorization: `Bearer ${readToken(io, control.target)}` }
+  await stream(io, input, `http://${control.target.address}${path}`, headers)
+  return 0
+}
+
+/** Reads server-sent events until the node ends or the reader goes away. */
+function stream(io: Io, _input: Input, url: string, headers: Record<string, string>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = http.get(url, { headers, agent: false }, response => {
+      if (response.statusCode !== 200) {
+        reject(new CommandFailed(`the node answers ${response.statusCode} to /events`, 'svc status'))
+        return
+      }
+      let pending = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        pending += chunk
+        const blocks = pending.split('\n\n')
+        pending = blocks.pop() as string
+        for (const block of blocks) printEvent(io, block)
+      })
+      response.on('end', resolve)
+      response.on('error', reject)
+    })
+    request.on('error', error => reject(new CommandFailed(`no node answers: ${error.message}`, 'svc up')))
+    process.stdout.on('error', () => request.destroy())
+  })
+}
+
+function printEvent(io: Io, block: string): void {
+  const fields = new Map<string, string>()
+  for (const line of block.split('\n')) {
+    const colon = line.indexOf(':')
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).trimStart())
+  }
+  const data = fields.get('data')
+  if (data === undefined) return
+  const event = {
+    id: fields.get('id') ?? null,
+    event: fields.get('event') ?? 'message',
+    data: JSON.parse(data) as unknown,
+  }
+  io.out(`${JSON.stringify(event)}\n`)
+}

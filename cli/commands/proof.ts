@@ -1,0 +1,157 @@
+/** Proof: review, evidence, verify. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fromBase64url, Malformed, toBase64url } from '../../protocol/bytes.ts'
+import { call, Refused } from '../../protocol/client.ts'
+import { cidText, contentId } from '../../protocol/hash.ts'
+import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../../protocol/judge.ts'
+import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
+import { Receipt } from '../../protocol/receipt.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { connect, httpSend } from '../control-client.ts'
+import { CommandFailed, type Io, printJson } from '../io.ts'
+import type { Input, Run } from '../table.ts'
+import { flag, flags, integer, parseInteger } from './values.ts'
+
+const FETCH_TIMEOUT_MS = 30_000
+
+export const review: Run = async (io, input) => {
+  const [id, rating, comment] = input.positionals as [string, string, string?]
+  const stars = parseInteger(rating, '<rating>')
+  if (stars < 1 || stars > 5) throw new CommandFailed('<rating> is 1 to 5', 'svc help review')
+  const body = { interaction_id: id, rating: stars, ...(comment === undefined ? {} : { comment }) }
+  printJson(io, await connect(io, input).call('review', body))
+  return 0
+}
+
+export const evidence: Run = async (io, input) => {
+  const reply = await connect(io, input).call('evidence', {
+    ...flag(input, '--type', 'event_type'),
+    ...integer(input, '--since', 'since'),
+    ...integer(input, '--limit', 'limit'),
+  })
+  printJson(io, reply)
+  return 0
+}
+
+/** Exit code 1 when the receipt is not acceptable; the verdict stands on standard output either way. */
+export const verify: Run = async (io, input) => {
+  const offline = input.flags.has('--receipt')
+  if (offline === (input.positionals[0] !== undefined)) {
+    throw new CommandFailed('"verify" needs either an interaction id or --receipt', 'svc help verify')
+  }
+  const verdict = offline ? await verifyOffline(io, input) : await verifyStored(io, input)
+  printJson(io, verdict)
+  return verdict.verdict === 'invalid' || verdict.result_matches === false ? 1 : 0
+}
+
+async function verifyStored(io: Io, input: Input) {
+  const reply = await connect(io, input).call('verify', { interaction_id: input.positionals[0] as string })
+  return { ...reply, result_matches: undefined }
+}
+
+async function verifyOffline(io: Io, input: Input) {
+  const receipt = readReceipt(flags(input, '--receipt')[0] as string)
+  const { provider, hub } = await providerLog(input, receipt.body.provider)
+  const judgement = judgeReceipt(receipt, provider, hub === undefined ? {} : { hub })
+  return { ...describe(receipt, judgement), ...compareResult(io, input, receipt) }
+}
+
+function describe(receipt: Receipt, judgement: Judgement) {
+  const { body } = receipt
+  return {
+    verdict: judgement.verdict,
+    says: sayJudgement(judgement),
+    interaction_id: toBase64url(body.interactionId),
+    provider: body.provider,
+    status: body.status,
+    receipt_cid: cidText(contentId(receipt.bodyBytes)),
+    request_cid: cidText(body.requestCid),
+    result_cid: cidText(body.resultCid),
+    started_at: body.start,
+    ended_at: body.end,
+  }
+}
+
+function compareResult(io: Io, input: Input, receipt: Receipt) {
+  const file = flags(input, '--result')[0]
+  if (file === undefined)
+    return {
+      content_checked: false,
+      content_says: 'The content was not checked; give it with --result FILE.',
+    }
+  const result = readFile(io, file)
+  return {
+    content_checked: true,
+    result_matches: resultMatches(receipt, result),
+    result_cid_of_file: cidText(contentId(result)),
+  }
+}
+
+function readFile(io: Io, path: string): Uint8Array {
+  try {
+    return new Uint8Array(readFileSync(resolve(io.cwd, path)))
+  } catch (error) {
+    throw new CommandFailed(`--result: ${(error as Error).message}`, 'check the path')
+  }
+}
+
+/** base64 with or without padding, or base64url: people paste all three. */
+function bytesOf(value: string, name: string): Uint8Array {
+  const url = value.trim().replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  try {
+    return fromBase64url(url, name)
+  } catch {
+    throw new CommandFailed(`${name} is not base64`, 'svc help verify')
+  }
+}
+
+function readReceipt(value: string): Receipt {
+  try {
+    return Receipt.decode(bytesOf(value, '--receipt'))
+  } catch (error) {
+    if (error instanceof Malformed)
+      throw new CommandFailed(`this is no receipt: ${error.message}`, 'svc verify <id> prints it')
+    throw error
+  }
+}
+
+async function providerLog(input: Input, aid: string): Promise<{ provider: VerifiedKel; hub?: VerifiedKel }> {
+  const kel = flags(input, '--kel')[0]
+  const url = flags(input, '--hub')[0]
+  if ((kel === undefined) === (url === undefined)) {
+    throw new CommandFailed('--receipt needs the key history: --kel BASE64 or --hub URL', 'svc help verify')
+  }
+  if (kel !== undefined) return { provider: readLog(bytesOf(kel, '--kel'), '--kel', aid) }
+  return await fetchLogs(url as string, aid)
+}
+
+async function fetchLogs(baseUrl: string, aid: string) {
+  const given = { baseUrl, headers: { 'X-Svc-Wire': '3' } }
+  const send = httpSend(FETCH_TIMEOUT_MS)
+  try {
+    const answer = await call(wire3Routes.agentKel, send, { ...given, params: { aid } })
+    const identity = await call(wire3Routes.hubIdentity, send, given)
+    return {
+      provider: readLog(fromBase64url(answer.kel), 'the history of the hub', aid),
+      hub: readLog(fromBase64url(identity.kel), 'the history of the hub itself', identity.aid),
+    }
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error
+    const why = error instanceof Refused ? error.message : (error as Error).message
+    throw new CommandFailed(`the hub gave no key history: ${why}`, 'svc verify --receipt … --kel BASE64')
+  }
+}
+
+function readLog(bytes: Uint8Array, name: string, aid: string): VerifiedKel {
+  try {
+    const log = verifyKel(decodeKel(bytes))
+    if (log.aid !== aid) throw new CommandFailed(`${name} belongs to ${log.aid}, the receipt names ${aid}`)
+    return log
+  } catch (error) {
+    if (error instanceof KelInvalid || error instanceof Malformed) {
+      throw new CommandFailed(`${name} does not verify: ${error.message}`)
+    }
+    throw error
+  }
+}

@@ -1,0 +1,60 @@
+/** Rows as tools show them: the members a model needs, a peer's words fenced. */
+import { z } from 'zod'
+import type { Delivery, InteractionSummary, Turn } from '../protocol/control-shapes.ts'
+import { plainLine } from '../protocol/plain-text.ts'
+import type { ToolContext } from './tool.ts'
+
+export const PREVIEW_CHARACTERS_MAX = 120
+
+export const interactionArgument = z.string().describe('interaction_id')
+export const waitArgument = z.int().min(0).max(45).optional().describe('seconds to wait for something new')
+export const cursorArgument = z.string().optional()
+export const limitArgument = z.int().min(1).max(50).optional()
+export const rowsShape = z.array(z.looseObject({ interaction_id: z.string(), state: z.string() }))
+
+export function sayDelivery(delivery: Delivery): string {
+  return delivery.reason === undefined ? delivery.state : `${delivery.state}(${delivery.reason})`
+}
+
+export function summaryRow(item: InteractionSummary, context: ToolContext): Record<string, unknown> {
+  return {
+    interaction_id: item.interaction_id,
+    peer: item.peer,
+    ...(item.peer_name === null ? {} : { peer_name: item.peer_name }),
+    state: item.state,
+    ...(item.reason === undefined ? {} : { reason: plainLine(item.reason, PREVIEW_CHARACTERS_MAX) }),
+    last_at: item.last_at,
+    ...(item.capability === undefined ? {} : { capability: item.capability }),
+    preview: context.fence(plainLine(item.preview, PREVIEW_CHARACTERS_MAX)),
+    ...(item.unread === 0 ? {} : { unread: item.unread }),
+    ...(item.attachments === 0 ? {} : { attachments: item.attachments }),
+    ...(item.delivery === undefined ? {} : { delivery: sayDelivery(item.delivery) }),
+    ...(item.receipt === undefined
+      ? {}
+      : { receipt: { verified: item.receipt.verified, status: item.receipt.status, cid: item.receipt.cid } }),
+  }
+}
+
+export function turnRow(turn: Turn, context: ToolContext): Record<string, unknown> {
+  return {
+    n: turn.n,
+    from: turn.mine ? 'me' : turn.from,
+    kind: turn.kind,
+    at: turn.at,
+    text: turn.mine ? turn.text : context.fence(turn.text),
+    ...(turn.truncated ? { truncated: true } : {}),
+    ...(turn.attachments.length === 0
+      ? {}
+      : {
+          attachments: turn.attachments.map(attachment => ({
+            name: context.fence(plainLine(attachment.name, 80)),
+            path: attachment.path,
+            bytes: attachment.bytes,
+            media_type: plainLine(attachment.media_type, 80),
+            cid: attachment.cid,
+          })),
+        }),
+    ...(turn.delivery === undefined ? {} : { delivery: sayDelivery(turn.delivery) }),
+    ...(turn.retired_key ? { retired_key: true } : {}),
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What a tool is: one row with its texts, shapes and annotations, and a run that maps arguments to control operations.
+ * Replies hold only the members declared here; a peer's words stand in fenced fields only.
+ */
+import type { z } from 'zod'
+import type { Call } from '../protocol/client.ts'
+import type { OperationName, Operations } from '../protocol/control.ts'
+import type { ReplyOf } from '../protocol/route.ts'
+
+export type ControlCall = <N extends OperationName>(
+  name: N,
+  body?: Call<Operations[N]>['body'],
+  query?: Record<string, string>,
+  options?: { signal?: AbortSignal },
+) => Promise<ReplyOf<Operations[N]>>
+
+/** A failure that the model reads: code, what happened, what to do next. */
+export class ToolError extends Error {
+  override name = 'ToolError'
+  readonly code: string
+  readonly next: string
+  constructor(code: string, message: string, next: string) {
+    super(message)
+    this.code = code
+    this.next = next
+  }
+}
+
+export type ToolContext = {
+  call: ControlCall
+  /** Wraps a peer's words in this result's random marker, control characters removed. */
+  fence(text: string): string
+  signal: AbortSignal
+}
+
+export type Tool<I extends z.ZodType = z.ZodType> = {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly input: I
+  /** Members of the structured result; `error` is added to every tool. */
+  readonly output: z.ZodObject
+  readonly annotations: {
+    readOnlyHint: boolean
+    destructiveHint: boolean
+    idempotentHint: boolean
+    openWorldHint: boolean
+  }
+  /** The result holds a peer's words. */
+  readonly untrusted?: true
+  run(args: z.infer<I>, context: ToolContext): Promise<Record<string, unknown>>
+}
+
+export function tool<I extends z.ZodType>(row: Tool<I>): Tool<I> {
+  return row
+}
+
+export const reads = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: true,
+} as const
+export const readsLocal = { ...reads, openWorldHint: false } as const
+export const sends = {
+  readOnlyHint: false,
+  destructiveHint: false,
+  idempotentHint: false,
+  openWorldHint: true,
+} as const

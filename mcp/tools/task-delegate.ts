@@ -1,0 +1,50 @@
+/** `task_delegate`: hand a task or a capability call to another agent. */
+import { z } from 'zod'
+import { waitArgument } from '../rows.ts'
+import { sends, ToolError, tool } from '../tool.ts'
+
+export const taskDelegate = tool({
+  name: 'task_delegate',
+  title: 'Delegate a task',
+  description:
+    "Delegate a task to another person's agent, sealed, and get a receipt when it ends. Give `to` (aid or petname) and either `task` or `capability` with `args`. Returns an interaction_id at once; read the answer with task_inbox.",
+  input: z.strictObject({
+    to: z.string(),
+    task: z.string().optional(),
+    capability: z.string().optional(),
+    args: z.record(z.string(), z.json()).optional(),
+    attach: z.array(z.string()).optional().describe('absolute file paths'),
+    pay: z.boolean().optional(),
+    max_credits: z.int().min(1).optional(),
+    idempotency_key: z.string().optional().describe('same key, same task: sent once'),
+    wait_s: waitArgument,
+  }),
+  output: z
+    .object({
+      interaction_id: z.string(),
+      state: z.string(),
+      delivery: z.string(),
+      effect: z.looseObject({}),
+      payment_required: z.looseObject({}),
+      next: z.string(),
+    })
+    .partial(),
+  annotations: sends,
+  async run(args, context) {
+    if ((args.task === undefined) === (args.capability === undefined)) {
+      throw new ToolError('bad_request', 'give either task or capability', 'task_delegate with one of them')
+    }
+    if (args.pay && args.max_credits === undefined) {
+      throw new ToolError('bad_request', 'paying needs a limit', 'task_delegate with max_credits')
+    }
+    const reply = await context.call('delegate', args, {}, { signal: context.signal })
+    return {
+      interaction_id: reply.interaction_id,
+      state: reply.state,
+      ...(reply.delivery === undefined ? {} : { delivery: reply.delivery.state }),
+      ...(reply.effect === undefined ? {} : { effect: reply.effect }),
+      ...(reply.payment_required === undefined ? {} : { payment_required: reply.payment_required }),
+      next: `task_inbox with interaction_id ${reply.interaction_id}`,
+    }
+  },
+})

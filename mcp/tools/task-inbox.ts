@@ -1,0 +1,107 @@
+/** `task_inbox`: tasks delegated to this node, or one thread of either side. */
+import { z } from 'zod'
+import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
+import { cursorArgument, limitArgument, rowsShape, summaryRow, turnRow, waitArgument } from '../rows.ts'
+import { reads, type ToolContext, tool } from '../tool.ts'
+
+const LIMIT_DEFAULT = 20
+
+type Arguments = {
+  interaction_id?: string | undefined
+  pending?: boolean | undefined
+  since_cursor?: string | undefined
+  limit?: number | undefined
+  wait_s?: number | undefined
+  from_turn?: number | undefined
+  max_chars?: number | undefined
+}
+
+export const taskInbox = tool({
+  name: 'task_inbox',
+  title: 'Task inbox and threads',
+  description:
+    'Inbox: list tasks other agents delegated to me, or, with interaction_id (sent or received), read that thread: messages, attachments as verified local files, what can be done next. Reading a thread marks it read; listing does not.',
+  input: z.strictObject({
+    interaction_id: z.string().optional(),
+    pending: z.boolean().optional().describe('list: only what waits (default true)'),
+    since_cursor: cursorArgument,
+    limit: limitArgument,
+    from_turn: z.int().min(0).optional(),
+    max_chars: z.int().min(200).max(RESULT_CHARACTERS_MAX).optional(),
+    wait_s: waitArgument,
+  }),
+  output: z
+    .object({
+      items: rowsShape,
+      next_cursor: z.string(),
+      interaction_id: z.string(),
+      peer: z.string(),
+      state: z.string(),
+      turns: z.array(z.looseObject({ n: z.int(), text: z.string() })),
+      next_turn: z.int(),
+      actions: z.array(z.string()),
+      receipt: z.looseObject({}),
+      reason: z.string(),
+    })
+    .partial(),
+  annotations: reads,
+  untrusted: true,
+  run: (args, context) =>
+    args.interaction_id === undefined ? list(args, context) : thread(args.interaction_id, args, context),
+})
+
+async function list(args: Arguments, context: ToolContext): Promise<Record<string, unknown>> {
+  const page = await fitPage(args.limit ?? LIMIT_DEFAULT, async limit => {
+    const body = {
+      pending: args.pending ?? true,
+      limit,
+      ...(args.since_cursor === undefined ? {} : { cursor: args.since_cursor }),
+      ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
+    }
+    const found = await context.call('inbox', body, {}, { signal: context.signal })
+    return { rows: found.items.map(item => summaryRow(item, context)), next: found.next_cursor }
+  })
+  return { items: page.rows, ...(page.next === undefined ? {} : { next_cursor: page.next }) }
+}
+
+async function thread(id: string, args: Arguments, context: ToolContext): Promise<Record<string, unknown>> {
+  const budget = args.max_chars ?? RESULT_CHARACTERS_DEFAULT
+  const found = await context.call(
+    'thread',
+    {
+      interaction_id: id,
+      mark_read: true,
+      max_chars: budget,
+      ...(args.from_turn === undefined ? {} : { from_turn: args.from_turn }),
+      ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
+    },
+    {},
+    { signal: context.signal },
+  )
+  const head = {
+    interaction_id: found.interaction_id,
+    peer: found.peer_name ?? found.peer,
+    state: found.state,
+    ...(found.reason === undefined ? {} : { reason: found.reason }),
+    actions: found.actions,
+    ...(found.receipt === undefined ? {} : { receipt: found.receipt }),
+  }
+  const turns = found.turns.map(turn => turnRow(turn, context))
+  const shown = cutToFit(turns, budget, (kept, cut) => {
+    const next = cut ? Number(kept.at(-1)?.['n']) + 1 : found.next_turn
+    return { ...head, turns: [...kept], ...(next === undefined ? {} : { next_turn: next }) }
+  })
+  return size(shown) <= RESULT_CHARACTERS_MAX
+    ? shown
+    : { ...shown, turns: shown.turns.map(turn => shorten(turn, budget, context)) }
+}
+
+/** One turn that alone is over the budget: its beginning, marked as cut. */
+function shorten(
+  turn: Record<string, unknown>,
+  budget: number,
+  context: ToolContext,
+): Record<string, unknown> {
+  const text = String(turn['text']).slice(0, Math.max(200, Math.floor(budget / 2)))
+  return { ...turn, text: turn['from'] === 'me' ? text : context.fence(text), truncated: true }
+}
