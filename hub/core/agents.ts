@@ -1,0 +1,174 @@
+/**
+ * Agents as the hub works with them: the registry's row with its log and key sets read, cached, and written back only
+ * over the version that was read.
+ */
+import { toBase64url } from '../../protocol/bytes.ts'
+import { directoryHash, sealBox } from '../../protocol/directory.ts'
+import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
+import type { AgentRow, PutAgentResult } from '../store/port.ts'
+import type { HubContext } from './context.ts'
+import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
+
+const CACHED_MAX = 10_000
+const ATTEMPTS_MAX = 5
+const NOTICE_LIFE_MS = 10 * 60_000
+const SALT_BYTES = 32
+
+export type Agent = {
+  row: AgentRow
+  log: VerifiedKel
+  keys: KeySet | undefined
+  keysBefore: KeySet | undefined
+}
+
+type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
+
+export class Agents {
+  readonly #context: HubContext
+  readonly #cached = new Map<string, Agent>()
+  readonly #seenMs = new Map<number, number>()
+  readonly #notices = new Map<string, { notice: KeyStateNotice; madeMs: number; head: string }>()
+
+  constructor(context: HubContext) {
+    this.#context = context
+  }
+
+  /** The agent of an AID that is or was registered here. */
+  async find(aid: string): Promise<Agent | undefined> {
+    const cached = this.#cached.get(aid)
+    if (cached !== undefined) return cached
+    const row = await this.#context.store.findAgent(aid)
+    if (row === undefined) return undefined
+    return this.#remember(readAgent(row))
+  }
+
+  /** The agent of an AID that is registered here now. */
+  async findRegistered(aid: string): Promise<Agent | undefined> {
+    const agent = await this.find(aid)
+    return agent?.row.registered === true ? agent : undefined
+  }
+
+  /**
+   * Changes an agent's row: `change` sees the newest row and returns the next one; it runs again when somebody else
+   * wrote meanwhile.
+   */
+  async update(
+    aid: string,
+    change: (held: Agent | undefined) => Agent | Promise<Agent>,
+    options: { emptyMailbox?: boolean } = {},
+  ): Promise<{ agent: Agent; stored: Stored }> {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const next = await change(await this.find(aid))
+      const stored = await this.#context.store.putAgent({
+        row: next.row,
+        entry: this.#entry(next),
+        emptyMailbox: options.emptyMailbox ?? false,
+      })
+      this.#cached.delete(aid)
+      if (stored.outcome === 'conflict') continue
+      await this.#context.blobs.remove(stored.files)
+      const row = { ...next.row, number: stored.number, version: stored.version }
+      return { agent: this.#remember({ ...next, row }), stored }
+    }
+    throw new Error('a registry row changes faster than it can be written')
+  }
+
+  /** Notes that an agent collected mail; written at most once an hour. */
+  noteSeen(agent: Agent): void {
+    const nowMs = this.#context.now()
+    const { number } = agent.row
+    this.#seenMs.set(number, nowMs)
+    const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
+    if (agent.row.seenHourMs >= hourMs) return
+    agent.row.seenHourMs = hourMs
+    this.#context.store.markSeen([{ number, hourMs }]).catch(() => undefined)
+  }
+
+  /** Whether the agent has collected nothing for an hour. */
+  isQuiet(agent: Agent): boolean {
+    const nowMs = this.#context.now()
+    const lastMs = this.#seenMs.get(agent.row.number)
+    if (lastMs !== undefined) return nowMs - lastMs > QUIET_AFTER_MS
+    return nowMs - agent.row.seenHourMs > QUIET_AFTER_MS + HOUR_MS
+  }
+
+  /** The hub's signed word on the agent's key state, made anew every few minutes. */
+  notice(agent: Pick<Agent, 'log'>): KeyStateNotice {
+    const { identity, now } = this.#context
+    const { log } = agent
+    const head = toBase64url(log.headDigest)
+    const held = this.#notices.get(log.aid)
+    if (held !== undefined && held.head === head && now() - held.madeMs < NOTICE_LIFE_MS) return held.notice
+    const notice = KeyStateNotice.sign(identity.seed, {
+      aid: log.aid,
+      seq: log.seq,
+      headDigest: log.headDigest,
+      hubTs: now(),
+      hub: identity.aid,
+      hubSeq: identity.seq,
+    })
+    if (this.#notices.size >= CACHED_MAX) this.#notices.clear()
+    this.#notices.set(log.aid, { notice, madeMs: now(), head })
+    return notice
+  }
+
+  /** Whoever is registered and has a key set can be found by its bucket. */
+  #entry(agent: Agent): { h: Uint8Array; box: Uint8Array } | undefined {
+    if (!agent.row.registered || agent.keys === undefined) return undefined
+    const { aid } = agent.log
+    const box = sealBox(aid, this.#context.random(SALT_BYTES), {
+      kel: [...agent.log.events],
+      keySet: agent.keys,
+      notice: this.notice(agent),
+    })
+    return { h: directoryHash(aid), box }
+  }
+
+  #remember(agent: Agent): Agent {
+    const { aid } = agent.row
+    this.#cached.delete(aid)
+    if (this.#cached.size >= CACHED_MAX) this.#cached.delete(this.#cached.keys().next().value as string)
+    this.#cached.set(aid, agent)
+    return agent
+  }
+}
+
+export function readAgent(row: AgentRow): Agent {
+  return {
+    row,
+    log: verifyKel(decodeKel(row.kel)),
+    keys: row.keys === undefined ? undefined : KeySet.decode(row.keys),
+    keysBefore: row.keysBefore === undefined ? undefined : KeySet.decode(row.keysBefore),
+  }
+}
+
+/** The agent with another log in its row; a log under a newer key state drops the key sets of the older one. */
+export function withLog(agent: Agent, log: VerifiedKel): Agent {
+  const kept = agent.keys !== undefined && agent.keys.body.kelSeq === log.seq
+  const row: AgentRow = { ...agent.row, kel: encodeKel(log.events) }
+  if (kept) return { ...agent, log, row }
+  return {
+    row: { ...row, keys: undefined, keysBefore: undefined, keysBeforeUntilMs: 0 },
+    log,
+    keys: undefined,
+    keysBefore: undefined,
+  }
+}
+
+/** The agent with another key set; the one it replaces is remembered until `beforeUntilMs`. */
+export function withKeys(agent: Agent, keys: KeySet, beforeUntilMs: number): Agent {
+  const before =
+    agent.keys !== undefined && agent.keys.body.kelSeq === keys.body.kelSeq ? agent.keys : undefined
+  return {
+    ...agent,
+    keys,
+    keysBefore: before,
+    row: {
+      ...agent.row,
+      keys: KeySet.encode(keys),
+      keysBefore: before === undefined ? undefined : KeySet.encode(before),
+      keysBeforeUntilMs: before === undefined ? 0 : beforeUntilMs,
+    },
+  }
+}

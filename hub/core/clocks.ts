@@ -1,0 +1,73 @@
+/**
+ * Times of signed requests: each signer's accepted times strictly rise, so no signed request works twice, also not
+ * after a restart. Attacker: who holds an old request and replays it, or a client whose clock runs ahead.
+ */
+import { toBase64url } from '../../protocol/bytes.ts'
+import type { Store } from '../store/port.ts'
+import { CLOCK_WINDOW_MS } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+/** A time this far ahead of the hub's clock is stored before the request takes effect. */
+const AHEAD_UNSTORED_MS = 2000
+const CLOCK_SETTING = 'clock'
+const CLOCK_STORED_EVERY_MS = 1000
+const SIGNATURES_MAX = 100_000
+
+export class SignerClocks {
+  readonly #store: Store
+  readonly #startFloorMs: number
+  readonly #lastMs = new Map<string, number>()
+  readonly #signatures = new Map<string, number>()
+  #clockStoredMs = 0
+  #prunedMs = 0
+
+  private constructor(store: Store, startFloorMs: number) {
+    this.#store = store
+    this.#startFloorMs = startFloorMs
+  }
+
+  /** After a start every floor lies above all that the process before it may have accepted without storing it. */
+  static async open(store: Store, nowMs: number): Promise<SignerClocks> {
+    const stored = Number((await store.setting(CLOCK_SETTING)) ?? 0)
+    return new SignerClocks(store, Math.max(nowMs, stored) + AHEAD_UNSTORED_MS)
+  }
+
+  /** Judges the time of a request whose signature has verified; what it accepts can't be used again. */
+  async accept(aid: string, tsMs: number, signature: Uint8Array, nowMs: number): Promise<void> {
+    const stored = this.#lastMs.has(aid) ? 0 : (await this.#store.account(aid)).floorMs
+    const seen = toBase64url(signature)
+    if (this.#signatures.has(seen)) throw new Refusal('replayed')
+    const last = Math.max(this.#lastMs.get(aid) ?? Math.max(this.#startFloorMs, stored), stored)
+    if (tsMs <= last) throw new Refusal('timeStale', { floorMs: last })
+    if (tsMs < nowMs - CLOCK_WINDOW_MS) throw new Refusal('timeStale', { floorMs: Math.max(last, nowMs) })
+    if (tsMs > nowMs + CLOCK_WINDOW_MS)
+      throw new Refusal('signatureInvalid', { why: 'its time is ahead of the clock of this hub' })
+    this.#lastMs.set(aid, tsMs)
+    this.#signatures.set(seen, tsMs)
+    this.#prune(nowMs)
+    this.#noteClock(nowMs)
+    if (tsMs > nowMs + AHEAD_UNSTORED_MS) await this.#store.raiseFloor(aid, tsMs)
+  }
+
+  /** Times older than the window are refused by the clock alone, so nothing needs to be remembered of them. */
+  #prune(nowMs: number): void {
+    if (nowMs - this.#prunedMs < CLOCK_WINDOW_MS && this.#signatures.size < SIGNATURES_MAX) return
+    this.#prunedMs = nowMs
+    for (const [aid, ms] of this.#lastMs) if (this.#isPast(ms, nowMs)) this.#lastMs.delete(aid)
+    for (const [signature, ms] of this.#signatures)
+      if (ms < nowMs - CLOCK_WINDOW_MS) this.#signatures.delete(signature)
+    while (this.#signatures.size >= SIGNATURES_MAX)
+      this.#signatures.delete(this.#signatures.keys().next().value as string)
+  }
+
+  #isPast(ms: number, nowMs: number): boolean {
+    return ms < nowMs - CLOCK_WINDOW_MS && this.#startFloorMs < nowMs - CLOCK_WINDOW_MS
+  }
+
+  /** The hub's own clock, never a client's; it shares the commits of other changes. */
+  #noteClock(nowMs: number): void {
+    if (nowMs - this.#clockStoredMs < CLOCK_STORED_EVERY_MS) return
+    this.#clockStoredMs = nowMs
+    this.#store.putSetting(CLOCK_SETTING, String(nowMs)).catch(() => undefined)
+  }
+}

@@ -1,0 +1,20 @@
+/** What every part of the core works with: identity, store, limits, and the outside world as parameters. */
+import type { Blobs } from '../store/blobs.ts'
+import type { Store } from '../store/port.ts'
+import type { HubIdentity } from './identity.ts'
+import type { Limits } from './limits.ts'
+
+export type Alert = (event: string, facts: Record<string, unknown>) => void
+
+export type HubContext = {
+  identity: HubIdentity
+  store: Store
+  blobs: Blobs
+  limits: Limits
+  /** Secret behind stateless proof-of-work seeds; stored, so that a restart voids no proof. */
+  secret: Uint8Array
+  now: () => number
+  random: (count: number) => Uint8Array
+  /** Tells the operator about something that needs eyes. */
+  alert: Alert
+}

@@ -1,0 +1,75 @@
+/**
+ * Judging what lets an envelope in (hub API §5.3): a session's MAC for a first contact, a capability with a proof for
+ * everything later. All of it is settled from headers and envelope head, before a byte of content is read. A refused
+ * capability never says which check failed, so that it can't be probed.
+ */
+
+import type { CapabilityAccess } from '../../protocol/access.ts'
+import { concat, equal, Malformed, toBase64url } from '../../protocol/bytes.ts'
+import {
+  type Capability,
+  type CapabilityBody,
+  CapabilityBody as CapabilityRecord,
+  capabilityMessage,
+  isWithinLife,
+  useMessage,
+} from '../../protocol/capability.ts'
+import { sha256, verifyAsync } from '../../protocol/crypto.node.ts'
+import type { KeySet } from '../../protocol/keyset.ts'
+import type { HubContext } from './context.ts'
+import { Refusal } from './refusal.ts'
+
+const GOOD_CAPABILITIES_MAX = 50_000
+
+export class Capabilities {
+  readonly #context: HubContext
+  /** Signatures that verified, by H(mailbox key ‖ body ‖ signature); failures are never remembered. */
+  readonly #good = new Set<string>()
+
+  constructor(context: HubContext) {
+    this.#context = context
+  }
+
+  /** The capability's body when every check holds; else one refusal that says no more. */
+  async judge(
+    access: CapabilityAccess,
+    recipient: { mailbox: number; aid: string; keys: KeySet },
+    envelope: { digest: Uint8Array; size: number },
+  ): Promise<CapabilityBody> {
+    const capability = decodeCapability(access)
+    const { body } = capability
+    const { keys } = recipient
+    const refusal = new Refusal('accessInvalid')
+    if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw refusal
+    if (!isWithinLife(body, this.#context.now())) throw refusal
+    if (!equal(body.epoch, keys.body.mailboxEpoch)) throw refusal
+    if (await this.#context.store.isRevoked(recipient.mailbox, body.id)) throw refusal
+    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw refusal
+    const message = useMessage(this.#context.identity.aid, envelope.digest)
+    if (!(await verifyAsync(body.holderKey, message, access.proof))) throw refusal
+    return body
+  }
+
+  async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
+    const name = toBase64url(sha256(concat(mailboxKey, capability.bodyBytes, capability.signature)))
+    if (this.#good.has(name)) return true
+    if (!(await verifyAsync(mailboxKey, capabilityMessage(capability), capability.signature))) return false
+    if (this.#good.size >= GOOD_CAPABILITIES_MAX)
+      this.#good.delete(this.#good.values().next().value as string)
+    this.#good.add(name)
+    return true
+  }
+}
+
+function decodeCapability(access: CapabilityAccess): Capability {
+  try {
+    return {
+      body: CapabilityRecord.decode(access.capabilityBody),
+      bodyBytes: access.capabilityBody,
+      signature: access.capabilitySignature,
+    }
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('accessInvalid')
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+/** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
+import { Malformed } from '../../protocol/bytes.ts'
+import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/directory.ts'
+import type { DirectoryEntry } from '../store/port.ts'
+import { addressBucket } from './address.ts'
+import { type Agent, readAgent } from './agents.ts'
+import type { HubContext } from './context.ts'
+import { BUCKET_ENTRIES_MAX, HOUR_MS } from './limits.ts'
+import { RateBuckets } from './rate.ts'
+import { Refusal } from './refusal.ts'
+
+const COUNTS_LIFE_MS = 10_000
+
+export class Directory {
+  readonly #context: HubContext
+  readonly #queries: RateBuckets
+  #counts = { agents: 0, onlineAgents: 0, readMs: Number.NEGATIVE_INFINITY }
+
+  constructor(context: HubContext) {
+    this.#context = context
+    this.#queries = new RateBuckets(context.limits.bucketRate)
+  }
+
+  /** How many bits the narrowest bucket may have, so that each hides an agent among 32 at least. */
+  async bitsMax(): Promise<number> {
+    return directoryBitsMax((await this.counts()).agents)
+  }
+
+  /** Registered agents, and those that collected mail in the last hour; at most a few seconds old. */
+  async counts(): Promise<{ agents: number; onlineAgents: number }> {
+    const nowMs = this.#context.now()
+    if (nowMs - this.#counts.readMs > COUNTS_LIFE_MS || nowMs < this.#counts.readMs) {
+      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
+      this.#counts = { ...(await this.#context.store.counts(hourMs - HOUR_MS)), readMs: nowMs }
+    }
+    return this.#counts
+  }
+
+  /** Entries of one bucket in the order of their hashes. */
+  async bucket(
+    query: { prefix: string; bits: number; afterH: Uint8Array | undefined },
+    address: string,
+  ): Promise<{ bitsMax: number; entries: DirectoryEntry[]; next: Uint8Array | undefined }> {
+    const waitMs = this.#queries.take(addressBucket(address), this.#context.now())
+    if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
+    const bitsMax = await this.bitsMax()
+    if (query.bits > bitsMax) throw new Refusal('bucketTooNarrow', { maxBits: bitsMax })
+    const { first, last } = bucketRange(prefixOf(query), query.bits)
+    const { afterH } = query
+    const limit = BUCKET_ENTRIES_MAX + 1
+    const found = await this.#context.store.bucket({ first, last, afterH, limit })
+    const entries = found.slice(0, BUCKET_ENTRIES_MAX)
+    const next = found.length > entries.length ? entries.at(-1)?.h : undefined
+    return { bitsMax, entries, next }
+  }
+
+  /** One page of registered agents in AID order. */
+  async list(
+    afterAid: string,
+    limit: number,
+    text?: string,
+  ): Promise<{ agents: Agent[]; next: string | undefined }> {
+    const rows = await this.#context.store.listAgents({ afterAid, limit: limit + 1, text })
+    const agents = rows.slice(0, limit).map(readAgent)
+    return { agents, next: rows.length > limit ? agents.at(-1)?.row.aid : undefined }
+  }
+}
+
+function prefixOf(query: { prefix: string; bits: number }): Uint8Array {
+  try {
+    return parseBucketPrefix(query.prefix, query.bits)
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+    throw error
+  }
+}

@@ -1,0 +1,49 @@
+/** Polls that wait for mail: one a mailbox, woken by committed mail, ended by a newer poll or a change of the signer. */
+
+export type PollEnd = 'mail' | 'timeout' | 'ended' | 'gone'
+
+export class HeldPolls {
+  readonly #max: number
+  readonly #held = new Map<number, (end: PollEnd) => void>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Whether one more poll may be held. */
+  get free(): boolean {
+    return this.#held.size < this.#max
+  }
+
+  /** Ends the poll held for this mailbox, if any. */
+  end(mailbox: number, how: PollEnd = 'ended'): void {
+    this.#held.get(mailbox)?.(how)
+  }
+
+  /** Mail for this mailbox is in the store. */
+  wake(mailbox: number): void {
+    this.end(mailbox, 'mail')
+  }
+
+  endAll(): void {
+    for (const end of [...this.#held.values()]) end('ended')
+  }
+
+  /** Waits until mail comes, the time is over, a newer poll takes its place, or the caller has gone. */
+  wait(mailbox: number, waitMs: number, gone: AbortSignal): Promise<PollEnd> {
+    this.end(mailbox)
+    return new Promise(resolve => {
+      const finish = (end: PollEnd): void => {
+        clearTimeout(timer)
+        gone.removeEventListener('abort', onGone)
+        if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
+        resolve(end)
+      }
+      const onGone = (): void => finish('gone')
+      const timer = setTimeout(() => finish('timeout'), waitMs)
+      gone.addEventListener('abort', onGone)
+      this.#held.set(mailbox, finish)
+      if (gone.aborted) finish('gone')
+    })
+  }
+}

@@ -1,0 +1,63 @@
+/** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
+
+export type RefusalReason =
+  | 'accessInvalid'
+  | 'admissionRequired'
+  | 'ackItemMalformed'
+  | 'bucketTooNarrow'
+  | 'envelopeMalformed'
+  | 'expiryTooFar'
+  | 'expired'
+  | 'identityDeactivated'
+  | 'inviteRemoved'
+  | 'keyEventTimeOutside'
+  | 'keyLogForked'
+  | 'keyLogInvalid'
+  | 'keyLogOlder'
+  | 'keyRetired'
+  | 'keySetOlder'
+  | 'kidStale'
+  | 'mailboxFull'
+  | 'overloaded'
+  | 'powRequired'
+  | 'queuedTooOften'
+  | 'rateLimited'
+  | 'recipientUnknown'
+  | 'registrationQuota'
+  | 'replayed'
+  | 'requestMalformed'
+  | 'resourceUnknown'
+  | 'revocationsFull'
+  | 'sessionInvalid'
+  | 'signatureInvalid'
+  | 'statusQueryMalformed'
+  | 'strangersBusy'
+  | 'timeStale'
+  | 'tooLarge'
+  | 'tooLargeForStranger'
+  | 'unknownAgent'
+  | 'witnessElsewhere'
+
+export type Facts = {
+  /** Fills the sentence: what exactly is wrong. */
+  why?: string
+  aid?: string
+  floorMs?: number
+  storedSeq?: number
+  maxBits?: number
+  limitBytes?: number
+  challenge?: { seed: Uint8Array; bits: number; notAfterMs: number }
+  retryAfterMs?: number
+}
+
+/** The caller did something that has a name; crosses the wire. */
+export class Refusal extends Error {
+  override name = 'Refusal'
+  readonly reason: RefusalReason
+  readonly facts: Facts
+  constructor(reason: RefusalReason, facts: Facts = {}) {
+    super(facts.why ?? reason)
+    this.reason = reason
+    this.facts = facts
+  }
+}

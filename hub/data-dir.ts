@@ -1,0 +1,61 @@
+/** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
+import { mkdirSync } from 'node:fs'
+import { RELEASE } from '../protocol/build-info.ts'
+import { fromHex, toHex } from '../protocol/bytes.ts'
+import { ensureIdentity, type HubIdentity } from './core/identity.ts'
+import { MODE_SETTING } from './core/registry.ts'
+import { Blobs } from './store/blobs.ts'
+import { lockDirectory } from './store/lock.ts'
+import type { Store, StoreBroken } from './store/port.ts'
+import { openStore } from './store/sqlite/open.ts'
+
+const SECRET_SETTING = 'pow_secret'
+const SECRET_BYTES = 32
+
+export type DataDirectory = {
+  identity: HubIdentity
+  /** Whether this opening created the identity. */
+  created: boolean
+  store: Store
+  blobs: Blobs
+  secret: Uint8Array
+  close(): Promise<void>
+}
+
+export type DataDirectoryOptions = {
+  directory: string
+  now: () => number
+  random: (count: number) => Uint8Array
+  onBroken: (error: StoreBroken) => void
+  /** Changes in one transaction at most; 1 commits each alone. */
+  groupMax?: number
+}
+
+/** Opens a data directory for this process alone, creating what is missing. */
+export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
+  const { directory, now, random } = options
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const lock = lockDirectory(directory)
+  try {
+    const { identity, created } = ensureIdentity(directory, now, random)
+    const store = openStore({ ...options, release: RELEASE })
+    const secret = await ensureSecret(store, random)
+    if ((await store.setting(MODE_SETTING)) === undefined) await store.putSetting(MODE_SETTING, 'closed')
+    const close = async (): Promise<void> => {
+      await store.close()
+      lock.release()
+    }
+    return { identity, created, store, blobs: new Blobs(directory), secret, close }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
+
+async function ensureSecret(store: Store, random: (count: number) => Uint8Array): Promise<Uint8Array> {
+  const held = await store.setting(SECRET_SETTING)
+  if (held !== undefined) return fromHex(held, SECRET_SETTING)
+  const secret = random(SECRET_BYTES)
+  await store.putSetting(SECRET_SETTING, toHex(secret))
+  return secret
+}

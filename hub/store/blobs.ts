@@ -1,0 +1,140 @@
+/**
+ * Large envelopes as files. A blob is written to a temporary file, checked, forced to the disk, renamed and its folder
+ * forced too, before any row names it; it is removed only after the row is gone. Names are random, so equal contents
+ * show no equality.
+ */
+import { mkdirSync } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { faultPoint } from '../faults.ts'
+import { StoreBroken, StoreFull } from './port.ts'
+
+const NAME = /^[0-9a-f]{32}$/
+const FOLDER_CHARACTERS = 2
+/** A file that no row names is left alone for so long, because its row may be on its way. */
+const ORPHAN_AGE_MS = 3_600_000
+/** How many bytes may be written past the last time they were forced out. */
+const FLUSH_EVERY_BYTES = 8 * 1024 * 1024
+
+/** A blob on its way to the disk: either `commit` or `abort` ends it. */
+export type BlobWriter = {
+  write(bytes: Uint8Array): Promise<void>
+  commit(): Promise<void>
+  abort(): Promise<void>
+}
+
+export class Blobs {
+  readonly #folder: string
+  readonly #temporary: string
+
+  constructor(directory: string) {
+    this.#folder = join(directory, 'blobs')
+    this.#temporary = join(directory, 'tmp')
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
+    mkdirSync(this.#temporary, { recursive: true, mode: 0o700 })
+  }
+
+  /** Starts a blob under a fresh random name (32 hex characters). */
+  async create(name: string): Promise<BlobWriter> {
+    const temporary = join(this.#temporary, name)
+    const file = await typed(() => open(temporary, 'wx', 0o600))
+    return this.#writer(name, temporary, file)
+  }
+
+  #writer(name: string, temporary: string, file: FileHandle): BlobWriter {
+    let unflushed = 0
+    return {
+      async write(bytes) {
+        await typed(() => writeAll(file, bytes))
+        unflushed += bytes.length
+        if (unflushed < FLUSH_EVERY_BYTES) return
+        unflushed = 0
+        await typed(() => file.datasync())
+      },
+      commit: async () => {
+        await typed(() => file.datasync())
+        await file.close()
+        faultPoint('hub.blob.before-rename')
+        const folder = await this.#ensureFolder(name)
+        await typed(() => rename(temporary, join(folder, name)))
+        await syncFolder(folder)
+        faultPoint('hub.blob.after-rename')
+      },
+      async abort() {
+        await file.close().catch(() => undefined)
+        await rm(temporary, { force: true })
+      },
+    }
+  }
+
+  async #ensureFolder(name: string): Promise<string> {
+    const folder = this.#folderOf(name)
+    const made = await typed(() => mkdir(folder, { recursive: true, mode: 0o700 }))
+    if (made !== undefined) await syncFolder(this.#folder)
+    return folder
+  }
+
+  #folderOf(name: string): string {
+    if (!NAME.test(name)) throw new Error(`blob name ${name} is not one of ours`)
+    return join(this.#folder, name.slice(0, FOLDER_CHARACTERS))
+  }
+
+  /** Opens a blob for reading, or undefined when it was collected meanwhile. */
+  async open(name: string): Promise<FileHandle | undefined> {
+    try {
+      return await open(join(this.#folderOf(name), name), 'r')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  /** Removes blobs whose rows are gone. */
+  async remove(names: string[]): Promise<void> {
+    for (const name of names) await rm(join(this.#folderOf(name), name), { force: true })
+  }
+
+  /** At start, when nothing is under way: removes temporary files, and old blobs that no row names. */
+  async collect(nowMs: number, unused: (names: string[]) => Promise<string[]>): Promise<number> {
+    for (const name of await readdir(this.#temporary)) await rm(join(this.#temporary, name), { force: true })
+    let removed = 0
+    for (const folder of await readdir(this.#folder)) {
+      const orphans = await unused(await readdir(join(this.#folder, folder)))
+      for (const name of orphans) {
+        const path = join(this.#folder, folder, name)
+        if (nowMs - (await stat(path)).mtimeMs < ORPHAN_AGE_MS) continue
+        await rm(path, { force: true })
+        removed += 1
+      }
+    }
+    return removed
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let offset = 0; offset < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, offset, bytes.length - offset)
+    offset += bytesWritten
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await typed(() => open(path, 'r'))
+  try {
+    await typed(() => folder.sync())
+  } finally {
+    await folder.close()
+  }
+}
+
+/** No room is a state that passes; a failed write or flush is the end, because its pages may be lost silently. */
+async function typed<T>(action: () => Promise<T>): Promise<T> {
+  try {
+    return await action()
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code
+    if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for an envelope')
+    if (code === 'EIO' || code === 'EROFS') throw new StoreBroken(`the disk failed: ${code}`)
+    throw error
+  }
+}

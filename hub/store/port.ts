@@ -1,0 +1,193 @@
+/**
+ * What the hub asks of its store: operations that are each one atomic transaction, can be batched, and may be repeated
+ * when their outcome is unknown. The store reads no clock and draws no randomness; times and ids are passed in.
+ */
+
+/** The disk is full: sends are refused, everything that makes room goes on. */
+export class StoreFull extends Error {
+  override name = 'StoreFull'
+}
+
+/** The disk failed under a write: nothing more may be written by this process. */
+export class StoreBroken extends Error {
+  override name = 'StoreBroken'
+}
+
+/** The store was written by a newer release, or its directory is in use. */
+export class StoreRefused extends Error {
+  override name = 'StoreRefused'
+}
+
+export type Visibility = 'hub-local' | 'federated' | 'public'
+
+/** The registry's row of one agent. Key event log and key sets are kept as they were received. */
+export type AgentRow = {
+  /** Local number of the agent and its mailbox; 0 before the first write. */
+  number: number
+  aid: string
+  /** Rises with every write; a write names the version that it read. 0 before the first. */
+  version: number
+  /** False once the agent has left; its key event log is still served. */
+  registered: boolean
+  name: string
+  caps: string[]
+  summary: string
+  readme: string
+  visibility: Visibility
+  kel: Uint8Array
+  keys: Uint8Array | undefined
+  /** The key set before the present one; its kids are accepted until `keysBeforeUntilMs`. */
+  keysBefore: Uint8Array | undefined
+  keysBeforeUntilMs: number
+  registeredDayMs: number
+  probationUntilMs: number
+  seenHourMs: number
+}
+
+/** Two key events of one identity at the same place, each signed. */
+export type ForkProof = { aid: string; seq: number; held: Uint8Array; submitted: Uint8Array; seenMs: number }
+
+export type DirectoryEntry = { h: Uint8Array; box: Uint8Array }
+
+/** Limits of one mailbox that the operator raised or lowered; undefined means the hub's default. */
+export type Quota = {
+  envelopesMax?: number | undefined
+  bytesMax?: number | undefined
+  strangerEnvelopesMax?: number | undefined
+  strangerBytesMax?: number | undefined
+  strangerPerMinute?: number | undefined
+}
+
+export type Account = { admitted: boolean; floorMs: number; quota: Quota }
+
+/** One envelope to be queued. `content` holds its bytes, or `file` names the blob that does. */
+export type Enqueue = {
+  mailbox: number
+  rid: Uint8Array
+  digest: Uint8Array
+  nowMs: number
+  deleteAtMs: number
+  size: number
+  stranger: boolean
+  content: Uint8Array | undefined
+  file: string | undefined
+  use: { capability: Uint8Array; perDayMax: number } | undefined
+  limits: {
+    envelopesMax: number
+    bytesMax: number
+    strangerEnvelopesMax: number
+    strangerBytesMax: number
+    timesPerDayMax: number
+  }
+}
+
+export type EnqueueResult =
+  | { outcome: 'queued'; id: number }
+  | { outcome: 'duplicate'; rid: Uint8Array }
+  | {
+      outcome:
+        | 'mailboxFull'
+        | 'strangersFull'
+        | 'queuedTooOften'
+        | 'capabilitySpent'
+        | 'capabilityRevoked'
+        | 'noMailbox'
+    }
+
+export type AckItem = { id: number; handle: Uint8Array | undefined; dack: Uint8Array | undefined }
+export type Ack = { mailbox: number; items: AckItem[]; keepUntilMs: number }
+/** `ids` were removed now; `files` are the blobs that nothing names any more. */
+export type AckResult = { acked: number; stored: number; ids: number[]; files: string[] }
+
+export type WaitingEnvelope = {
+  id: number
+  acceptedMs: number
+  size: number
+  content: Uint8Array | undefined
+  file: string | undefined
+}
+
+export type DeliveryState =
+  | { state: 'queued' | 'unknown' }
+  | { state: 'done'; handle: Uint8Array | undefined; dack: Uint8Array | undefined; fetched: boolean }
+
+export type PutAgent = {
+  row: AgentRow
+  /** The agent's directory entry from now on; undefined takes it out. */
+  entry: DirectoryEntry | undefined
+  /** Remove every waiting envelope of the mailbox (the agent left). */
+  emptyMailbox: boolean
+}
+export type PutAgentResult =
+  | { outcome: 'stored'; number: number; version: number; dropped: number; files: string[] }
+  | { outcome: 'conflict' }
+
+export type SweepResult = { envelopes: { mailbox: number; id: number }[]; files: string[]; more: boolean }
+
+export type StoreCounts = { agents: number; onlineAgents: number }
+
+export interface Store {
+  /** Queues envelopes; each succeeds or fails alone. */
+  enqueueMany(items: Enqueue[]): Promise<EnqueueResult[]>
+  /** Removes envelopes from their mailboxes and keeps the confirmations that came along. */
+  ackMany(acks: Ack[]): Promise<AckResult[]>
+  /** Waiting envelopes of a mailbox after an id, in id order, unexpired, at most `bytesMax` unless the first is larger. */
+  poll(query: {
+    mailbox: number
+    afterId: number
+    limit: number
+    bytesMax: number
+    nowMs: number
+  }): Promise<{ envelopes: WaitingEnvelope[]; more: boolean }>
+  status(rids: Uint8Array[]): Promise<DeliveryState[]>
+  /** Whether this digest waits in the mailbox, and under which rid. */
+  findQueued(mailbox: number, digest: Uint8Array): Promise<Uint8Array | undefined>
+  /** Marks confirmations as fetched; they are kept until `keepUntilMs` at most. */
+  markFetched(rids: Uint8Array[], keepUntilMs: number): Promise<void>
+  revoke(change: {
+    mailbox: number
+    capabilities: Uint8Array[]
+    deleteAtMs: number
+    nowMs: number
+    max: number
+  }): Promise<{ outcome: 'revoked'; revoked: number; total: number } | { outcome: 'full' }>
+  isRevoked(mailbox: number, capability: Uint8Array): Promise<boolean>
+
+  findAgent(aid: string): Promise<AgentRow | undefined>
+  /** Writes a registry row if nobody wrote it since it was read. */
+  putAgent(change: PutAgent): Promise<PutAgentResult>
+  /** Notes the hour in which agents last collected mail. */
+  markSeen(seen: { number: number; hourMs: number }[]): Promise<void>
+  /** Registered agents after an AID in AID order; with `text`, those whose fields hold it. */
+  listAgents(query: { afterAid: string; limit: number; text?: string | undefined }): Promise<AgentRow[]>
+  /** Directory entries from `first` to `last` (both included), after `afterH` where given, in order. */
+  bucket(query: {
+    first: Uint8Array
+    last: Uint8Array
+    afterH: Uint8Array | undefined
+    limit: number
+  }): Promise<DirectoryEntry[]>
+  counts(seenSinceMs: number): Promise<StoreCounts>
+
+  /** Keeps the two signed events of a fork as proof; the first pair of a place stays. */
+  keepForkProof(proof: ForkProof): Promise<void>
+
+  account(aid: string): Promise<Account>
+  /** Stores a floor if it is higher than the one held. */
+  raiseFloor(aid: string, floorMs: number): Promise<void>
+  admit(aid: string, admitted: boolean): Promise<void>
+  setQuota(aid: string, quota: Quota): Promise<void>
+  setting(name: string): Promise<string | undefined>
+  putSetting(name: string, value: string): Promise<void>
+
+  /** Deletes what has expired, at most `limit` rows of each kind. */
+  sweep(nowMs: number, limit: number): Promise<SweepResult>
+  /** Which of these blob names no envelope holds. */
+  unusedFiles(names: string[]): Promise<string[]>
+  /** Quick integrity check: an empty list, or what is wrong. */
+  check(): Promise<string[]>
+  /** Whether writes have failed for want of room, or for good. */
+  health(): { full: boolean; broken: boolean }
+  /** Finishes the writes under way, checkpoints and closes. */
+  close(): Promise<void>
+}

@@ -1,0 +1,114 @@
+/** The one place that imports node:sqlite: opening with the hub's pragmas, prepared statements, error classes. */
+import * as sqlite from 'node:sqlite'
+
+type Engine = sqlite.DatabaseSync
+type Statement = sqlite.StatementSync
+/** What a column can hold. */
+export type Value = null | number | string | Uint8Array
+export type Row = Record<string, Value>
+
+// The classes lose their suffix in a coming release of Node.
+const EngineClass =
+  (sqlite as unknown as { Database?: typeof sqlite.DatabaseSync }).Database ?? sqlite.DatabaseSync
+
+const CACHE_KIB = 32 * 1024
+const READER_CACHE_KIB = 16 * 1024
+const CHECKPOINT_PAGES = 4000
+const BUSY_WAIT_MS = 5000
+const RESULT_BUSY = 5
+const RESULT_IOERR = 10
+const RESULT_CORRUPT = 11
+const RESULT_FULL = 13
+const RESULT_NOTADB = 26
+
+/** A connection with its prepared statements. */
+export class Database {
+  readonly engine: Engine
+  readonly #statements = new Map<string, Statement>()
+
+  constructor(engine: Engine) {
+    this.engine = engine
+  }
+
+  /** The first row, or undefined. */
+  one<R = Row>(sql: string, ...values: Value[]): R | undefined {
+    return this.#statement(sql).get(...values) as R | undefined
+  }
+
+  all<R = Row>(sql: string, ...values: Value[]): R[] {
+    return this.#statement(sql).all(...values) as R[]
+  }
+
+  /** Runs a change and tells how many rows it touched. */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#statement(sql).run(...values).changes)
+  }
+
+  /** Runs statements that are not worth keeping prepared. */
+  exec(sql: string): void {
+    this.engine.exec(sql)
+  }
+
+  close(): void {
+    this.#statements.clear()
+    this.engine.close()
+  }
+
+  #statement(sql: string): Statement {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.engine.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+/** Opens the connection that writes: WAL, every commit on the disk before it is answered. */
+export function openWriter(path: string): Database {
+  const database = new Database(new EngineClass(path))
+  database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`)
+  database.exec('PRAGMA journal_mode = WAL')
+  database.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA foreign_keys = ON')
+  database.exec('PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0')
+  database.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  return database
+}
+
+/** Opens a connection for reading; it never waits for the writer. */
+export function openReader(path: string): Database {
+  const database = new Database(new EngineClass(path, { readOnly: true }))
+  database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF`)
+  database.exec(`PRAGMA cache_size = -${READER_CACHE_KIB}; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0`)
+  return database
+}
+
+/** Opens a file that serves as a lock only: the operating system drops the lock when the process ends. */
+export function openLock(path: string): Database {
+  const database = new Database(new EngineClass(path))
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    throw error
+  }
+  return database
+}
+
+export type FaultClass = 'busy' | 'full' | 'broken' | 'other'
+
+/** What kind of trouble an error of the engine is. */
+export function faultClass(error: unknown): FaultClass {
+  const code = (error as { errcode?: unknown }).errcode
+  if (typeof code !== 'number') return 'other'
+  const primary = code & 0xff
+  if (primary === RESULT_BUSY) return 'busy'
+  if (primary === RESULT_FULL) return 'full'
+  if (primary === RESULT_IOERR || primary === RESULT_CORRUPT || primary === RESULT_NOTADB) return 'broken'
+  return 'other'
+}
+
+/** Copies a whole database into a new file in one consistent step. */
+export function copyDatabase(database: Database, path: string): void {
+  database.run('VACUUM INTO ?', path)
+}

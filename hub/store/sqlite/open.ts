@@ -1,0 +1,110 @@
+/** The embedded store: one writer thread, one connection for reading, blobs beside it. */
+import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Store, StoreBroken } from '../port.ts'
+import { openReader, openWriter } from './database.ts'
+import { isRevoked } from './mail-writes.ts'
+import { migrate } from './migrate.ts'
+import * as reads from './reads.ts'
+import { WriterClient } from './writer-client.ts'
+
+const DATABASE_FILE = 'hub.db'
+const RESERVE_FILE = 'reserve'
+const RESERVE_BYTES = 16 * 1024 * 1024
+/** Changes that one transaction takes at most. */
+const GROUP_MAX = 512
+
+export type StoreOptions = {
+  directory: string
+  release: string
+  onBroken: (error: StoreBroken) => void
+  groupMax?: number
+}
+
+/** Opens, and where needed migrates, the store of a data directory. */
+export function openStore(options: StoreOptions): Store {
+  const path = join(options.directory, DATABASE_FILE)
+  const first = openWriter(path)
+  migrate(first, path, options.release)
+  const reader = openReader(path)
+  first.close()
+  const reserve = join(options.directory, RESERVE_FILE)
+  makeReserve(reserve)
+  const writer = new WriterClient({ path, groupMax: options.groupMax ?? GROUP_MAX }, options.onBroken)
+  return storeOver(reader, writer, reserve)
+}
+
+function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, reserve: string): Store {
+  const freeingRoom = async <T>(change: () => Promise<T>): Promise<T> => {
+    try {
+      return await change()
+    } catch (error) {
+      if (!writer.full || !existsSync(reserve)) throw error
+      rmSync(reserve)
+      return await change()
+    }
+  }
+  return {
+    enqueueMany: items => Promise.all(items.map(item => writer.write('enqueue', item))),
+    ackMany: acks => Promise.all(acks.map(ack => freeingRoom(() => writer.write('ack', ack)))),
+    poll: async query => reads.readPoll(reader, query),
+    status: async rids => rids.map(rid => reads.readStatus(reader, rid)),
+    findQueued: async (mailbox, digest) => reads.readQueued(reader, mailbox, digest),
+    async markFetched(rids, keepUntilMs) {
+      await writer.write('markFetched', { rids, keepUntilMs })
+    },
+    revoke: change => freeingRoom(() => writer.write('revoke', change)),
+    isRevoked: async (mailbox, capability) => isRevoked(reader, mailbox, capability),
+    findAgent: async aid => reads.readAgent(reader, aid),
+    putAgent: change => writer.write('putAgent', change),
+    async markSeen(seen) {
+      await writer.write('markSeen', seen)
+    },
+    listAgents: async query => reads.readList(reader, query),
+    bucket: async query => reads.readBucket(reader, query),
+    counts: async seenSinceMs => reads.readCounts(reader, seenSinceMs),
+    async keepForkProof(proof) {
+      await writer.write('keepForkProof', proof)
+    },
+    account: async aid => reads.readAccount(reader, aid),
+    async raiseFloor(aid, floorMs) {
+      await freeingRoom(() => writer.write('raiseFloor', { aid, floorMs }))
+    },
+    async admit(aid, admitted) {
+      await writer.write('admit', { aid, admitted })
+    },
+    async setQuota(aid, quota) {
+      await writer.write('setQuota', { aid, quota })
+    },
+    setting: async name => reads.readSetting(reader, name),
+    async putSetting(name, value) {
+      await writer.write('putSetting', { name, value })
+    },
+    sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
+    unusedFiles: async names =>
+      names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),
+    check: async () => {
+      const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
+      return rows.map(row => row.quick_check).filter(line => line !== 'ok')
+    },
+    health: () => ({ full: writer.full, broken: writer.broken }),
+    async close() {
+      reader.close()
+      await writer.close()
+    },
+  }
+}
+
+/** Room that is given up when the disk is full, so that collecting mail can go on and make more. */
+function makeReserve(path: string): void {
+  if (existsSync(path)) return
+  const block = new Uint8Array(1024 * 1024)
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    for (let written = 0; written < RESERVE_BYTES; written += block.length) writeSync(file, block)
+  } catch {
+    // A disk that is full at start has no room to reserve.
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,128 @@
+/** The changes of the registry: agent rows, directory entries, accounts, settings. They run inside a transaction. */
+import type { ForkProof, PutAgent, PutAgentResult, Quota } from '../port.ts'
+import type { Database } from './database.ts'
+import { emptyMailbox } from './mail-writes.ts'
+
+export function putAgent(db: Database, change: PutAgent): PutAgentResult {
+  const { row } = change
+  const held = db.one<{ number: number; version: number }>(
+    'SELECT number, version FROM agent WHERE aid = ?',
+    row.aid,
+  )
+  if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
+  const version = row.version + 1
+  const number =
+    held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
+  if (held === undefined) db.run('INSERT INTO mailbox (number) VALUES (?)', number)
+  db.run('DELETE FROM directory WHERE agent = ?', number)
+  if (change.entry !== undefined)
+    db.run(
+      'INSERT OR REPLACE INTO directory (h, agent, box) VALUES (?, ?, ?)',
+      change.entry.h,
+      number,
+      change.entry.box,
+    )
+  const emptied = change.emptyMailbox ? emptyMailbox(db, number) : { dropped: 0, files: [] }
+  return { outcome: 'stored', number, version, ...emptied }
+}
+
+type Columns = PutAgent['row']
+
+const values = (row: Columns, version: number) =>
+  [
+    version,
+    row.registered ? 1 : 0,
+    row.name,
+    JSON.stringify(row.caps),
+    row.summary,
+    row.readme,
+    row.visibility,
+    row.kel,
+    row.keys ?? null,
+    row.keysBefore ?? null,
+    row.keysBeforeUntilMs,
+    row.registeredDayMs,
+    row.probationUntilMs,
+    row.seenHourMs,
+  ] as const
+
+function insertAgent(db: Database, row: Columns, version: number): number {
+  const inserted = db.one<{ number: number }>(
+    'INSERT INTO agent (version, registered, name, caps, summary, readme, visibility, kel, keys, keys_before,' +
+      ' before_until_ms, registered_day_ms, probation_until_ms, seen_hour_ms, aid)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number',
+    ...values(row, version),
+    row.aid,
+  )
+  if (inserted === undefined) throw new Error('a new agent row has no number')
+  return inserted.number
+}
+
+function updateAgent(db: Database, row: Columns, number: number, version: number): number {
+  db.run(
+    'UPDATE agent SET version = ?, registered = ?, name = ?, caps = ?, summary = ?, readme = ?, visibility = ?,' +
+      ' kel = ?, keys = ?, keys_before = ?, before_until_ms = ?, registered_day_ms = ?, probation_until_ms = ?,' +
+      ' seen_hour_ms = max(seen_hour_ms, ?) WHERE number = ?',
+    ...values(row, version),
+    number,
+  )
+  return number
+}
+
+export function markSeen(db: Database, seen: { number: number; hourMs: number }[]): true {
+  for (const { number, hourMs } of seen)
+    db.run('UPDATE agent SET seen_hour_ms = ?1 WHERE number = ?2 AND seen_hour_ms < ?1', hourMs, number)
+  return true
+}
+
+export function raiseFloor(db: Database, change: { aid: string; floorMs: number }): true {
+  db.run(
+    'INSERT INTO account (aid, floor_ms) VALUES (?1, ?2)' +
+      ' ON CONFLICT DO UPDATE SET floor_ms = max(floor_ms, ?2)',
+    change.aid,
+    change.floorMs,
+  )
+  return true
+}
+
+export function admit(db: Database, change: { aid: string; admitted: boolean }): true {
+  db.run(
+    'INSERT INTO account (aid, admitted) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET admitted = ?2',
+    change.aid,
+    change.admitted ? 1 : 0,
+  )
+  return true
+}
+
+export function setQuota(db: Database, change: { aid: string; quota: Quota }): true {
+  const { quota } = change
+  db.run('INSERT OR IGNORE INTO account (aid) VALUES (?)', change.aid)
+  db.run(
+    'UPDATE account SET envelopes_max = ?, bytes_max = ?, stranger_envelopes_max = ?, stranger_bytes_max = ?,' +
+      ' stranger_per_minute = ? WHERE aid = ?',
+    quota.envelopesMax ?? null,
+    quota.bytesMax ?? null,
+    quota.strangerEnvelopesMax ?? null,
+    quota.strangerBytesMax ?? null,
+    quota.strangerPerMinute ?? null,
+    change.aid,
+  )
+  return true
+}
+
+export function putSetting(db: Database, change: { name: string; value: string }): true {
+  db.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', change.name, change.value)
+  return true
+}
+
+export function keepForkProof(db: Database, proof: ForkProof): true {
+  db.run(
+    'INSERT OR IGNORE INTO fork_proof (aid, seq, held, submitted, seen_ms) VALUES (?, ?, ?, ?, ?)',
+    proof.aid,
+    proof.seq,
+    proof.held,
+    proof.submitted,
+    proof.seenMs,
+  )
+  return true
+}

@@ -1,0 +1,100 @@
+/** The main thread's end of the writer: one message a turn of the event loop, one promise a change. */
+import { Worker } from 'node:worker_threads'
+import { StoreBroken, StoreFull } from '../port.ts'
+import type { FromWriter, ToWriter, WriterData } from './writer.ts'
+import type { Outcome, WriteArgument, WriteName, WriteResult } from './writes.ts'
+
+const WRITER_FILE = new URL(
+  import.meta.url.endsWith('.ts') ? './writer.ts' : './store-writer.js',
+  import.meta.url,
+)
+
+type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void }
+
+export class WriterClient {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #onBroken: (error: StoreBroken) => void
+  #outbox: Extract<ToWriter, { jobs: unknown }>['jobs'] = []
+  #ticket = 0
+  #broken: StoreBroken | undefined
+  #closed: PromiseWithResolvers<void> | undefined
+  full = false
+
+  constructor(options: WriterData, onBroken: (error: StoreBroken) => void) {
+    this.#onBroken = onBroken
+    this.#worker = new Worker(WRITER_FILE, { workerData: options, name: 'svc-hub-store' })
+    this.#worker.on('message', (message: FromWriter) => this.#receive(message))
+    this.#worker.on('error', (error: Error) =>
+      this.#break(new StoreBroken(`the store writer ended: ${error.message}`)),
+    )
+    this.#worker.on('exit', () => {
+      if (this.#closed === undefined) this.#break(new StoreBroken('the store writer ended'))
+      else this.#closed.resolve()
+    })
+  }
+
+  get broken(): boolean {
+    return this.#broken !== undefined
+  }
+
+  write<N extends WriteName>(name: N, argument: WriteArgument<N>): Promise<WriteResult<N>> {
+    if (this.#broken !== undefined) return Promise.reject(this.#broken)
+    return new Promise((resolve, reject) => {
+      const ticket = this.#ticket++
+      this.#waiting.set(ticket, { resolve, reject })
+      this.#outbox.push({ name, argument, ticket })
+      if (this.#outbox.length === 1) setImmediate(() => this.#post())
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = Promise.withResolvers<void>()
+    this.#post()
+    this.#worker.postMessage({ close: true } satisfies ToWriter)
+    if (this.#broken === undefined) await this.#closed.promise
+    await this.#worker.terminate()
+  }
+
+  #post(): void {
+    if (this.#outbox.length === 0) return
+    const jobs = this.#outbox
+    this.#outbox = []
+    this.#worker.postMessage({ jobs } satisfies ToWriter)
+  }
+
+  #receive(message: FromWriter): void {
+    if ('closed' in message) {
+      this.#closed?.resolve()
+      return
+    }
+    message.tickets.forEach((ticket, index) => {
+      const waiting = this.#waiting.get(ticket)
+      this.#waiting.delete(ticket)
+      if (waiting !== undefined) this.#settle(waiting, message.outcomes[index] as Outcome)
+    })
+  }
+
+  #settle(waiting: Waiting, outcome: Outcome): void {
+    if ('value' in outcome) {
+      this.full = false
+      waiting.resolve(outcome.value as never)
+    } else if (outcome.fault === 'full') {
+      this.full = true
+      waiting.reject(new StoreFull(outcome.message))
+    } else if (outcome.fault === 'broken') {
+      const broken = new StoreBroken(outcome.message)
+      this.#break(broken)
+      waiting.reject(broken)
+    } else waiting.reject(new Error(outcome.message))
+  }
+
+  /** After a failed write to the disk nothing can be known about it; every later write is refused. */
+  #break(error: StoreBroken): void {
+    if (this.#broken !== undefined) return
+    this.#broken = error
+    for (const waiting of this.#waiting.values()) waiting.reject(error)
+    this.#waiting.clear()
+    this.#onBroken(error)
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * The thread that writes. It takes everything that arrived while the last group was on its way to the disk as the next
+ * group, and answers a group only after its commit.
+ */
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { openWriter } from './database.ts'
+import { type Job, type Outcome, runGroup } from './writes.ts'
+
+export type WriterData = { path: string; groupMax: number }
+export type ToWriter = { jobs: (Job & { ticket: number })[] } | { close: true }
+export type FromWriter = { tickets: number[]; outcomes: Outcome[] } | { closed: true }
+
+const port = parentPort
+if (port === null) throw new Error('the store writer runs as a worker thread only')
+const { path, groupMax } = workerData as WriterData
+const db = openWriter(path)
+
+port.on('message', (first: ToWriter) => {
+  const jobs: (Job & { ticket: number })[] = []
+  let closing = false
+  let message: ToWriter | undefined = first
+  while (message !== undefined) {
+    if ('close' in message) closing = true
+    else jobs.push(...message.jobs)
+    while (jobs.length >= groupMax) commit(jobs.splice(0, groupMax))
+    message = receiveMessageOnPort(port)?.message as ToWriter | undefined
+  }
+  if (jobs.length > 0) commit(jobs)
+  if (closing) close()
+})
+
+function commit(jobs: (Job & { ticket: number })[]): void {
+  const outcomes = runGroup(db, jobs)
+  port?.postMessage({ tickets: jobs.map(job => job.ticket), outcomes } satisfies FromWriter)
+}
+
+function close(): void {
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+  port?.postMessage({ closed: true } satisfies FromWriter)
+  port?.close()
+}

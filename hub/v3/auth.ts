@@ -1,0 +1,95 @@
+/**
+ * Signed requests (hub API §5.1): the signature first, then the time. Nothing about a signer's clock is told or changed
+ * before the signature has verified.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { isAid } from '../../protocol/aid.ts'
+import { fromBase64url } from '../../protocol/bytes.ts'
+import { verifyAsync } from '../../protocol/crypto.node.ts'
+import { keyAt, type VerifiedKel } from '../../protocol/kel.ts'
+import { headers } from '../../protocol/wire3/headers.ts'
+import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
+import type { SignerClocks } from '../core/clocks.ts'
+import { Refusal } from '../core/refusal.ts'
+
+const SIGNATURE_BYTES = 64
+const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
+
+export type SignedHeaders = { aid: string; tsMs: number; seq: number; signature: Uint8Array }
+export type RequestLine = { method: string; path: string; body: Uint8Array; action: string }
+
+/** One header as text; Node has lower-cased the names. */
+export function header(given: IncomingHttpHeaders, name: string): string | undefined {
+  const value = given[name.toLowerCase()]
+  return Array.isArray(value) ? value.join(',') : value
+}
+
+/** The four headers of a signed request. */
+export function readSignedHeaders(given: IncomingHttpHeaders): SignedHeaders {
+  const aid = header(given, headers.aid) ?? ''
+  const ts = header(given, headers.ts) ?? ''
+  const seq = header(given, headers.seq) ?? ''
+  if (!isAid(aid)) throw unauthorized(`${headers.aid} is missing or no AID`)
+  if (!DECIMAL.test(ts)) throw unauthorized(`${headers.ts} is missing or no Unix time in ms`)
+  if (!DECIMAL.test(seq)) throw unauthorized(`${headers.seq} is missing or no number`)
+  return {
+    aid,
+    tsMs: Number(ts),
+    seq: Number(seq),
+    signature: readSignature(header(given, headers.signature)),
+  }
+}
+
+function readSignature(text: string | undefined): Uint8Array {
+  try {
+    const signature = fromBase64url(text ?? '')
+    if (signature.length === SIGNATURE_BYTES) return signature
+  } catch {
+    // Not base64url: the same as none.
+  }
+  throw unauthorized(`${headers.signature} is missing or no signature`)
+}
+
+export class Authenticator {
+  readonly #hub: string
+  readonly #clocks: SignerClocks
+  readonly #now: () => number
+  readonly #max: number
+  #running = 0
+
+  constructor(options: { hub: string; clocks: SignerClocks; now: () => number; verificationsMax: number }) {
+    this.#hub = options.hub
+    this.#clocks = options.clocks
+    this.#now = options.now
+    this.#max = options.verificationsMax
+  }
+
+  /** Accepts a signed request under a key state, once; throws the refusal otherwise. */
+  async verify(given: SignedHeaders, line: RequestLine, log: VerifiedKel): Promise<void> {
+    if (log.aid !== given.aid) throw unauthorized('the signer is not the agent')
+    const text = signedText(
+      { action: line.action, aid: given.aid, hub: this.#hub, ts: given.tsMs },
+      requestDigest(line.method, line.path, line.body),
+    )
+    const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
+    if (key === undefined) throw unauthorized('this hub does not hold that key event yet')
+    if (!(await this.#verify(key, text, given.signature)))
+      throw unauthorized('it does not cover this request')
+    if (given.seq < log.seq) throw new Refusal('keyRetired')
+    await this.#clocks.accept(given.aid, given.tsMs, given.signature, this.#now())
+  }
+
+  async #verify(key: Uint8Array, text: Uint8Array, signature: Uint8Array): Promise<boolean> {
+    if (this.#running >= this.#max) throw new Refusal('overloaded')
+    this.#running += 1
+    try {
+      return await verifyAsync(key, text, signature)
+    } finally {
+      this.#running -= 1
+    }
+  }
+}
+
+export function unauthorized(why: string): Refusal {
+  return new Refusal('signatureInvalid', { why })
+}

@@ -1,0 +1,136 @@
+/**
+ * Reading request bodies: a cap per route, one cap over all bytes in flight, and a minimum rate instead of a total
+ * time, so that large bodies may take long and slow ones can't hold a place for ever.
+ */
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../core/refusal.ts'
+
+const GRACE_MS = 10_000
+const CHECK_EVERY_MS = 1000
+
+/** The client went away, or was cut for being too slow, before its body was complete. */
+export class BodyCut extends Error {
+  override name = 'BodyCut'
+}
+
+/** Bytes in flight over all requests. */
+export class BytesInFlight {
+  readonly #max: number
+  #held = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Reserves room for a body; the returned function gives it back, once. */
+  reserve(bytes: number): () => void {
+    if (this.#held + bytes > this.#max) throw new Refusal('overloaded')
+    this.#held += bytes
+    let given = true
+    return () => {
+      if (given) this.#held -= bytes
+      given = false
+    }
+  }
+}
+
+/** Cuts bodies that arrive more slowly than the minimum rate. */
+export class RateWatch {
+  readonly #bytesPerSecondMin: number
+  readonly #watched = new Set<BodySource>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(bytesPerSecondMin: number) {
+    this.#bytesPerSecondMin = bytesPerSecondMin
+    this.#timer = setInterval(() => this.#check(performance.now()), CHECK_EVERY_MS)
+    this.#timer.unref()
+  }
+
+  add(source: BodySource): void {
+    this.#watched.add(source)
+  }
+
+  delete(source: BodySource): void {
+    this.#watched.delete(source)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  #check(nowMs: number): void {
+    for (const source of this.#watched) {
+      const overMs = nowMs - source.startedMs - GRACE_MS
+      if (overMs > 0 && source.bytesRead < (overMs / 1000) * this.#bytesPerSecondMin) source.cut()
+    }
+  }
+}
+
+/** A request's body as chunks, counted and watched. */
+export class BodySource {
+  readonly startedMs = performance.now()
+  bytesRead = 0
+  readonly #request: IncomingMessage
+  readonly #iterator: AsyncIterator<Buffer>
+  readonly #watch: RateWatch
+
+  constructor(request: IncomingMessage, watch: RateWatch) {
+    this.#request = request
+    this.#watch = watch
+    this.#iterator = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+    watch.add(this)
+  }
+
+  /** The next chunk, or undefined at the end. */
+  async next(): Promise<Uint8Array | undefined> {
+    try {
+      const { done, value } = await this.#iterator.next()
+      if (done === true) {
+        this.close()
+        return undefined
+      }
+      this.bytesRead += value.length
+      return value
+    } catch (error) {
+      this.close()
+      throw new BodyCut(error instanceof Error ? error.message : 'body cut')
+    }
+  }
+
+  close(): void {
+    this.#watch.delete(this)
+  }
+
+  cut(): void {
+    this.close()
+    this.#request.destroy()
+  }
+}
+
+/** The declared length of a body, or undefined for a chunked one. */
+export function declaredLength(request: IncomingMessage): number | undefined {
+  const text = request.headers['content-length']
+  return text === undefined ? undefined : Number(text)
+}
+
+/** The whole body; refused before reading when it is declared too large, and while reading when it becomes so. */
+export async function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+  watch: RateWatch,
+): Promise<Uint8Array> {
+  const declared = declaredLength(request)
+  if (declared !== undefined && declared > bytesMax) throw new Refusal('tooLarge', { limitBytes: bytesMax })
+  const source = new BodySource(request, watch)
+  const chunks: Uint8Array[] = []
+  for (;;) {
+    const chunk = await source.next()
+    if (chunk === undefined) break
+    if (source.bytesRead > bytesMax) {
+      source.close()
+      throw new Refusal('tooLarge', { limitBytes: bytesMax })
+    }
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+}

@@ -1,0 +1,72 @@
+/** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
+import type { z } from 'zod'
+import { Malformed } from '../../protocol/bytes.ts'
+import { parseJson } from '../../protocol/json.ts'
+import type { RouteRow } from '../../protocol/route.ts'
+import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
+import { Refusal, type RefusalReason } from '../core/refusal.ts'
+
+/** Routes whose items have a refusal of their own. */
+const itemRefusals: Partial<Record<Wire3RouteName, RefusalReason>> = {
+  relayAck: 'ackItemMalformed',
+  relayStatus: 'statusQueryMalformed',
+}
+
+/** The body of a JSON route, exactly of the row's shape. */
+export function decodeBody(name: Wire3RouteName, row: RouteRow, bytes: Uint8Array): unknown {
+  if (row.request === undefined) return undefined
+  const json = parse(bytes)
+  if (name === 'register') refuseInvite(json)
+  const read = row.request.safeParse(json)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const reason = itemRefusals[name]
+  if (issue !== undefined && reason !== undefined && isMissingInItem(json, issue)) throw new Refusal(reason)
+  throw malformed(issue)
+}
+
+/** The query of a request, each name once and none that the row does not know. */
+export function decodeQuery(row: RouteRow, query: string): unknown {
+  if (row.query === undefined) {
+    if (query !== '') throw new Refusal('requestMalformed', { why: 'this route takes no query' })
+    return undefined
+  }
+  const members: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (Object.hasOwn(members, name))
+      throw new Refusal('requestMalformed', { why: `query member ${name} stands twice` })
+    members[name] = value
+  }
+  const read = row.query.safeParse(members)
+  if (read.success) return read.data
+  throw malformed(read.error.issues[0])
+}
+
+function parse(bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+    throw error
+  }
+}
+
+/** Clients of the release before registered with invites; they are told so instead of "unknown member". */
+function refuseInvite(json: unknown): void {
+  if (typeof json === 'object' && json !== null && Object.hasOwn(json, 'invite'))
+    throw new Refusal('inviteRemoved')
+}
+
+/** A required member that an item lacks has its own refusal; a wrong type or an unknown member has not. */
+function isMissingInItem(json: unknown, issue: z.core.$ZodIssue): boolean {
+  if (issue.code !== 'invalid_type' || issue.path[0] !== 'items' || issue.path.length !== 3) return false
+  let value: unknown = json
+  for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | undefined)?.[key]
+  return value === undefined
+}
+
+function malformed(issue: z.core.$ZodIssue | undefined): Refusal {
+  if (issue === undefined) return new Refusal('requestMalformed')
+  const place = issue.path.length === 0 ? 'the body' : issue.path.join('.')
+  return new Refusal('requestMalformed', { why: `${place}: ${issue.message}` })
+}

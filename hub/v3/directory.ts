@@ -1,0 +1,78 @@
+/** Directory buckets and listings (hub API §4.2, §4.3). */
+
+import { isAid } from '../../protocol/aid.ts'
+import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
+import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
+import type { Agent } from '../core/agents.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Part } from './handler.ts'
+
+type Names = 'directoryBucket' | 'agents' | 'a2aAgents' | 'agent'
+type Page = { limit?: string | undefined; cursor?: string | undefined }
+
+export function directoryHandlers(hub: Hub): Part<Names> {
+  const list = async (page: Page, text?: string) => {
+    const { agents, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), text)
+    const entries = agents.map(agent => entryOf(hub, agent))
+    return next === undefined
+      ? { agents: entries }
+      : { agents: entries, next: toBase64url(Buffer.from(next)) }
+  }
+  return {
+    async directoryBucket({ body, address }) {
+      const afterH = body.cursor === undefined ? undefined : fromBase64url(body.cursor)
+      const found = await hub.directory.bucket({ prefix: body.prefix, bits: body.bits, afterH }, address)
+      return {
+        max_bits: found.bitsMax,
+        entries: found.entries.map(({ h, box }) => ({ h: toBase64url(h), box: toBase64url(box) })),
+        ...(found.next === undefined ? {} : { next: toBase64url(found.next) }),
+      }
+    },
+    async agents({ query }) {
+      if (query.cap !== undefined)
+        throw new Refusal('requestMalformed', { why: 'this hub does not filter by cap yet' })
+      return await list(query)
+    },
+    a2aAgents: ({ query }) => list(query, query.q),
+    async agent({ params }) {
+      const agent = await hub.agents.findRegistered(params['aid'] ?? '')
+      if (agent === undefined) throw new Refusal('unknownAgent')
+      const { readme, visibility } = agent.row
+      return { ...entryOf(hub, agent), readme, visibility }
+    },
+  }
+}
+
+/** One agent as the public sees it; times are coarse. */
+export function entryOf(hub: Hub, agent: Agent) {
+  const { row, keys } = agent
+  return {
+    aid: row.aid,
+    name: row.name,
+    caps: row.caps,
+    summary: row.summary,
+    kel: toBase64url(row.kel),
+    keys: keys === undefined ? null : toBase64url(KeySet.encode(keys)),
+    key_state_notice: toBase64url(KeyStateNotice.encode(hub.agents.notice(agent))),
+    lastSeen: row.seenHourMs === 0 ? null : row.seenHourMs,
+    registered_at: row.registeredDayMs,
+    quiet: hub.agents.isQuiet(agent),
+  }
+}
+
+/** A cursor is the last AID of the page before; opaque to clients. */
+function afterAid(cursor: string | undefined): string {
+  if (cursor === undefined) return ''
+  const aid = Buffer.from(cursor, 'base64url').toString('latin1')
+  if (!isAid(aid)) throw new Refusal('requestMalformed', { why: 'cursor is not one that this hub gave' })
+  return aid
+}
+
+function limitOf(text: string | undefined): number {
+  const limit = text === undefined ? LIST_LIMIT_DEFAULT : Number(text)
+  if (limit < 1 || limit > LIST_LIMIT_MAX)
+    throw new Refusal('requestMalformed', { why: `limit must be 1 to ${LIST_LIMIT_MAX}` })
+  return limit
+}

@@ -1,0 +1,115 @@
+/**
+ * The body of a send: the small head first, then, once every credential has held, the content: into memory when it is
+ * small, else to a file as it comes, hashed on the way. Nothing of a refused or broken body stays.
+ */
+import { createHash } from 'node:crypto'
+import { equal, Malformed, toHex } from '../../protocol/bytes.ts'
+import { ENVELOPE_HEAD_BYTES_MAX, type ParsedEnvelope, parseEnvelopeHead } from '../../protocol/envelope.ts'
+import { INLINE_BYTES_MAX } from '../core/limits.ts'
+import type { Content } from '../core/mailbox.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Blobs, BlobWriter } from '../store/blobs.ts'
+import type { BodySource } from './body.ts'
+
+const NAME_BYTES = 16
+
+export type EnvelopeBody = ParsedEnvelope & {
+  /** Bytes of the whole envelope. */
+  size: number
+  /** Reads and checks the content. */
+  read(blobs: Blobs, random: (count: number) => Uint8Array): Promise<Content>
+}
+
+/** Reads as far as the head needs. `declared` is the length of the body where the client said it. */
+export async function readEnvelopeHead(
+  source: BodySource,
+  declared: number | undefined,
+): Promise<EnvelopeBody> {
+  let received: Uint8Array = new Uint8Array(0)
+  for (;;) {
+    const chunk = await source.next()
+    if (chunk === undefined) throw malformed('it is cut short')
+    received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+    const parsed = parse(received)
+    if (parsed === 'more') continue
+    const size = parsed.contentOffset + parsed.contentLength
+    if (declared !== undefined && declared !== size)
+      throw malformed('its length is not the one that it states')
+    if (received.length > size) throw malformed('bytes follow its end')
+    const start = received
+    return {
+      ...parsed,
+      size,
+      read: (blobs, random) => readContent(source, parsed, start, size, blobs, random),
+    }
+  }
+}
+
+function parse(received: Uint8Array): ParsedEnvelope | 'more' {
+  try {
+    return parseEnvelopeHead(received.subarray(0, ENVELOPE_HEAD_BYTES_MAX))
+  } catch (error) {
+    if (error instanceof Malformed) throw malformed(error.message)
+    throw error
+  }
+}
+
+async function readContent(
+  source: BodySource,
+  parsed: ParsedEnvelope,
+  start: Uint8Array,
+  size: number,
+  blobs: Blobs,
+  random: (count: number) => Uint8Array,
+): Promise<Content> {
+  const checked = checkedChunks(source, parsed, start, size)
+  if (size < INLINE_BYTES_MAX) {
+    const content = Buffer.allocUnsafeSlow(size)
+    let offset = 0
+    for await (const chunk of checked) {
+      content.set(chunk, offset)
+      offset += chunk.length
+    }
+    return { size, content, file: undefined }
+  }
+  const name = toHex(random(NAME_BYTES))
+  const writer = await blobs.create(name)
+  await writeAll(writer, checked)
+  return { size, content: undefined, file: name }
+}
+
+async function writeAll(writer: BlobWriter, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  try {
+    for await (const chunk of chunks) await writer.write(chunk)
+  } catch (error) {
+    await writer.abort()
+    throw error
+  }
+  await writer.commit()
+}
+
+/** Every byte of the envelope in order; throws at the end unless the content hashes to what the head says. */
+async function* checkedChunks(
+  source: BodySource,
+  { head, contentOffset }: ParsedEnvelope,
+  start: Uint8Array,
+  size: number,
+): AsyncGenerator<Uint8Array> {
+  const hash = createHash('sha256').update(start.subarray(contentOffset))
+  let received = start.length
+  yield start
+  for (;;) {
+    const chunk = await source.next()
+    if (chunk === undefined) break
+    received += chunk.length
+    if (received > size) throw malformed('bytes follow its end')
+    hash.update(chunk)
+    yield chunk
+  }
+  if (received < size) throw malformed('it is cut short')
+  if (!equal(hash.digest(), head.contentDigest)) throw malformed('its content does not hash to key 8')
+}
+
+function malformed(why: string): Refusal {
+  return new Refusal('envelopeMalformed', { why })
+}

@@ -1,0 +1,26 @@
+/** Health and counters (hub API §4.5). */
+import { buildInfo } from '../../protocol/build-info.ts'
+import type { Hub } from '../core/hub.ts'
+import type { Part } from './handler.ts'
+
+export function pageHandlers(hub: Hub): Part<'healthz' | 'stats'> {
+  return {
+    async healthz() {
+      const { version, commit, builtAt } = buildInfo
+      return { built_at: builtAt, commit, status: 'ok', version }
+    },
+    async stats() {
+      const { agents, onlineAgents } = await hub.directory.counts()
+      return {
+        agents,
+        federated_agents: 0,
+        tasks_completed: 0,
+        reviews: 0,
+        avg_rating: null,
+        modules: [],
+        online_nodes: onlineAgents,
+        version: buildInfo.version,
+      }
+    },
+  }
+}

@@ -1,0 +1,83 @@
+/** The answer to a poll, written as it is read: an envelope of 96 MiB never lies in memory as a whole. */
+
+import { once } from 'node:events'
+import type { FileHandle } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import type { Blobs } from '../store/blobs.ts'
+import type { WaitingEnvelope } from '../store/port.ts'
+
+/** Divisible by three, so that pieces of base64url join without padding. */
+const PIECE_BYTES = 192 * 1024
+
+/** The members of the answer beside `messages`. */
+export type PollTail = { more: boolean; notice: string }
+
+/** Writes the whole JSON answer with the back pressure of the connection. */
+export async function writePollAnswer(
+  response: ServerResponse,
+  envelopes: WaitingEnvelope[],
+  tail: PollTail,
+  blobs: Blobs,
+): Promise<void> {
+  let text = '{"messages":['
+  let separator = ''
+  for (const envelope of envelopes) {
+    const file = envelope.file === undefined ? undefined : await blobs.open(envelope.file)
+    if (file === undefined && envelope.content === undefined) continue
+    text += `${separator}{"id":${envelope.id},"accepted_at":${envelope.acceptedMs},"envelope":"`
+    separator = ','
+    if (envelope.content !== undefined) text += base64url(envelope.content)
+    else if (file !== undefined) {
+      await write(response, text)
+      await writeFile(response, file)
+      text = ''
+    }
+    text += '"}'
+    if (text.length > PIECE_BYTES) {
+      await write(response, text)
+      text = ''
+    }
+  }
+  await write(response, `${text}],"more":${tail.more},"key_state_notice":"${tail.notice}"}`)
+}
+
+async function writeFile(response: ServerResponse, file: FileHandle): Promise<void> {
+  try {
+    const piece = Buffer.allocUnsafe(PIECE_BYTES)
+    for (;;) {
+      const length = await fill(file, piece)
+      if (length > 0) await write(response, base64url(piece.subarray(0, length)))
+      if (length < PIECE_BYTES) return
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Reads until the piece is full or the file ends. */
+async function fill(file: FileHandle, piece: Buffer): Promise<number> {
+  let length = 0
+  while (length < piece.length) {
+    const { bytesRead } = await file.read(piece, length, piece.length - length)
+    if (bytesRead === 0) break
+    length += bytesRead
+  }
+  return length
+}
+
+async function write(response: ServerResponse, text: string): Promise<void> {
+  if (response.destroyed) throw new Error('the client has gone')
+  if (response.write(text, 'latin1')) return
+  const gone = new AbortController()
+  const onClose = (): void => gone.abort()
+  response.once('close', onClose)
+  try {
+    await once(response, 'drain', { signal: gone.signal })
+  } finally {
+    response.removeListener('close', onClose)
+  }
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64url')
+}

@@ -1,0 +1,123 @@
+/** The one place where refusals of the core become codes, statuses, members and headers of wire 3 (hub API §7). */
+import { toBase64url } from '../../protocol/bytes.ts'
+import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
+import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
+import { type Facts, Refusal, type RefusalReason } from '../core/refusal.ts'
+import { StoreBroken, StoreFull } from '../store/port.ts'
+
+const MS_PER_SECOND = 1000
+const JITTER_SECONDS = 5
+
+const codeOf = {
+  accessInvalid: 'access_invalid',
+  admissionRequired: 'admission_required',
+  ackItemMalformed: 'bad_ack_item',
+  bucketTooNarrow: 'bucket_too_narrow',
+  envelopeMalformed: 'bad_envelope',
+  expiryTooFar: 'bad_exp',
+  expired: 'expired',
+  identityDeactivated: 'aid_deactivated',
+  inviteRemoved: 'invite_removed',
+  keyEventTimeOutside: 'kel_ts_out_of_window',
+  keyLogForked: 'kel_fork',
+  keyLogInvalid: 'kel_invalid',
+  keyLogOlder: 'kel_rollback',
+  keyRetired: 'key_retired',
+  keySetOlder: 'keys_rollback',
+  kidStale: 'kid_stale',
+  mailboxFull: 'mailbox_full',
+  overloaded: 'unavailable',
+  powRequired: 'pow_required',
+  queuedTooOften: 'redelivery_limited',
+  rateLimited: 'rate_limited',
+  recipientUnknown: 'recipient_unknown',
+  registrationQuota: 'registration_quota',
+  replayed: 'replayed',
+  requestMalformed: 'bad_request',
+  resourceUnknown: 'not_found',
+  revocationsFull: 'revocation_list_full',
+  sessionInvalid: 'session_invalid',
+  signatureInvalid: 'unauthorized',
+  statusQueryMalformed: 'bad_status_query',
+  strangersBusy: 'strangers_busy',
+  timeStale: 'ts_stale',
+  tooLarge: 'too_large',
+  tooLargeForStranger: 'too_large_for_stranger',
+  unknownAgent: 'unknown_aid',
+  witnessElsewhere: 'witness_not_this_hub',
+} as const satisfies Record<RefusalReason, Code>
+
+/** A refusal that only this line of the wire knows. */
+export class WireRefusal extends Error {
+  override name = 'WireRefusal'
+  readonly code: Code
+  readonly facts: Facts
+  constructor(code: Code, facts: Facts = {}) {
+    super(code)
+    this.code = code
+    this.facts = facts
+  }
+}
+
+export type RefusalAnswer = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
+
+/** The code of anything thrown; what has no name of its own is a bug and stays `undefined`. */
+export function refusalCode(thrown: unknown, sending: boolean): { code: Code; facts: Facts } | undefined {
+  if (thrown instanceof WireRefusal) return thrown
+  if (thrown instanceof Refusal) return { code: codeOf[thrown.reason], facts: thrown.facts }
+  if (thrown instanceof StoreFull) return { code: sending ? 'mailbox_full' : 'unavailable', facts: {} }
+  if (thrown instanceof StoreBroken) return { code: 'unavailable', facts: {} }
+  return undefined
+}
+
+/** Status, headers and body of a refusal. `spread` in [0, 1) moves retries of an overloaded hub apart. */
+export function refusalAnswer(code: Code, facts: Facts, baseUrl: string, spread: number): RefusalAnswer {
+  const row: CodeRow = codes[code]
+  const members = memberValues(facts)
+  const body: Record<string, unknown> = {
+    reason: code,
+    error: sentence(row.sentence, members, facts, baseUrl),
+  }
+  for (const name of row.members) body[name] = members[name]
+  return { status: row.status, headers: refusalHeaders(code, row, facts, spread), body }
+}
+
+function refusalHeaders(code: Code, row: CodeRow, facts: Facts, spread: number): Record<string, string> {
+  const out: Record<string, string> = {}
+  if (code === 'ts_stale' && facts.floorMs !== undefined) out[headers.floor] = String(facts.floorMs)
+  if (row.retryAfter === undefined) return out
+  const seconds =
+    facts.retryAfterMs === undefined
+      ? row.retryAfter
+      : Math.max(1, Math.ceil(facts.retryAfterMs / MS_PER_SECOND))
+  const jitter = code === 'unavailable' ? Math.floor(spread * JITTER_SECONDS) : 0
+  out['Retry-After'] = String(seconds + jitter)
+  return out
+}
+
+function memberValues(facts: Facts): Record<string, unknown> {
+  const { challenge } = facts
+  return {
+    aid: facts.aid,
+    floor: facts.floorMs,
+    stored_seq: facts.storedSeq,
+    max_bits: facts.maxBits,
+    required_wire: WIRE,
+    required_svc: WIRE_RELEASE,
+    challenge: challenge && {
+      seed: toBase64url(challenge.seed),
+      bits: challenge.bits,
+      not_after: challenge.notAfterMs,
+    },
+  }
+}
+
+function sentence(template: string, members: Record<string, unknown>, facts: Facts, baseUrl: string): string {
+  const values: Record<string, unknown> = {
+    ...members,
+    why: facts.why ?? 'its form is wrong',
+    limit: facts.limitBytes,
+    base_url: baseUrl,
+  }
+  return template.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+}

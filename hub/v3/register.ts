@@ -1,0 +1,113 @@
+/** Registration, key sets, key histories, profile and leaving (hub API §4.2, §4.5). */
+import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
+import { encodeKel } from '../../protocol/kel.ts'
+import { KeySet } from '../../protocol/keyset.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Profile, Registered } from '../core/registry.ts'
+import type { Part } from './handler.ts'
+
+type Names =
+  | 'register'
+  | 'publishKeys'
+  | 'agentKeys'
+  | 'pushKel'
+  | 'hubIdentity'
+  | 'hubKels'
+  | 'agentKel'
+  | 'updateProfile'
+  | 'setVisibility'
+  | 'deregister'
+
+export function registerHandlers(hub: Hub): Part<Names> {
+  const { registry, agents, directory } = hub
+  const { identity } = hub.context
+  return {
+    async register({ body, address, verifySigner }) {
+      const registration = {
+        aid: body.aid,
+        kel: fromBase64url(body.kel),
+        profile: profileOf(body),
+        keys: body.enc_keys === undefined ? undefined : fromBase64url(body.enc_keys),
+        prevSeq: body.prev_seq,
+        pow: body.pow && { seed: fromBase64url(body.pow.seed), nonce: fromBase64url(body.pow.nonce) },
+        checkOnly: body.check_only ?? false,
+      }
+      const registered = await registry.register(registration, address, verifySigner)
+      return registerAnswer(registered, body.a2a_card === undefined ? 'none' : 'refused')
+    },
+    async publishKeys({ signer, body }) {
+      const status = await registry.publishKeys(signer.row.aid, fromBase64url(body.keys), body.prev_seq)
+      return { keys_status: status === 'unchanged' ? 'unchanged' : 'stored' }
+    },
+    async agentKeys({ params }) {
+      const agent = await agents.find(params['aid'] ?? '')
+      if (agent === undefined) throw new Refusal('unknownAgent')
+      if (!agent.row.registered || agent.keys === undefined) throw new Refusal('resourceUnknown')
+      return {
+        aid: agent.row.aid,
+        keys: toBase64url(KeySet.encode(agent.keys)),
+        kel: toBase64url(agent.row.kel),
+      }
+    },
+    async pushKel({ body, address }) {
+      const { seq, head, unchanged } = await registry.push(body.aid, fromBase64url(body.kel), address)
+      return { aid: body.aid, seq, head: toBase64url(head), unchanged }
+    },
+    async hubIdentity() {
+      return {
+        aid: identity.aid,
+        kel: toBase64url(encodeKel(identity.kel.events)),
+        wire: 3,
+        dir_max_bits: await directory.bitsMax(),
+      }
+    },
+    async hubKels() {
+      return { hubs: [] }
+    },
+    async agentKel({ params }) {
+      const agent = await agents.find(params['aid'] ?? '')
+      if (agent === undefined) throw new Refusal('unknownAgent')
+      return { aid: agent.row.aid, kel: toBase64url(agent.row.kel), registered: agent.row.registered }
+    },
+    async updateProfile({ signer, body }) {
+      await registry.updateProfile(signer.row.aid, profileOf(body))
+      return { status: 'profile_updated' }
+    },
+    async setVisibility({ signer, body }) {
+      await registry.setVisibility(signer.row.aid, body.visibility)
+      return { status: 'visibility_set', visibility: body.visibility }
+    },
+    async deregister({ signer }) {
+      return { status: 'deregistered', undelivered: await registry.deregister(signer.row.aid) }
+    },
+  }
+}
+
+function profileOf(body: {
+  name?: string | undefined
+  caps?: string[] | undefined
+  summary?: string | undefined
+  readme?: string | undefined
+}): Profile {
+  const { name, caps, summary, readme } = body
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(caps === undefined ? {} : { caps }),
+    ...(summary === undefined ? {} : { summary }),
+    ...(readme === undefined ? {} : { readme }),
+  }
+}
+
+function registerAnswer(registered: Registered, cardStatus: 'none' | 'refused') {
+  if ('checked' in registered) return { status: registered.checked }
+  const { keysStatus, probationUntilMs } = registered
+  return {
+    status: 'registered' as const,
+    keys_status: keysStatus,
+    card_status: cardStatus,
+    ...(probationUntilMs === undefined
+      ? {}
+      : { probation_until: probationUntilMs, trial: 'pending' as const }),
+  }
+}
