@@ -1,0 +1,247 @@
+/**
+ * Coding agents as rows of data: how one is asked once, without tools, persona files or MCP servers, and where its
+ * answer stands. No model is named, because names rot. `tools` other than `none` is the owner's explicit choice.
+ */
+
+export type ToolAccess = 'none' | 'read' | 'write'
+
+export type AgentRow = {
+  readonly id: string
+  readonly bin: string
+  /** Arguments; the prompt itself goes to standard input or, where the tool cannot, to a file in the work directory. */
+  argv(given: {
+    model: string | undefined
+    tools: ToolAccess
+    workDir: string
+    agentId: string | undefined
+    promptFile: string
+  }): string[]
+  readonly prompt: 'stdin' | 'file'
+  /** Environment beyond the common list that the tool needs for its own account. */
+  readonly environment: readonly string[]
+  /** Fixed settings that lock the tool down. */
+  readonly settings?: Readonly<Record<string, string>>
+  /** The answer in what the tool printed; undefined when it is not there. */
+  answer(stdout: string): string | undefined
+}
+
+const model = (flag: string, name: string | undefined) => (name === undefined ? [] : [flag, name])
+
+function lastJsonObject(stdout: string): Record<string, unknown> | undefined {
+  const text = stdout.trim()
+  for (let start = text.lastIndexOf('\n{'); ; start = text.lastIndexOf('\n{', start - 1)) {
+    const candidate = start < 0 ? text.slice(text.indexOf('{')) : text.slice(start + 1)
+    try {
+      return JSON.parse(candidate) as Record<string, unknown>
+    } catch {
+      if (start < 0) return undefined
+    }
+  }
+}
+
+function jsonLines(stdout: string): Record<string, unknown>[] {
+  return stdout.split('\n').flatMap(line => {
+    try {
+      const value = JSON.parse(line) as unknown
+      return value !== null && typeof value === 'object' ? [value as Record<string, unknown>] : []
+    } catch {
+      return []
+    }
+  })
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
+
+function member(value: unknown, ...names: string[]): unknown {
+  let found = value
+  for (const name of names) found = (found as Record<string, unknown> | undefined)?.[name]
+  return found
+}
+
+export const agents: readonly AgentRow[] = [
+  {
+    id: 'claude',
+    bin: 'claude',
+    argv: given => [
+      '-p',
+      '--safe-mode',
+      '--strict-mcp-config',
+      '--no-session-persistence',
+      '--output-format',
+      'json',
+      ...(given.tools === 'none'
+        ? ['--tools', '', '--permission-mode', 'dontAsk']
+        : ['--permission-mode', given.tools === 'write' ? 'acceptEdits' : 'plan']),
+      ...model('--model', given.model),
+    ],
+    prompt: 'stdin',
+    environment: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
+    settings: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+    answer: stdout => textOf(lastJsonObject(stdout)?.['result']),
+  },
+  {
+    id: 'codex',
+    bin: 'codex',
+    argv: given => [
+      'exec',
+      '--skip-git-repo-check',
+      '--ephemeral',
+      '--ignore-user-config',
+      '--ignore-rules',
+      '--json',
+      '-s',
+      given.tools === 'write' ? 'workspace-write' : 'read-only',
+      ...(given.tools === 'none' ? ['-c', 'features.shell_tool=false'] : []),
+      '-c',
+      'web_search=disabled',
+      '-c',
+      'project_doc_max_bytes=0',
+      '-c',
+      'approval_policy=never',
+      '-C',
+      given.workDir,
+      ...model('-m', given.model),
+      '-',
+    ],
+    prompt: 'stdin',
+    environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_HOME', 'CODEX_API_KEY'],
+    answer: stdout =>
+      jsonLines(stdout)
+        .filter(line => line['type'] === 'item.completed' && member(line, 'item', 'type') === 'agent_message')
+        .map(line => textOf(member(line, 'item', 'text')))
+        .at(-1),
+  },
+  {
+    id: 'gemini',
+    bin: 'gemini',
+    argv: given => [
+      '-p',
+      'Answer the request that stands before this line.',
+      '--skip-trust',
+      '-o',
+      'json',
+      '--approval-mode',
+      given.tools === 'write' ? 'auto_edit' : given.tools === 'read' ? 'default' : 'plan',
+      '--allowed-mcp-server-names',
+      'none',
+      ...model('-m', given.model),
+    ],
+    prompt: 'stdin',
+    environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL'],
+    answer: stdout => textOf(lastJsonObject(stdout)?.['response']),
+  },
+  {
+    id: 'opencode',
+    bin: 'opencode',
+    argv: given => [
+      'run',
+      '--format',
+      'json',
+      '--dir',
+      given.workDir,
+      ...model('-m', given.model),
+      '-f',
+      given.promptFile,
+      '--',
+      'Answer the request in the attached file.',
+    ],
+    prompt: 'file',
+    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],
+    settings: {
+      OPENCODE_CONFIG_CONTENT:
+        '{"permission":{"*":"deny"},"mcp":{"svc":{"enabled":false}},"share":"disabled","autoupdate":false}',
+    },
+    answer: stdout =>
+      jsonLines(stdout)
+        .filter(line => line['type'] === 'text')
+        .map(line => textOf(member(line, 'part', 'text')) ?? textOf(line['text']) ?? '')
+        .join('') || undefined,
+  },
+  {
+    id: 'openclaw',
+    bin: 'openclaw',
+    argv: given => [
+      'agent',
+      '--local',
+      ...model('--agent', given.agentId),
+      '--json',
+      '--message-file',
+      given.promptFile,
+      ...model('--model', given.model),
+    ],
+    prompt: 'file',
+    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENCLAW_HOME'],
+    answer: stdout => {
+      const reply = lastJsonObject(stdout)
+      return (
+        textOf(reply?.['text']) ??
+        textOf(reply?.['reply']) ??
+        textOf(member((reply?.['payloads'] as unknown[] | undefined)?.[0], 'text'))
+      )
+    },
+  },
+  {
+    id: 'copilot',
+    bin: 'copilot',
+    argv: given => [
+      '-p',
+      'Answer the request in the attached file.',
+      '--attachment',
+      given.promptFile,
+      '--trust-folder',
+      '--output-format',
+      'json',
+      '-s',
+      '--no-auto-update',
+      '--no-ask-user',
+      '--no-custom-instructions',
+      '--disable-builtin-mcps',
+      ...(given.tools === 'none' ? ['--available-tools', ''] : []),
+      '-C',
+      given.workDir,
+      ...model('--model', given.model),
+    ],
+    prompt: 'file',
+    environment: [
+      'COPILOT_PROVIDER_API_KEY',
+      'COPILOT_PROVIDER_BASE_URL',
+      'COPILOT_MODEL',
+      'COPILOT_OFFLINE',
+      'GH_TOKEN',
+    ],
+    answer: stdout => {
+      const lines = jsonLines(stdout)
+      const result = lines.findLast(line => line['type'] === 'result')
+      const message = lines.findLast(line => String(line['type']).includes('message'))
+      return (
+        textOf(result?.['text']) ?? textOf(result?.['result']) ?? textOf(member(message, 'data', 'content'))
+      )
+    },
+  },
+  {
+    id: 'qwen',
+    bin: 'qwen',
+    argv: given => [
+      '-p',
+      'Answer the request that stands before this line.',
+      '-o',
+      'json',
+      '--safe-mode',
+      '--approval-mode',
+      given.tools === 'write' ? 'auto-edit' : 'plan',
+      ...(given.tools === 'none' ? ['--max-tool-calls', '0'] : []),
+      ...model('-m', given.model),
+    ],
+    prompt: 'stdin',
+    environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'DASHSCOPE_API_KEY'],
+    answer: stdout => {
+      const start = stdout.indexOf('[')
+      const rows = start < 0 ? [] : (JSON.parse(stdout.slice(start)) as Record<string, unknown>[])
+      return textOf(rows.findLast(row => row['type'] === 'result')?.['result'])
+    },
+  },
+]
+
+export function findAgent(id: string): AgentRow | undefined {
+  return agents.find(agent => agent.id === id)
+}

@@ -1,0 +1,195 @@
+/**
+ * The exec backend: one run of a program answers. The attacker is whoever wrote the task; what he must not get is this
+ * machine. So: no shell, an empty work directory of its own, an environment of listed names only, the prompt on
+ * standard input, a process group that is killed as a whole, and capped output.
+ */
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type AgentRow, findAgent, type ToolAccess } from './agents.ts'
+import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
+import { promptMarker, promptText } from './prompt.ts'
+
+export const OUTPUT_BYTES_MAX = 1024 * 1024
+const STDERR_BYTES_MAX = 16 * 1024
+const KILL_AFTER_MS = 5_000
+const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'TMPDIR', 'SystemRoot'] as const
+const NO_ENVIRONMENT: readonly string[] = []
+
+export type ExecOptions = {
+  /** Coding agent by id, or a command line of one's own. */
+  agent: string | undefined
+  command: string | undefined
+  extraArgs: readonly string[]
+  model: string | undefined
+  openclawAgent: string | undefined
+  tools: ToolAccess
+  /** Folder under which each run gets an empty directory. */
+  workRoot: string
+  env: Readonly<Record<string, string | undefined>>
+  random: (length: number) => Uint8Array
+}
+
+/** Builds the backend; `SVC_EXEC_COMMAND` replaces the program, for tests. */
+export function execBackend(options: ExecOptions): Backend {
+  const command = options.env['SVC_EXEC_COMMAND'] || options.command
+  const agent = command === undefined || command === '' ? findAgent(options.agent ?? '') : undefined
+  if (agent === undefined && !command) {
+    throw new BackendFailed(`there is no agent "${options.agent ?? ''}"; set --agent or --command`)
+  }
+  const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
+  return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
+}
+
+async function run(
+  options: ExecOptions,
+  agent: AgentRow | undefined,
+  command: string,
+  request: BackendRequest,
+  signal: AbortSignal,
+): Promise<{ text: string }> {
+  const marker = promptMarker(options.random)
+  const workDir = join(options.workRoot, `run-${marker}`)
+  mkdirSync(workDir, { recursive: true, mode: 0o700 })
+  chmodSync(workDir, 0o700)
+  try {
+    const prompt = promptText(request, marker)
+    const promptFile = join(workDir, 'request.txt')
+    if (agent?.prompt === 'file') writeFileSync(promptFile, prompt, { mode: 0o600 })
+    const words =
+      agent === undefined
+        ? splitWords(command)
+        : [
+            agent.bin,
+            ...agent.argv({
+              model: options.model,
+              tools: options.tools,
+              workDir,
+              agentId: options.openclawAgent,
+              promptFile,
+            }),
+          ]
+    const stdout = await runProgram([...words, ...options.extraArgs], {
+      cwd: workDir,
+      env: environment(options.env, agent, workDir),
+      stdin: agent?.prompt === 'file' ? '' : prompt,
+      signal,
+    })
+    const text = agent === undefined ? stdout.trim() : agentAnswer(agent, stdout)
+    if (text === '') throw new BackendFailed(`${words[0]} printed no answer`)
+    return { text }
+  } finally {
+    rmSync(workDir, { recursive: true, force: true })
+  }
+}
+
+function agentAnswer(agent: AgentRow, stdout: string): string {
+  let answer: string | undefined
+  try {
+    answer = agent.answer(stdout)
+  } catch {
+    answer = undefined
+  }
+  if (answer === undefined) throw new BackendFailed(`${agent.id} printed something that holds no answer`)
+  return answer.trim()
+}
+
+/** A coding agent keeps its login under the owner's HOME; any other command gets the work directory as its HOME. */
+function environment(
+  env: ExecOptions['env'],
+  agent: AgentRow | undefined,
+  workDir: string,
+): Record<string, string> {
+  const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT)]
+  const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
+  const home = agent === undefined ? { HOME: workDir } : {}
+  return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>
+}
+
+type Run = { cwd: string; env: Record<string, string>; stdin: string; signal: AbortSignal }
+
+/** Runs one program to its end and returns what it printed; every other end is a {@link BackendFailed}. */
+function runProgram(words: readonly string[], given: Run): Promise<string> {
+  const [program, ...args] = words
+  if (program === undefined) throw new BackendFailed('the command is empty')
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      cwd: given.cwd,
+      env: given.env,
+      detached: true,
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const stdout: Buffer[] = []
+    const stderr: Buffer[] = []
+    let printed = 0
+    let failure: string | undefined
+    let hardKill: NodeJS.Timeout | undefined
+    const kill = (why: string) => {
+      failure ??= why
+      killGroup(child.pid, 'SIGTERM')
+      hardKill ??= setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_MS)
+    }
+    const onAbort = () => kill('it took too long and was ended')
+    if (given.signal.aborted) onAbort()
+    given.signal.addEventListener('abort', onAbort, { once: true })
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.length
+      if (printed > OUTPUT_BYTES_MAX) kill(`it printed more than ${OUTPUT_BYTES_MAX} bytes`)
+      else stdout.push(chunk)
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      if (Buffer.concat(stderr).length < STDERR_BYTES_MAX) stderr.push(chunk)
+    })
+    child.stdin.on('error', () => {})
+    child.stdin.end(given.stdin)
+    child.on('error', error => {
+      given.signal.removeEventListener('abort', onAbort)
+      reject(new BackendFailed(`${program} does not start: ${error.message}`))
+    })
+    child.on('close', code => {
+      clearTimeout(hardKill)
+      given.signal.removeEventListener('abort', onAbort)
+      killGroup(child.pid, 'SIGKILL')
+      const tail = Buffer.concat(stderr).toString('utf8').trim().split('\n').slice(-3).join(' ')
+      if (failure !== undefined) reject(new BackendFailed(`${program}: ${failure}`))
+      else if (code !== 0)
+        reject(
+          new BackendFailed(`${program} ended with ${code ?? 'a signal'}${tail === '' ? '' : `: ${tail}`}`),
+        )
+      else resolve(Buffer.concat(stdout).toString('utf8'))
+    })
+  })
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // the group is gone
+  }
+}
+
+/** Splits a command line into words, with quotes and backslashes but nothing else of a shell. */
+export function splitWords(line: string): string[] {
+  const words: string[] = []
+  let word: string | undefined
+  let quote: string | undefined
+  for (let i = 0; i < line.length; i++) {
+    const character = line[i] as string
+    if (quote !== undefined) {
+      if (character === quote) quote = undefined
+      else if (character === '\\' && quote === '"' && i + 1 < line.length) word = (word ?? '') + line[++i]
+      else word = (word ?? '') + character
+    } else if (character === '"' || character === "'") {
+      quote = character
+      word ??= ''
+    } else if (character === '\\' && i + 1 < line.length) word = (word ?? '') + line[++i]
+    else if (/\s/.test(character)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+    } else word = (word ?? '') + character
+  }
+  if (quote !== undefined) throw new BackendFailed(`the command has an open ${quote}`)
+  return word === undefined ? words : [...words, word]
+}
