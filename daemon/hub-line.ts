@@ -72,6 +72,7 @@ export interface HubLine {
   send(delivery: Delivery): Promise<SendReply>
   poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
   ack(items: AckItem[]): Promise<void>
+  dropSession(): void
   deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]>
   bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
   revoke(capabilityIds: Uint8Array[]): Promise<void>

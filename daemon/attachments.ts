@@ -1,0 +1,182 @@
+/**
+ * Attachments: files under their content id, never overwritten, moved into place only once every byte is hashed and on
+ * the disk. Nothing here holds a whole file in memory.
+ */
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import { basename, extname, join } from 'node:path'
+import { Malformed } from '../protocol/bytes.ts'
+import { cidText, contentIdOfDigest } from '../protocol/hash.ts'
+import { ATTACHMENT_BYTES_MAX, type Attachment } from '../protocol/message.ts'
+import type { OpenedMessage } from '../protocol/open.ts'
+import { faultPoint } from './faults.ts'
+import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from './files.ts'
+import { refuse } from './refusal.ts'
+import type { Store } from './store/open.ts'
+
+const READ_BYTES = 256 * 1024
+const NAME_CHARACTERS_MAX = 120
+const TEMPORARY = 'incoming-'
+
+const mediaTypes: Record<string, string> = {
+  '.txt': 'text/plain',
+  '.md': 'text/markdown',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.svg': 'image/svg+xml',
+  '.zip': 'application/zip',
+  '.gz': 'application/gzip',
+}
+
+export class Attachments {
+  #folder: string
+  #random: (length: number) => Uint8Array
+
+  constructor(storeFolder: string, random: (length: number) => Uint8Array) {
+    this.#folder = join(storeFolder, 'attachments')
+    this.#random = random
+    ensureSecretDirectory(this.#folder)
+  }
+
+  /** Copies a file of this user into the store; refuses one that is unreadable or over the limit. */
+  take(path: string): Attachment {
+    const source = openRegular(path)
+    try {
+      const copy = this.#temporary()
+      const { size, cid } = copyHashed(source, copy, path)
+      this.#place(copy, cid)
+      const name = cleanName(basename(path))
+      return {
+        name,
+        mediaType: mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',
+        size,
+        cid,
+      }
+    } finally {
+      fs.closeSync(source)
+    }
+  }
+
+  /** Stores the attachments of an opened message; returns once all of them are verified and durable. */
+  async receive(opened: OpenedMessage): Promise<void> {
+    const files = opened.body.attachments.map(() => this.#temporary())
+    try {
+      for (const { size } of opened.body.attachments)
+        if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')
+      for await (const { index, chunk } of opened.parts())
+        fs.writeSync((files[index] as Temporary).file, chunk)
+      for (const [index, attachment] of opened.body.attachments.entries())
+        this.#place(files[index] as Temporary, attachment.cid)
+    } catch (error) {
+      for (const file of files) discard(file)
+      throw error
+    }
+  }
+
+  /** The verified file of a content id, or undefined when it is not here. */
+  find(cid: string): string | undefined {
+    const path = join(this.#folder, cid)
+    return fs.existsSync(path) ? path : undefined
+  }
+
+  /** Bytes of an attachment from the start, for sealing. */
+  read(cid: string): () => AsyncIterable<Uint8Array> {
+    const path = join(this.#folder, cid)
+    return () => fs.createReadStream(path, { highWaterMark: READ_BYTES })
+  }
+
+  /** Writes an attachment under its name into a directory of the user, never over another file. */
+  saveAs(cid: string, directory: string, name: string): string {
+    const source = this.find(cid) ?? refuse('file_unreadable', `the bytes of ${name} are not here`)
+    const clean = cleanName(name)
+    const stem = clean.slice(0, clean.length - extname(clean).length)
+    for (let n = 1; ; n++) {
+      const target = join(directory, n === 1 ? clean : `${stem}-${n}${extname(clean)}`)
+      try {
+        fs.copyFileSync(source, target, fs.constants.COPYFILE_EXCL)
+        return target
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+          refuse('file_unreadable', `cannot write ${target}: ${(error as Error).message}`)
+        if (fs.readFileSync(target).equals(fs.readFileSync(source))) return target
+      }
+    }
+  }
+
+  /** Removes what a crash left: temporary files, and files that no message names. */
+  clean(store: Store): void {
+    for (const name of fs.readdirSync(this.#folder)) {
+      const named = store.get('SELECT 1 AS named FROM message_attachments WHERE cid = ? LIMIT 1', name)
+      if (name.startsWith(TEMPORARY) || named === undefined) fs.rmSync(join(this.#folder, name))
+    }
+  }
+
+  #temporary(): Temporary {
+    const path = join(this.#folder, TEMPORARY + Buffer.from(this.#random(12)).toString('hex'))
+    return { path, file: fs.openSync(path, 'wx', SECRET_FILE_MODE) }
+  }
+
+  #place({ path, file }: Temporary, cid: Uint8Array): void {
+    fs.fdatasyncSync(file)
+    fs.closeSync(file)
+    faultPoint('node.attachment.before-rename')
+    fs.renameSync(path, join(this.#folder, cidText(cid)))
+    faultPoint('node.attachment.after-rename')
+    syncDirectory(this.#folder)
+  }
+}
+
+type Temporary = { path: string; file: number }
+
+function discard({ path, file }: Temporary): void {
+  try {
+    fs.closeSync(file)
+  } catch {
+    // Closed already: it was placed before another one failed.
+  }
+  fs.rmSync(path, { force: true })
+}
+
+function openRegular(path: string): number {
+  try {
+    const file = fs.openSync(path, 'r')
+    if (fs.fstatSync(file).isFile()) return file
+    fs.closeSync(file)
+  } catch (error) {
+    refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+  }
+  return refuse('file_unreadable', `${path} is not a file`)
+}
+
+function copyHashed(source: number, target: Temporary, name: string): { size: number; cid: Uint8Array } {
+  const buffer = Buffer.alloc(READ_BYTES)
+  const hash = createHash('sha256')
+  let size = 0
+  for (;;) {
+    const length = fs.readSync(source, buffer, 0, READ_BYTES, null)
+    if (length === 0) break
+    size += length
+    if (size > ATTACHMENT_BYTES_MAX) {
+      discard(target)
+      refuse('too_large', `${name} is larger than 64 MiB`)
+    }
+    const part = buffer.subarray(0, length)
+    hash.update(part)
+    fs.writeSync(target.file, part)
+  }
+  return { size, cid: contentIdOfDigest(hash.digest()) }
+}
+
+/** A file name without directories, control characters or a leading dot, whoever chose it. */
+export function cleanName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const clean = last.replace(/[\p{Cc}\p{Cf}]/gu, '').replace(/^\.+/, '')
+  return clean.slice(-NAME_CHARACTERS_MAX) || 'attachment'
+}

@@ -1,0 +1,178 @@
+/**
+ * Delivery credentials in stock: those peers gave us, spent least used first, and those we hand out in batches so that
+ * a correspondent never has to ask (objects: capability).
+ */
+import { publicKey } from '#crypto'
+import {
+  CAPABILITIES_PER_MESSAGE_MAX,
+  CAPABILITY_ID_BYTES,
+  CAPABILITY_LIFE_MAX_MS,
+  Capability,
+  CapabilityBody,
+  type GrantedCapability,
+} from '../protocol/capability.ts'
+import { ENVELOPE_BYTES_MAX } from '../protocol/wire3/routes.ts'
+import type { MailboxKeys } from './mailbox-keys.ts'
+import type { Store } from './store/open.ts'
+
+/** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
+const STOCK_TARGET = 8
+const STOCK_LOW = 5
+const USES_PER_DAY = 4
+const HELD_PER_PEER_MAX = 64
+const LIFE_MS = CAPABILITY_LIFE_MAX_MS - 86_400_000
+
+type HeldRow = {
+  id: Uint8Array
+  body: Uint8Array
+  signature: Uint8Array
+  holder_seed: Uint8Array
+  epoch: Uint8Array
+}
+export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
+export type CapabilityInputs = { aid: string; now: () => number; random: (length: number) => Uint8Array }
+
+export class Capabilities {
+  #store: Store
+  #keys: MailboxKeys
+  #inputs: CapabilityInputs
+
+  constructor(store: Store, keys: MailboxKeys, inputs: CapabilityInputs) {
+    this.#store = store
+    this.#keys = keys
+    this.#inputs = inputs
+  }
+
+  /** Capabilities to put into the next message to a peer, recorded as issued; none while its stock is good. */
+  topUp(peer: string): GrantedCapability[] {
+    const now = this.#inputs.now()
+    const unspent = this.#store.get<{ n: number }>(
+      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ?',
+      peer,
+      now,
+    )
+    const stock = unspent?.n ?? 0
+    if (stock >= STOCK_LOW) return []
+    return Array.from({ length: Math.min(STOCK_TARGET - stock, CAPABILITIES_PER_MESSAGE_MAX) }, () =>
+      this.#issue(peer, now),
+    )
+  }
+
+  /** Notes that a peer spent one of ours. */
+  noteUse(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_issued SET used = 1 WHERE id = ?', id)
+  }
+
+  /** Forgets what was issued to a peer, so that the next message brings a full stock. */
+  forgetIssued(peer: string): void {
+    this.#store.run('DELETE FROM capabilities_issued WHERE peer = ?', peer)
+  }
+
+  /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
+  issuedTo(peer: string): Uint8Array[] {
+    return this.#store
+      .all<{ id: Uint8Array }>(
+        'SELECT id FROM capabilities_issued WHERE peer = ? AND expires_at > ?',
+        peer,
+        this.#inputs.now(),
+      )
+      .map(row => row.id)
+  }
+
+  /** Takes in what a peer granted; expired or foreign ones are left aside. */
+  accept(peer: string, granted: readonly GrantedCapability[]): void {
+    const now = this.#inputs.now()
+    for (const { capability, holderSeed } of granted) {
+      const { body } = capability
+      if (body.recipient !== peer || body.expMs <= now) continue
+      this.#store.run(
+        `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        body.id,
+        peer,
+        body.epoch,
+        capability.bodyBytes,
+        capability.signature,
+        holderSeed,
+        body.expMs,
+        body.bytesMax,
+      )
+    }
+    this.#store.run(
+      `DELETE FROM capabilities_held WHERE peer = ?1 AND id NOT IN
+       (SELECT id FROM capabilities_held WHERE peer = ?1 ORDER BY uses, expires_at DESC LIMIT ?2)`,
+      peer,
+      HELD_PER_PEER_MAX,
+    )
+  }
+
+  /** The least used capability of this epoch that takes an envelope of `size` bytes. */
+  choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
+    const row = this.#store.get<HeldRow>(
+      `SELECT id, body, signature, holder_seed, epoch FROM capabilities_held
+       WHERE peer = ? AND epoch = ? AND expires_at > ? AND bytes_max >= ? AND uses < ? ORDER BY uses, expires_at LIMIT 1`,
+      peer,
+      epoch,
+      this.#inputs.now() + 60_000,
+      size,
+      USES_PER_DAY,
+    )
+    if (row === undefined) return undefined
+    const capability = {
+      body: CapabilityBody.decode(row.body),
+      bodyBytes: row.body,
+      signature: row.signature,
+    }
+    return { id: row.id, granted: { capability, holderSeed: row.holder_seed } }
+  }
+
+  spend(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
+  }
+
+  drop(id: Uint8Array): void {
+    this.#store.run('DELETE FROM capabilities_held WHERE id = ?', id)
+  }
+
+  /** Drops the stock of every other epoch of a peer; true when there was any. */
+  dropOtherEpochs(peer: string, epoch: Uint8Array): boolean {
+    return (
+      this.#store.run('DELETE FROM capabilities_held WHERE peer = ? AND epoch <> ?', peer, epoch).changes > 0
+    )
+  }
+
+  /** After a new mailbox epoch: everything handed out before is void. */
+  voidIssued(): void {
+    this.#store.run('DELETE FROM capabilities_issued')
+  }
+
+  clean(): void {
+    const now = this.#inputs.now()
+    this.#store.run('DELETE FROM capabilities_held WHERE expires_at <= ?', now)
+    this.#store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
+  }
+
+  #issue(peer: string, now: number): GrantedCapability {
+    const { aid, random } = this.#inputs
+    const holderSeed = random(32)
+    const id = random(CAPABILITY_ID_BYTES)
+    const expMs = now + LIFE_MS
+    const capability = Capability.sign(this.#keys.mailboxSeed, {
+      v: 1,
+      id,
+      recipient: aid,
+      epoch: this.#keys.epoch,
+      holderKey: publicKey(holderSeed),
+      expMs,
+      usesPerDayMax: USES_PER_DAY,
+      bytesMax: ENVELOPE_BYTES_MAX,
+    })
+    this.#store.run(
+      'INSERT INTO capabilities_issued (id, peer, expires_at) VALUES (?, ?, ?)',
+      id,
+      peer,
+      expMs,
+    )
+    return { capability, holderSeed }
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What this node knows of others' keys: verified logs and key sets, learned from messages or from the directory
+ * bucket, which tells the hub nothing about who is looked for.
+ */
+import { equal, Malformed } from '../protocol/bytes.ts'
+import { type CborValue, encode } from '../protocol/cbor.ts'
+import { directoryHash, openBox } from '../protocol/directory.ts'
+import {
+  compareKel,
+  decodeKel,
+  encodeKel,
+  KelInvalid,
+  type KeyEvent,
+  kelItem,
+  type VerifiedKel,
+  verifyKel,
+} from '../protocol/kel.ts'
+import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../protocol/keyset.ts'
+import type { BucketReply, HubLine } from './hub-line.ts'
+import type { Store } from './store/open.ts'
+
+const BUCKET_CACHED_MS = 3_600_000
+const BUCKETS_CACHED_MAX = 8
+const LOGS_CACHED_MAX = 256
+
+export type Peer = {
+  aid: string
+  log: VerifiedKel
+  keys: VerifiedKeySet | undefined
+  introduced: string | null
+}
+type PeerRow = { log: Uint8Array; keys: Uint8Array | null; introduced: string | null }
+
+/** A peer showed two valid logs that contradict each other; the first seen stays. */
+export class PeerForked extends Error {
+  override name = 'PeerForked'
+}
+
+export class PeerBook {
+  #store: Store
+  #now: () => number
+  #hub: () => HubLine | undefined
+  #cache = new Map<string, Peer>()
+  #buckets = new Map<string, { at: number; reply: BucketReply }>()
+
+  constructor(store: Store, now: () => number, hub: () => HubLine | undefined) {
+    this.#store = store
+    this.#now = now
+    this.#hub = hub
+  }
+
+  /** The peer as far as it is known here. */
+  find(aid: string): Peer | undefined {
+    const cached = this.#cache.get(aid)
+    if (cached !== undefined) return cached
+    const row = this.#store.get<PeerRow>('SELECT log, keys, introduced FROM peers WHERE aid = ?', aid)
+    if (row === undefined) return undefined
+    const log = verifyKel(decodeKel(row.log))
+    const keys = row.keys === null ? undefined : usableKeys(log, KeySet.decode(row.keys))
+    return this.#remember({ aid, log, keys, introduced: row.introduced })
+  }
+
+  /**
+   * The log that a message or box offers, merged with the one held, not yet stored: longer wins, a fork is refused.
+   */
+  merge(aid: string, offered: readonly KeyEvent[]): VerifiedKel {
+    const held = this.find(aid)?.log
+    if (held === undefined) {
+      const log = verifyKel(offered)
+      if (log.aid !== aid) throw new KelInvalid('wrong_aid')
+      return log
+    }
+    const verdict = compareKel(held, offered)
+    if (verdict.verdict === 'fork') {
+      this.#store.count('peer_forks')
+      this.#store.remember(
+        `fork:${aid}`,
+        encode(kelItem.write([verdict.held, verdict.submitted]) as CborValue),
+      )
+      throw new PeerForked(`${aid} showed two contradicting key histories`)
+    }
+    return verdict.verdict === 'extends' ? verdict.log : withWitnesses(held, offered)
+  }
+
+  /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
+  learn(log: VerifiedKel, set: KeySet | undefined): Peer {
+    const held = this.find(log.aid)
+    const offered = set === undefined ? undefined : usableKeys(log, set)
+    const current = held?.keys !== undefined && held.keys.body.kelSeq === log.seq ? held.keys : undefined
+    const keys =
+      offered !== undefined && (current === undefined || offered.body.setSeq >= current.body.setSeq)
+        ? offered
+        : current
+    if (held !== undefined && held.log === log && held.keys === keys) return held
+    this.#store.run(
+      `INSERT INTO peers (aid, log, keys, refreshed_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (aid) DO UPDATE SET log = excluded.log, keys = excluded.keys, refreshed_at = excluded.refreshed_at`,
+      log.aid,
+      encodeKel(log.events),
+      keys === undefined ? null : KeySet.encode(keys),
+      this.#now(),
+    )
+    return this.#remember({ aid: log.aid, log, keys, introduced: held?.introduced ?? null })
+  }
+
+  /** Notes that a message carrying our log and set in this state was delivered. */
+  setIntroduced(aid: string, state: string): void {
+    this.#store.run('UPDATE peers SET introduced = ? WHERE aid = ?', state, aid)
+    this.#cache.delete(aid)
+  }
+
+  /** Looks an agent up in its directory bucket; undefined when it is not listed. */
+  async lookup(aid: string, options: { fresh: boolean }): Promise<Peer | undefined> {
+    const hub = this.#hub()
+    if (hub === undefined) return undefined
+    const hash = directoryHash(aid)
+    const reply = await this.#bucket(hub, aid, hash, options.fresh)
+    const box = reply.entries.find(entry => equal(entry.h, hash))?.box
+    if (box === undefined) return undefined
+    try {
+      const entry = openBox(aid, box)
+      const log = this.merge(aid, entry.kel)
+      return this.learn(log, entry.keySet)
+    } catch (error) {
+      if (error instanceof Malformed || error instanceof KelInvalid || error instanceof PeerForked)
+        return undefined
+      throw error
+    }
+  }
+
+  async #bucket(hub: HubLine, aid: string, hash: Uint8Array, fresh: boolean): Promise<BucketReply> {
+    const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
+    const cached = this.#buckets.get(name)
+    if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS) return cached.reply
+    const reply = await hub.bucket(aid, hash)
+    this.#buckets.set(name, { at: this.#now(), reply })
+    if (this.#buckets.size > BUCKETS_CACHED_MAX)
+      this.#buckets.delete(this.#buckets.keys().next().value as string)
+    return reply
+  }
+
+  #remember(peer: Peer): Peer {
+    this.#cache.delete(peer.aid)
+    this.#cache.set(peer.aid, peer)
+    if (this.#cache.size > LOGS_CACHED_MAX) this.#cache.delete(this.#cache.keys().next().value as string)
+    return peer
+  }
+}
+
+/** The set when it verifies under the log's present key state. */
+function usableKeys(log: VerifiedKel, set: KeySet): VerifiedKeySet | undefined {
+  try {
+    return verifyKeySet(log, set)
+  } catch (error) {
+    if (error instanceof KeySetInvalid) return undefined
+    throw error
+  }
+}
+
+/** Witness entries are no part of an event's identity; those that the held log lacks are taken over. */
+function withWitnesses(held: VerifiedKel, offered: readonly KeyEvent[]): VerifiedKel {
+  const gained = held.events.some(
+    (event, seq) => (offered[seq]?.witnesses.length ?? 0) > event.witnesses.length,
+  )
+  if (!gained) return held
+  const events = held.events.map((event, seq) => {
+    const other = offered[seq]
+    return other !== undefined && other.witnesses.length > event.witnesses.length
+      ? { ...event, witnesses: other.witnesses }
+      : event
+  })
+  return { ...held, events }
+}

@@ -1,0 +1,247 @@
+/**
+ * Receipts of an interaction (objects: receipt): the provider signs over the transcript, the requester compares with
+ * what it holds and counter-signs. Every function runs inside a transaction of its caller.
+ */
+import { fromBase64url } from '../protocol/bytes.ts'
+import { documentBytes, emptyResult, parseResultDocument } from '../protocol/documents.ts'
+import type { Status } from '../protocol/effect.ts'
+import { cidText, contentId, parseCid } from '../protocol/hash.ts'
+import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../protocol/payload.ts'
+import {
+  CounterSignature,
+  counterSignatureHolds,
+  coveredNumbers,
+  Receipt,
+  type ReceiptBody,
+  receiptBodyHash,
+  receiptFault,
+  transcriptDigest,
+  verifyReceipt,
+} from '../protocol/receipt.ts'
+import type { Context } from './context.ts'
+import type { Interaction, Message } from './threads.ts'
+
+export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
+
+/** The provider's answer among its covered messages: the last result, else the last message, else nothing. */
+export function resultOf(covered: readonly Message[]): Result {
+  const answer =
+    covered.findLast(message => message.kind === kinds.result) ??
+    covered.findLast(message => message.kind === kinds.message)
+  if (answer === undefined) {
+    const bytes = documentBytes(emptyResult)
+    return { bytes, cid: contentId(bytes), status: 'FAILED' }
+  }
+  const decoded = decodePayload(answer.kind, answer.payload)
+  const bytes =
+    decoded.kind === kinds.result || decoded.kind === kinds.message
+      ? decoded.payload.document
+      : new Uint8Array(0)
+  const document = parseResultDocument(bytes)
+  return {
+    bytes,
+    cid: contentId(bytes),
+    status: 'status' in document ? (document.status as Status) : 'UNVERIFIED',
+  }
+}
+
+/** Messages of one direction in the cut, by number, without those in `missing`. */
+function covered(
+  ctx: Context,
+  interaction: Interaction,
+  direction: 'out' | 'in',
+  side: [number, number[]],
+): Message[] {
+  return coveredNumbers(side).flatMap(
+    number => ctx.threads.byNumber(interaction.key, direction, number) ?? [],
+  )
+}
+
+/** Signs the receipt of an ended interaction and queues it for the requester. */
+export function makeReceipt(ctx: Context, interaction: Interaction): Interaction {
+  const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
+  const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
+  const theirs = covered(ctx, interaction, 'in', requesterSide)
+  const ours = covered(ctx, interaction, 'out', providerSide)
+  const result = resultOf(ours)
+  const body: ReceiptBody = {
+    v: 1,
+    interactionId: fromBase64url(interaction.id),
+    provider: ctx.identity.aid,
+    providerKelSeq: ctx.identity.log.seq,
+    requesterCommitment: interaction.commitment as Uint8Array,
+    requestCid: parseCid(interaction.requestCid),
+    resultCid: result.cid,
+    start: interaction.startedAt,
+    end: Math.max(ctx.now(), interaction.startedAt),
+    status: result.status,
+    providerHead: ctx.chain.position,
+    cover: [requesterSide, providerSide],
+    transcriptDigest: transcriptDigest(
+      theirs.map(message => message.digest),
+      ours.map(message => message.digest),
+    ),
+  }
+  const receipt = Receipt.sign(ctx.identity.seed, body)
+  if (interaction.receipt === null)
+    ctx.chain.append('svc.interaction.receipt', {
+      interaction_id: interaction.id,
+      requester_aid: interaction.delegator,
+      result_cid: cidText(result.cid),
+    })
+  const queued = ctx.threads.queue(interaction, {
+    kind: kinds.receipt,
+    payload: encodePayload(kinds.receipt, { receipt }),
+    text: '',
+    numbered: false,
+  })
+  return ctx.threads.update(queued.interaction, {
+    receipt: Receipt.encode(receipt),
+    receiptState: 'made',
+    resultCid: cidText(result.cid),
+    status: result.status,
+  })
+}
+
+/** Numbers of the requester up to its last one that this provider does not hold. */
+function lacking(ctx: Context, interaction: Interaction): number[] {
+  const missing: number[] = []
+  for (
+    let n = interaction.heldTo + 1;
+    n <= (interaction.peerLast as number) && missing.length < MISSING_MAX;
+    n++
+  )
+    if (ctx.threads.byNumber(interaction.key, 'in', n) === undefined) missing.push(n)
+  return missing
+}
+
+/** Own numbers that the requester said it lacks, and those whose refusal is held here. */
+function undelivered(ctx: Context, interaction: Interaction): number[] {
+  const missing = new Set(JSON.parse(interaction.peerLacks) as number[])
+  for (const message of ctx.threads.messages(interaction.key))
+    if (message.direction === 'out' && message.number > 0 && message.delivery === 'failed')
+      missing.add(message.number)
+  return [...missing].filter(number => number <= (interaction.ownLast as number)).sort((a, b) => a - b)
+}
+
+/** The requester's answer to a receipt: counter-signature, a wait for a message still on its way, or a dispute. */
+export function takeReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+  if (interaction.counterSignature !== null)
+    return sendCounterSignature(ctx, interaction, interaction.counterSignature)
+  const held = ctx.threads.update(interaction, { receipt: Receipt.encode(receipt), receiptState: 'waiting' })
+  return settleReceipt(ctx, held, receipt)
+}
+
+/** Judges a receipt that is held; called again when a message arrives that it waited for. */
+export function settleReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+  const provider = ctx.peers.find(interaction.peer)
+  if (provider === undefined || verifyReceipt(receipt, provider.log) === undefined)
+    return dispute(ctx, interaction, receipt, 'the signature of the provider does not hold')
+  const fault = compare(ctx, interaction, receipt, provider.log.seq)
+  if (fault?.fault === 'missing_message')
+    return ctx.threads.update(interaction, { receiptNote: describe(fault) })
+  if (fault !== undefined) return dispute(ctx, interaction, receipt, describe(fault))
+  const counterSignature = counterSign(ctx, receipt)
+  recordAccepted(ctx, interaction, receipt, true)
+  const signed = ctx.threads.update(interaction, {
+    receiptState: 'signed',
+    receiptNote: null,
+    counterSignature,
+    resultCid: cidText(receipt.body.resultCid),
+    status: receipt.body.status,
+  })
+  return sendCounterSignature(ctx, signed, counterSignature)
+}
+
+function counterSign(ctx: Context, receipt: Receipt): Uint8Array {
+  const [chainLength, chainHead] = ctx.chain.position
+  const counter = CounterSignature.sign(ctx.identity.seed, {
+    requester: ctx.identity.aid,
+    kelSeq: ctx.identity.log.seq,
+    chainLength,
+    chainHead,
+    bodyHash: receiptBodyHash(receipt.bodyBytes),
+  })
+  return CounterSignature.encode(counter)
+}
+
+/** Signs an unconfirmed counter-signature anew after a rotation. */
+export function remakeCounterSignature(ctx: Context, interaction: Interaction): Interaction {
+  if (interaction.receipt === null || interaction.counterSignature === null) return interaction
+  const counterSignature = counterSign(ctx, Receipt.decode(interaction.receipt))
+  return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
+}
+
+function compare(ctx: Context, interaction: Interaction, receipt: Receipt, kelSeq: number) {
+  const own = new Map<number, { digest: Uint8Array; confirmed: boolean }>()
+  const peer = new Map<number, Uint8Array>()
+  for (const message of ctx.threads.messages(interaction.key)) {
+    if (message.number === 0) continue
+    if (message.direction === 'in') peer.set(message.number, message.digest)
+    else if (message.number <= (interaction.ownLast ?? 0))
+      own.set(message.number, { digest: message.digest, confirmed: message.delivery === 'delivered' })
+  }
+  const [, providerSide] = receipt.body.cover
+  const lacking = coveredNumbers(providerSide).find(number => !peer.has(number))
+  if (lacking !== undefined) return { fault: 'missing_message' as const, number: lacking }
+  const result = resultOf(covered(ctx, interaction, 'in', providerSide))
+  return receiptFault(receipt.body, {
+    interactionId: fromBase64url(interaction.id),
+    provider: interaction.peer,
+    providerKelSeq: kelSeq,
+    commitment: interaction.commitment as Uint8Array,
+    requestCid: parseCid(interaction.requestCid),
+    resultCid: result.cid,
+    status: result.status,
+    now: ctx.now(),
+    ownEndAt: interaction.ownEndAt ?? 0,
+    own,
+    peer,
+  })
+}
+
+function describe({ fault, number }: { fault: string; number?: number }): string {
+  const what = fault.replaceAll('_', ' ')
+  return number === undefined
+    ? `the receipt differs in: ${what}`
+    : `the receipt differs in: ${what}, number ${number}`
+}
+
+function dispute(ctx: Context, interaction: Interaction, receipt: Receipt, note: string): Interaction {
+  recordAccepted(ctx, interaction, receipt, false)
+  return ctx.threads.update(interaction, { receiptState: 'disputed', receiptNote: note })
+}
+
+function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt, verified: boolean): void {
+  ctx.chain.append('svc.result.accepted', {
+    interaction_id: interaction.id,
+    result_cid: cidText(receipt.body.resultCid),
+    receipt_bytes: Receipt.encode(receipt),
+    receipt_verified: verified,
+  })
+}
+
+function sendCounterSignature(ctx: Context, interaction: Interaction, encoded: Uint8Array): Interaction {
+  const counterSignature = CounterSignature.decode(encoded)
+  return ctx.threads.queue(interaction, {
+    kind: kinds.counterSignature,
+    payload: encodePayload(kinds.counterSignature, { counterSignature }),
+    text: '',
+    numbered: false,
+  }).interaction
+}
+
+/** The provider keeps a counter-signature that covers its receipt; undefined when it does not. */
+export function takeCounterSignature(
+  ctx: Context,
+  interaction: Interaction,
+  counter: CounterSignature,
+): Interaction | undefined {
+  const requester = ctx.peers.find(interaction.peer)
+  if (interaction.receipt === null || requester === undefined) return undefined
+  if (!counterSignatureHolds(counter, Receipt.decode(interaction.receipt), requester.log)) return undefined
+  return ctx.threads.update(interaction, {
+    counterSignature: CounterSignature.encode(counter),
+    receiptState: 'signed',
+  })
+}
