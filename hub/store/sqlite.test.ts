@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { Blobs } from './blobs.ts'
+import { storeContract } from './contract.ts'
+import { lockDirectory } from './lock.ts'
+import { StoreRefused } from './port.ts'
+import { openReader, openWriter } from './sqlite/database.ts'
+import { migrate, readMigrations, schemaNumber } from './sqlite/migrate.ts'
+import { openStore } from './sqlite/open.ts'
+import { hotQueries } from './sqlite/reads.ts'
+
+const folders: string[] = []
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'svc-hub-store-'))
+  folders.push(made)
+  return made
+}
+afterEach(() => {
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+const open = (directory: string) => openStore({ directory, release: 'test', onBroken: () => undefined })
+
+storeContract('SQLite', async () => {
+  const directory = folder()
+  let store = open(directory)
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = open(directory)
+      return store
+    },
+    end: () => store.close(),
+  }
+})
+
+describe('schema', () => {
+  test('carries a number from the first release on', () => {
+    const database = openWriter(join(folder(), 'hub.db'))
+    migrate(database, 'unused', '0.3.0')
+    expect(schemaNumber(database)).toBe(readMigrations().length)
+    database.close()
+  })
+
+  test('refuses a store that a newer release wrote, naming the release', () => {
+    const path = join(folder(), 'hub.db')
+    const database = openWriter(path)
+    const newer = [
+      ...readMigrations(),
+      { number: readMigrations().length + 1, sql: 'CREATE TABLE later (x) ' },
+    ]
+    migrate(database, path, '9.9.9', newer)
+    expect(() => migrate(database, path, '0.3.0')).toThrow(StoreRefused)
+    expect(() => migrate(database, path, '0.3.0')).toThrow(/release 9\.9\.9/)
+    database.close()
+  })
+
+  test('copies the database before it migrates, and leaves it as it was when a migration fails', () => {
+    const path = join(folder(), 'hub.db')
+    const database = openWriter(path)
+    migrate(database, path, '0.3.0')
+    const number = readMigrations().length + 1
+    const broken = [...readMigrations(), { number, sql: 'CREATE TABLE later (x); SELECT nonsense' }]
+    expect(() => migrate(database, path, '9.9.9', broken)).toThrow()
+    expect(schemaNumber(database)).toBe(number - 1)
+    expect(database.one('SELECT 1 FROM sqlite_schema WHERE name = ?', 'later')).toBeUndefined()
+    const copy = openReader(`${path}.before-schema-${number}`)
+    expect(schemaNumber(copy)).toBe(number - 1)
+    copy.close()
+    database.close()
+  })
+})
+
+test('no hot query scans a table', () => {
+  const database = openWriter(join(folder(), 'hub.db'))
+  migrate(database, 'unused', 'test')
+  for (const [name, sql] of Object.entries(hotQueries)) {
+    const parameters = (sql.match(/\?/g) ?? []).map(() => null)
+    const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)
+    const details = plan.map(step => step.detail)
+    expect(details.length, name).toBeGreaterThan(0)
+    expect(
+      details.filter(detail => detail.startsWith('SCAN') || detail.includes('TEMP B-TREE')),
+      name,
+    ).toEqual([])
+  }
+  database.close()
+})
+
+test('a second process is refused the directory until the first lets go', () => {
+  const directory = folder()
+  const lock = lockDirectory(directory)
+  expect(() => lockDirectory(directory)).toThrow(/another svc-hub/)
+  lock.release()
+  lockDirectory(directory).release()
+})
+
+describe('blobs', () => {
+  const name = (digit: string): string => digit.repeat(32)
+  const none = async (names: string[]) => names
+  const all = async () => []
+
+  test('shows a blob only after it was committed, and leaves nothing of an aborted one', async () => {
+    const blobs = new Blobs(folder())
+    const writer = await blobs.create(name('a'))
+    await writer.write(new Uint8Array([1, 2, 3]))
+    expect(await blobs.open(name('a'))).toBeUndefined()
+    await writer.commit()
+    const file = await blobs.open(name('a'))
+    expect([...((await file?.readFile()) ?? [])]).toEqual([1, 2, 3])
+    await file?.close()
+    const aborted = await blobs.create(name('b'))
+    await aborted.write(new Uint8Array([1]))
+    await aborted.abort()
+    expect(await blobs.open(name('b'))).toBeUndefined()
+  })
+
+  test('is private and refuses names that are not its own', async () => {
+    const directory = folder()
+    const blobs = new Blobs(directory)
+    expect(statSync(join(directory, 'blobs')).mode & 0o077).toBe(0)
+    await expect(blobs.open('../../etc/passwd')).rejects.toThrow(/not one of ours/)
+  })
+
+  test('collects torn temporary files at start, and orphans once they are an hour old', async () => {
+    const directory = folder()
+    const blobs = new Blobs(directory)
+    const writer = await blobs.create(name('c'))
+    await writer.write(new Uint8Array([1]))
+    await writer.commit()
+    writeFileSync(join(directory, 'tmp', name('d')), 'torn')
+    expect(await blobs.collect(Date.now(), none)).toBe(0)
+    expect(() => statSync(join(directory, 'tmp', name('d')))).toThrow(/ENOENT/)
+    expect(await blobs.collect(Date.now() + 7_200_000, all)).toBe(0)
+    expect(await blobs.collect(Date.now() + 7_200_000, none)).toBe(1)
+    expect(await blobs.open(name('c'))).toBeUndefined()
+  })
+})
