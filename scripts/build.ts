@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
-import { build, type BuildOptions } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 
 const root = new URL('..', import.meta.url)
 const at = (path: string) => new URL(path, root).pathname
@@ -12,7 +12,11 @@ const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { versi
 
 function commit(): string {
   try {
-    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], { cwd: at('.'), encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      cwd: at('.'),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
   } catch {
     return 'unknown'
   }

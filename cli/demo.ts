@@ -1,0 +1,73 @@
+/** `svc demo`: the main job on this machine, step by step, each step checked; then it stays up to be looked at. */
+import { type Facts, steps } from './demo/steps.ts'
+import { builtPrograms, World } from './demo/world.ts'
+import { CommandFailed, type Io, printJson } from './io.ts'
+import type { Run } from './table.ts'
+
+type Outcome = { name: string; ok: boolean; ms: number; detail: string }
+
+export const demo: Run = async (io, input) => {
+  const json = input.flags.has('--json')
+  const spoil = input.flags.get('--break')?.[0]
+  if (spoil !== undefined && !steps.some(step => step.name === spoil)) {
+    throw new CommandFailed(`there is no step "${spoil}"; steps: ${steps.map(step => step.name).join(', ')}`)
+  }
+  const stopped = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
+  await using world = new World(builtPrograms())
+  const facts = {} as Facts
+  try {
+    const outcomes = await runSteps(io, world, facts, { json, spoil, stopped: stopped.signal })
+    const ok = outcomes.length === steps.length && outcomes.every(outcome => outcome.ok)
+    if (json) printJson(io, { ok, steps: outcomes })
+    else if (ok && !input.flags.has('--exit')) await stayUp(io, world, facts, stopped.signal)
+    return ok ? 0 : 1
+  } finally {
+    await facts.tools?.[Symbol.asyncDispose]()
+  }
+}
+
+type Options = { json: boolean; spoil: string | undefined; stopped: AbortSignal }
+
+async function runSteps(io: Io, world: World, facts: Facts, options: Options): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  if (!options.json)
+    io.out('svc demo: a private hub and two nodes on this machine (nothing leaves loopback)\n\n')
+  for (const [i, step] of steps.entries()) {
+    if (options.stopped.aborted) break
+    const started = performance.now()
+    const outcome = await step.run(world, facts, options.spoil === step.name).then(
+      detail => ({ ok: true, detail }),
+      error => ({ ok: false, detail: (error as Error).message }),
+    )
+    const ms = Math.round(performance.now() - started)
+    outcomes.push({ name: step.name, ok: outcome.ok, ms, detail: outcome.detail })
+    if (!options.json) {
+      const place = `${String(i + 1).padStart(2)}/${steps.length}`
+      io.out(
+        `${place} ${outcome.ok ? 'ok  ' : 'FAIL'} ${step.title}  (${ms} ms)\n           ${outcome.detail}\n`,
+      )
+    }
+    if (!outcome.ok) break
+  }
+  return outcomes
+}
+
+async function stayUp(io: Io, world: World, facts: Facts, stopped: AbortSignal): Promise<void> {
+  const as = (name: string) => `SVC_HOME=${world.dir(name)} SVC_RUNTIME_DIR=${world.dir('run')} npx svc`
+  io.out(`
+Everything above was compared with the other side. It stays up until Ctrl-C; look around in another terminal:
+  the conversation    ${as('alice')} thread ${facts.interaction}
+  bob's inbox         ${as('bob')} inbox
+  alice's evidence    ${as('alice')} evidence
+  the hub's view      ${facts.hubUrl}/agents/${facts.bob}
+Your own node:
+  npx svc up                        start it, identity in ~/.svc
+  npx svc hub-register <hub url>    join a hub
+`)
+  if (stopped.aborted) return
+  const alive = setInterval(() => {}, 60_000)
+  await new Promise(resolve => stopped.addEventListener('abort', resolve, { once: true }))
+  clearInterval(alive)
+  io.out('\nstopping and cleaning up\n')
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { callPaths, parseArguments } from './flags.ts'
+import { CommandFailed } from './io.ts'
+import { commands } from './table.ts'
+
+const refusal = (argv: string[]): CommandFailed => {
+  try {
+    parseArguments(argv)
+  } catch (error) {
+    if (error instanceof CommandFailed) return error
+    throw error
+  }
+  throw new Error('was accepted')
+}
+
+describe('--id', () => {
+  test.each([
+    [['--id', 'b', 'status']],
+    [['status', '--id', 'b']],
+    [['--id=b', 'status']],
+    [['status', '--id=b']],
+  ])('stands anywhere: %j', argv => {
+    const { row, input } = parseArguments(argv)
+    expect([row.path, input.id]).toEqual(['status', 'b'])
+  })
+
+  test('stands between the words of a command', () => {
+    const { row, input } = parseArguments(['id', '--id', 'b', 'new', 'alice'])
+    expect([row.path, input.id, input.positionals]).toEqual(['id new', 'b', ['alice']])
+  })
+
+  test('is not taken from the value of another flag or from behind --', () => {
+    expect(parseArguments(['message', 'x', '--file', '--id']).input.flags.get('--file')).toEqual(['--id'])
+    expect(parseArguments(['message', 'x', '--', '--id']).input).toMatchObject({
+      id: undefined,
+      positionals: ['x', '--id'],
+    })
+  })
+
+  test('needs a name', () => {
+    expect(refusal(['status', '--id']).message).toBe('--id needs a name')
+  })
+})
+
+describe('flags', () => {
+  test('are written --key value or --key=value', () => {
+    const forms = [['--caps', 'a,b'], ['--caps=a,b']]
+    for (const form of forms) {
+      expect(parseArguments(['hub-register', 'http://h', ...form]).input.flags.get('--caps')).toEqual(['a,b'])
+    }
+  })
+
+  test('a value may hold = and start with a dash', () => {
+    const { input } = parseArguments(['delegate', 'a', '--capability=x', '--args={"a":"b=c"}'])
+    expect(input.flags.get('--args')).toEqual(['{"a":"b=c"}'])
+  })
+
+  test('an unknown one is refused before dispatch with exit code 2 and the accepted list', () => {
+    const error = refusal(['status', '--bogus'])
+    expect(error.exitCode).toBe(2)
+    expect(error.message).toBe('unknown flag --bogus for "status"; accepted: --id')
+    expect(refusal(['inbox', '--bogus=1']).message).toContain(
+      'accepted: --pending, --search, --limit, --cursor, --id',
+    )
+    expect(refusal(['--bogus']).exitCode).toBe(2)
+  })
+
+  test('one that repeats keeps every value, any other may be given once', () => {
+    const { input } = parseArguments(['delegate', 'a', 'task', '--attach', 'x', '--attach=y'])
+    expect(input.flags.get('--attach')).toEqual(['x', 'y'])
+    expect(refusal(['results', '--limit', '1', '--limit', '2']).message).toBe('--limit may be given once')
+  })
+
+  test('one without its value is named', () => {
+    expect(refusal(['find', '--cap']).message).toBe('--cap needs a value: --cap ID')
+    expect(refusal(['inbox', '--pending=yes']).message).toBe('--pending takes no value')
+  })
+
+  test('one of a few values refuses others', () => {
+    expect(refusal(['autoreply', 'set', '--backend', 'magic']).message).toContain('exec, openai')
+  })
+})
+
+describe('texts', () => {
+  test.each([['- bullet'], ['-1 from me'], ['-x']])('may start with a dash: %s', text => {
+    expect(parseArguments(['delegate', 'bob', text]).input.positionals).toEqual(['bob', text])
+  })
+
+  test('after -- anything is a text', () => {
+    expect(parseArguments(['delegate', 'bob', '--', '--weird']).input.positionals).toEqual(['bob', '--weird'])
+  })
+
+  test('missing and extra ones are named', () => {
+    expect(refusal(['delegate']).message).toBe('"delegate" needs <aid>')
+    expect(refusal(['delegate', 'bob', 'two', 'words']).message).toContain(
+      'takes no further argument "words"',
+    )
+  })
+})
+
+describe('commands', () => {
+  test.each(commands.flatMap(row => callPaths(row).map(path => [path, row.path] as const)))(
+    '%s means %s',
+    (path, expected) => {
+      const row = commands.find(command => command.path === expected)
+      const positionals = (row?.positionals ?? []).filter(positional => positional.required).map(() => 'x')
+      expect(parseArguments([...path.split(' '), ...positionals]).row.path).toBe(expected)
+    },
+  )
+
+  test.each([
+    ['list', 'id ls'],
+    ['id list', 'id ls'],
+    ['create x', 'id new'],
+    ['id create x', 'id new'],
+    ['add x', 'id new'],
+    ['switch x', 'id use'],
+    ['id select x', 'id use'],
+    ['remove x', 'id rm'],
+    ['id delete x', 'id rm'],
+    ['ids', 'id ls'],
+    ['identity new x', 'id new'],
+    ['identity', 'id ls'],
+    ['down', 'stop'],
+    ['msg x y', 'message'],
+    ['auto-reply show', 'autoreply show'],
+    ['auto-reply', 'autoreply show'],
+    ['--version', 'version'],
+    ['-v', 'version'],
+    ['-h', 'help'],
+    ['--help', 'help'],
+    ['', 'help'],
+  ])('the alias "%s" means %s', (line, expected) => {
+    expect(parseArguments(line.split(' ').filter(word => word !== '')).row.path).toBe(expected)
+  })
+
+  test('-d is --detach of daemon only', () => {
+    expect(parseArguments(['daemon', '-d']).input.flags.has('--detach')).toBe(true)
+    expect(parseArguments(['message', 'x', '-d']).input.positionals).toEqual(['x', '-d'])
+  })
+
+  test('a typing error gets the nearest command', () => {
+    expect(refusal(['statsu'])).toMatchObject({
+      message: 'there is no command "statsu"',
+      next: 'svc status',
+      exitCode: 1,
+    })
+    expect(refusal(['id', 'nwe', 'x']).next).toBe('svc id new')
+  })
+})

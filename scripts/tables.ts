@@ -1,0 +1,68 @@
+/** The tables of routes, codes and commands as plain rows, for the printed documents and for whoever holds the specification. */
+import { callPaths } from '../cli/flags.ts'
+import { commands, ID_FLAG } from '../cli/table.ts'
+import { controlCodes, controlRoutes, operations } from '../protocol/control.ts'
+import type { RouteRow } from '../protocol/route.ts'
+import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
+import { wire3Routes } from '../protocol/wire3/routes.ts'
+
+export type Line = 'wire3' | 'wire1' | 'control'
+
+export function routeRows() {
+  const lines: [Line, Record<string, RouteRow>][] = [
+    ['wire3', wire3Routes],
+    ['control', { ...operations, ...controlRoutes }],
+  ]
+  return lines.flatMap(([line, table]) => Object.values(table).map(row => printed(line, row)))
+}
+
+function printed(line: Line, row: RouteRow) {
+  return {
+    line,
+    method: row.method,
+    path: row.path,
+    auth: row.auth,
+    ...(row.action === undefined ? {} : { action: row.action }),
+    codes: [...row.codes].sort(),
+    limits: row.limits,
+    ...(row.own ? { own: true } : {}),
+  }
+}
+
+export function codeRows() {
+  const wire3 = Object.entries(codes).map(([code, row]) => ({
+    line: 'wire3' as const,
+    code,
+    status: row.status,
+    members: row.members,
+  }))
+  const control = Object.entries(controlCodes).map(([code, row]) => ({
+    line: 'control' as const,
+    code,
+    status: row.status,
+    members: [],
+  }))
+  return [...wire3, ...control]
+}
+
+export const common = { any: commonCodes, ...authCodes }
+
+export function commandRows() {
+  return commands.map(row => ({
+    path: row.path,
+    aliases: callPaths(row)
+      .slice(1)
+      .filter(alias => (row.aliases ?? []).includes(alias)),
+    flags: [...(row.flags ?? []), ID_FLAG].map(flag => ({
+      name: flag.name,
+      value: flag.value ?? null,
+      repeat: flag.repeat === true,
+    })),
+    positionals: (row.positionals ?? []).map(({ name, required, repeat }) => ({
+      name,
+      required: required === true,
+      repeat: repeat === true,
+    })),
+    needsDaemon: row.needsDaemon,
+  }))
+}

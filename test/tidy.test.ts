@@ -1,0 +1,144 @@
+/** Rules of the house that a machine can check: who imports whom, sizes, names, words. */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const root = new URL('..', import.meta.url).pathname
+const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter(path => path !== '')
+const sources = tracked.filter(path => /\.(ts|tsx)$/.test(path) && !path.includes('fixtures/'))
+const product = sources.filter(
+  path => !/\.test\.tsx?$|\.config\.ts$|(^|\/)testing\.ts$|contract\.ts$|^test\/|^bench\/|^scripts\//.test(path),
+)
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+const importsOf = (path: string) =>
+  [...read(path).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(match => match[1] as string)
+
+/** Folder -> folders it may import from, itself always included. */
+const allowed: Record<string, string[]> = {
+  protocol: [],
+  autoreply: ['protocol'],
+  hub: ['protocol'],
+  daemon: ['protocol', 'autoreply'],
+  mcp: ['protocol'],
+  view: ['protocol'],
+  tui: ['protocol', 'view'],
+  console: ['protocol', 'view'],
+  cli: ['protocol', 'autoreply', 'daemon', 'mcp', 'tui'],
+}
+const folderOf = (path: string) => path.split('/')[0] as string
+const targetOf = (path: string, specifier: string) => normalize(join(dirname(path), specifier))
+
+describe('imports', () => {
+  test.each(Object.keys(allowed))('%s imports only what it may', folder => {
+    const wrong = product
+      .filter(path => folderOf(path) === folder)
+      .flatMap(path =>
+        importsOf(path)
+          .filter(specifier => specifier.startsWith('.'))
+          .map(specifier => targetOf(path, specifier))
+          .filter(
+            target =>
+              folderOf(target) !== folder && !(allowed[folder] as string[]).includes(folderOf(target)),
+          )
+          .map(target => `${path} -> ${target}`),
+      )
+    expect(wrong).toEqual([])
+  })
+
+  test('in the hub wire 1 and wire 3 never meet, core sees no wire, the store sees no core', () => {
+    const forbidden: [string, RegExp][] = [
+      ['hub/v1/', /^hub\/v3\//],
+      ['hub/v3/', /^hub\/v1\//],
+      ['hub/core/', /^hub\/v[13]\/|^protocol\/wire[13]\/(codes|headers)/],
+      ['hub/store/', /^hub\/(core|v[13])\//],
+      ['protocol/wire1/', /^protocol\/wire3\//],
+      ['protocol/wire3/', /^protocol\/wire1\//],
+    ]
+    const wrong = product.flatMap(path =>
+      forbidden
+        .filter(([from]) => path.startsWith(from))
+        .flatMap(([, pattern]) =>
+          importsOf(path)
+            .filter(specifier => specifier.startsWith('.'))
+            .map(specifier => targetOf(path, specifier))
+            .filter(target => pattern.test(target))
+            .map(target => `${path} -> ${target}`),
+        ),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test.each([
+    ['node:sqlite', ['daemon/sqlite.ts', 'hub/store/sqlite/database.ts']],
+    ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'mcp/client.ts']],
+    ['openai', ['autoreply/openai.ts']],
+    ['clipanion', ['cli/dispatch.ts']],
+  ])('%s is imported in its own files only', (name, files) => {
+    const found = product.filter(path =>
+      importsOf(path).some(specifier => specifier === name || specifier.startsWith(`${name}/`)),
+    )
+    expect(found.filter(path => !files.includes(path))).toEqual([])
+  })
+
+  test('heavy front ends load when asked for: nothing the command line needs at start imports them', () => {
+    const seen = new Set<string>()
+    const visit = (path: string) => {
+      if (seen.has(path)) return
+      seen.add(path)
+      const statics = [...read(path).matchAll(/^(?:import|export)\s(?!type\b)[^'"]*?'(\.[^']+)'/gms)].map(
+        match => match[1] as string,
+      )
+      for (const specifier of statics) visit(targetOf(path, specifier))
+    }
+    visit('cli/main.ts')
+    expect([...seen].filter(path => /^(mcp|tui|daemon|hub|autoreply)\//.test(path))).toEqual([])
+  })
+})
+
+describe('files', () => {
+  test('every source file starts by saying what it holds', () => {
+    const silent = product.filter(path => !/^(\/\*\*|\/\/|#!)/.test(read(path)))
+    expect(silent).toEqual([])
+  })
+
+  test('files stay under 400 lines', () => {
+    const long = product
+      .filter(path => !/table\.ts$|control\.ts$|routes\.ts$/.test(path))
+      .filter(path => read(path).split('\n').length > 400)
+    expect(long).toEqual([])
+  })
+
+  test('no any, no default export, no enum', () => {
+    const wrong = product.filter(path =>
+      /[:<(]\s*any\b|\bas any\b|^export default|^\s*(?:export )?(?:const )?enum /m.test(
+        withoutComments(read(path)),
+      ),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('file names are kebab-case', () => {
+    expect(
+      sources.filter(path => !/^(?:\.?[a-z0-9-]+\/)*[a-z0-9-]+(?:\.[a-z0-9]+)*\.tsx?$/.test(path)),
+    ).toEqual([])
+  })
+
+  test('both launchers are the same program', () => {
+    expect(read('hub/bin/launch.js')).toBe(read('bin/launch.js'))
+  })
+
+  test('every version is pinned exactly', () => {
+    for (const path of ['package.json', 'hub/package.json']) {
+      const manifest = JSON.parse(read(path)) as Record<string, Record<string, string>>
+      const versions = Object.entries({ ...manifest['dependencies'], ...manifest['devDependencies'] })
+      expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    }
+  })
+})
