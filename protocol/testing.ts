@@ -1,6 +1,11 @@
 /** Agents and seeded randomness for tests; nothing of the product imports this file. */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { expect } from 'vitest'
 import { publicKey } from '#crypto'
+import { aidOfInception } from './aid.ts'
+import { Malformed, toHex } from './bytes.ts'
 import { Capability, type GrantedCapability } from './capability.ts'
 import { contentId } from './hash.ts'
 import { incept, type VerifiedKel } from './kel.ts'
@@ -118,4 +123,51 @@ export function bodyOf(from: Agent, to: Agent, more: Partial<MessageBody> = {}):
     attachments: [],
     ...more,
   }
+}
+
+/** The three properties of a byte format: decode∘encode = id; any bytes decode or are refused; accepted bytes re-encode. */
+export function checkByteFormat<T>(
+  codec: { encode(value: T): Uint8Array; decode(bytes: Uint8Array): T },
+  values: fc.Arbitrary<T>,
+  runs = 200,
+): void {
+  const once = { numRuns: runs }
+  fc.assert(
+    fc.property(values, value => {
+      expect(codec.decode(codec.encode(value))).toEqual(value)
+    }),
+    once,
+  )
+  const mutated = fc
+    .tuple(values, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 3 }), fc.nat(3))
+    .map(([value, edits, cut]) => {
+      const bytes = codec.encode(value)
+      for (const [at, byte] of edits) bytes[at % bytes.length] = byte
+      return cut === 3 ? bytes.subarray(0, (edits[0]?.[0] ?? 0) % bytes.length) : bytes
+    })
+  fc.assert(
+    fc.property(fc.oneof(mutated, fc.uint8Array({ maxLength: 80 })), bytes => {
+      let value: T
+      try {
+        value = codec.decode(bytes)
+      } catch (error) {
+        if (!(error instanceof Malformed)) throw error
+        return
+      }
+      expect(toHex(codec.encode(value))).toBe(toHex(bytes))
+    }),
+    { numRuns: runs * 5 },
+  )
+}
+
+/** Byte strings of one length. */
+export const bytesOf = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
+/** AIDs of no particular agent. */
+export const anyAid = fc.uint8Array({ maxLength: 8 }).map(aidOfInception)
+/** Unsigned integers of the safe range, small ones often. */
+export const anyUint = fc.oneof(fc.nat(100), fc.maxSafeNat())
+
+/** Reads a fixture by its path under `fixtures/`. */
+export function fixture<T>(path: string): T {
+  return JSON.parse(readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8')) as T
 }
