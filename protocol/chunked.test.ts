@@ -30,7 +30,7 @@ const SEALED_BYTES = CHUNK_BYTES + 16
 async function collect(stream: AsyncIterable<Uint8Array>): Promise<{ bytes: Uint8Array; refused: boolean }> {
   const parts: Uint8Array[] = []
   try {
-    for await (const part of stream) parts.push(part)
+    for await (const part of stream) parts.push(part.slice())
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     return { bytes: concat(...parts), refused: true }

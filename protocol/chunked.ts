@@ -43,7 +43,10 @@ export async function* encryptStream(
   if (index === 0 || last === CHUNK_BYTES) yield sealChunk(keys, index, new Uint8Array(0))
 }
 
-/** Decrypts a stream; nothing is given out that has not been authenticated in its place. */
+/**
+ * Decrypts a stream; nothing is given out that has not been authenticated in its place. A piece holds until the next
+ * is asked for; whoever keeps it longer copies it.
+ */
 export async function* decryptStream(
   key: Uint8Array,
   context: Uint8Array,
@@ -61,6 +64,7 @@ export async function* decryptStream(
     last = piece.length
     const chunk = openChunk(keys, index++, piece)
     if (chunk.length > 0) yield chunk
+    release(chunk)
   }
   if (keys === undefined) throw new Malformed('ciphertext is cut short')
   if (last === SEALED_CHUNK_BYTES) throw new Malformed('ciphertext is truncated after a full chunk')

@@ -37,8 +37,8 @@ export type OpenedMessage = {
   body: MessageBody & { handleSecret: Uint8Array }
   messageDigest: Uint8Array
   /**
-   * The attachments' bytes in list order. Must be read to its end: sizes, content ids, padding and the hash of the
-   * whole content are settled only there.
+   * The attachments' bytes in list order; a chunk holds until the next is asked for. Must be read to its end: sizes,
+   * content ids, padding and the hash of the whole content are settled only there.
    */
   parts(): AsyncGenerator<{ index: number; chunk: Uint8Array }, void, undefined>
 }

@@ -62,7 +62,7 @@ const openAs = (reader: Agent, source: ByteSource, more: Partial<OpenRequest> = 
 
 async function filesOf(opened: OpenedMessage): Promise<Uint8Array[]> {
   const files = opened.body.attachments.map((): Uint8Array[] => [])
-  for await (const { index, chunk } of opened.parts()) files[index]!.push(chunk)
+  for await (const { index, chunk } of opened.parts()) files[index]!.push(chunk.slice())
   return files.map(parts => concat(...parts))
 }
 
