@@ -144,7 +144,8 @@ function openChunk(keys: Keys, index: number, sealed: Uint8Array): Uint8Array {
   } catch {
     throw new Malformed(`chunk ${index} does not authenticate`)
   }
-  return chunk
+  // A plain array: `slice` of a Buffer would share the memory that is given back.
+  return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
 }
 
 /** The counter stays below 2^32 chunks (64 TiB), far beyond the 96 MiB of an envelope. */

@@ -63,7 +63,7 @@ export function directoryBitsMax(agents: number): number {
 
 /** The prefix of `bits` bits of a hash as it stands in a query: spare low bits are zero. */
 export function bucketPrefix(hash: Uint8Array, bits: number): Uint8Array {
-  const prefix = hash.slice(0, Math.ceil(bits / 8))
+  const prefix = new Uint8Array(hash.subarray(0, Math.ceil(bits / 8)))
   const spare = prefix.length * 8 - bits
   if (spare > 0) prefix[prefix.length - 1] = (prefix[prefix.length - 1] as number) & (0xff << spare)
   return prefix

@@ -164,7 +164,7 @@ class HeadReader {
       throw new Malformed(`envelope ${name} is ${size} bytes long`)
     if (this.offset + size > this.#bytes.length) throw MORE
     this.offset += size
-    return this.#bytes.slice(this.offset - size, this.offset)
+    return new Uint8Array(this.#bytes.subarray(this.offset - size, this.offset))
   }
 
   #head(): number {
