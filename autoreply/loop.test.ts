@@ -1,0 +1,158 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import { type Backend, BackendFailed } from './backend.ts'
+import { type AutoReplyPort, type LoopSettings, startLoop, type WaitingThread } from './loop.ts'
+import { requestOf } from './testing.ts'
+
+const thread = (more: Partial<WaitingThread> = {}): WaitingThread => ({
+  interactionId: 'i1',
+  peer: 'alice',
+  turn: 1,
+  autoReplies: 0,
+  endProposed: false,
+  hasImage: false,
+  ...more,
+})
+
+/** A node in memory: what waits, and what the loop did with it. */
+function node(waiting: WaitingThread[], secrets: string[] = []) {
+  const done: string[] = []
+  const settle = (entry: string, which: WaitingThread) => {
+    done.push(entry)
+    waiting.splice(waiting.indexOf(which), 1)
+  }
+  const port: AutoReplyPort = {
+    waiting: async () => [...waiting],
+    request: async which => requestOf(`turn ${which.turn}`),
+    answer: async (which, text) => {
+      if (!waiting.includes(which)) return false
+      settle(`answer ${text}`, which)
+      return true
+    },
+    proposeEnd: async which => settle('propose end', which),
+    acceptEnd: async which => settle('accept end', which),
+    secrets: () => secrets,
+    report: (event, _, detail) =>
+      void done.push(`${event}${detail['why'] === undefined ? '' : ` ${detail['why']}`}`),
+  }
+  return { port, done, waiting }
+}
+
+const says = (text: string): Backend => ({ name: 'test', reply: async () => ({ text }) })
+const settings = (backend: Backend, more: Partial<LoopSettings> = {}): LoopSettings => ({
+  backend,
+  pollIntervalMs: 5,
+  historyMax: 20,
+  timeoutMs: 1_000,
+  autoRepliesMax: 30,
+  requireImage: false,
+  usageHint: undefined,
+  errorReply: undefined,
+  ...more,
+})
+
+async function run(given: ReturnType<typeof node>, set: LoopSettings, until: () => boolean): Promise<void> {
+  await using _loop = startLoop(given.port, set, Date.now)
+  for (let i = 0; i < 400 && !until(); i++) await pause(5)
+}
+
+describe('the auto-reply loop', () => {
+  test('answers each waiting turn once', async () => {
+    const given = node([thread(), thread({ interactionId: 'i2' })])
+    await run(given, settings(says('42')), () => given.waiting.length === 0)
+    expect(given.done).toEqual(['answer 42', 'answered', 'answer 42', 'answered'])
+  })
+
+  test('answers one at a time', async () => {
+    let running = 0
+    let most = 0
+    const backend: Backend = {
+      name: 'slow',
+      async reply() {
+        most = Math.max(most, ++running)
+        await pause(10)
+        running--
+        return { text: 'x' }
+      },
+    }
+    const given = node([1, 2, 3].map(n => thread({ interactionId: `i${n}` })))
+    await run(given, settings(backend), () => given.waiting.length === 0)
+    expect(most).toBe(1)
+  })
+
+  test('after max_auto_replies answers it proposes to end', async () => {
+    const given = node([thread({ autoReplies: 30 })])
+    await run(given, settings(says('42')), () => given.waiting.length === 0)
+    expect(given.done).toEqual(['propose end', 'ended max_auto_replies'])
+  })
+
+  test('agrees when the other party proposes to end', async () => {
+    const given = node([thread({ endProposed: true })])
+    await run(given, settings(says('42')), () => given.waiting.length === 0)
+    expect(given.done).toEqual(['accept end', 'ended accepted'])
+  })
+
+  test('an answer that holds a secret of the node is not sent', async () => {
+    const given = node([thread()], ['token-123'])
+    await run(given, settings(says('here: token-123')), () => given.waiting.length === 0)
+    expect(given.done.join('\n')).not.toContain('token-123')
+    expect(given.done[0]).toMatch(/^refused/)
+  })
+
+  test('an answer loses control characters', async () => {
+    const given = node([thread()])
+    await run(given, settings(says('a\u001b[31mb\u202e')), () => given.waiting.length === 0)
+    expect(given.done[0]).toBe('answer a[31mb')
+  })
+
+  test('require_image answers a task without one with the usage hint', async () => {
+    const given = node([thread()])
+    await run(
+      given,
+      settings(says('42'), { requireImage: true, usageHint: 'send a picture' }),
+      () => given.waiting.length === 0,
+    )
+    expect(given.done[0]).toBe('answer send a picture')
+  })
+
+  test('a failing backend is reported, tried later, and never answers for itself', async () => {
+    const failing: Backend = {
+      name: 'failing',
+      reply: async () => {
+        throw new BackendFailed('out of order: /home/owner')
+      },
+    }
+    const quiet = node([thread()])
+    await run(quiet, settings(failing), () => quiet.done.includes('failed'))
+    expect(quiet.done).toEqual(['failed'])
+    const spoken = node([thread()])
+    await run(spoken, settings(failing, { errorReply: 'not now' }), () => spoken.waiting.length === 0)
+    expect(spoken.done).toContain('answer not now')
+    expect(spoken.done.join()).not.toContain('/home/owner')
+  })
+
+  test('one peer gets at most 60 answers an hour', async () => {
+    const given = node(Array.from({ length: 62 }, (_, i) => thread({ turn: i + 1 })))
+    await run(given, settings(says('x')), () => given.done.includes('limited'))
+    expect(given.done.filter(entry => entry === 'answered')).toHaveLength(60)
+  })
+
+  test('stopping ends a running answer and waits for it', async () => {
+    let aborted = false
+    const hanging: Backend = {
+      name: 'hanging',
+      reply: (_, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => {
+            aborted = true
+            reject(new BackendFailed('ended'))
+          })
+        }),
+    }
+    const given = node([thread()])
+    const loop = startLoop(given.port, settings(hanging), Date.now)
+    await pause(20)
+    await loop[Symbol.asyncDispose]()
+    expect(aborted).toBe(true)
+  })
+})
