@@ -15,7 +15,6 @@ export const ENVELOPE_VERSION = 3
 export const KID_BYTES = 8
 export const ENVELOPE_HEAD_BYTES_MAX = 4096
 export const ENVELOPE_BYTES_MAX = 96 * 1024 * 1024
-export const ENVELOPE_MEDIA_TYPE = 'application/vnd.svc.envelope+cbor'
 export const HOUR_MS = 3_600_000
 export const EXP_AHEAD_MS = 14 * 24 * HOUR_MS
 export const EXP_SKEW_MS = 5 * 60_000

@@ -9,7 +9,7 @@ import { decapsulate, encapsulate } from './xwing.ts'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
-export const TAG_BYTES = 16
+const TAG_BYTES = 16
 const HASH_BYTES = 32
 const EMPTY = new Uint8Array(0)
 const ONE = Uint8Array.of(1)

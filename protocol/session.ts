@@ -10,8 +10,6 @@ import { open, seal } from './hpke.ts'
 import { bytes, type Infer, record, required, uint } from './record.ts'
 
 export const SESSION_ID_BYTES = 16
-export const SESSION_LIFE_MS = 3_600_000
-export const SESSION_MAC_BYTES = 32
 const NO_AAD = new Uint8Array(0)
 const MAC_LABEL = concat(utf8('svc-session-mac/v1'), Uint8Array.of(0))
 
