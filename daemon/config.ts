@@ -47,6 +47,8 @@ export const Config = z
     message: 'voucher_addr and voucher_url must be given together',
   })
 export type Config = z.infer<typeof Config>
+/** New values of members; undefined takes a member out. */
+export type ConfigChanges = { [M in keyof Config]?: Config[M] | undefined }
 
 export const autoReplyDefaults = {
   poll_interval_seconds: 5,
@@ -93,7 +95,7 @@ export function checkConfig(value: unknown): Config {
 }
 
 /** Replaces the configuration; it may hold a model API key, so it is readable by its owner only. */
-export function writeConfig(dir: string, config: Config): Config {
+export function writeConfig(dir: string, config: ConfigChanges): Config {
   const checked = checkConfig(config)
   ensureSecretDirectory(dir)
   replaceFile(configFile(dir), `${JSON.stringify(checked, null, 2)}\n`, 'node.config')

@@ -175,6 +175,7 @@ CREATE TABLE idempotency (
 
 CREATE TABLE reviews (
   interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  rating INTEGER NOT NULL,
   review BLOB NOT NULL,
   cid TEXT NOT NULL,
   state TEXT NOT NULL CHECK (state IN ('kept', 'uploaded', 'refused')),

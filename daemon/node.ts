@@ -1,0 +1,279 @@
+/** The running node: opens the data directory, composes the parts, owns start and stop. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import pino, { type Logger } from 'pino'
+import { buildInfo } from '../protocol/build-info.ts'
+import { Attachments } from './attachments.ts'
+import { AutoReply } from './auto-reply.ts'
+import { Capabilities } from './capabilities.ts'
+import { openChain } from './chain.ts'
+import { type Config, type ConfigChanges, controlPort, readConfig, writeConfig } from './config.ts'
+import { Contacts } from './contacts.ts'
+import type { Context } from './context.ts'
+import { ControlServer } from './control.ts'
+import { ensureToken } from './control-token.ts'
+import { Events } from './events.ts'
+import { ensureSecretDirectory } from './files.ts'
+import { announceDaemon, type Environment, runtimeDirectory, withdrawDaemon } from './home.ts'
+import { Connections } from './http.ts'
+import { type Identity, openIdentity } from './identity.ts'
+import { lockDirectory } from './lock.ts'
+import { MailboxKeys } from './mailbox-keys.ts'
+import { startMaintenance } from './maintenance.ts'
+import { type Handlers, operationsOf } from './operations.ts'
+import { Outbox } from './outbox.ts'
+import { PeerBook } from './peers.ts'
+import { PowSolver } from './pow.ts'
+import { Registration } from './registration.ts'
+import { Relay } from './relay.ts'
+import { openStore, type Store } from './store/open.ts'
+import { Threads } from './threads.ts'
+
+const PULL_WAIT_MS = 5000
+
+export type NodeOptions = {
+  dir: string
+  env: Environment
+  /** Name of the identity, for the pointer file. */
+  name?: string | undefined
+  now?: () => number
+  random?: (length: number) => Uint8Array
+  log?: Logger
+  /** Called when a client asked the node to stop. */
+  onShutdown?: () => void
+}
+
+export type Node = AsyncDisposable & {
+  readonly aid: string
+  /** `host:port` of the control interface. */
+  readonly controlAddress: string
+  readonly handlers: Handlers
+  readonly ctx: Context
+  stop(): Promise<void>
+}
+
+/** Starts a node on a data directory; resolves when its control interface answers. */
+export async function startNode(options: NodeOptions): Promise<Node> {
+  const { dir, env } = options
+  const now = options.now ?? Date.now
+  const random = options.random ?? (length => new Uint8Array(randomBytes(length)))
+  ensureSecretDirectory(dir)
+  await using undo = new AsyncDisposableStack()
+  undo.use(lockDirectory(dir))
+  const identity = openIdentity(dir, { now, random })
+  const log =
+    options.log ??
+    pino({ base: null }, pino.destination({ dest: join(dir, 'daemon.log'), mkdir: true, mode: 0o600 }))
+  const store = undo.adopt(openStore(dir), opened => opened.close())
+  const node = new RunningNode({ dir, env, now, random, log, identity, store, options })
+  await node.start(undo)
+  node.keep(undo.move())
+  return node
+}
+
+type Opened = {
+  dir: string
+  env: Environment
+  now: () => number
+  random: (length: number) => Uint8Array
+  log: Logger
+  identity: Identity
+  store: Store
+  options: NodeOptions
+}
+
+class RunningNode implements Node {
+  readonly aid: string
+  #opened: Opened
+  #config: Config
+  #undo: AsyncDisposableStack | undefined
+  #lifetime = new AbortController()
+  #address = ''
+  #handlers: Handlers | undefined
+  #ctx: Context | undefined
+
+  constructor(opened: Opened) {
+    this.#opened = opened
+    this.#config = readConfig(opened.dir)
+    this.aid = opened.identity.aid
+  }
+
+  get controlAddress(): string {
+    return this.#address
+  }
+  get handlers(): Handlers {
+    return this.#handlers as Handlers
+  }
+  get ctx(): Context {
+    return this.#ctx as Context
+  }
+
+  keep(undo: AsyncDisposableStack): void {
+    this.#undo = undo
+  }
+
+  async start(undo: AsyncDisposableStack): Promise<void> {
+    const { dir, env, now, random, log, identity, store, options } = this.#opened
+    const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
+    const keys = new MailboxKeys(dir, { now, random })
+    const connections = new Connections()
+    const events = new Events(now())
+    let outbox: Outbox | undefined
+    let registration: Registration | undefined
+    const ctx: Context = {
+      dir,
+      identity,
+      keys,
+      store,
+      chain,
+      contacts: new Contacts(store, now),
+      peers: new PeerBook(store, now, () => registration?.home),
+      capabilities: new Capabilities(store, keys, { aid: identity.aid, now, random }),
+      attachments: new Attachments(store.folder, random),
+      threads: new Threads(store, identity.aid, now, random),
+      events,
+      log,
+      now,
+      random,
+      config: () => this.#config,
+      wakeOutbox: () => outbox?.wake(),
+    }
+    this.#ctx = ctx
+    chain.onAppend = () => events.emit('evidence', { length: chain.length })
+    ctx.attachments.clean(store)
+    const relay = new Relay(
+      ctx,
+      () => registration?.home,
+      error => registration?.noteContact(error),
+    )
+    registration = new Registration(
+      ctx,
+      { identity, connections, now, random },
+      new PowSolver(store, now),
+      () => {
+        relay.wake()
+        outbox?.wake()
+      },
+    )
+    outbox = new Outbox(ctx, () => registration.home)
+    const token = ensureToken(dir, random)
+    const autoReply = new AutoReply(ctx, env, token)
+    this.#handlers = operationsOf(ctx, {
+      registration,
+      autoReply,
+      controlAddress: () => this.#address,
+      version: buildInfo.version,
+      warnings: () => this.#warnings(),
+      changeConfig: changes => this.#changeConfig(changes),
+      outboxSize: () => outbox.size,
+      pullMail: () => pullMail(ctx, relay, registration),
+      suggestPeers: name => suggestPeers(registration, name, now()),
+      shutdown: () => options.onShutdown?.(),
+      lifetime: this.#lifetime.signal,
+    })
+    await this.#listen(undo, token)
+    relay.start()
+    undo.defer(() => relay.stop())
+    outbox.start()
+    undo.defer(() => outbox.stop())
+    undo.defer(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
+    await this.#startAutoReply(autoReply)
+    undo.defer(() => autoReply.stop())
+    // Ends the calls that are under way, so that nothing waits for a hub when the node stops.
+    undo.defer(() => connections.close())
+    log.info({ aid: identity.aid, address: this.#address }, 'node started')
+  }
+
+  async #listen(undo: AsyncDisposableStack, token: string): Promise<void> {
+    const { dir, env, now, options } = this.#opened
+    const address = this.#config.control_addr
+    const control = new ControlServer({
+      ctx: this.ctx,
+      handlers: this.handlers,
+      token,
+      version: buildInfo.version,
+      host: address.slice(0, address.lastIndexOf(':')),
+      port: controlPort(this.#config),
+    })
+    this.#address = await control.listen()
+    undo.defer(() => control.close())
+    const runtimeDir = runtimeDirectory(env)
+    announceDaemon(runtimeDir, {
+      pid: process.pid,
+      control_addr: this.#address,
+      data_dir: dir,
+      id: options.name ?? null,
+      aid: this.aid,
+      started_at: now(),
+    })
+    undo.defer(() => withdrawDaemon(runtimeDir, process.pid))
+  }
+
+  /** A backend that cannot start leaves the node running, and says so in its status. */
+  async #startAutoReply(autoReply: AutoReply): Promise<void> {
+    try {
+      await autoReply.restart()
+    } catch (error) {
+      this.#autoReplyFault = (error as Error).message
+      this.#opened.log.warn({ reason: this.#autoReplyFault }, 'auto-reply does not run')
+    }
+  }
+  #autoReplyFault: string | undefined
+
+  #warnings(): string[] {
+    const host = this.#config.control_addr.slice(0, this.#config.control_addr.lastIndexOf(':'))
+    const open = host === '127.0.0.1' || host === 'localhost' || host === '[::1]'
+    return [
+      ...(open
+        ? []
+        : [
+            `the control interface listens on ${host}: everyone who reaches it and has the token controls this node`,
+          ]),
+      ...(this.#autoReplyFault === undefined ? [] : [`auto-reply does not run: ${this.#autoReplyFault}`]),
+      ...(this.#opened.store.counted('peer_forks') === 0
+        ? []
+        : ['a peer showed two contradicting key histories']),
+    ]
+  }
+
+  #changeConfig(changes: ConfigChanges): Config {
+    this.#config = writeConfig(this.#opened.dir, { ...this.#config, ...changes })
+    this.ctx.events.emit('settings')
+    return this.#config
+  }
+
+  async stop(): Promise<void> {
+    this.#lifetime.abort()
+    await this.#undo?.disposeAsync()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+}
+
+/** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
+async function pullMail(ctx: Context, relay: Relay, registration: Registration): Promise<void> {
+  const { home } = registration
+  if (home === undefined || registration.state.state === 'online') return
+  relay.wake()
+  await ctx.events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
+}
+
+/** Up to five agents of the directory whose name fits, with the command that makes one a contact. */
+async function suggestPeers(registration: Registration, name: string, now: number): Promise<string> {
+  const hub = registration.home
+  if (hub === undefined) return ''
+  try {
+    const { agents } = await hub.listAgents({ q: name, limit: 5 })
+    const lines = agents.map(agent => {
+      const days = Math.floor((now - agent.registeredAtMs) / 86_400_000)
+      return `${agent.name || 'no name'} ${agent.aid} at ${hub.url}, ${days} days old: svc contact add ${agent.aid} ${name}`
+    })
+    return lines.length === 0
+      ? '; no agent of the directory is called so'
+      : `; in the directory:\n${lines.join('\n')}`
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,71 @@
+/** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
+import { toBase64 } from '../protocol/bytes.ts'
+import type { VerifyVerdict } from '../protocol/control-shapes.ts'
+import { ChainRecord } from '../protocol/evidence.ts'
+import { cidText, contentId } from '../protocol/hash.ts'
+import { judgeReceipt, resultMatches, sayJudgement, type TimeEvidence } from '../protocol/judge.ts'
+import { decodePayload, kinds } from '../protocol/payload.ts'
+import { CounterSignature, counterSignatureHolds, Receipt } from '../protocol/receipt.ts'
+import type { Context } from './context.ts'
+import { isRequester } from './conversation.ts'
+import { refuse } from './refusal.ts'
+import type { Interaction } from './threads.ts'
+
+export function verifyInteraction(ctx: Context, interaction: Interaction): VerifyVerdict {
+  if (interaction.receipt === null) refuse('no_receipt', 'this interaction has no receipt yet')
+  const receipt = Receipt.decode(interaction.receipt)
+  const ownSide = !isRequester(interaction)
+  const peerLog = ctx.peers.find(interaction.peer)?.log
+  const provider = ownSide ? ctx.identity.log : peerLog
+  const requester = ownSide ? peerLog : ctx.identity.log
+  if (provider === undefined) refuse('no_receipt', 'no verified key history of the provider is stored here')
+  const evidence = firstHeld(ctx, interaction)
+  const judgement = judgeReceipt(receipt, provider, evidence === undefined ? {} : { evidence })
+  const counterSigned =
+    interaction.counterSignature !== null &&
+    requester !== undefined &&
+    counterSignatureHolds(CounterSignature.decode(interaction.counterSignature), receipt, requester)
+  const content = resultBytes(ctx, interaction, receipt)
+  const disputed = interaction.receiptState === 'disputed'
+  return {
+    verdict: disputed ? 'invalid' : judgement.verdict,
+    says: disputed ? (interaction.receiptNote ?? 'the receipt is disputed') : sayJudgement(judgement),
+    interaction_id: interaction.id,
+    provider: receipt.body.provider,
+    requester: interaction.delegator,
+    status: receipt.body.status,
+    receipt_cid: cidText(contentId(receipt.bodyBytes)),
+    request_cid: cidText(receipt.body.requestCid),
+    result_cid: cidText(receipt.body.resultCid),
+    content_checked: content !== undefined && resultMatches(receipt, content),
+    counter_signed: counterSigned,
+    receipt: toBase64(interaction.receipt),
+    ...(judgement.verdict === 'valid_retired_key'
+      ? { retired_at: judgement.retiredAt, evidence: judgement.evidence.source }
+      : {}),
+  }
+}
+
+/** Our own chain record of the receipt, which says when it was held. */
+function firstHeld(ctx: Context, interaction: Interaction): TimeEvidence | undefined {
+  const type = isRequester(interaction) ? 'svc.result.accepted' : 'svc.interaction.receipt'
+  const rows = ctx.store.all<{ seq: number; record: Uint8Array }>(
+    'SELECT seq, record FROM chain WHERE type = ? ORDER BY seq DESC',
+    type,
+  )
+  for (const row of rows) {
+    const record = ChainRecord.decode(row.record)
+    if (record.payload instanceof Map && record.payload.get('interaction_id') === interaction.id)
+      return { at: record.ts, source: `record ${row.seq} of the evidence chain` }
+  }
+  return undefined
+}
+
+function resultBytes(ctx: Context, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
+  for (const message of ctx.threads.messages(interaction.key)) {
+    const decoded = decodePayload(message.kind, message.payload)
+    if (decoded.kind !== kinds.result && decoded.kind !== kinds.message) continue
+    if (resultMatches(receipt, decoded.payload.document)) return decoded.payload.document
+  }
+  return undefined
+}
