@@ -1,10 +1,10 @@
 /** The program svc-hub: serving, and the operator's commands on a running or a stopped hub. */
-import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { isAid } from '../protocol/aid.ts'
 import { buildInfo } from '../protocol/build-info.ts'
 import { type Config, ConfigRefused, readConfig } from './config.ts'
+import { systemRandom } from './core/random.ts'
 import { openDataDirectory } from './data-dir.ts'
 import { carryOut, type Order } from './operations.ts'
 import { orderRunningHub } from './operator-socket.ts'
@@ -185,7 +185,14 @@ async function order(given: Order, config: Config): Promise<number> {
   }
   const data = await openOffline(config)
   try {
-    return print(await carryOut(given, { store: data.store, now: Date.now, limits: config.limits }))
+    return print(
+      await carryOut(given, {
+        store: data.store,
+        now: Date.now,
+        limits: config.limits,
+        changed: () => undefined,
+      }),
+    )
   } finally {
     await data.close()
   }
@@ -195,7 +202,7 @@ function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
   return openDataDirectory({
     directory: config.dataDir,
     now: Date.now,
-    random: count => new Uint8Array(randomBytes(count)),
+    random: systemRandom,
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
   })
 }

@@ -28,7 +28,13 @@ export const orderShape = z.discriminatedUnion('command', [
   z.strictObject({ command: z.literal('stats') }),
 ])
 export type Order = z.infer<typeof orderShape>
-export type OperatorContext = { store: Store; now: () => number; limits: Limits }
+export type OperatorContext = {
+  store: Store
+  now: () => number
+  limits: Limits
+  /** Tells a running hub that what it remembers of an AID has changed. */
+  changed: (aid: string) => void
+}
 
 /** Carries out an order and tells the state after it. */
 export async function carryOut(order: Order, context: OperatorContext): Promise<Record<string, unknown>> {
@@ -39,6 +45,7 @@ export async function carryOut(order: Order, context: OperatorContext): Promise<
       return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
     case 'admit':
       await store.admit(order.aid, true)
+      context.changed(order.aid)
       return { aid: order.aid, admitted: true }
     case 'quota':
       return await quota(order, context)
@@ -49,7 +56,7 @@ export async function carryOut(order: Order, context: OperatorContext): Promise<
 
 async function quota(
   order: Extract<Order, { command: 'quota' }>,
-  { store, limits }: OperatorContext,
+  { store, limits, changed }: OperatorContext,
 ): Promise<Record<string, unknown>> {
   const held = order.reset === true ? {} : (await store.account(order.aid)).quota
   const given = order.quota ?? {}
@@ -61,6 +68,7 @@ async function quota(
     strangerPerMinute: given.stranger_per_minute ?? held.strangerPerMinute,
   }
   if (order.quota !== undefined || order.reset === true) await store.setQuota(order.aid, next)
+  changed(order.aid)
   return {
     aid: order.aid,
     envelopes: next.envelopesMax ?? limits.mailboxEnvelopesMax,

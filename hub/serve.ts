@@ -1,10 +1,11 @@
 /** A running hub: data directory, core, one listener that speaks one line, the operator's socket, and an orderly end. */
 
-import { randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { Config } from './config.ts'
 import type { Alert } from './core/context.ts'
 import { composeHub, type Hub } from './core/hub.ts'
+import { systemRandom } from './core/random.ts'
+import { Verifier } from './core/verifier.ts'
 import { openDataDirectory } from './data-dir.ts'
 import { listenForOperator } from './operator-socket.ts'
 import { createApp } from './v3/app.ts'
@@ -41,7 +42,7 @@ export type RunningHub = {
 export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const { config, log } = options
   const now = options.now ?? Date.now
-  const random = options.random ?? ((count: number) => new Uint8Array(randomBytes(count)))
+  const random = options.random ?? systemRandom
   const data = await openDataDirectory({
     directory: config.dataDir,
     now,
@@ -54,12 +55,14 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   })
   try {
     const { identity, store, blobs, secret } = data
+    const verifier = new Verifier(config.limits.verificationsMax)
     const hub = await composeHub({
       identity,
       store,
       blobs,
       secret,
       limits: config.limits,
+      verifier,
       now,
       random,
       alert: log.warn,
@@ -73,13 +76,19 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
     const server = protectedServer(config, (request, response) => void app.handle(request, response))
     const url = await listen(server, config)
     if (baseUrl === '') baseUrl = url
-    const operator = await listenForOperator(config.dataDir, { store, now, limits: config.limits })
+    const operator = await listenForOperator(config.dataDir, {
+      store,
+      now,
+      limits: config.limits,
+      changed: aid => hub.agents.forgetAccount(aid),
+    })
     const close = async (): Promise<void> => {
       operator.close()
       hub.polls.endAll()
       await closeServer(server)
       app.close()
       await hub.stop()
+      await verifier.close()
       await data.close()
     }
     return { hub, aid: identity.aid, created: data.created, url, baseUrl, close }

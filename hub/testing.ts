@@ -285,7 +285,7 @@ export class TestAgent {
       epoch: this.epoch,
       holderKey: publicKey(holderSeed),
       expMs: options.expMs ?? this.target.clock.now() + 24 * HOUR_MS,
-      usesPerDayMax: options.usesPerDay ?? 10,
+      usesPerDayMax: options.usesPerDay ?? 32,
       bytesMax: options.bytesMax ?? 96 * KIB * KIB,
     })
     return { capability, holderSeed }

@@ -6,7 +6,7 @@ import { toBase64url } from '../../protocol/bytes.ts'
 import { directoryHash, sealBox } from '../../protocol/directory.ts'
 import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
-import type { AgentRow, PutAgentResult } from '../store/port.ts'
+import type { Account, AgentRow, PutAgentResult } from '../store/port.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
 
@@ -27,6 +27,7 @@ type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
 export class Agents {
   readonly #context: HubContext
   readonly #cached = new Map<string, Agent>()
+  readonly #accounts = new Map<string, Account>()
   readonly #seenMs = new Map<number, number>()
   readonly #notices = new Map<string, { notice: KeyStateNotice; madeMs: number; head: string }>()
 
@@ -41,6 +42,21 @@ export class Agents {
     const row = await this.#context.store.findAgent(aid)
     if (row === undefined) return undefined
     return this.#remember(readAgent(row))
+  }
+
+  /** What the operator set for an AID. */
+  async account(aid: string): Promise<Account> {
+    const held = this.#accounts.get(aid)
+    if (held !== undefined) return held
+    const account = await this.#context.store.account(aid)
+    if (this.#accounts.size >= CACHED_MAX) this.#accounts.clear()
+    this.#accounts.set(aid, account)
+    return account
+  }
+
+  /** The operator changed something about an AID. */
+  forgetAccount(aid: string): void {
+    this.#accounts.delete(aid)
   }
 
   /** The agent of an AID that is registered here now. */

@@ -14,9 +14,10 @@ import {
   isWithinLife,
   useMessage,
 } from '../../protocol/capability.ts'
-import { sha256, verifyAsync } from '../../protocol/crypto.node.ts'
+import { sha256 } from '../../protocol/crypto.node.ts'
 import type { KeySet } from '../../protocol/keyset.ts'
 import type { HubContext } from './context.ts'
+import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
 const GOOD_CAPABILITIES_MAX = 50_000
@@ -39,21 +40,27 @@ export class Capabilities {
     const capability = decodeCapability(access)
     const { body } = capability
     const { keys } = recipient
-    const refusal = new Refusal('accessInvalid')
-    if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw refusal
-    if (!isWithinLife(body, this.#context.now())) throw refusal
-    if (!equal(body.epoch, keys.body.mailboxEpoch)) throw refusal
-    if (await this.#context.store.isRevoked(recipient.mailbox, body.id)) throw refusal
-    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw refusal
+    if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw new Refusal('accessInvalid')
+    if (!isWithinLife(body, this.#context.now())) throw new Refusal('accessInvalid')
+    if (!equal(body.epoch, keys.body.mailboxEpoch)) throw new Refusal('accessInvalid')
+    // What is read at once is judged again where it is queued; a body that takes longer is judged here as well.
+    const large = envelope.size >= INLINE_BYTES_MAX
+    if (large && (await this.#context.store.isRevoked(recipient.mailbox, body.id)))
+      throw new Refusal('accessInvalid')
+    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
     const message = useMessage(this.#context.identity.aid, envelope.digest)
-    if (!(await verifyAsync(body.holderKey, message, access.proof))) throw refusal
+    if (!(await this.#context.verifier.verify(body.holderKey, message, access.proof)))
+      throw new Refusal('accessInvalid')
     return body
   }
 
   async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
     const name = toBase64url(sha256(concat(mailboxKey, capability.bodyBytes, capability.signature)))
     if (this.#good.has(name)) return true
-    if (!(await verifyAsync(mailboxKey, capabilityMessage(capability), capability.signature))) return false
+    if (
+      !(await this.#context.verifier.verify(mailboxKey, capabilityMessage(capability), capability.signature))
+    )
+      return false
     if (this.#good.size >= GOOD_CAPABILITIES_MAX)
       this.#good.delete(this.#good.values().next().value as string)
     this.#good.add(name)

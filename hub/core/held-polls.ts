@@ -30,20 +30,19 @@ export class HeldPolls {
   }
 
   /** Waits until mail comes, the time is over, a newer poll takes its place, or the caller has gone. */
-  wait(mailbox: number, waitMs: number, gone: AbortSignal): Promise<PollEnd> {
+  wait(mailbox: number, waitMs: number, onGone: (callback: () => void) => () => void): Promise<PollEnd> {
     this.end(mailbox)
     return new Promise(resolve => {
+      let stopListening = (): void => undefined
       const finish = (end: PollEnd): void => {
         clearTimeout(timer)
-        gone.removeEventListener('abort', onGone)
+        stopListening()
         if (this.#held.get(mailbox) === finish) this.#held.delete(mailbox)
         resolve(end)
       }
-      const onGone = (): void => finish('gone')
       const timer = setTimeout(() => finish('timeout'), waitMs)
-      gone.addEventListener('abort', onGone)
       this.#held.set(mailbox, finish)
-      if (gone.aborted) finish('gone')
+      stopListening = onGone(() => finish('gone'))
     })
   }
 }

@@ -16,6 +16,7 @@ import {
   DELIVERY_LIFE_FETCHED_MS,
   DELIVERY_LIFE_MS,
   ENVELOPE_LIFE_MS,
+  INLINE_BYTES_MAX,
   POLL_BYTES_MAX,
   QUEUED_PER_DAY_MAX,
   REVOCATION_LIFE_MS,
@@ -89,19 +90,20 @@ export class Mailboxes {
     if (!kidAccepted(agent, head.kid, nowMs)) throw new Refusal('kidStale')
     const digest = envelopeDigest(head)
     const mailbox = agent.row.number
-    const account = await this.#context.store.account(head.to)
+    const { quota } = await this.#agents.account(head.to)
     const credential =
       offer.access.kind === 0
         ? this.#judgeSession(offer, digest)
         : await this.#judgeCapability(offer.access, agent, keys, digest, offer.size)
-    const first = await this.#context.store.findQueued(mailbox, digest)
+    // A small envelope under a capability is found again where it is queued; the others would cost quota or reading.
+    const early = credential.sender !== undefined || offer.size >= INLINE_BYTES_MAX
+    const first = early ? await this.#context.store.findQueued(mailbox, digest) : undefined
     if (first !== undefined) {
       return { repeated: { status: 'duplicate', rid: first, recipientQuiet: this.#agents.isQuiet(agent) } }
     }
-    const share =
-      credential.sender && this.#admitStranger(offer, agent, keys, credential.sender, account.quota)
+    const share = credential.sender && this.#admitStranger(offer, agent, keys, credential.sender, quota)
     const deleteAtMs = Math.min(head.expMs, nowMs + ENVELOPE_LIFE_MS)
-    return { accepted: { digest, agent, deleteAtMs, use: credential.use, share, quota: account.quota } }
+    return { accepted: { digest, agent, deleteAtMs, use: credential.use, share, quota } }
   }
 
   #judgeSession(offer: Offer, digest: Uint8Array): { sender: string; use: undefined } {

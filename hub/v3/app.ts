@@ -45,7 +45,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     hub: identity.aid,
     clocks: hub.clocks,
     now,
-    verificationsMax: limits.verificationsMax,
+    verifier: hub.context.verifier,
   })
   const handlers: Handlers = {
     ...relayHandlers(hub),
@@ -75,7 +75,6 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
       const line = { method: row.method, path: target, body: bytes, action: row.action ?? '' }
       const signer =
         row.auth === 'signed' ? await authenticate(found.name, found.params, request, line) : undefined
-      const gone = goneWith(response)
       const incoming = {
         params: found.params,
         query: decodedQuery,
@@ -86,7 +85,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
         verifySigner: log => authenticator.verify(readSignedHeaders(request.headers), line, log),
         openBody: () => new BodySource(request, watch),
         request,
-        gone,
+        onGone: callback => whenClosed(response, callback),
       } as Incoming<Wire3RouteName>
       const reply = await (handlers[found.name] as Handler<Wire3RouteName>)(incoming)
       faultPoint(`hub.${found.name}.before-answer`)
@@ -186,10 +185,10 @@ function checkHeaders(row: RouteRow, request: IncomingMessage): void {
     throw new Refusal('requestMalformed', { why: `Content-Type must be ${ENVELOPE_TYPE}` })
 }
 
-function goneWith(response: ServerResponse): AbortSignal {
-  const gone = new AbortController()
-  response.once('close', () => gone.abort())
-  return gone.signal
+function whenClosed(response: ServerResponse, callback: () => void): () => void {
+  if (response.destroyed) callback()
+  response.once('close', callback)
+  return () => response.removeListener('close', callback)
 }
 
 async function send(response: ServerResponse, reply: unknown): Promise<void> {

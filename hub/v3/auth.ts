@@ -5,12 +5,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isAid } from '../../protocol/aid.ts'
 import { fromBase64url } from '../../protocol/bytes.ts'
-import { verifyAsync } from '../../protocol/crypto.node.ts'
 import { keyAt, type VerifiedKel } from '../../protocol/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
 import type { SignerClocks } from '../core/clocks.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { Verifier } from '../core/verifier.ts'
 
 const SIGNATURE_BYTES = 64
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
@@ -54,14 +54,13 @@ export class Authenticator {
   readonly #hub: string
   readonly #clocks: SignerClocks
   readonly #now: () => number
-  readonly #max: number
-  #running = 0
+  readonly #verifier: Verifier
 
-  constructor(options: { hub: string; clocks: SignerClocks; now: () => number; verificationsMax: number }) {
+  constructor(options: { hub: string; clocks: SignerClocks; now: () => number; verifier: Verifier }) {
     this.#hub = options.hub
     this.#clocks = options.clocks
     this.#now = options.now
-    this.#max = options.verificationsMax
+    this.#verifier = options.verifier
   }
 
   /** Accepts a signed request under a key state, once; throws the refusal otherwise. */
@@ -73,20 +72,10 @@ export class Authenticator {
     )
     const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
     if (key === undefined) throw unauthorized('this hub does not hold that key event yet')
-    if (!(await this.#verify(key, text, given.signature)))
+    if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')
     await this.#clocks.accept(given.aid, given.tsMs, given.signature, this.#now())
-  }
-
-  async #verify(key: Uint8Array, text: Uint8Array, signature: Uint8Array): Promise<boolean> {
-    if (this.#running >= this.#max) throw new Refusal('overloaded')
-    this.#running += 1
-    try {
-      return await verifyAsync(key, text, signature)
-    } finally {
-      this.#running -= 1
-    }
   }
 }
 

@@ -30,8 +30,8 @@ export type Incoming<N extends Wire3RouteName> = {
   /** The unread body of a raw route. */
   openBody: () => BodySource
   request: IncomingMessage
-  /** Aborted when the client has gone. */
-  gone: AbortSignal
+  /** Calls back once when the client has gone; returns how to stop listening. */
+  onGone: (callback: () => void) => () => void
 }
 
 export type Handler<N extends Wire3RouteName> = (

@@ -149,12 +149,12 @@ type Page = { envelopes: WaitingEnvelope[]; more: boolean }
 /** Holds the poll until mail is committed; a signer whose key state changed meanwhile gets nothing. */
 async function held(
   hub: Hub,
-  { signer, gone }: Incoming<'relayPoll'>,
+  { signer, onGone }: Incoming<'relayPoll'>,
   waitSeconds: number,
   ask: () => Promise<Page>,
 ): Promise<Page> {
   const { number } = signer.row
-  const waiting = hub.polls.wait(number, waitSeconds * MS_PER_SECOND, gone)
+  const waiting = hub.polls.wait(number, waitSeconds * MS_PER_SECOND, onGone)
   // Mail may have been committed between the first look and the wait.
   const meanwhile = await ask()
   if (meanwhile.envelopes.length > 0) hub.polls.end(number)
