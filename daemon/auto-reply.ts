@@ -204,7 +204,6 @@ export class AutoReply {
       )
       return true
     }, 'node.auto-reply')
-    ctx.wakeOutbox()
     return answered
   }
 
@@ -214,7 +213,6 @@ export class AutoReply {
       const interaction = ctx.threads.findById(thread.interactionId)
       if (interaction !== undefined && interaction.ownLast === null) step(ctx, interaction)
     }, 'node.auto-end')
-    ctx.wakeOutbox()
   }
 
   #secrets(): string[] {

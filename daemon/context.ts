@@ -29,6 +29,4 @@ export type Context = {
   readonly random: (length: number) => Uint8Array
   /** The configuration as it stands now. */
   config(): Config
-  /** New outgoing mail lies in the outbox. */
-  wakeOutbox(): void
 }

@@ -130,13 +130,12 @@ class RunningNode implements Node {
       peers: new PeerBook(store, now, () => registration?.home),
       capabilities: new Capabilities(store, keys, { aid: identity.aid, now, random }),
       attachments: new Attachments(store.folder, random),
-      threads: new Threads(store, identity.aid, now, random),
+      threads: new Threads(store, identity.aid, { now, random, onQueued: () => outbox?.wake() }),
       events,
       log,
       now,
       random,
       config: () => this.#config,
-      wakeOutbox: () => outbox?.wake(),
     }
     this.#ctx = ctx
     chain.onAppend = () => events.emit('evidence', { length: chain.length })

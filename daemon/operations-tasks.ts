@@ -132,7 +132,6 @@ export function taskOperations(
         if (given.note) interaction = say(ctx, interaction, textMessage(given.note, [])).interaction
         return given.mode === 'accept' ? acceptEnd(ctx, interaction) : endEither(ctx, interaction, given.mode)
       }, 'node.end')
-      ctx.wakeOutbox()
       return endView(ended)
     },
 
@@ -170,7 +169,6 @@ export function taskOperations(
 
 function change(ctx: Context, work: () => Interaction): Interaction {
   const interaction = ctx.store.transaction(work, 'node.change')
-  ctx.wakeOutbox()
   return interaction
 }
 
@@ -320,7 +318,6 @@ function once(
       ctx.store.run('INSERT INTO idempotency VALUES (?, ?, ?, ?)', key, digest, reply, ctx.now())
     return reply
   }, 'node.delegate')
-  ctx.wakeOutbox()
   return result
 }
 

@@ -315,7 +315,7 @@ export class Outbox {
   /** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
   #statusPause(asked: number): number {
     const span = Math.min(STATUS_FIRST_MS * 2 ** asked, STATUS_LAST_MS - STATUS_FIRST_MS)
-    return STATUS_FIRST_MS + span * this.#fraction()
+    return Math.ceil(STATUS_FIRST_MS + span * this.#fraction())
   }
 
   /** The hub no longer knows the envelope: it expired, or the hub lost it; sent again, the same message. */

@@ -100,13 +100,23 @@ export type Changes = Partial<Omit<Interaction, 'key' | 'id'>>
 
 const columnOf = (member: string) => member.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
 
+export type ThreadInputs = {
+  now: () => number
+  random: (length: number) => Uint8Array
+  /** Called once a new outgoing message is durable. */
+  onQueued: () => void
+}
+
 export class Threads {
   #store: Store
   #own: string
   #now: () => number
   #random: (length: number) => Uint8Array
+  #onQueued: () => void
 
-  constructor(store: Store, own: string, now: () => number, random: (length: number) => Uint8Array) {
+  constructor(store: Store, own: string, inputs: ThreadInputs) {
+    const { now, random, onQueued } = inputs
+    this.#onQueued = onQueued
     this.#store = store
     this.#own = own
     this.#now = now
@@ -235,6 +245,7 @@ export class Threads {
       this.#random(HANDLE_SECRET_BYTES),
       now + MESSAGE_DEADLINE_MS,
     )
+    this.#store.afterCommit(this.#onQueued)
     return this.message(key)
   }
 
