@@ -32,10 +32,21 @@ function fail(name, sentence) {
 
 function handOver(runtime, program) {
   const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2', 'SIGCONT', 'SIGWINCH']) {
+  for (const signal of [
+    'SIGINT',
+    'SIGTERM',
+    'SIGHUP',
+    'SIGQUIT',
+    'SIGUSR1',
+    'SIGUSR2',
+    'SIGCONT',
+    'SIGWINCH',
+  ]) {
     process.on(signal, () => child.kill(signal))
   }
-  child.on('error', error => fail('svc', `the runtime ${runtime} does not start: ${error.message}; run npm ci again.`))
+  child.on('error', error =>
+    fail('svc', `the runtime ${runtime} does not start: ${error.message}; run npm ci again.`),
+  )
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)
     process.removeAllListeners(signal)
@@ -58,7 +69,10 @@ export async function start(url) {
   }
   const runtime = pinnedRuntime(program)
   if (runtime === undefined) {
-    fail(name, `Node ${process.versions.node} is too old and no newer runtime is installed beside it; install Node ${NEEDED.join('.')} or newer.`)
+    fail(
+      name,
+      `Node ${process.versions.node} is too old and no newer runtime is installed beside it; install Node ${NEEDED.join('.')} or newer.`,
+    )
   }
   handOver(runtime, program)
 }

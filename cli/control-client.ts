@@ -54,6 +54,7 @@ export type Control = {
     name: N,
     body?: Call<Operations[N]>['body'],
     query?: Record<string, string>,
+    options?: { signal?: AbortSignal },
   ): Promise<ReplyOf<Operations[N]>>
 }
 
@@ -62,12 +63,12 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
   const target = findTarget(io, input)
   return {
     target,
-    async call(name, body, query = {}) {
+    async call(name, body, query = {}, options = {}) {
       const row = operations[name]
       const headers = { Authorization: `Bearer ${readToken(io, target)}` }
       try {
         const send = httpSend(row.timeoutMs ?? TIMEOUT_MS)
-        const given = { baseUrl: `http://${target.address}`, headers, query, body: body ?? {} }
+        const given = { baseUrl: `http://${target.address}`, headers, query, body: body ?? {}, ...options }
         return (await call(row, send, given as never)) as never
       } catch (error) {
         throw explain(io, target, error)
@@ -136,8 +137,11 @@ function explain(io: Io, target: Target, error: unknown): Error {
     : new CommandFailed(message, 'svc status')
 }
 
+/** No daemon answers where one was expected. */
+export class UnreachableNode extends CommandFailed {}
+
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
-export function unreachable(io: Io, target: Target): CommandFailed {
+export function unreachable(io: Io, target: Target): UnreachableNode {
   const others = runningDaemons(runtimeDirectory(io.env)).filter(entry => entry.data_dir !== target.dataDir)
   const list = others.map(
     entry =>
@@ -151,7 +155,7 @@ export function unreachable(io: Io, target: Target): CommandFailed {
       : name === 'default'
         ? 'svc up'
         : `svc up ${name}`
-  return new CommandFailed(
+  return new UnreachableNode(
     `no node answers at ${target.address} (data directory ${target.dataDir}); ${known}`,
     start,
   )

@@ -20,7 +20,7 @@ export function normalised(row: CommandRow, input: Input): string[] {
 export async function dispatch(io: Io, row: CommandRow, input: Input): Promise<number> {
   const cli = new Cli({ binaryName: 'svc', enableColors: false })
   cli.register(commandClass(io, row, input.id))
-  return await cli.process(normalised(row, input)).execute()
+  return (await cli.process(normalised(row, input)).execute()) ?? 0
 }
 
 function commandClass(io: Io, row: CommandRow, id: string | undefined) {

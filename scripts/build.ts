@@ -43,7 +43,9 @@ const shared: BuildOptions = {
   },
 }
 
-const hubEntries = { 'svc-hub': at('hub/program.ts'), 'store-writer': at('hub/store/sqlite/writer.ts') }
+const hubEntries = { 'svc-hub': at('hub/program.ts'), 'store-writer': at('hub/store/sqlite/writer.ts'),
+  'verify-worker': at('hub/core/verify-worker.ts'),
+}
 const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/pow-worker.ts') }
 
 async function program(outdir: string, entries: Record<string, string>, migrations: string): Promise<void> {

@@ -91,11 +91,13 @@ const describe = (entry: { pid: number; aid: string; control_addr: string; data_
 
 export const stop: Run = async (io, given) => {
   const input = named(given)
-  const targets = input.flags.has('--all') ? everyNode(io) : [findTarget(io, input)]
+  const targets = input.flags.has('--all')
+    ? everyNode(io)
+    : [{ ...findTarget(io, input), id: input.id as string | undefined }]
   const stopped = []
   for (const target of targets) {
     if (target.entry === undefined) throw unreachable(io, target)
-    await connect(io, { id: 'id' in target ? target.id : input.id }).call('shutdown', {})
+    await connect(io, { id: target.id }).call('shutdown', {})
     await waitForEnd(io, target.entry.pid)
     stopped.push(describe(target.entry))
   }

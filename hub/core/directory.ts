@@ -58,9 +58,9 @@ export class Directory {
   async list(
     afterAid: string,
     limit: number,
-    text?: string,
+    filter: { text?: string | undefined; caps?: readonly string[] | undefined } = {},
   ): Promise<{ agents: Agent[]; next: string | undefined }> {
-    const rows = await this.#context.store.listAgents({ afterAid, limit: limit + 1, text })
+    const rows = await this.#context.store.listAgents({ afterAid, limit: limit + 1, ...filter })
     const agents = rows.slice(0, limit).map(readAgent)
     return { agents, next: rows.length > limit ? agents.at(-1)?.row.aid : undefined }
   }

@@ -21,6 +21,15 @@ export class StoreRefused extends Error {
 export type Visibility = 'hub-local' | 'federated' | 'public'
 
 /** The registry's row of one agent. Key event log and key sets are kept as they were received. */
+export type ListQuery = {
+  afterAid: string
+  limit: number
+  /** Only those whose fields hold it, in any case. */
+  text?: string | undefined
+  /** Only those with any of these capability tags; `*` at the end of one stands for a family. */
+  caps?: readonly string[] | undefined
+}
+
 export type AgentRow = {
   /** Local number of the agent and its mailbox; 0 before the first write. */
   number: number
@@ -158,8 +167,8 @@ export interface Store {
   putAgent(change: PutAgent): Promise<PutAgentResult>
   /** Notes the hour in which agents last collected mail. */
   markSeen(seen: { number: number; hourMs: number }[]): Promise<void>
-  /** Registered agents after an AID in AID order; with `text`, those whose fields hold it. */
-  listAgents(query: { afterAid: string; limit: number; text?: string | undefined }): Promise<AgentRow[]>
+  /** Registered agents after an AID in AID order. */
+  listAgents(query: ListQuery): Promise<AgentRow[]>
   /** Directory entries from `first` to `last` (both included), after `afterH` where given, in order. */
   bucket(query: {
     first: Uint8Array

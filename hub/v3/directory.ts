@@ -3,7 +3,7 @@
 import { isAid } from '../../protocol/aid.ts'
 import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
-import { LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
+import { CAPS_MAX, capTag, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -13,8 +13,8 @@ type Names = 'directoryBucket' | 'agents' | 'a2aAgents' | 'agent'
 type Page = { limit?: string | undefined; cursor?: string | undefined }
 
 export function directoryHandlers(hub: Hub): Part<Names> {
-  const list = async (page: Page, text?: string) => {
-    const { agents, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), text)
+  const list = async (page: Page, filter: { text?: string | undefined; caps?: string[] | undefined }) => {
+    const { agents, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), filter)
     const entries = agents.map(agent => entryOf(hub, agent))
     return next === undefined
       ? { agents: entries }
@@ -30,12 +30,8 @@ export function directoryHandlers(hub: Hub): Part<Names> {
         ...(found.next === undefined ? {} : { next: toBase64url(found.next) }),
       }
     },
-    async agents({ query }) {
-      if (query.cap !== undefined)
-        throw new Refusal('requestMalformed', { why: 'this hub does not filter by cap yet' })
-      return await list(query)
-    },
-    a2aAgents: ({ query }) => list(query, query.q),
+    agents: ({ query }) => list(query, { caps: capsOf(query.cap) }),
+    a2aAgents: ({ query }) => list(query, { text: query.q }),
     async agent({ params }) {
       const agent = await hub.agents.findRegistered(params['aid'] ?? '')
       if (agent === undefined) throw new Refusal('unknownAgent')
@@ -43,6 +39,17 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       return { ...entryOf(hub, agent), readme, visibility }
     },
   }
+}
+
+/** The tags of a `cap` query: separated by commas, each a tag or a family that ends in `*`; none of them empty. */
+function capsOf(cap: string | undefined): string[] | undefined {
+  if (cap === undefined) return undefined
+  const caps = cap.split(',')
+  if (caps.length > CAPS_MAX || !caps.every(tag => capTag.safeParse(tag).success))
+    throw new Refusal('requestMalformed', {
+      why: 'cap must be one or more capability identifiers separated by commas',
+    })
+  return caps
 }
 
 /** One agent as the public sees it; times are coarse. */

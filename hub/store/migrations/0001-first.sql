@@ -24,6 +24,13 @@ CREATE TABLE agent (
   seen_hour_ms       INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX agent_listed ON agent (aid) WHERE registered = 1;
+-- Which registered agents have a capability tag; a family is a range of tags.
+CREATE TABLE agent_cap (
+  cap TEXT NOT NULL,
+  aid TEXT NOT NULL,
+  PRIMARY KEY (cap, aid)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX agent_cap_of ON agent_cap (aid);
 CREATE INDEX agent_seen ON agent (seen_hour_ms) WHERE registered = 1;
 
 -- Two signed key events of one identity at the same place: proof that the identity diverged.

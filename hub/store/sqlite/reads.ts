@@ -4,6 +4,7 @@ import type {
   AgentRow,
   DeliveryState,
   DirectoryEntry,
+  ListQuery,
   StoreCounts,
   WaitingEnvelope,
 } from '../port.ts'
@@ -25,6 +26,8 @@ export const hotQueries = {
   account: 'SELECT * FROM account WHERE aid = ?',
   bucket: 'SELECT h, box FROM directory WHERE h >= ? AND h <= ? ORDER BY h LIMIT ?',
   bucketAfter: 'SELECT h, box FROM directory WHERE h > ? AND h <= ? ORDER BY h LIMIT ?',
+  capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid LIMIT ?',
+  capFamily: 'SELECT aid FROM agent_cap WHERE cap >= ? AND cap < ? AND aid > ?',
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid LIMIT ?',
   revoked: 'SELECT 1 FROM revocation WHERE mailbox = ? AND capability = ?',
   setting: 'SELECT value FROM setting WHERE name = ?',
@@ -103,16 +106,32 @@ export function readAccount(db: Database, aid: string): Account {
   return accountOf(db.one<StoredAccount>(hotQueries.account, aid))
 }
 
-export function readList(
-  db: Database,
-  query: { afterAid: string; limit: number; text?: string | undefined },
-): AgentRow[] {
-  const { afterAid, limit, text } = query
+export function readList(db: Database, query: ListQuery): AgentRow[] {
+  const { afterAid, limit, text, caps } = query
+  if (caps !== undefined) return readWithCaps(db, caps, afterAid, limit)
   const rows =
     text === undefined
       ? db.all<StoredAgent>(hotQueries.listed, afterAid, limit)
       : db.all<StoredAgent>(LISTED_WITH_TEXT, afterAid, limit, text)
   return rows.map(agentOf)
+}
+
+/** Agents with any of the tags; a tag that ends in `*` stands for every tag that begins with what is before it. */
+function readWithCaps(db: Database, caps: readonly string[], afterAid: string, limit: number): AgentRow[] {
+  const found = new Set<string>()
+  for (const cap of caps) {
+    const rows = cap.endsWith('*')
+      ? db.all<{ aid: string }>(
+          hotQueries.capFamily,
+          cap.slice(0, -1),
+          `${cap.slice(0, -1)}\u{10ffff}`,
+          afterAid,
+        )
+      : db.all<{ aid: string }>(hotQueries.capExact, cap, afterAid, limit)
+    for (const { aid } of rows) found.add(aid)
+  }
+  const page = [...found].sort().slice(0, limit)
+  return page.flatMap(aid => readAgent(db, aid) ?? [])
 }
 
 export function readBucket(

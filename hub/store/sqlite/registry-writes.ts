@@ -15,6 +15,7 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
   if (held === undefined) db.run('INSERT INTO mailbox (number) VALUES (?)', number)
   db.run('DELETE FROM directory WHERE agent = ?', number)
+  indexCaps(db, row)
   if (change.entry !== undefined)
     db.run(
       'INSERT OR REPLACE INTO directory (h, agent, box) VALUES (?, ?, ?)',
@@ -27,6 +28,12 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
 }
 
 type Columns = PutAgent['row']
+
+function indexCaps(db: Database, row: Columns): void {
+  db.run('DELETE FROM agent_cap WHERE aid = ?', row.aid)
+  if (!row.registered) return
+  for (const cap of new Set(row.caps)) db.run('INSERT INTO agent_cap (cap, aid) VALUES (?, ?)', cap, row.aid)
+}
 
 const values = (row: Columns, version: number) =>
   [

@@ -1,0 +1,144 @@
+/**
+ * `svc daemon` in the foreground, and `svc daemon --stdio`: the node with the nine tools on its own stdio. Where a
+ * daemon of the identity runs already, the stdio form joins it as a client, and takes over when that one ends.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, controlPort, readConfig, writeConfig } from '../daemon/config.ts'
+import { ensureSecretDirectory } from '../daemon/files.ts'
+import {
+  CONTROL_HOST,
+  freeControlPort,
+  identityDirectory,
+  identityNames,
+  selectIdentity,
+} from '../daemon/home.ts'
+import { DirectoryBusy } from '../daemon/lock.ts'
+import { type Node, startNode } from '../daemon/node.ts'
+import { createServer, serveStdio } from '../mcp/server.ts'
+import type { ControlCall } from '../mcp/tool.ts'
+import { buildInfo } from '../protocol/build-info.ts'
+import { connect, findTarget, UnreachableNode } from './control-client.ts'
+import { CommandFailed, type Io } from './io.ts'
+import type { Input } from './table.ts'
+
+const TAKE_OVER_LOOK_MS = 2_000
+
+/** Runs the node until a signal, `svc stop` or, on stdio, the end of the client. */
+export async function runDaemon(io: Io, input: Input, options: { stdio: boolean }): Promise<number> {
+  return options.stdio ? runStdio(io, input) : runForeground(io, input)
+}
+
+async function runForeground(io: Io, input: Input): Promise<number> {
+  const ended = Promise.withResolvers<void>()
+  const node = await openNode(io, input, ended.resolve)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.resolve())
+  io.out(
+    `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,
+  )
+  await ended.promise
+  await node.stop()
+  return 0
+}
+
+/** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
+async function openNode(io: Io, input: Input, onShutdown: () => void): Promise<Node> {
+  const { dir, name } = selectIdentity(io.env, input.id)
+  try {
+    await settlePort(io, dir)
+    return await startNode({ dir, name, env: io.env, onShutdown })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (error instanceof DirectoryBusy) throw error
+    if (code === 'EADDRINUSE')
+      throw new CommandFailed(
+        `the control address is in use: ${message}`,
+        `change control_addr in ${join(dir, 'config.json')}`,
+      )
+    throw new CommandFailed(
+      message,
+      error instanceof ConfigError ? `correct ${join(dir, 'config.json')}` : 'svc logs',
+    )
+  }
+}
+
+async function settlePort(io: Io, dir: string): Promise<void> {
+  if (existsSync(join(dir, 'config.json'))) return
+  ensureSecretDirectory(dir)
+  const others = identityNames(io.env).map(name => identityDirectory(io.env, name))
+  const taken = new Set(others.filter(other => other !== dir).map(other => controlPort(readConfig(other))))
+  writeConfig(dir, { ...readConfig(dir), control_addr: `${CONTROL_HOST}:${await freeControlPort(taken)}` })
+}
+
+async function runStdio(io: Io, input: Input): Promise<number> {
+  const seat = new Seat(io, input)
+  const call = await seat.take()
+  const pending = await call('status').then(
+    status => status.counts.pending,
+    () => 0,
+  )
+  await serveStdio(
+    () => createServer(call, { version: buildInfo.version, pending }),
+    () => seat.leave(),
+  )
+  return 0
+}
+
+/** The node behind a stdio server: our own, or a running one that we join until it ends. */
+class Seat {
+  readonly #io: Io
+  readonly #input: Input
+  #own: Node | undefined
+  #opening: Promise<void> | undefined
+  #watch: NodeJS.Timeout | undefined
+  #left = false
+
+  constructor(io: Io, input: Input) {
+    this.#io = io
+    this.#input = input
+  }
+
+  async take(): Promise<ControlCall> {
+    await this.#settle()
+    this.#watch = setInterval(() => void this.#settle().catch(() => {}), TAKE_OVER_LOOK_MS)
+    return async (name, body, query, options) => {
+      try {
+        return await connect(this.#io, this.#target()).call(name, body, query, options)
+      } catch (error) {
+        if (!(error instanceof UnreachableNode) || this.#left) throw error
+        await this.#settle()
+        return await connect(this.#io, this.#target()).call(name, body, query, options)
+      }
+    }
+  }
+
+  async leave(): Promise<void> {
+    this.#left = true
+    clearInterval(this.#watch)
+    await this.#opening
+    await this.#own?.stop()
+  }
+
+  #target() {
+    return { id: this.#input.id }
+  }
+
+  /** Opens the node here unless one of this identity runs somewhere; one attempt at a time. */
+  #settle(): Promise<void> {
+    if (this.#own !== undefined || this.#left) return Promise.resolve()
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<void> {
+    const { selection, entry } = findTarget(this.#io, this.#target())
+    if (entry?.data_dir === selection.dir) return
+    try {
+      this.#own = await openNode(this.#io, this.#input, () => process.kill(process.pid, 'SIGTERM'))
+    } catch (error) {
+      if (!(error instanceof DirectoryBusy)) throw error
+    }
+  }
+}
