@@ -85,7 +85,7 @@ async function verifyFile(path: string, file: number, store: Store, identity: Id
   let previous: Uint8Array = GENESIS
   let inFlight: Promise<void>[] = []
   for (const line of linesOf(file)) {
-    const record = parseLine(line, seq, previous, did)
+    const record = parseLine(path, line, seq, previous, did)
     if (record === undefined || !line.complete) {
       if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
       if (seq >= known) throw refused(path, seq, 'it is damaged and the store does not have it')
@@ -120,12 +120,21 @@ const refused = (path: string, seq: number, why: string) =>
 
 type ReadResult = ReturnType<typeof readRecord>
 
-function parseLine(line: Line, seq: number, previous: Uint8Array, did: string): ReadResult | undefined {
+/** The record of a line; undefined for what is no record at all, as a torn write leaves it. */
+function parseLine(
+  path: string,
+  line: Line,
+  seq: number,
+  previous: Uint8Array,
+  did: string,
+): ReadResult | undefined {
   try {
     return readRecord(parseRecordLine(line.text), { seq, previous, chainDid: did })
   } catch (error) {
-    if (error instanceof ChainInvalid || error instanceof Malformed) return undefined
-    throw error
+    if (error instanceof Malformed) return undefined
+    if (!(error instanceof ChainInvalid)) throw error
+    if (error.fault === 'malformed') return undefined
+    throw refused(path, seq, error.message)
   }
 }
 
