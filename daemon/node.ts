@@ -49,6 +49,8 @@ export type Node = AsyncDisposable & {
   readonly controlAddress: string
   readonly handlers: Handlers
   readonly ctx: Context
+  /** Looks at once at everything that waits for its time. */
+  wake(): void
   stop(): Promise<void>
 }
 
@@ -155,6 +157,10 @@ class RunningNode implements Node {
       },
     )
     outbox = new Outbox(ctx, () => registration.home)
+    this.#wake = () => {
+      relay.wake()
+      outbox.wake()
+    }
     const token = ensureToken(dir, random)
     const autoReply = new AutoReply(ctx, env, token)
     this.#handlers = operationsOf(ctx, {
@@ -240,6 +246,11 @@ class RunningNode implements Node {
     this.ctx.events.emit('settings')
     return this.#config
   }
+
+  wake(): void {
+    this.#wake()
+  }
+  #wake = () => {}
 
   async stop(): Promise<void> {
     this.#lifetime.abort()

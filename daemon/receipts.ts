@@ -19,6 +19,7 @@ import {
   verifyReceipt,
 } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
+import { noteDelivered } from './delivery.ts'
 import type { Interaction, Message } from './threads.ts'
 
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
@@ -97,6 +98,7 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   })
   return ctx.threads.update(queued.interaction, {
     receipt: Receipt.encode(receipt),
+    receiptFormer: interaction.receiptFormer ?? interaction.receipt,
     receiptState: 'made',
     resultCid: cidText(result.cid),
     status: result.status,
@@ -238,9 +240,17 @@ export function takeCounterSignature(
   counter: CounterSignature,
 ): Interaction | undefined {
   const requester = ctx.peers.find(interaction.peer)
-  if (interaction.receipt === null || requester === undefined) return undefined
-  if (!counterSignatureHolds(counter, Receipt.decode(interaction.receipt), requester.log)) return undefined
+  if (requester === undefined) return undefined
+  // A rotation may have made the receipt anew while the requester had already signed the first one.
+  const receipt = [interaction.receipt, interaction.receiptFormer].find(
+    one => one !== null && counterSignatureHolds(counter, Receipt.decode(one), requester.log),
+  )
+  if (receipt === undefined || receipt === null) return undefined
+  for (const message of ctx.threads.messages(interaction.key))
+    if (message.direction === 'out' && message.kind === kinds.receipt && message.delivery !== 'failed')
+      noteDelivered(ctx, message.key)
   return ctx.threads.update(interaction, {
+    receipt,
     counterSignature: CounterSignature.encode(counter),
     receiptState: 'signed',
   })

@@ -18,6 +18,7 @@ import { type AnyPayload, kinds } from '../protocol/payload.ts'
 import { Receipt } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from './conversation.ts'
+import { noteDelivered } from './delivery.ts'
 import { answerWithEffect, resolveCapability } from './dispatch.ts'
 import { admit, mayAddWhilePending } from './policies.ts'
 import { settleReceipt, takeCounterSignature, takeReceipt } from './receipts.ts'
@@ -295,21 +296,4 @@ function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: num
     storedUpTo,
   )
   for (const { key } of proven) noteDelivered(ctx, key)
-}
-
-/** A message is proven to be stored by its recipient. */
-export function noteDelivered(ctx: Context, key: number): void {
-  const entry = ctx.store.get<{ peer: string; introduces: string | null }>(
-    'SELECT peer, introduces FROM outbox WHERE message = ?',
-    key,
-  )
-  if (!ctx.threads.setDelivery(key, 'delivered')) return
-  const message = ctx.threads.message(key)
-  if (entry !== undefined && entry.introduces !== null) ctx.peers.setIntroduced(entry.peer, entry.introduces)
-  if (message.interaction === null) return
-  const interaction = ctx.threads.byKey(message.interaction)
-  if (message.kind === kinds.delegate && interaction.state === 'queued')
-    ctx.threads.update(interaction, { state: 'delivered' })
-  const about = { interaction_id: interaction.id, number: message.number, state: 'delivered' }
-  ctx.store.afterCommit(() => ctx.events.emit('delivery', about))
 }

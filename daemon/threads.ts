@@ -55,6 +55,8 @@ export type Interaction = {
   /** JSON list of own numbers that the peer said it lacks. */
   peerLacks: string
   receipt: Uint8Array | null
+  /** The first version, when a rotation made the receipt anew. */
+  receiptFormer: Uint8Array | null
   receiptState: 'waiting' | 'made' | 'signed' | 'disputed' | null
   receiptNote: string | null
   counterSignature: Uint8Array | null

@@ -84,6 +84,7 @@ CREATE TABLE interactions (
   peer_last INTEGER,
   peer_lacks TEXT NOT NULL DEFAULT '[]',
   receipt BLOB,
+  receipt_former BLOB,
   receipt_state TEXT,
   receipt_note TEXT,
   counter_signature BLOB,
