@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { parseJson } from '../protocol/json.ts'
 import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from './core/limits.ts'
 

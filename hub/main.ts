@@ -1,6 +1,6 @@
 /** The program svc-hub: serving, and the operator's commands on a running or a stopped hub. */
 import { parseArgs } from 'node:util'
-import { pino } from 'pino'
+import type { Logger } from 'pino'
 import { isAid } from '../protocol/aid.ts'
 import { buildInfo } from '../protocol/build-info.ts'
 import { type Config, ConfigRefused, readConfig } from './config.ts'
@@ -13,6 +13,8 @@ import { StoreRefused } from './store/port.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
+/** Nothing that the hub writes is for anybody else on the machine. */
+const PRIVATE_UMASK = 0o077
 
 type Flags = Record<string, string | boolean | undefined>
 type Command = {
@@ -141,6 +143,7 @@ function configOf(flags: Flags): Config {
 }
 
 async function serve(config: Config): Promise<number> {
+  process.umask(PRIVATE_UMASK)
   const ended = Promise.withResolvers<number>()
   const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))
@@ -199,6 +202,7 @@ async function order(given: Order, config: Config): Promise<number> {
 }
 
 function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
+  process.umask(PRIVATE_UMASK)
   return openDataDirectory({
     directory: config.dataDir,
     now: Date.now,
@@ -237,13 +241,19 @@ function quotaOrder(aid: string, flags: Flags): Order {
   }
 }
 
+/** JSON lines on stderr. The logger is loaded with the first line, because a healthy hub writes none. */
 function makeLog(): Log {
-  const logger = pino({ base: null, level: 'info' }, pino.destination(2))
-  return {
-    info: (event, facts) => logger.info(facts, event),
-    warn: (event, facts) => logger.warn(facts, event),
-    error: (event, facts) => logger.error(facts, event),
+  let loaded: Promise<Logger> | undefined
+  const write = (level: 'info' | 'warn' | 'error') => (event: string, facts: Record<string, unknown>) => {
+    loaded ??= import('pino').then(({ pino }) =>
+      pino({ base: null }, pino.destination({ fd: 2, sync: true })),
+    )
+    loaded.then(
+      logger => logger[level](facts, event),
+      () => undefined,
+    )
   }
+  return { info: write('info'), warn: write('warn'), error: write('error') }
 }
 
 function print(value: Record<string, unknown>): number {

@@ -1,5 +1,5 @@
 /** What an operator may change, as plain functions over a store: the same on a running hub and on a stopped one. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { aidShape } from '../protocol/shapes.ts'
 import { HOUR_MS, type Limits } from './core/limits.ts'
 import { MODE_SETTING } from './core/registry.ts'

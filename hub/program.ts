@@ -1,4 +1,6 @@
-/** Entry of the built program: runs the command line and leaves with its exit code. */
-import { main } from './main.ts'
+/** Entry of the built program: compile cache, command line, exit code. */
+import { enableCompileCache } from 'node:module'
 
+enableCompileCache()
+const { main } = await import('./main.ts')
 process.exitCode = await main(process.argv.slice(2))
