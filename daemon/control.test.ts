@@ -1,0 +1,156 @@
+import { mkdtempSync, statSync } from 'node:fs'
+import * as http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeConfig } from './config.ts'
+import { attachmentLink } from './control-attachments.ts'
+import { findFile } from './files.ts'
+import { type Node, startNode } from './node.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'svc-control-'))
+let node: Node
+let token: string
+
+beforeAll(async () => {
+  writeConfig(dir, { control_addr: '127.0.0.1:0' })
+  node = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') } })
+  token = findFile(join(dir, 'control_token.txt'))?.toString().trim() ?? ''
+})
+
+afterAll(() => node.stop())
+
+type Answer = { status: number; headers: http.IncomingHttpHeaders; text: string }
+
+function ask(method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<Answer> {
+  const [host, port] = node.controlAddress.split(':')
+  return new Promise((resolve, reject) => {
+    const request = http.request({ host, port, method, path, headers, agent: false }, response => {
+      let text = ''
+      response.on('data', part => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const bearer = () => ({ Authorization: `Bearer ${token}` })
+
+describe('the control interface', () => {
+  test('the token is 24 random bytes in hex, readable by its owner only', () => {
+    expect(token).toMatch(/^[0-9a-f]{48}$/)
+    expect(statSync(join(dir, 'control_token.txt')).mode & 0o777).toBe(0o600)
+  })
+
+  test('without the bearer token every operation is refused, ping and the console are not', async () => {
+    expect((await ask('GET', '/status')).status).toBe(401)
+    expect((await ask('GET', '/status', { Authorization: 'Bearer x' })).status).toBe(401)
+    expect((await ask('GET', '/events')).status).toBe(401)
+    expect(JSON.parse((await ask('GET', '/ping')).text)).toMatchObject({ ok: true, aid: node.aid })
+    expect((await ask('GET', '/')).headers.location).toBe('/console')
+    expect((await ask('GET', '/console')).status).toBe(200)
+  })
+
+  test('a foreign Host, a foreign Origin and a cross-site fetch are refused on every route', async () => {
+    const [, port] = node.controlAddress.split(':')
+    const foreign: Record<string, string>[] = [
+      { Host: 'evil.example' },
+      { Host: `evil.example:${port}` },
+      { Host: '127.0.0.1' },
+      { Host: '127.0.0.1:1' },
+      { Origin: 'http://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
+    ]
+    for (const headers of foreign)
+      for (const path of ['/ping', '/console', '/status', '/attachment?cid=b&exp=1&cap=x'])
+        expect([path, headers, (await ask('GET', path, { ...bearer(), ...headers })).status]).toEqual([
+          path,
+          headers,
+          403,
+        ])
+    expect(
+      (await ask('GET', '/ping', { Host: `localhost:${port}`, Origin: `http://localhost:${port}` })).status,
+    ).toBe(200)
+  })
+
+  test('an unknown member, a duplicate member and a body that is too large are refused', async () => {
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1,"x":2}')).status).toBe(400)
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1,"limit":2}')).status).toBe(400)
+    expect((await ask('POST', '/evidence', bearer(), `{"event_type":"${'x'.repeat(70_000)}"}`)).status).toBe(
+      413,
+    )
+    expect((await ask('GET', '/nothing', bearer())).status).toBe(404)
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1}')).status).toBe(200)
+  })
+
+  test('a refusal has a code, a sentence and the next step', async () => {
+    const answer = await ask('POST', '/thread', bearer(), JSON.stringify({ interaction_id: 'A'.repeat(22) }))
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      404,
+      {
+        reason: 'unknown_interaction',
+        error: expect.stringContaining('there is no interaction'),
+        next: 'svc inbox, svc results',
+      },
+    ])
+  })
+
+  test('an attachment link is unguessable, expires, and is never shown inline', async () => {
+    const file = join(dir, 'page.html')
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(file, '<script>1</script>')
+    const { cidText } = await import('../protocol/hash.ts')
+    const cid = cidText(node.ctx.attachments.take(file).cid)
+    const good = await ask('GET', attachmentLink(token, cid, Date.now()))
+    expect([
+      good.status,
+      good.text,
+      good.headers['content-disposition'],
+      good.headers['content-security-policy'],
+    ]).toEqual([200, '<script>1</script>', 'attachment', "sandbox; default-src 'none'"])
+    expect((await ask('GET', attachmentLink(token, cid, Date.now() - 3_600_000))).status).toBe(404)
+    expect((await ask('GET', attachmentLink('other', cid, Date.now()))).status).toBe(404)
+  })
+
+  test('events carry ids; a cursor replays what was missed and one that is too old is answered with reset', async () => {
+    const { events } = node.ctx
+    const cursor = events.lastId
+    events.emit('inbox', { interaction_id: 'x' })
+    events.emit('message', { interaction_id: 'x' })
+    expect(await firstEvents(`/events?since=${cursor}`, 2)).toEqual(['inbox', 'message'])
+    expect(await firstEvents('/events?since=1', 1)).toEqual(['reset'])
+  })
+
+  test('a second node on the same directory is refused, naming the first', async () => {
+    const { lockDirectory } = await import('./lock.ts')
+    const { writeFileSync } = await import('node:fs')
+    const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    writeFileSync(join(other, 'daemon.lock'), `${process.ppid}\n`)
+    expect(() => lockDirectory(other)).toThrow(/already runs.*svc stop/)
+    writeFileSync(join(other, 'daemon.lock'), `${2 ** 22 + 1}\n`)
+    expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
+  })
+})
+
+function firstEvents(path: string, count: number): Promise<string[]> {
+  const [host, port] = node.controlAddress.split(':')
+  return new Promise((resolve, reject) => {
+    const request = http.get({ host, port, path, headers: bearer(), agent: false }, response => {
+      let text = ''
+      response.on('data', part => {
+        text += part
+        const types = [...text.matchAll(/^event: (\w+)$/gm)].map(match => match[1] as string)
+        if (types.length < count) return
+        request.destroy()
+        resolve(types.slice(0, count))
+      })
+      response.on('error', () => undefined)
+    })
+    request.on('error', error => (request.destroyed ? undefined : reject(error)))
+  })
+}
