@@ -15,6 +15,10 @@ export class HeldPolls {
     return this.#held.size < this.#max
   }
 
+  holds(mailbox: number): boolean {
+    return this.#held.has(mailbox)
+  }
+
   /** Ends the poll held for this mailbox, if any. */
   end(mailbox: number, how: PollEnd = 'ended'): void {
     this.#held.get(mailbox)?.(how)

@@ -89,6 +89,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
       } as Incoming<Wire3RouteName>
       const reply = await (handlers[found.name] as Handler<Wire3RouteName>)(incoming)
       faultPoint(`hub.${found.name}.before-answer`)
+      finishUnread(request, response)
       await send(response, reply)
       faultPoint(`hub.${found.name}.after-answer`)
     } finally {
@@ -215,7 +216,7 @@ function sendJson(
 }
 
 /**
- * A refusal may come while the client is still sending. A small rest is read and dropped; for a large one the
+ * An answer may come while the client is still sending. A small rest is read and dropped; for a large one the
  * connection ends, a moment later, so that the client can read the answer first.
  */
 function finishUnread(request: IncomingMessage, response: ServerResponse): void {

@@ -97,12 +97,14 @@ export class BodySource {
     }
   }
 
+  /** Stops reading; what has not been read can be thrown away from then on. */
   close(): void {
     this.#watch.delete(this)
+    this.#iterator.return?.().catch(() => undefined)
   }
 
   cut(): void {
-    this.close()
+    this.#watch.delete(this)
     this.#request.destroy()
   }
 }
