@@ -1,0 +1,545 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
+import { openBox } from '../../protocol/directory.ts'
+import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/kel.ts'
+import { KeySet, KeyStateNotice, noticeAgrees, verifyKeySet } from '../../protocol/keyset.ts'
+import { powSeedNotAfter } from '../../protocol/pow.ts'
+import { codes } from '../../protocol/wire3/codes.ts'
+import { headers } from '../../protocol/wire3/headers.ts'
+import { DAY_MS, HOUR_MS } from '../core/limits.ts'
+import { MODE_SETTING } from '../core/registry.ts'
+import {
+  callRoute,
+  type Reply,
+  random,
+  registeredAgent,
+  request,
+  sealedForStranger,
+  sealedUnderCapability,
+  sendEnvelope,
+  startTestHub,
+  TestAgent,
+  type TestHub,
+} from '../testing.ts'
+
+const MINUTE_MS = 60_000
+
+let hub: TestHub
+
+beforeAll(async () => {
+  hub = await startTestHub()
+})
+afterAll(() => hub.close())
+
+function expectRefusal(reply: Reply, code: keyof typeof codes, members: Record<string, unknown> = {}): void {
+  expect([reply.status, reply.json['reason']]).toEqual([codes[code].status, code])
+  const { reason: _, error, ...rest } = reply.json
+  expect(error).toMatch(/^[^;]+; [^;]+$/)
+  expect(error).not.toMatch(/undefined|\{|\}/)
+  expect(rest).toEqual(members)
+  const waits = [429, 502, 503, 507].includes(reply.status)
+  expect(Number(reply.headers.get('Retry-After')) >= 1, 'Retry-After').toBe(waits)
+}
+
+const admit = (agent: TestAgent) => hub.running.hub.context.store.admit(agent.aid, true)
+const admitted = async (options?: { bornMs?: number }): Promise<TestAgent> => {
+  const agent = new TestAgent(hub, options)
+  await admit(agent)
+  return agent
+}
+const submit = (agent: TestAgent, more: Record<string, unknown> = {}) =>
+  agent.call('register', { aid: agent.aid, kel: agent.kel, ...more })
+const push = (agent: TestAgent) => callRoute(hub, 'pushKel', { aid: agent.aid, kel: agent.kel })
+const servedLog = async (agent: TestAgent) => {
+  const reply = await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } })
+  return verifyKel(decodeKel(fromBase64url(reply.json['kel'] as string)))
+}
+/** A copy of an agent's key state, for making a second branch from it. */
+function branch(agent: TestAgent): TestAgent {
+  const copy = new TestAgent(hub)
+  return Object.assign(copy, { log: agent.log, seed: agent.seed, nextSeed: agent.nextSeed })
+}
+
+describe('registering with closed admission', () => {
+  test('asks for admission, naming the AID and the command of the operator', async () => {
+    const agent = new TestAgent(hub)
+    const reply = await agent.register()
+    expectRefusal(reply, 'admission_required', { aid: agent.aid })
+    expect(reply.json['error']).toContain(`svc-hub admit ${agent.aid}`)
+    await admit(agent)
+    expect((await agent.register()).status).toBe(200)
+  })
+
+  test('answers a new account with its probation, a known one without', async () => {
+    const agent = await admitted()
+    const first = await agent.register({ name: 'Painter', caps: ['paint.wall'] })
+    expect(first.json).toEqual({
+      status: 'registered',
+      keys_status: 'stored',
+      card_status: 'none',
+      probation_until: expect.any(Number),
+      trial: 'pending',
+    })
+    const probation = (first.json['probation_until'] as number) - hub.clock.now()
+    expect(Math.abs(probation - 72 * HOUR_MS)).toBeLessThan(MINUTE_MS)
+    const again = await submit(agent, { enc_keys: toBase64url(KeySet.encode(agent.keySet as KeySet)) })
+    expect(again.json).toEqual({ status: 'registered', keys_status: 'unchanged', card_status: 'none' })
+    expect((await submit(agent)).json['keys_status']).toBe('none')
+  })
+
+  test('serves the log with its witness entry, and the key set under it', async () => {
+    const agent = await registeredAgent(hub)
+    const log = await servedLog(agent)
+    const identity = hub.running.hub.context.identity
+    expect(witnessedAt(log, log.seq, identity.kel)).toBeTypeOf('number')
+    const served = await callRoute(hub, 'agentKeys', undefined, { params: { aid: agent.aid } })
+    const set = verifyKeySet(log, KeySet.decode(fromBase64url(served.json['keys'] as string)))
+    expect(set.body.aid).toBe(agent.aid)
+  })
+
+  test('check_only tells who is admitted, for the inception alone, and writes nothing', async () => {
+    const agent = new TestAgent(hub)
+    expectRefusal(await submit(agent, { check_only: true }), 'admission_required', { aid: agent.aid })
+    await admit(agent)
+    expect((await submit(agent, { check_only: true })).json).toEqual({ status: 'admitted' })
+    expectRefusal(await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } }), 'unknown_aid')
+  })
+
+  test('refuses a log that names another hub or none, and a request under another key', async () => {
+    const agent = await admitted()
+    expectRefusal(await submit(agent), 'witness_not_this_hub')
+    agent.rotate({ home: agent.aid })
+    expectRefusal(await submit(agent), 'witness_not_this_hub')
+    agent.rotate()
+    const seed = agent.seed
+    agent.seed = random(32)
+    expectRefusal(await submit(agent), 'unauthorized')
+    agent.seed = seed
+    expect((await submit(agent)).status).toBe(200)
+  })
+
+  test('refuses a registration that another agent signed', async () => {
+    const agent = await admitted()
+    agent.rotate()
+    const other = await registeredAgent(hub)
+    expectRefusal(await other.call('register', { aid: agent.aid, kel: agent.kel }), 'unauthorized')
+  })
+
+  test('refuses logs that do not verify, remembering the verdict but nothing else', async () => {
+    const agent = await admitted()
+    agent.rotate()
+    const events = [...agent.log.events]
+    const broken = events.map((event, i) =>
+      i === 1 ? { ...event, signatures: [[0, random(64)] as [number, Uint8Array]] } : event,
+    )
+    const kel = toBase64url(encodeKel(broken))
+    for (let i = 0; i < 2; i++)
+      expectRefusal(await agent.call('register', { aid: agent.aid, kel }), 'kel_invalid')
+    expectRefusal(
+      await agent.call('register', { aid: agent.aid, kel: toBase64url(random(50)) }),
+      'kel_invalid',
+    )
+    const stranger = new TestAgent(hub)
+    expectRefusal(await stranger.call('register', { aid: stranger.aid, kel: agent.kel }), 'kel_invalid')
+    expect((await submit(agent)).status).toBe(200)
+  })
+
+  test('refuses the removed member invite by its own code', async () => {
+    const agent = new TestAgent(hub)
+    expectRefusal(await submit(agent, { invite: 'x' }), 'invite_removed')
+    expectRefusal(await submit(agent, { pricing: 'x' }), 'bad_request')
+  })
+})
+
+describe('times of key events', () => {
+  test('takes an old agent that rotates to this hub now', async () => {
+    const agent = await admitted({ bornMs: hub.clock.now() - 365 * DAY_MS })
+    agent.rotate({ ts: hub.clock.now() - 200 * DAY_MS, home: agent.aid })
+    agent.rotate()
+    expect((await submit(agent)).status).toBe(200)
+  })
+
+  test('refuses a last event older than ten minutes or ahead by more than five', async () => {
+    const old = await admitted({ bornMs: hub.clock.now() - DAY_MS })
+    old.rotate({ ts: hub.clock.now() - 11 * MINUTE_MS })
+    expectRefusal(await submit(old), 'kel_ts_out_of_window')
+    old.rotate()
+    expect((await submit(old)).status).toBe(200)
+    const ahead = await admitted()
+    ahead.rotate({ ts: hub.clock.now() + 6 * MINUTE_MS })
+    expectRefusal(await submit(ahead), 'kel_ts_out_of_window')
+  })
+
+  test('takes a pushed rotation thirty days old, and a log it holds at any age', async () => {
+    const agent = await registeredAgent(hub)
+    agent.rotate({ ts: hub.clock.now() + 1000, home: agent.aid })
+    hub.clock.advance(30 * DAY_MS)
+    expect((await push(agent)).json).toMatchObject({ seq: 2, unchanged: false })
+    expect((await push(agent)).json).toMatchObject({ seq: 2, unchanged: true })
+    agent.rotate()
+    expect((await submit(agent)).status).toBe(200)
+    hub.clock.advance(30 * DAY_MS)
+    expect((await submit(agent)).status).toBe(200)
+  })
+})
+
+describe('key histories', () => {
+  test('a rotation takes the key set of the older state away, also under a log that is pushed', async () => {
+    const agent = await registeredAgent(hub)
+    const capability = agent.capability()
+    agent.rotate()
+    expect((await push(agent)).status).toBe(200)
+    const keys = await callRoute(hub, 'agentKeys', undefined, { params: { aid: agent.aid } })
+    expectRefusal(keys, 'not_found')
+    expectRefusal(await sendEnvelope(hub, sealedUnderCapability(agent, capability)), 'recipient_unknown')
+    expect((await submit(agent, { enc_keys: agent.makeKeys(), prev_seq: 0 })).json['keys_status']).toBe(
+      'stored',
+    )
+    expect((await sendEnvelope(hub, sealedUnderCapability(agent, capability))).status).toBe(200)
+  })
+
+  test('refuses an older log, and the key that was rotated away', async () => {
+    const agent = await registeredAgent(hub)
+    const before = branch(agent)
+    agent.rotate()
+    expect((await submit(agent)).status).toBe(200)
+    expectRefusal(await submit(before), 'kel_rollback')
+    expectRefusal(await push(before), 'kel_rollback')
+    expectRefusal(await before.call('relayPoll', {}), 'key_retired')
+    before.seed = random(32)
+    expectRefusal(await before.call('relayPoll', {}), 'unauthorized')
+  })
+
+  test('refuses a second branch, keeps both signed events as proof, and tells the operator', async () => {
+    const agent = await registeredAgent(hub)
+    const twin = branch(agent)
+    agent.rotate()
+    expect((await submit(agent)).status).toBe(200)
+    hub.clock.advance(5)
+    twin.rotate({ home: agent.aid })
+    twin.rotate()
+    expectRefusal(await submit(twin), 'kel_fork')
+    expectRefusal(await push(twin), 'kel_fork')
+    expect(hub.alerts).toContainEqual({ event: 'key log forked', facts: { aid: agent.aid, seq: 2 } })
+    expect((await servedLog(agent)).headDigest).toEqual(agent.log.headDigest)
+  })
+
+  test('a deactivated identity is gone for good', async () => {
+    const agent = await registeredAgent(hub)
+    agent.log = deactivate(agent.log, { seed: agent.nextSeed, ts: hub.clock.now() })
+    agent.seed = agent.nextSeed
+    expect((await push(agent)).json).toMatchObject({ unchanged: false })
+    expect((await push(agent)).json).toMatchObject({ unchanged: true })
+    expectRefusal(await submit(agent), 'aid_deactivated')
+    expectRefusal(await agent.call('relayPoll', {}), 'unauthorized')
+    expectRefusal(await callRoute(hub, 'agent', undefined, { params: { aid: agent.aid } }), 'unknown_aid')
+    const kel = await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } })
+    expect(kel.json['registered']).toBe(false)
+  })
+
+  test('takes pushed logs of known agents only, twenty at once for one address', async () => {
+    const own = await startTestHub()
+    const agent = new TestAgent(own)
+    const answers = []
+    for (let i = 0; i < 40; i++)
+      answers.push(await callRoute(own, 'pushKel', { aid: agent.aid, kel: agent.kel }))
+    expectRefusal(answers[0] as Reply, 'unknown_aid')
+    expect(answers.slice(0, 20).every(reply => reply.status === 404)).toBe(true)
+    expectRefusal(answers.find(reply => reply.status === 429) as Reply, 'rate_limited')
+    await own.close()
+  })
+})
+
+describe('key sets', () => {
+  const publish = (agent: TestAgent, keys: string, prevSeq?: number) =>
+    agent.call(
+      'publishKeys',
+      { keys, ...(prevSeq === undefined ? {} : { prev_seq: prevSeq }) },
+      { params: { aid: agent.aid } },
+    )
+
+  test('stores a newer set, calls the same one unchanged, and refuses an older one with the stored number', async () => {
+    const agent = await registeredAgent(hub)
+    const second = agent.makeKeys()
+    expect((await publish(agent, second, 1)).json).toEqual({ keys_status: 'stored' })
+    expect((await publish(agent, second, 7)).json).toEqual({ keys_status: 'unchanged' })
+    expectRefusal(await publish(agent, agent.makeKeys({ setSeq: 2 })), 'keys_rollback', { stored_seq: 2 })
+    expectRefusal(await publish(agent, agent.makeKeys({ setSeq: 9 }), 1), 'keys_rollback', { stored_seq: 2 })
+  })
+
+  test('refuses a set of another key state or signer, and one that is none', async () => {
+    const agent = await registeredAgent(hub)
+    const other = await registeredAgent(hub)
+    expectRefusal(await publish(agent, other.makeKeys()), 'kel_invalid')
+    const seed = agent.seed
+    agent.seed = random(32)
+    const forged = agent.makeKeys()
+    agent.seed = seed
+    expectRefusal(await publish(agent, forged), 'kel_invalid')
+    expectRefusal(await publish(agent, toBase64url(random(40))), 'bad_request')
+  })
+
+  test('starts again at one under a new key state, in the same request as the rotation', async () => {
+    const agent = await registeredAgent(hub)
+    await publish(agent, agent.makeKeys(), 1)
+    agent.rotate()
+    expectRefusal(await submit(agent, { enc_keys: agent.makeKeys(), prev_seq: 2 }), 'keys_rollback', {
+      stored_seq: 0,
+    })
+    expect((await servedLog(agent)).seq).toBe(1)
+    expect(
+      (await submit(agent, { enc_keys: agent.makeKeys({ setSeq: 1 }), prev_seq: 0 })).json['keys_status'],
+    ).toBe('stored')
+  })
+})
+
+describe('times of signed requests', () => {
+  const signedPoll = (agent: TestAgent, ts: number) => {
+    const body = Buffer.from('{}')
+    const signed = agent.sign('poll', 'POST', '/relay/poll', body, { ts })
+    return request(`${hub.url}/relay/poll`, 'POST', { headers: signed, body })
+  }
+
+  test('refuses the same signature twice, and a time that does not rise, telling the floor', async () => {
+    const agent = await registeredAgent(hub)
+    const ts = hub.clock.now()
+    expect((await signedPoll(agent, ts)).status).toBe(200)
+    expectRefusal(await signedPoll(agent, ts), 'replayed')
+    const earlier = await signedPoll(agent, ts - 1)
+    expectRefusal(earlier, 'ts_stale', { floor: ts })
+    expect(earlier.headers.get(headers.floor)).toBe(String(ts))
+    expect((await signedPoll(agent, ts + 1)).status).toBe(200)
+  })
+
+  test('refuses times more than five minutes off, the late ones with a floor', async () => {
+    const agent = await registeredAgent(hub)
+    hub.clock.advance(20 * MINUTE_MS)
+    const late = await signedPoll(agent, hub.clock.now() - 6 * MINUTE_MS)
+    expect([late.status, late.json['reason']]).toEqual([401, 'ts_stale'])
+    expect(Math.abs((late.json['floor'] as number) - hub.clock.now())).toBeLessThan(MINUTE_MS)
+    expect((await signedPoll(agent, hub.clock.now() + 4 * MINUTE_MS)).status).toBe(200)
+    const ahead = await signedPoll(agent, hub.clock.now() + 6 * MINUTE_MS)
+    expectRefusal(ahead, 'unauthorized')
+    expect(ahead.headers.get(headers.floor)).toBeNull()
+    expect(ahead.json['error']).toContain('clock')
+  })
+
+  test('tells no floor to who has no valid signature', async () => {
+    const agent = await registeredAgent(hub)
+    agent.seed = random(32)
+    const reply = await signedPoll(agent, 1)
+    expectRefusal(reply, 'unauthorized')
+    expect(reply.headers.get(headers.floor)).toBeNull()
+  })
+
+  test('accepts nothing again after a restart, neither late nor early times', async () => {
+    const own = await startTestHub()
+    const agent = await registeredAgent(own)
+    const body = Buffer.from('{}')
+    const poll = (ts: number) =>
+      request(`${own.url}/relay/poll`, 'POST', {
+        headers: agent.sign('poll', 'POST', '/relay/poll', body, { ts }),
+        body,
+      })
+    const plain = own.clock.now()
+    expect((await poll(plain)).status).toBe(200)
+    const ahead = own.clock.now() + 4 * MINUTE_MS
+    expect((await poll(ahead)).status).toBe(200)
+    await own.restart()
+    expect((await poll(plain)).json['reason']).toBe('ts_stale')
+    expect((await poll(ahead)).json).toMatchObject({ reason: 'ts_stale', floor: ahead })
+    expect((await poll(ahead + 1)).status).toBe(200)
+    own.clock.advance(-DAY_MS)
+    await own.restart()
+    expect((await poll(own.clock.now())).json['reason']).toBe('ts_stale')
+    await own.close()
+  })
+})
+
+describe('registering with open admission', () => {
+  let open: TestHub
+  beforeAll(async () => {
+    open = await startTestHub({ open: true })
+  })
+  afterAll(() => open.close())
+
+  test('asks for proof of work with a challenge that names this AID and holds ten minutes', async () => {
+    const agent = new TestAgent(open)
+    expect((await agent.call('register', { aid: agent.aid, kel: agent.kel, check_only: true })).json).toEqual(
+      {
+        status: 'open',
+      },
+    )
+    const reply = await agent.register()
+    const challenge = reply.json['challenge'] as { seed: string; bits: number; not_after: number }
+    expectRefusal(reply, 'pow_required', { challenge })
+    expect(challenge.bits).toBe(22)
+    const { secret } = open.running.hub.context
+    expect(powSeedNotAfter(secret, agent.aid, fromBase64url(challenge.seed))).toBe(challenge.not_after)
+    expect(Math.abs(challenge.not_after - open.clock.now() - 10 * MINUTE_MS)).toBeLessThan(MINUTE_MS)
+    const lazy = { seed: challenge.seed, nonce: toBase64url(new Uint8Array(8)) }
+    expect((await agent.register({ pow: lazy })).json['reason']).toBe('pow_required')
+  })
+
+  test('takes an admitted agent without work', async () => {
+    await registeredAgent(open)
+  })
+})
+
+describe('profile, visibility and leaving', () => {
+  const shown = async (agent: TestAgent) =>
+    (await callRoute(hub, 'agent', undefined, { params: { aid: agent.aid } })).json
+
+  test('a profile changes only what it names', async () => {
+    const agent = await admitted()
+    await agent.register({ name: 'Painter', caps: ['paint.wall'], summary: 'paints', readme: 'long' })
+    await agent.call('updateProfile', { summary: 'paints walls' })
+    expect(await shown(agent)).toMatchObject({
+      name: 'Painter',
+      caps: ['paint.wall'],
+      summary: 'paints walls',
+      readme: 'long',
+      visibility: 'hub-local',
+    })
+    await agent.call('setVisibility', { visibility: 'public' }, { params: { aid: agent.aid } })
+    expect((await shown(agent))['visibility']).toBe('public')
+  })
+
+  test('an agent that leaves takes its mail and profile along, its log stays, and it may come back', async () => {
+    const agent = await registeredAgent(hub)
+    await sendEnvelope(hub, sealedUnderCapability(agent, agent.capability()))
+    const left = await agent.call('deregister', {}, { params: { aid: agent.aid } })
+    expect(left.json).toEqual({ status: 'deregistered', undelivered: 1 })
+    expectRefusal(await agent.call('relayPoll', {}), 'unauthorized')
+    expectRefusal(
+      await sendEnvelope(hub, sealedUnderCapability(agent, agent.capability())),
+      'recipient_unknown',
+    )
+    const kel = await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } })
+    expect(kel.json['registered']).toBe(false)
+    expect((await agent.register()).status).toBe(200)
+    expect((await agent.poll()).messages).toEqual([])
+  })
+
+  test('a session of an agent that leaves is over', async () => {
+    const [agent, other] = [await registeredAgent(hub), await registeredAgent(hub)]
+    const session = await agent.openSession()
+    await agent.call('deregister', {}, { params: { aid: agent.aid } })
+    expectRefusal(await sendEnvelope(hub, sealedForStranger(other), session), 'session_invalid')
+  })
+})
+
+describe('directory', () => {
+  test('hides everybody in one bucket while there are few, and refuses narrower ones', async () => {
+    const agent = await registeredAgent(hub)
+    const bucket = await callRoute(hub, 'directoryBucket', { prefix: '', bits: 0 })
+    const entries = bucket.json['entries'] as { h: string; box: string }[]
+    expect(entries.map(entry => entry.h)).toEqual([...entries.map(entry => entry.h)].sort(byBytes))
+    const mine = entries.flatMap(entry => {
+      try {
+        return [openBox(agent.aid, fromBase64url(entry.box))]
+      } catch {
+        return []
+      }
+    })
+    expect(mine.length).toBe(1)
+    const log = verifyKel(mine[0]?.kel ?? [])
+    expect(log.aid).toBe(agent.aid)
+    const narrow = await callRoute(hub, 'directoryBucket', {
+      prefix: toBase64url(new Uint8Array(2)),
+      bits: 10,
+    })
+    expectRefusal(narrow, 'bucket_too_narrow', { max_bits: 0 })
+    expectRefusal(await callRoute(hub, 'directoryBucket', { prefix: 'AA', bits: 0 }), 'bad_request')
+  })
+
+  test('gives narrower buckets as the hub grows, page by page, each agent once', async () => {
+    const own = await startTestHub()
+    const { store } = own.running.hub.context
+    const template = (await store.findAgent((await registeredAgent(own)).aid)) ?? raise()
+    for (let i = 0; i < 600; i++) {
+      const entry = { h: random(32), box: random(64) }
+      await store.putAgent({
+        row: { ...template, aid: `agent ${i}`, version: 0 },
+        entry,
+        emptyMailbox: false,
+      })
+    }
+    own.clock.advance(MINUTE_MS)
+    const identity = await callRoute(own, 'hubIdentity', undefined)
+    expect(identity.json['dir_max_bits']).toBe(4)
+    const seen: string[] = []
+    for (let first = 0; first < 2; first++) {
+      let cursor: string | undefined
+      do {
+        const prefix = toBase64url(Uint8Array.of(first << 7))
+        const page = await callRoute(own, 'directoryBucket', { prefix, bits: 1, ...(cursor && { cursor }) })
+        seen.push(...(page.json['entries'] as { h: string }[]).map(entry => entry.h))
+        cursor = page.json['next'] as string | undefined
+      } while (cursor !== undefined)
+    }
+    expect(new Set(seen).size).toBe(601)
+    expect(seen.length).toBe(601)
+    await own.close()
+  })
+
+  test('limits bucket queries by address', async () => {
+    const own = await startTestHub()
+    let reply = await callRoute(own, 'directoryBucket', { prefix: '', bits: 0 })
+    for (let i = 0; i < 200 && reply.status === 200; i++)
+      reply = await callRoute(own, 'directoryBucket', { prefix: '', bits: 0 })
+    expectRefusal(reply, 'rate_limited')
+    await own.close()
+  })
+
+  test('lists agents in AID order with a cursor, and finds text', async () => {
+    const own = await startTestHub()
+    const agents = []
+    for (let i = 0; i < 5; i++) agents.push(await registeredAgent(own))
+    await agents[2]?.call('updateProfile', { summary: 'Knows HARBOURS' })
+    const list = (query: Record<string, string>) => callRoute(own, 'a2aAgents', undefined, { query })
+    const aidsOf = (reply: Reply) => (reply.json['agents'] as { aid: string }[]).map(agent => agent.aid)
+    const first = await list({ limit: '3' })
+    const rest = await list({ limit: '3', cursor: first.json['next'] as string })
+    expect([...aidsOf(first), ...aidsOf(rest)]).toEqual(agents.map(agent => agent.aid).sort())
+    expect(rest.json['next']).toBeUndefined()
+    expect(aidsOf(await list({ q: 'harbours' }))).toEqual([agents[2]?.aid])
+    expectRefusal(await list({ limit: '0' }), 'bad_request')
+    expectRefusal(await list({ cursor: 'nonsense' }), 'bad_request')
+    await own.close()
+  })
+
+  test('shows coarse times, and a notice that agrees with the log', async () => {
+    const agent = await registeredAgent(hub)
+    await agent.poll()
+    const reply = await callRoute(hub, 'agent', undefined, { params: { aid: agent.aid } })
+    const { lastSeen, registered_at, key_state_notice, quiet } = reply.json as unknown as Shown
+    expect([lastSeen % HOUR_MS, registered_at % DAY_MS, quiet]).toEqual([0, 0, false])
+    const notice = KeyStateNotice.decode(fromBase64url(key_state_notice))
+    expect(noticeAgrees(notice, await servedLog(agent), hub.running.hub.context.identity.kel)).toBe(true)
+    const polled = await agent.poll()
+    expect(KeyStateNotice.decode(fromBase64url(polled.key_state_notice)).body.aid).toBe(agent.aid)
+  })
+})
+
+test('counters tell agents and those that collected mail in the last hour', async () => {
+  const own = await startTestHub()
+  const agent = await registeredAgent(own)
+  await registeredAgent(own)
+  await agent.poll()
+  await own.running.hub.context.store.putSetting(MODE_SETTING, 'closed')
+  own.clock.advance(MINUTE_MS)
+  const reply = await callRoute(own, 'stats', undefined)
+  expect(reply.json).toMatchObject({ agents: 2, online_nodes: 1, federated_agents: 0, reviews: 0 })
+  await own.close()
+})
+
+type Shown = { lastSeen: number; registered_at: number; key_state_notice: string; quiet: boolean }
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a, 'base64url'), Buffer.from(b, 'base64url'))
+}
+
+function raise(): never {
+  throw new Error('the agent is missing')
+}
