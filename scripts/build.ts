@@ -3,7 +3,7 @@
  * beside it. Version, commit and time of the build are written in.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { type BuildOptions, build } from 'esbuild'
 
 const root = new URL('..', import.meta.url)
@@ -43,17 +43,18 @@ const shared: BuildOptions = {
   },
 }
 
-const hubEntries = { 'svc-hub': at('hub/program.ts'), 'store-writer': at('hub/store/sqlite/writer.ts'),
+const hubEntries = {
+  'svc-hub': at('hub/program.ts'),
+  'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
 }
 const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/pow-worker.ts') }
 
-async function program(outdir: string, entries: Record<string, string>, migrations: string): Promise<void> {
+async function program(outdir: string, entries: Record<string, string>, migrations?: string): Promise<void> {
   rmSync(outdir, { recursive: true, force: true })
-  const present = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file)))
-  await build({ ...shared, entryPoints: present, outdir, splitting: true, chunkNames: 'part-[hash]' })
-  if (existsSync(migrations)) cpSync(migrations, `${outdir}/migrations`, { recursive: true })
+  await build({ ...shared, entryPoints: entries, outdir, splitting: true, chunkNames: 'part-[hash]' })
+  if (migrations !== undefined) cpSync(migrations, `${outdir}/migrations`, { recursive: true })
 }
 
-await program(at('dist'), nodeEntries, at('daemon/migrations'))
+await program(at('dist'), nodeEntries)
 await program(at('hub/dist'), hubEntries, at('hub/store/migrations'))
