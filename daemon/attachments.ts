@@ -36,13 +36,14 @@ const mediaTypes: Record<string, string> = {
 }
 
 export class Attachments {
-  #folder: string
+  /** Also the place of temporary files, which a start removes. */
+  readonly folder: string
   #random: (length: number) => Uint8Array
 
   constructor(storeFolder: string, random: (length: number) => Uint8Array) {
-    this.#folder = join(storeFolder, 'attachments')
+    this.folder = join(storeFolder, 'attachments')
     this.#random = random
-    ensureSecretDirectory(this.#folder)
+    ensureSecretDirectory(this.folder)
   }
 
   /** Copies a file of this user into the store; refuses one that is unreadable or over the limit. */
@@ -82,13 +83,13 @@ export class Attachments {
 
   /** The verified file of a content id, or undefined when it is not here. */
   find(cid: string): string | undefined {
-    const path = join(this.#folder, cid)
+    const path = join(this.folder, cid)
     return fs.existsSync(path) ? path : undefined
   }
 
   /** Bytes of an attachment from the start, for sealing. */
   read(cid: string): () => AsyncIterable<Uint8Array> {
-    const path = join(this.#folder, cid)
+    const path = join(this.folder, cid)
     return () => fs.createReadStream(path, { highWaterMark: READ_BYTES })
   }
 
@@ -112,14 +113,14 @@ export class Attachments {
 
   /** Removes what a crash left: temporary files, and files that no message names. */
   clean(store: Store): void {
-    for (const name of fs.readdirSync(this.#folder)) {
+    for (const name of fs.readdirSync(this.folder)) {
       const named = store.get('SELECT 1 AS named FROM message_attachments WHERE cid = ? LIMIT 1', name)
-      if (name.startsWith(TEMPORARY) || named === undefined) fs.rmSync(join(this.#folder, name))
+      if (name.startsWith(TEMPORARY) || named === undefined) fs.rmSync(join(this.folder, name))
     }
   }
 
   #temporary(): Temporary {
-    const path = join(this.#folder, TEMPORARY + Buffer.from(this.#random(12)).toString('hex'))
+    const path = join(this.folder, TEMPORARY + Buffer.from(this.#random(12)).toString('hex'))
     return { path, file: fs.openSync(path, 'wx', SECRET_FILE_MODE) }
   }
 
@@ -127,9 +128,9 @@ export class Attachments {
     fs.fdatasyncSync(file)
     fs.closeSync(file)
     faultPoint('node.attachment.before-rename')
-    fs.renameSync(path, join(this.#folder, cidText(cid)))
+    fs.renameSync(path, join(this.folder, cidText(cid)))
     faultPoint('node.attachment.after-rename')
-    syncDirectory(this.#folder)
+    syncDirectory(this.folder)
   }
 }
 

@@ -19,6 +19,7 @@ import type { Context } from './context.ts'
 import { serveAttachment } from './control-attachments.ts'
 import { serveEvents } from './control-events.ts'
 import { isBearer } from './control-token.ts'
+import { faultPoint } from './faults.ts'
 import type { Handlers } from './operations.ts'
 import { OperationRefused } from './refusal.ts'
 
@@ -161,7 +162,10 @@ export class ControlServer {
         given: unknown,
         signal: AbortSignal,
       ) => Promise<unknown>
-      send(response, 200, await handler(parsed.data, signal))
+      const reply = await handler(parsed.data, signal)
+      faultPoint(`node.control.${name}.before-answer`)
+      send(response, 200, reply)
+      faultPoint(`node.control.${name}.after-answer`)
     } catch (error) {
       this.#fail(response, error)
     }

@@ -37,8 +37,9 @@ export type Delivery = {
 }
 export type SendReply = { rid: string; viaHub?: string; duplicate: boolean }
 
-export type PolledEnvelope = { id: number; envelope: Uint8Array; acceptedAtMs: number }
-export type PollReply = { envelopes: PolledEnvelope[]; more: boolean; notice?: Uint8Array }
+export type PolledEnvelope = { id: number; source: ByteSource; acceptedAtMs: number }
+/** One answer of the mailbox; disposing it removes what was spooled. */
+export type PollReply = Disposable & { envelopes: PolledEnvelope[]; more: boolean; notice?: Uint8Array }
 export type AckItem = { id: number; handle?: Uint8Array; dack?: Uint8Array }
 export type StatusItem = { rid: string; handle: Uint8Array; viaHub?: string }
 export type StatusReply = { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }

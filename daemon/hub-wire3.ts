@@ -27,6 +27,7 @@ import {
   type StatusReply,
 } from './hub-line.ts'
 import type { Identity } from './identity.ts'
+import { PollSpool } from './poll-spool.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 const SEND_TIMEOUT_MS = 15 * 60_000
@@ -41,9 +42,12 @@ export type HubInputs = {
   connections: Connections
   now: () => number
   random: (length: number) => Uint8Array
+  /** Where large envelopes wait to be opened. */
+  spoolFolder: string
 }
 
 type Session = { sid: Uint8Array; grant: SessionGrant; left: number }
+type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
 type SignedCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
 
 /** Asks a hub who it is; refuses one whose own log does not verify. */
@@ -167,25 +171,44 @@ export class Wire3Hub implements HubLine {
   async poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply> {
     const wait = options.waitSeconds
     const signal = AbortSignal.any([options.signal, AbortSignal.timeout(wait * 1000 + POLL_SLACK_MS)])
-    const body = {
-      limit: POLL_LIMIT_MAX,
-      ...(options.afterId === undefined ? {} : { after_id: options.afterId }),
-    }
+    const after = options.afterId === undefined ? {} : { after_id: options.afterId }
+    const body = { limit: POLL_LIMIT_MAX, ...after }
     const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
-    const reply = await this.#signed(
-      routes.relayPoll,
-      { body, signal },
-      { headers, heldBesideQueue: wait > 0 },
-    )
-    return {
-      envelopes: reply.messages.map(message => ({
-        id: message.id,
-        envelope: fromBase64url(message.envelope, 'envelope'),
-        acceptedAtMs: message.accepted_at,
-      })),
-      more: reply.more,
-      ...(reply.key_state_notice === undefined ? {} : { notice: fromBase64url(reply.key_state_notice) }),
+    let spool = this.#newSpool()
+    const send: Send = async request => {
+      const response = await this.#inputs.connections.signed(request)
+      if (!response.ok || response.body === null) return response
+      spool.discard()
+      spool = this.#newSpool()
+      return new Response(await spool.read(response.body), {
+        status: response.status,
+        headers: response.headers,
+      })
     }
+    try {
+      const reply = await this.#signed(
+        routes.relayPoll,
+        { body, signal },
+        { headers, send, heldBesideQueue: wait > 0 },
+      )
+      return {
+        envelopes: reply.messages.map(message => ({
+          id: message.id,
+          source: spool.source(Number(message.envelope)),
+          acceptedAtMs: message.accepted_at,
+        })),
+        more: reply.more,
+        ...(reply.key_state_notice === undefined ? {} : { notice: fromBase64url(reply.key_state_notice) }),
+        [Symbol.dispose]: () => spool.discard(),
+      }
+    } catch (error) {
+      spool.discard()
+      throw error
+    }
+  }
+
+  #newSpool(): PollSpool {
+    return new PollSpool(this.#inputs.spoolFolder, this.#inputs.random)
   }
 
   async ack(items: AckItem[]): Promise<void> {
@@ -352,9 +375,9 @@ export class Wire3Hub implements HubLine {
   async #signed<R extends RouteRow>(
     row: R,
     given: SignedCall<R>,
-    options: { headers?: Record<string, string>; heldBesideQueue?: boolean } = {},
+    options: SignedOptions = {},
   ): Promise<ReplyOf<R>> {
-    const attempt = () => this.#signOnce(row, given, options.headers ?? {})
+    const attempt = () => this.#signOnce(row, given, options)
     if (options.heldBesideQueue === true) {
       await this.#queue
       return this.#retried(attempt)
@@ -386,7 +409,7 @@ export class Wire3Hub implements HubLine {
   async #signOnce<R extends RouteRow>(
     row: R,
     given: SignedCall<R>,
-    headers: Record<string, string>,
+    options: SignedOptions,
   ): Promise<ReplyOf<R>> {
     const { identity } = this.#inputs
     this.#lastTs = Math.max(this.#hubTime(), this.#lastTs + 1)
@@ -400,7 +423,8 @@ export class Wire3Hub implements HubLine {
       body: callBody(row, given.body),
     }
     const signature = signRequest(request, { seed: identity.seed, seq: identity.log.seq })
-    return this.#plain(row, this.#inputs.connections.signed, given, { ...headers, ...signature })
+    const send = options.send ?? this.#inputs.connections.signed
+    return this.#plain(row, send, given, { ...options.headers, ...signature })
   }
 
   #hubTime(): number {

@@ -149,7 +149,7 @@ class RunningNode implements Node {
     )
     registration = new Registration(
       ctx,
-      { identity, connections, now, random },
+      { identity, connections, now, random, spoolFolder: ctx.attachments.folder },
       new PowSolver(store, now),
       () => {
         relay.wake()

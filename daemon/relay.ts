@@ -83,7 +83,7 @@ export class Relay {
   async drain(hub: HubLine, waitSeconds: number): Promise<void> {
     let afterId: number | undefined
     for (;;) {
-      const reply = await hub.poll({
+      using reply = await hub.poll({
         waitSeconds: afterId === undefined ? waitSeconds : 0,
         ...(afterId === undefined ? {} : { afterId }),
         signal: this.#abort.signal,
@@ -105,7 +105,7 @@ export class Relay {
     let log: VerifiedKel | undefined
     try {
       const opened = await openEnvelope({
-        source: [polled.envelope],
+        source: polled.source,
         recipient: this.#ctx.identity.aid,
         seedOf: kid => this.#ctx.keys.seedOf(kid),
         senderKey: async body => {
