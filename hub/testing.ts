@@ -168,7 +168,8 @@ export type TestSession = { sid: Uint8Array; macKey: Uint8Array; quota: number; 
 
 /** The simulation of a node: identity, keys, capabilities, sessions, envelopes with meaningless content. */
 export class TestAgent {
-  readonly target: Target
+  /** Where it is registered; a hub that was started again has another address. */
+  target: Target
   log: VerifiedKel
   seed: Uint8Array
   nextSeed = random(32)

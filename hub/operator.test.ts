@@ -1,0 +1,105 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { parseFault } from './faults.ts'
+import { TestAgent } from './testing.ts'
+import { runHub, startHubChild } from './testing-process.ts'
+
+const folders: string[] = []
+function folder(name = 'svc-hub-operator-'): string {
+  const made = mkdtempSync(join(tmpdir(), name))
+  folders.push(made)
+  return made
+}
+afterEach(() => {
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+const json = (text: string): unknown => JSON.parse(text)
+
+describe('a running hub', () => {
+  test('takes orders at once, is private to its user, and ends in order', { timeout: 60_000 }, async () => {
+    const directory = join(folder(), 'new', 'data')
+    const hub = await startHubChild(directory)
+    const at = ['--data-dir', directory]
+    for (const name of ['hub.db', 'identity.kel', 'identity.next', 'operator.sock'])
+      expect([name, statSync(join(directory, name)).mode & 0o077]).toEqual([name, 0])
+    expect(statSync(directory).mode & 0o077).toBe(0)
+
+    const agent = new TestAgent(hub)
+    expect((await agent.register()).json['reason']).toBe('admission_required')
+    const admit = await runHub(['admit', agent.aid, ...at])
+    expect(json(admit.stdout)).toEqual({ aid: agent.aid, admitted: true })
+    expect((await agent.register()).status).toBe(200)
+
+    const quota = await runHub(['quota', agent.aid, '--envelopes', '7', ...at])
+    expect(json(quota.stdout)).toMatchObject({ envelopes: 7, stranger_per_minute: 30 })
+    const opened = await runHub(['admission', 'open', ...at])
+    expect(json(opened.stdout)).toEqual({ admission: 'open' })
+    expect((await new TestAgent(hub).register()).json['reason']).toBe('pow_required')
+    expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ agents: 1, admission: 'open' })
+
+    const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub uses')])
+
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    const stopped = await runHub(['quota', agent.aid, '--reset', ...at])
+    expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
+    expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
+  })
+})
+
+describe('the command line', () => {
+  test('init creates an identity once, in a folder that was empty', async () => {
+    const cwd = folder()
+    const first = json((await runHub(['init'], { cwd })).stdout) as { aid: string }
+    expect(first).toMatchObject({ created: true, data_dir: join(cwd, 'svc-hub-data') })
+    expect(existsSync(join(cwd, 'svc-hub-data', 'identity.kel'))).toBe(true)
+    const second = json((await runHub(['init'], { cwd })).stdout)
+    expect(second).toMatchObject({ created: false, aid: first.aid })
+  })
+
+  test.each([
+    [['nonsense'], /no command nonsense/],
+    [['serve', '--nonsense'], /accepted: --data-dir, --config, --listen/],
+    [['admit'], /an AID is missing/],
+    [['admit', 'nobody'], /an AID is missing or is none/],
+    [['admission', 'ajar'], /open or closed/],
+    [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
+  ])('%j ends with exit code 2 and says why', async (args, why) => {
+    const { code, stderr } = await runHub(args, { cwd: folder() })
+    expect(code).toBe(2)
+    expect(stderr).toMatch(why)
+  })
+
+  test('an unknown setting refuses the start, in the file and in the environment', async () => {
+    const cwd = folder()
+    const config = join(cwd, 'hub.json')
+    writeFileSync(config, '{"listen": "127.0.0.1:0", "lisTen": 1}')
+    const file = await runHub(['serve', '--config', config], { cwd })
+    expect([file.code, file.stderr]).toEqual([1, expect.stringMatching(/lisTen/)])
+    const environment = await runHub(['stats'], { cwd, env: { SVC_HUB_LISTTEN: 'x' } })
+    expect([environment.code, environment.stderr]).toEqual([1, expect.stringMatching(/SVC_HUB_LISTTEN/)])
+    writeFileSync(config, '{"limits": {"probation_hours": 100000}}')
+    expect((await runHub(['stats', '--config', config], { cwd })).stderr).toMatch(/probation_hours/)
+  })
+
+  test('serves no wire but its own', async () => {
+    const { code, stderr } = await runHub(['serve', '--wire', '1'], { cwd: folder() })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/wire 3/)])
+  })
+
+  test('version and help answer', async () => {
+    expect(json((await runHub(['version'])).stdout)).toMatchObject({ version: '0.3.0' })
+    expect((await runHub(['--help'])).stdout).toMatch(/svc-hub admit <AID>/)
+  })
+})
+
+test('a fault point is a name with a count', () => {
+  expect(parseFault(undefined)).toBeUndefined()
+  expect(parseFault('hub.x')).toEqual({ name: 'hub.x', count: 1 })
+  expect(parseFault('hub.x:3')).toEqual({ name: 'hub.x', count: 3 })
+  expect(() => parseFault('hub.x:no')).toThrow(/count/)
+})
