@@ -1,6 +1,6 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { CONTROL_ADDRESS_DEFAULT } from '../protocol/control.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../protocol/control-shapes.ts'
 import { textShape } from '../protocol/shapes.ts'

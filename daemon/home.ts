@@ -6,7 +6,7 @@ import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { ensureSecretDirectory, findFile, replaceFile } from './files.ts'
 
 export const CONTROL_PORT_FIRST = 39_811

@@ -27,6 +27,7 @@ import {
   type StatusReply,
 } from './hub-line.ts'
 import type { Identity } from './identity.ts'
+import { mergeHubLog } from './peers.ts'
 import { PollSpool } from './poll-spool.ts'
 
 const CALL_TIMEOUT_MS = 60_000
@@ -85,6 +86,7 @@ export class Wire3Hub implements HubLine {
   #queue: Promise<unknown> = Promise.resolve()
   #lastTs = 0
   #clockOffset = 0
+  #hubDate: { date: number; seenAt: number } | undefined
   #session: Promise<Session> | undefined
 
   constructor(url: string, identity: HubIdentity, inputs: HubInputs) {
@@ -316,6 +318,17 @@ export class Wire3Hub implements HubLine {
     }
   }
 
+  /** Asks the hub anew who it is; another identity or a contradicting log ends the conversation. */
+  async refresh(): Promise<void> {
+    this.#ensureTalking()
+    const fresh = await fetchHubIdentity(this.url, this.#inputs.connections.signed)
+    const log = mergeHubLog(this.#identity.log, fresh.log)
+    if (log === undefined)
+      this.#stopped = 'another hub answers at this address, or its key history contradicts itself'
+    else this.#identity = { ...fresh, log }
+    this.#ensureTalking()
+  }
+
   /** Forgets the session, after the hub refused it or the identity key changed. */
   dropSession(): void {
     this.#session = undefined
@@ -389,21 +402,28 @@ export class Wire3Hub implements HubLine {
 
   /** Once more above the floor, and once more after the clock was put right; the body never changes. */
   async #retried<T>(attempt: () => Promise<T>): Promise<T> {
-    const offsetBefore = this.#clockOffset
     try {
       return await attempt()
     } catch (error) {
       if (!(error instanceof Refused)) throw error
-      const clockMoved = Math.abs(this.#clockOffset - offsetBefore) >= CLOCK_CORRECTED_MIN_MS
-      const again =
-        error.code === 'ts_stale' ||
-        error.code === 'replayed' ||
-        (error.code === 'unauthorized' && clockMoved)
-      if (!again) throw error
+      const clockMoved = error.code === 'unauthorized' && this.#takeClock()
+      if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
       const floor = error.members['floor']
-      if (typeof floor === 'number') this.#lastTs = Math.max(this.#lastTs, floor)
+      if (typeof floor === 'number') {
+        this.#lastTs = Math.max(this.#lastTs, floor)
+        if (floor > this.#hubTime()) this.#clockOffset = floor - this.#inputs.now()
+      }
       return attempt()
     }
+  }
+
+  /** Takes over the hub's clock from its last answer; true when ours was far off. */
+  #takeClock(): boolean {
+    const offset = this.#hubDate === undefined ? 0 : this.#hubDate.date - this.#hubDate.seenAt
+    if (Math.abs(offset - this.#clockOffset) < CLOCK_CORRECTED_MIN_MS) return false
+    this.#clockOffset = offset
+    this.#lastTs = 0
+    return true
   }
 
   async #signOnce<R extends RouteRow>(
@@ -445,8 +465,7 @@ export class Wire3Hub implements HubLine {
     const now = this.#inputs.now()
     this.#lastContact = now
     const date = Date.parse(response.headers.get('Date') ?? '')
-    if (!Number.isNaN(date))
-      this.#clockOffset = Math.abs(date - now) < CLOCK_CORRECTED_MIN_MS ? 0 : date - now
+    if (!Number.isNaN(date)) this.#hubDate = { date, seenAt: now }
   }
 }
 

@@ -7,27 +7,39 @@ import type { Relay } from './relay.ts'
 const ROUND_MS = 10 * 60_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
-/** Starts the rounds; the function given back ends them. */
+export type Maintenance = Disposable & { run(): void }
+
+/** Starts the rounds, the first at once; one at a time. */
 export function startMaintenance(
   ctx: Context,
   registration: Registration,
   relay: Relay,
   lifetime: AbortSignal,
-): () => void {
+): Maintenance {
+  let running = false
   const round = async () => {
     expire(ctx)
     await registration.keepInSync(lifetime)
+    await registration
+      .pushToFormer()
+      .catch(error => ctx.log.info({ reason: describe(error) }, 'former hub not told'))
     for (const hub of registration.draining())
       await relay
         .drain(hub, 0)
         .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
   }
   const run = () => {
-    round().catch(error => ctx.log.error({ err: error }, 'maintenance'))
+    if (running) return
+    running = true
+    round()
+      .catch(error => ctx.log.error({ err: error }, 'maintenance'))
+      .finally(() => {
+        running = false
+      })
   }
   const timer = setInterval(run, ROUND_MS)
   run()
-  return () => clearInterval(timer)
+  return { run, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
 /** Forgets what is past its time. */

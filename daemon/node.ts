@@ -157,10 +157,6 @@ class RunningNode implements Node {
       },
     )
     outbox = new Outbox(ctx, () => registration.home)
-    this.#wake = () => {
-      relay.wake()
-      outbox.wake()
-    }
     const token = ensureToken(dir, random)
     const autoReply = new AutoReply(ctx, env, token)
     this.#handlers = operationsOf(ctx, {
@@ -173,6 +169,7 @@ class RunningNode implements Node {
       outboxSize: () => outbox.size,
       pullMail: () => pullMail(ctx, relay, registration),
       suggestPeers: name => suggestPeers(registration, name, now()),
+      wake: () => this.#wake(),
       shutdown: () => options.onShutdown?.(),
       lifetime: this.#lifetime.signal,
     })
@@ -181,7 +178,13 @@ class RunningNode implements Node {
     undo.defer(() => relay.stop())
     outbox.start()
     undo.defer(() => outbox.stop())
-    undo.defer(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
+    const maintenance = undo.use(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
+    this.#wake = () => {
+      registration.wake()
+      maintenance.run()
+      relay.wake()
+      outbox.wake()
+    }
     await this.#startAutoReply(autoReply)
     undo.defer(() => autoReply.stop())
     // Ends the calls that are under way, so that nothing waits for a hub when the node stops.
@@ -235,6 +238,9 @@ class RunningNode implements Node {
             `the control interface listens on ${host}: everyone who reaches it and has the token controls this node`,
           ]),
       ...(this.#autoReplyFault === undefined ? [] : [`auto-reply does not run: ${this.#autoReplyFault}`]),
+      ...(this.#opened.store.counted('notice_differs') === 0
+        ? []
+        : ['the hub showed another key state for this identity than the one held here']),
       ...(this.#opened.store.counted('peer_forks') === 0
         ? []
         : ['a peer showed two contradicting key histories']),
@@ -254,6 +260,7 @@ class RunningNode implements Node {
 
   async stop(): Promise<void> {
     this.#lifetime.abort()
+    this.#wake()
     await this.#undo?.disposeAsync()
   }
 

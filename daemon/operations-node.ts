@@ -30,6 +30,8 @@ export type NodeParts = {
   pullMail: () => Promise<void>
   /** Directory agents whose name is like a word that is no contact. */
   suggestPeers: (name: string) => Promise<string>
+  /** Looks at once at everything that waits for its time. */
+  wake: () => void
   shutdown: () => void
   lifetime: AbortSignal
 }
@@ -269,6 +271,7 @@ async function joinHub(
     parts.registration.join(given.url, AbortSignal.any([signal, parts.lifetime])),
   )
   parts.changeConfig({ hub_url: hub.url })
+  parts.wake()
   return {
     status: 'registered',
     hub_url: hub.url,

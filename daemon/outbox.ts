@@ -237,7 +237,8 @@ export class Outbox {
       const message = threads.message(entry.message)
       if (message.interaction !== null && message.number === 1 && message.kind === 0) {
         const interaction = threads.byKey(message.interaction)
-        if (interaction.state === 'queued') threads.update(interaction, { state: 'failed', reason })
+        const became = state === 'failed' ? 'failed' : 'expired'
+        if (interaction.state === 'queued') threads.update(interaction, { state: became, reason })
       }
       this.#announce(entry, state)
     }, 'node.finish')

@@ -103,6 +103,11 @@ export class PeerBook {
     return this.#remember({ aid: log.aid, log, keys, introduced: held?.introduced ?? null })
   }
 
+  /** After a transaction that did not happen: what was remembered of it is read again. */
+  forgetCache(): void {
+    this.#cache.clear()
+  }
+
   /** Notes that a message carrying our log and set in this state was delivered. */
   setIntroduced(aid: string, state: string): void {
     this.#store.run('UPDATE peers SET introduced = ? WHERE aid = ?', state, aid)
@@ -145,6 +150,14 @@ export class PeerBook {
     if (this.#cache.size > LOGS_CACHED_MAX) this.#cache.delete(this.#cache.keys().next().value as string)
     return peer
   }
+}
+
+/** The held log of a hub with what it now shows; undefined when that contradicts it or is another's. */
+export function mergeHubLog(held: VerifiedKel, offered: VerifiedKel): VerifiedKel | undefined {
+  if (held.aid !== offered.aid) return undefined
+  const verdict = compareKel(held, offered.events)
+  if (verdict.verdict === 'fork') return undefined
+  return verdict.verdict === 'extends' ? verdict.log : held
 }
 
 /** The set when it verifies under the log's present key state. */

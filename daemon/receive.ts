@@ -59,6 +59,7 @@ export function takeIn(ctx: Context, received: Received): DackCode {
   try {
     return decide(ctx, received, () => judge(ctx, received))
   } catch (error) {
+    ctx.peers.forgetCache()
     if (!(error instanceof ForeignStep)) throw error
     return decide(ctx, received, () => dackCodes.malformed)
   }

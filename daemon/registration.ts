@@ -20,7 +20,8 @@ import { fetchHubIdentity, type HubInputs, Wire3Hub } from './hub-wire3.ts'
 import { describe } from './outbox.ts'
 import type { PowSolver } from './pow.ts'
 import { refuse } from './refusal.ts'
-import { remakeReceipts } from './reseal.ts'
+import { announceMove, remakeReceipts } from './reseal.ts'
+import { Waker } from './waker.ts'
 
 const RETRY_MS = 60_000
 /** How long the mailbox at a former hub is still emptied. */
@@ -49,7 +50,8 @@ export class Registration {
   #solver: PowSolver
   #home: Wire3Hub | undefined
   #state: HubState = { state: 'offline' }
-  #syncing: Promise<RegisterReply | undefined> | undefined
+  #syncing: Promise<void> = Promise.resolve()
+  #waker = new Waker()
   #onChange: () => void
 
   constructor(ctx: Context, inputs: HubInputs, solver: PowSolver, onChange: () => void) {
@@ -69,6 +71,11 @@ export class Registration {
   get state(): HubState {
     const stopped = this.#home?.stopped
     return stopped === undefined ? this.#state : { state: 'stopped', reason: stopped }
+  }
+
+  /** Ends the pause before the next attempt. */
+  wake(): void {
+    this.#waker.wake()
   }
 
   /** Notes how the last call to the hub went. */
@@ -120,9 +127,33 @@ export class Registration {
     if (moves) {
       keys.startEpoch()
       capabilities.voidIssued()
-      store.run('UPDATE peers SET introduced = NULL')
+      announceMove(this.#ctx)
     }
     this.#onChange()
+  }
+
+  /** Tells former hubs of key events that they have not seen, so that their mailboxes can still be emptied. */
+  async pushToFormer(): Promise<void> {
+    const { identity, store } = this.#ctx
+    for (const hub of this.draining()) {
+      const row = store.get<HubRow>('SELECT * FROM hubs WHERE url = ?', hub.url)
+      if (row?.registered_seq === identity.log.seq) continue
+      await hub.pushLog(identity.log)
+      store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', identity.log.seq, hub.url)
+    }
+  }
+
+  /** Learns a new key of the home hub, and notices when another hub answers in its place. */
+  async refreshHome(): Promise<void> {
+    const home = this.#home
+    if (home === undefined) return
+    await home.refresh()
+    this.#ctx.store.run(
+      'UPDATE hubs SET log = ?, bits = ? WHERE url = ?',
+      encodeKel(home.identity.log.events),
+      home.identity.bitsMax,
+      home.url,
+    )
   }
 
   /** Rotates the identity key and sends log and set until the hub answered. */
@@ -132,6 +163,9 @@ export class Registration {
     this.#home?.dropSession()
     this.#onChange()
     if (this.#home !== undefined) await this.sync({ signal, profile: false }).catch(() => undefined)
+    await this.pushToFormer().catch(error =>
+      this.#ctx.log.info({ reason: describe(error) }, 'former hub not told'),
+    )
   }
 
   /** Ends the identity; the log goes out as a push, because a registration of a deactivated identity is refused. */
@@ -140,12 +174,14 @@ export class Registration {
     await this.#home?.pushLog(log)
   }
 
-  /** Brings the hub up to date with log, key set and profile, where it is not; safe to repeat at any time. */
+  /** Brings the hub up to date with log, key set and profile, where it is not; one call after another. */
   sync(options: { signal: AbortSignal; profile: boolean }): Promise<RegisterReply | undefined> {
-    this.#syncing ??= this.#sync(options).finally(() => {
-      this.#syncing = undefined
-    })
-    return this.#syncing
+    const turn = this.#syncing.then(() => this.#sync(options))
+    this.#syncing = turn.then(
+      () => undefined,
+      () => undefined,
+    )
+    return turn
   }
 
   async #sync(options: { signal: AbortSignal; profile: boolean }): Promise<RegisterReply | undefined> {
@@ -294,23 +330,14 @@ export class Registration {
   async keepInSync(signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
+        await this.refreshHome()
         await this.sync({ signal, profile: false })
         return
       } catch (error) {
         this.noteContact(describe(error))
         this.#ctx.log.info({ reason: describe(error) }, 'registration not confirmed')
         if (signal.aborted || this.#home?.stopped !== undefined) return
-        await new Promise<void>(resolve => {
-          const timer = setTimeout(resolve, RETRY_MS)
-          signal.addEventListener(
-            'abort',
-            () => {
-              clearTimeout(timer)
-              resolve()
-            },
-            { once: true },
-          )
-        })
+        await this.#waker.sleep(RETRY_MS)
         if (signal.aborted) return
       }
     }

@@ -8,6 +8,7 @@ import { Malformed } from '../protocol/bytes.ts'
 import { CapabilityBody } from '../protocol/capability.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../protocol/dack.ts'
 import { KelInvalid, keyAt, type VerifiedKel, witnessedAt } from '../protocol/kel.ts'
+import { KeyStateNotice, noticeAgrees } from '../protocol/keyset.ts'
 import { type MessageBody, messageDigest } from '../protocol/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../protocol/open.ts'
 import { ACK_ITEMS_MAX } from '../protocol/wire3/routes.ts'
@@ -88,6 +89,7 @@ export class Relay {
         ...(afterId === undefined ? {} : { afterId }),
         signal: this.#abort.signal,
       })
+      if (reply.notice !== undefined) this.#checkNotice(hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
         acks.push(await this.#take(hub, polled))
@@ -97,6 +99,19 @@ export class Relay {
       for (let i = 0; i < acks.length; i += ACK_ITEMS_MAX) await hub.ack(acks.slice(i, i + ACK_ITEMS_MAX))
       faultPoint('node.receive.after-ack')
       if (!reply.more) return
+    }
+  }
+
+  /** The hub's signed word on our own key state; a head that is not ours is shown as a warning. */
+  #checkNotice(hub: HubLine, encoded: Uint8Array): void {
+    const { identity, store, log } = this.#ctx
+    try {
+      const notice = KeyStateNotice.decode(encoded)
+      if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
+      store.count('notice_differs')
+      log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
     }
   }
 

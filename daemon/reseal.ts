@@ -1,5 +1,8 @@
-/** After a rotation: what must be made anew under the new key. Everything else is resealed on its next attempt. */
-import { kinds } from '../protocol/payload.ts'
+/**
+ * After a rotation or a move: what must be made anew, and who must be told. Everything else in the outbox is resealed
+ * on its next attempt, with the same id and digest.
+ */
+import { encodePayload, kinds } from '../protocol/payload.ts'
 import type { Context } from './context.ts'
 import { makeReceipt, remakeCounterSignature } from './receipts.ts'
 
@@ -21,4 +24,22 @@ export function remakeReceipts(ctx: Context): void {
     ctx.store.run('UPDATE peers SET introduced = NULL')
     ctx.store.run("UPDATE outbox SET state = 'queued', next_at = ?", ctx.now())
   }, 'node.rotate.outbox')
+}
+
+/** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */
+export function announceMove(ctx: Context): void {
+  ctx.store.transaction(() => {
+    ctx.store.run('UPDATE peers SET introduced = NULL')
+    const correspondents = ctx.store.all<{ aid: string }>(
+      `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
+       UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,
+    )
+    for (const { aid } of correspondents)
+      ctx.threads.queueLoose(aid, {
+        kind: kinds.capabilities,
+        payload: encodePayload(kinds.capabilities, {}),
+        text: '',
+        numbered: false,
+      })
+  }, 'node.move')
 }

@@ -1,5 +1,5 @@
 /** Interactions as the control interface shows them: summaries, turns, receipts, deliveries. Reads only. */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { toBase64, toBase64url } from '../protocol/bytes.ts'
 import type {
   Delivery,

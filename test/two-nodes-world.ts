@@ -76,6 +76,7 @@ export async function openLab(): Promise<Lab> {
       const node = await startNode({
         dir,
         name,
+        now: hub.clock.now,
         env: { ...env, PATH: process.env['PATH'], SVC_RUNTIME_DIR: join(folder, `run-${name}`) },
       })
       nodes.push(node)

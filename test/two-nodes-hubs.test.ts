@@ -1,0 +1,167 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { KEY_RENEWAL_MS } from '../protocol/keyset.ts'
+import {
+  delegated,
+  finished,
+  inboxIds,
+  type Lab,
+  never,
+  openLab,
+  texts,
+  thread,
+  until,
+} from './two-nodes-world.ts'
+
+const DAY_MS = 86_400_000
+let lab: Lab
+let second: TestHub
+
+beforeAll(async () => {
+  lab = await openLab()
+  second = await startTestHub()
+})
+
+afterAll(async () => {
+  await lab.close()
+  await second.close()
+})
+
+/** A server that answers every request in one way. */
+async function stub(status: number, headers: Record<string, string>, body: string) {
+  const server = createServer((_request, response) => response.writeHead(status, headers).end(body))
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
+
+describe('hubs that this node cannot talk to', () => {
+  test.each([
+    ['426', 426, { 'X-Svc-Wire': '4' }],
+    ['a foreign X-Svc-Wire', 200, { 'X-Svc-Wire': '1' }],
+  ])('%s ends the conversation and says why', async (_what, status, headers) => {
+    const node = await lab.start(`stopped-${status}`)
+    const hub = await stub(
+      status,
+      headers,
+      '{"reason":"wire_too_old","error":"x","required_wire":4,"required_svc":"0.4"}',
+    )
+    await expect(node.handlers.hubRegister({ url: hub.url }, never)).rejects.toMatchObject({
+      code: 'hub_incompatible',
+    })
+    expect(node.ctx.identity.log.seq).toBe(0)
+    hub.close()
+  })
+
+  test('a page of a proxy without the header does not, and nothing is rotated for it', async () => {
+    const node = await lab.start('proxied')
+    const hub = await stub(502, { 'Content-Type': 'text/html' }, '<h1>bad gateway</h1>')
+    await expect(node.handlers.hubRegister({ url: hub.url }, never)).rejects.toMatchObject({
+      code: 'hub_unreachable',
+    })
+    expect((await node.handlers.status(undefined, never)).hub).toBeNull()
+    hub.close()
+  })
+})
+
+describe('profile, visibility, leaving', () => {
+  test('what is set is found in the directory, and a hub that was left is forgotten', async () => {
+    const node = await lab.member('paula')
+    const set = await node.handlers.profileSet({ summary: 'counts words', pricing: '{"x":1}' }, never)
+    expect(set).toMatchObject({
+      summary: 'counts words',
+      note: expect.stringContaining('wire 3 publishes no prices'),
+    })
+    await node.handlers.visibility({ visibility: 'public' }, never)
+    const found = await node.handlers.find({ query: 'counts words' }, never)
+    expect(found.agents.map(agent => agent.aid)).toEqual([node.aid])
+    const left = await node.handlers.hubLeave({}, never)
+    expect(left).toMatchObject({ current: true })
+    expect(await node.handlers.status(undefined, never)).toMatchObject({ hub: null, hub_url: null })
+    expect(
+      (await (await lab.member('quentin')).handlers.find({ query: 'counts words' }, never)).agents,
+    ).toEqual([])
+  })
+})
+
+describe('moving to another hub', () => {
+  test('a move is one rotation that names the new hub, the old one learns of it, and its mailbox is still emptied', async () => {
+    const anna = await lab.member('anna')
+    const ben = await lab.member('ben')
+    await ben.handlers.contactAdd({ aid: anna.aid, petname: 'anna' }, never)
+    const epoch = ben.ctx.keys.epoch
+    await lab.line.down()
+    const { interaction_id } = await anna.handlers.delegate({ to: ben.aid, task: 'on its way' }, never)
+    await ben.stop()
+    await lab.line.up()
+    anna.ctx.store.run('UPDATE outbox SET next_at = 0')
+    anna.wake()
+    await until(
+      'it lies at the old hub',
+      async () => (await thread(anna, interaction_id)).turns[0]?.delivery?.state === 'at_hub',
+    )
+    const moved = await lab.start('ben')
+    await moved.handlers.accept({ on: true }, never)
+    await second.running.hub.context.store.admit(ben.aid, true)
+    await moved.handlers.hubRegister({ url: second.url }, never)
+    expect(moved.ctx.identity.log.home).toBe(second.aid)
+    expect(Buffer.from(moved.ctx.keys.epoch).equals(Buffer.from(epoch))).toBe(false)
+    await until('the mail came over', async () => (await inboxIds(moved)).includes(interaction_id))
+    await until('the old hub knows', async () => {
+      const answer = await fetch(`${lab.line.url}/agents/${ben.aid}/kel`, { headers: { 'X-Svc-Wire': '3' } })
+      return ((await answer.json()) as { kel: string }).kel.length > 900
+    })
+  })
+})
+
+describe('time', () => {
+  test('a new encryption key is published weekly, and correspondents follow', async () => {
+    const carl = await lab.member('carl')
+    const dora = await lab.member('dora')
+    await dora.handlers.contactAdd({ aid: carl.aid, petname: 'carl' }, never)
+    const id = await delegated(carl, dora, 'week one')
+    const first = dora.ctx.keys.set?.body
+    lab.hub.clock.advance(KEY_RENEWAL_MS + DAY_MS)
+    carl.wake()
+    dora.wake()
+    await until(
+      'renewed',
+      () => dora.ctx.keys.isConfirmed && dora.ctx.keys.set?.body.setSeq === (first?.setSeq ?? 0) + 1,
+    )
+    lab.hub.clock.advance(2 * DAY_MS)
+    await carl.handlers.message({ interaction_id: id, text: 'week two' }, never)
+    await until('sealed anew after kid_stale', async () => (await texts(dora, id)).includes('week two'))
+    await dora.handlers.message({ interaction_id: id, text: 'indeed' }, never)
+    await until('and back', async () => (await texts(carl, id)).includes('indeed'))
+    await finished(carl, dora, id)
+  })
+
+  test('a node made a month ago registers', async () => {
+    const old = await lab.start('old')
+    lab.hub.clock.advance(30 * DAY_MS)
+    await lab.hub.running.hub.context.store.admit(old.aid, true)
+    expect(await old.handlers.hubRegister({ url: lab.line.url }, never)).toMatchObject({
+      status: 'registered',
+    })
+  })
+
+  test('a year-old log moves to another hub', async () => {
+    const old = await lab.member('veteran')
+    lab.hub.clock.advance(365 * DAY_MS)
+    second.clock.advance(lab.hub.clock.now() - second.clock.now())
+    await second.running.hub.context.store.admit(old.aid, true)
+    expect(await old.handlers.hubRegister({ url: second.url }, never)).toMatchObject({ status: 'registered' })
+  })
+
+  test('a rotation that waited 30 days for its hub is taken by one more rotation', async () => {
+    const late = await lab.member('late')
+    await lab.line.down()
+    await late.handlers.idRotate({}, never)
+    expect(late.ctx.identity.log.seq).toBe(2)
+    lab.hub.clock.advance(30 * DAY_MS)
+    await lab.line.up()
+    late.wake()
+    await until('in sync', () => late.ctx.identity.log.seq === 3 && late.ctx.keys.isConfirmed)
+  })
+})
