@@ -123,7 +123,8 @@ function explain(io: Io, target: Target, error: unknown): Error {
   if (error instanceof Refused) {
     const row = controlCodes[error.code as keyof typeof controlCodes]
     const next = error.members['next']
-    return new CommandFailed(`${error.code}: ${error.message}`, typeof next === 'string' ? next : row?.next)
+    const advice = typeof next === 'string' ? next : row?.next
+    return new CommandFailed(`${error.code}: ${error.message}`, advice, 1, error)
   }
   if (error instanceof ForeignAnswer) {
     return new CommandFailed(

@@ -33,8 +33,8 @@ export class CommandFailed extends Error {
   override name = 'CommandFailed'
   readonly next: string | undefined
   readonly exitCode: number
-  constructor(message: string, next?: string, exitCode = 1) {
-    super(message)
+  constructor(message: string, next?: string, exitCode = 1, cause?: unknown) {
+    super(message, { cause })
     this.next = next
     this.exitCode = exitCode
   }

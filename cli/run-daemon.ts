@@ -23,6 +23,7 @@ import { CommandFailed, type Io } from './io.ts'
 import type { Input } from './table.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
+const PORT_ATTEMPTS_MAX = 8
 
 /** Runs the node until a signal, `svc stop` or, on stdio, the end of the client. */
 export async function runDaemon(io: Io, input: Input, options: { stdio: boolean }): Promise<number> {
@@ -44,26 +45,32 @@ async function runForeground(io: Io, input: Input): Promise<number> {
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
 async function openNode(io: Io, input: Input, onShutdown: () => void): Promise<Node> {
   const { dir, name } = selectIdentity(io.env, input.id)
-  try {
-    await settlePort(io, dir)
-    return await startNode({ dir, name, env: io.env, onShutdown })
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (error instanceof DirectoryBusy) throw error
-    if (code === 'EADDRINUSE')
-      throw new CommandFailed(
-        `the control address is in use: ${message}`,
-        `change control_addr in ${join(dir, 'config.json')}`,
-      )
-    throw new CommandFailed(
-      message,
-      error instanceof ConfigError ? `correct ${join(dir, 'config.json')}` : 'svc logs',
-    )
+  const fresh = !existsSync(join(dir, 'config.json'))
+  for (let attempt = 1; ; attempt++) {
+    try {
+      if (fresh) await choosePort(io, dir)
+      return await startNode({ dir, name, env: io.env, onShutdown })
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      // somebody else took the port between the look and the listening
+      if (taken && fresh && attempt < PORT_ATTEMPTS_MAX) continue
+      throw explain(error as Error, dir, taken)
+    }
   }
 }
 
-async function settlePort(io: Io, dir: string): Promise<void> {
-  if (existsSync(join(dir, 'config.json'))) return
+function explain(error: Error, dir: string, addressTaken: boolean): Error {
+  if (error instanceof DirectoryBusy) return error
+  const config = join(dir, 'config.json')
+  if (addressTaken)
+    return new CommandFailed(
+      `the control address is in use: ${error.message}`,
+      `change control_addr in ${config}`,
+    )
+  return new CommandFailed(error.message, error instanceof ConfigError ? `correct ${config}` : 'svc logs')
+}
+
+async function choosePort(io: Io, dir: string): Promise<void> {
   ensureSecretDirectory(dir)
   const others = identityNames(io.env).map(name => identityDirectory(io.env, name))
   const taken = new Set(others.filter(other => other !== dir).map(other => controlPort(readConfig(other))))

@@ -1,5 +1,5 @@
 /** Rows as tools show them: the members a model needs, a peer's words fenced. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Delivery, InteractionSummary, Turn } from '../protocol/control-shapes.ts'
 import { plainLine } from '../protocol/plain-text.ts'
 import type { ToolContext } from './tool.ts'

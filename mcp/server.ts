@@ -11,7 +11,7 @@ import {
   ListToolsRequestSchema,
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
-import { z } from 'zod'
+import * as z from 'zod'
 import { Refused } from '../protocol/client.ts'
 import { controlCodes } from '../protocol/control.ts'
 import { plainText } from '../protocol/plain-text.ts'
@@ -135,21 +135,18 @@ function failure(thrown: unknown) {
 }
 
 function explain(thrown: unknown): { code: string; message: string; next: string } {
-  if (thrown instanceof ToolError)
-    return { code: thrown.code, message: trimmed(thrown.message), next: thrown.next }
-  if (thrown instanceof Refused) {
-    const row = controlCodes[thrown.code as keyof typeof controlCodes]
-    const next = thrown.members['next']
-    return {
-      code: thrown.code,
-      message: trimmed(thrown.message),
-      next: typeof next === 'string' ? next : (row?.next ?? 'node_status'),
-    }
+  const cause = thrown instanceof Error && thrown.cause instanceof Refused ? thrown.cause : thrown
+  if (cause instanceof ToolError)
+    return { code: cause.code, message: trimmed(cause.message), next: cause.next }
+  const message = trimmed(cause instanceof Error ? cause.message : String(cause))
+  if (cause instanceof Refused) {
+    const known = controlCodes[cause.code as keyof typeof controlCodes]
+    return { code: cause.code, message, next: advice(cause.members['next']) ?? known?.next ?? 'node_status' }
   }
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
-  return { code: 'unavailable', message: trimmed(message), next: 'svc up, then try again' }
+  return { code: 'unavailable', message, next: advice((thrown as { next?: unknown }).next) ?? 'svc up' }
 }
 
+const advice = (next: unknown) => (typeof next === 'string' ? trimmed(next) : undefined)
 const trimmed = (sentence: string) => sentence.replace(/[.;\s]+$/, '')
 
 /** Serves one server on this process's stdio until the client is gone. Nothing but protocol goes to stdout. */

@@ -2,7 +2,7 @@
  * What a tool is: one row with its texts, shapes and annotations, and a run that maps arguments to control operations.
  * Replies hold only the members declared here; a peer's words stand in fenced fields only.
  */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import type { Call } from '../protocol/client.ts'
 import type { OperationName, Operations } from '../protocol/control.ts'
 import type { ReplyOf } from '../protocol/route.ts'

@@ -1,5 +1,5 @@
 /** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { Malformed } from '../../protocol/bytes.ts'
 import { parseJson } from '../../protocol/json.ts'
 import type { RouteRow } from '../../protocol/route.ts'

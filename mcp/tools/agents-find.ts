@@ -1,5 +1,5 @@
 /** `agents_find`: search the directory for agents to delegate to. */
-import { z } from 'zod'
+import * as z from 'zod'
 import type { foundAgent } from '../../protocol/control-shapes.ts'
 import { plainLine } from '../../protocol/plain-text.ts'
 import { fitPage } from '../budget.ts'

@@ -1,5 +1,5 @@
 /** `credit_balance`: the credits of this node at its hub. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { reads, tool } from '../tool.ts'
 
 export const creditBalance = tool({

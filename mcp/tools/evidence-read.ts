@@ -1,5 +1,5 @@
 /** `evidence_read`: the node's own evidence chain. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { readsLocal, tool } from '../tool.ts'
 

@@ -1,5 +1,5 @@
 /** `node_status`: identity, hub, policies, counts. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { readsLocal, tool } from '../tool.ts'
 
 export const nodeStatus = tool({

@@ -1,5 +1,5 @@
 /** `task_delegate`: hand a task or a capability call to another agent. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { waitArgument } from '../rows.ts'
 import { sends, ToolError, tool } from '../tool.ts'
 

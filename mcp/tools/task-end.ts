@@ -1,6 +1,6 @@
 /** `task_end`: propose or accept the end, and rate the work. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { z } from 'zod'
+import * as z from 'zod'
 import { interactionArgument } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 

@@ -1,5 +1,5 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
 import { cursorArgument, limitArgument, rowsShape, summaryRow, turnRow, waitArgument } from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'

@@ -1,5 +1,5 @@
 /** `task_message`: a further message in an interaction. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { interactionArgument, sayDelivery } from '../rows.ts'
 import { sends, ToolError, tool } from '../tool.ts'
 

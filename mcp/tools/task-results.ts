@@ -1,5 +1,5 @@
 /** `task_results`: the tasks this node has delegated, running and ended. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fitPage } from '../budget.ts'
 import { limitArgument, rowsShape, summaryRow, waitArgument } from '../rows.ts'
 import { reads, tool } from '../tool.ts'
