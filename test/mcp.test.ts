@@ -1,6 +1,6 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -218,26 +218,36 @@ describe("the SDK's client", () => {
 })
 
 describe('the inspector', () => {
-  const inspect = (...args: string[]) =>
-    new Promise<{ code: number; stdout: string; stderr: string }>(resolve => {
-      const command = [
-        inspector,
-        '--cli',
-        process.execPath,
-        programs.svc,
-        'mcp',
-        ...args,
-        '--format',
-        'json',
-        '-q',
-      ]
+  const inspect = (...args: string[]) => {
+    const config = world.dir('mcp.json')
+    const server = {
+      type: 'stdio',
+      command: process.execPath,
+      args: [programs.svc, 'mcp'],
+      env: world.env('alice'),
+    }
+    writeFileSync(config, JSON.stringify({ mcpServers: { svc: server } }))
+    const command = [
+      inspector,
+      '--cli',
+      '--config',
+      config,
+      '--server',
+      'svc',
+      ...args,
+      '--format',
+      'json',
+      '-q',
+    ]
+    return new Promise<{ code: number; stdout: string; stderr: string }>(resolve =>
       execFile(
         process.execPath,
         command,
         { env: world.env('alice'), maxBuffer: 1 << 24 },
         (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-      )
-    })
+      ),
+    )
+  }
 
   test('lists the nine tools under --strict without an error', async () => {
     const { code, stdout, stderr } = await inspect('--method', 'tools/list', '--strict')

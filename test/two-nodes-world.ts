@@ -54,7 +54,7 @@ export type Lab = {
   folder: string
   hub: TestHub
   line: Line
-  start(name: string, env?: Record<string, string>): Promise<Node>
+  start(name: string, env?: Record<string, string>, skewMs?: number): Promise<Node>
   /** A node that the operator admitted and that has registered. */
   member(name: string, env?: Record<string, string>): Promise<Node>
   close(): Promise<void>
@@ -70,13 +70,13 @@ export async function openLab(): Promise<Lab> {
     folder,
     hub,
     line,
-    async start(name, env = {}) {
+    async start(name, env = {}, skewMs = 0) {
       const dir = join(folder, name)
       writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0' })
       const node = await startNode({
         dir,
         name,
-        now: hub.clock.now,
+        now: () => hub.clock.now() + skewMs,
         env: { ...env, PATH: process.env['PATH'], SVC_RUNTIME_DIR: join(folder, `run-${name}`) },
       })
       nodes.push(node)

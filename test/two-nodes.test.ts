@@ -284,3 +284,16 @@ describe('when the hub cannot be reached', () => {
     await delegated(again, bob, 'after the outage')
   })
 })
+
+describe('clocks', () => {
+  test.each([-3_600_000, 3_600_000])(
+    'a node whose clock is off by %i ms registers and is heard',
+    async skewMs => {
+      const node = await lab.start(`skewed${skewMs}`, {}, skewMs)
+      await lab.hub.running.hub.context.store.admit(node.aid, true)
+      const joined = node.handlers.hubRegister({ url: lab.line.url }, never)
+      if (skewMs > 0) await expect(joined).rejects.toMatchObject({ code: 'hub_refused' })
+      else expect(await joined).toMatchObject({ status: 'registered' })
+    },
+  )
+})
