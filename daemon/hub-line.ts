@@ -61,6 +61,8 @@ export interface HubLine {
   readonly identity: HubIdentity
   /** Why the node talks to this hub no longer; undefined while it does. */
   readonly stopped: string | undefined
+  /** The time as this hub sees it, as far as its answers told. */
+  readonly timeMs: number
   readonly lastContactAtMs: number | undefined
   checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
   register(request: RegisterRequest): Promise<RegisterReply>

@@ -101,6 +101,9 @@ export class Wire3Hub implements HubLine {
   get stopped(): string | undefined {
     return this.#stopped
   }
+  get timeMs(): number {
+    return this.#hubTime()
+  }
   get lastContactAtMs(): number | undefined {
     return this.#lastContact
   }

@@ -171,11 +171,13 @@ export class Identity {
     return this.#nextSeed() !== undefined
   }
 
-  /** Reveals the committed key in a durable rotation event, naming `home` as witness where given. */
-  rotate(home?: string): VerifiedKel {
+  /**
+   * Reveals the committed key in a durable rotation event, naming `home` as witness where given; `ts` is the time of
+   * that hub where it is known to differ from ours.
+   */
+  rotate(home?: string, ts = this.#inputs.now()): VerifiedKel {
     const seed = this.#requireNextSeed()
     const nextSeed = this.#inputs.random(SEED_BYTES)
-    const ts = this.#inputs.now()
     const log = rotate(this.#log, { seed, nextSeed, ts, ...(home === undefined ? {} : { home }) })
     storeSuccessor(this.dir, seed, log, nextSeed)
     this.#seed = seed

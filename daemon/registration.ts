@@ -123,7 +123,7 @@ export class Registration {
       )
     }, 'node.join')
     this.#home = line
-    if (identity.log.home !== line.identity.aid) identity.rotate(line.identity.aid)
+    if (identity.log.home !== line.identity.aid) identity.rotate(line.identity.aid, line.timeMs)
     if (moves) {
       keys.startEpoch()
       capabilities.voidIssued()
@@ -158,7 +158,7 @@ export class Registration {
 
   /** Rotates the identity key and sends log and set until the hub answered. */
   async rotate(signal: AbortSignal): Promise<void> {
-    this.#ctx.identity.rotate(this.#home?.identity.aid)
+    this.#ctx.identity.rotate(this.#home?.identity.aid, this.#home?.timeMs)
     remakeReceipts(this.#ctx)
     this.#home?.dropSession()
     this.#onChange()
@@ -225,7 +225,7 @@ export class Registration {
         }
         if (error.code === 'pow_required') pow = await this.#solve(home, error, signal)
         else if (error.code === 'kel_ts_out_of_window' && !rotatedForTime) {
-          this.#ctx.identity.rotate(home.identity.aid)
+          this.#ctx.identity.rotate(home.identity.aid, home.timeMs)
           rotatedForTime = true
         } else if (this.#setAfterRollback(error) === undefined) {
           this.#state = { state: 'offline', reason: describe(error) }

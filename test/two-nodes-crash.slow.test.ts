@@ -40,7 +40,6 @@ const points: Record<Who, string[]> = {
     ...answers('hub.relaySend'),
     ...answers('hub.relayPoll'),
     ...answers('hub.relayAck'),
-    ...answers('hub.relaySession'),
   ],
 }
 

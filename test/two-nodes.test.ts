@@ -218,9 +218,11 @@ describe('strangers', () => {
       'at the hub',
       async () => (await thread(erin, interaction_id)).turns[0]?.delivery?.state === 'at_hub',
     )
-    erin.ctx.store.run('UPDATE outbox SET next_at = 0')
-    erin.wake()
-    await until('failed', async () => (await stateOf(erin, interaction_id)) === 'failed')
+    await until('failed', async () => {
+      erin.ctx.store.run('UPDATE outbox SET next_at = 0')
+      erin.wake()
+      return (await stateOf(erin, interaction_id)) === 'failed'
+    })
     expect((await thread(erin, interaction_id)).reason).toBe('refused by the policy of the recipient')
     expect((await inboxIds(bob)).includes(interaction_id)).toBe(false)
   })
