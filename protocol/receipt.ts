@@ -4,7 +4,7 @@
  */
 import { sha256 } from '#crypto'
 import { aid, aidBytes } from './aid.ts'
-import { equal } from './bytes.ts'
+import { equal, Malformed } from './bytes.ts'
 import { type CborValue, decode, encode } from './cbor.ts'
 import { statuses } from './effect.ts'
 import { CID_BYTES, labelledHash } from './hash.ts'
@@ -14,6 +14,7 @@ import {
   type Infer,
   list,
   literal,
+  mapped,
   oneOf,
   optional,
   record,
@@ -24,6 +25,7 @@ import {
 } from './record.ts'
 import { type Signed, signed } from './signed.ts'
 
+/** Numbered messages of one side; a cover that claims more is refused before anybody counts up to it. */
 export const MESSAGES_MAX = 100_000
 const MISSING_MAX = 1024
 const RECEIPT_BYTES_MAX = 64 * 1024
@@ -32,8 +34,17 @@ export const RECEIPT_BEHIND_MAX_MS = 10 * 60_000
 
 /** Length of a chain and the id of its last record (the genesis sentinel when empty). */
 const chainHead = tuple<[number, Uint8Array]>(uint, bytes(CID_BYTES))
-/** Highest covered number of a side, and the numbers below it that are not covered. */
-const coverSide = tuple<[number, number[]]>(uint, list(uint, MISSING_MAX))
+/** Highest number of a side, and those up to it that are not covered, ascending. */
+export type CoverSide = [highest: number, missing: number[]]
+const coverSide = mapped(tuple<CoverSide>(uint, list(uint, MISSING_MAX)), checkedSide, checkedSide)
+
+function checkedSide(side: CoverSide): CoverSide {
+  const [highest, missing] = side
+  if (highest > MESSAGES_MAX) throw new Malformed(`a cover names more than ${MESSAGES_MAX} messages`)
+  const ascend = missing.every((number, i) => number > (missing[i - 1] ?? 0) && number <= highest)
+  if (!ascend) throw new Malformed('missing numbers of a cover do not ascend up to its highest')
+  return side
+}
 
 export const ReceiptBody = record('receipt', {
   v: required(1, literal(1)),
@@ -49,7 +60,7 @@ export const ReceiptBody = record('receipt', {
   settlement: optional(11, text(128)),
   providerHead: required(12, chainHead),
   /** Requester's side, then provider's. */
-  cover: required(13, tuple<[[number, number[]], [number, number[]]]>(coverSide, coverSide)),
+  cover: required(13, tuple<[CoverSide, CoverSide]>(coverSide, coverSide)),
   transcriptDigest: required(14, bytes(32)),
 })
 export type ReceiptBody = Infer<typeof ReceiptBody>
@@ -92,7 +103,8 @@ export function transcriptDigest(
 }
 
 /** The numbers a side of the cover names. */
-export function coveredNumbers([highest, missing]: [number, number[]]): number[] {
+export function coveredNumbers(side: CoverSide): number[] {
+  const [highest, missing] = checkedSide(side)
   const absent = new Set(missing)
   const numbers = []
   for (let n = 1; n <= highest; n++) if (!absent.has(n)) numbers.push(n)
