@@ -13,6 +13,7 @@ import { faultPoint } from './faults.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from './files.ts'
 import { refuse } from './refusal.ts'
 import type { Store } from './store/open.ts'
+import { noteStreamed } from './stream-memory.ts'
 
 const READ_BYTES = 256 * 1024
 const NAME_CHARACTERS_MAX = 120
@@ -71,8 +72,10 @@ export class Attachments {
     try {
       for (const { size } of opened.body.attachments)
         if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')
-      for await (const { index, chunk } of opened.parts())
+      for await (const { index, chunk } of opened.parts()) {
         fs.writeSync((files[index] as Temporary).file, chunk)
+        noteStreamed(chunk.length)
+      }
       for (const [index, attachment] of opened.body.attachments.entries())
         this.#place(files[index] as Temporary, attachment.cid)
     } catch (error) {
@@ -90,7 +93,7 @@ export class Attachments {
   /** Bytes of an attachment from the start, for sealing. */
   read(cid: string): () => AsyncIterable<Uint8Array> {
     const path = join(this.folder, cid)
-    return () => fs.createReadStream(path, { highWaterMark: READ_BYTES })
+    return () => readPieces(path)
   }
 
   /** Writes an attachment under its name into a directory of the user, never over another file. */
@@ -131,6 +134,13 @@ export class Attachments {
     fs.renameSync(path, join(this.folder, cidText(cid)))
     faultPoint('node.attachment.after-rename')
     syncDirectory(this.folder)
+  }
+}
+
+async function* readPieces(path: string): AsyncGenerator<Uint8Array> {
+  for await (const piece of fs.createReadStream(path, { highWaterMark: READ_BYTES })) {
+    yield piece as Uint8Array
+    noteStreamed((piece as Uint8Array).length)
   }
 }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Malformed } from '../protocol/bytes.ts'
 import type { ByteSource } from '../protocol/chunked.ts'
 import { SECRET_FILE_MODE } from './files.ts'
+import { noteStreamed } from './stream-memory.ts'
 
 /** Decoded bytes of all envelopes of one answer that are kept in memory. */
 const MEMORY_BYTES_MAX = 4 * 1024 * 1024
@@ -69,8 +70,10 @@ export class PollSpool {
       this.#inMemory -= spooled.parts.reduce((sum, part) => sum + part.length, 0)
       spooled.parts = []
     }
-    if (spooled.file !== undefined) fs.writeSync(spooled.file.descriptor, bytes)
-    else {
+    if (spooled.file !== undefined) {
+      fs.writeSync(spooled.file.descriptor, bytes)
+      noteStreamed(bytes.length)
+    } else {
       spooled.parts.push(bytes)
       this.#inMemory += bytes.length
     }
@@ -153,7 +156,7 @@ class Scanner {
     const whole = end < 0 ? text.length - (text.length % 4) : text.length
     const piece = text.slice(0, whole)
     if (!BASE64URL.test(piece)) throw new Malformed('an envelope of the poll answer is not base64url')
-    this.#spool.append(this.#index, new Uint8Array(Buffer.from(piece, 'base64url')))
+    this.#spool.append(this.#index, Buffer.from(piece, 'base64url'))
     this.#carry = text.slice(whole)
     if (end < 0) return chunk.length
     this.#spool.end(this.#index)
