@@ -4,7 +4,6 @@ import type { Backend, BackendRequest, ConversationTurn } from '../autoreply/bac
 import { BackendFailed } from '../autoreply/backend.ts'
 import { execBackend } from '../autoreply/exec.ts'
 import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../autoreply/loop.ts'
-import { openAiBackend } from '../autoreply/openai.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/bytes.ts'
 import type { AutoReplyConfig } from '../protocol/control-shapes.ts'
 import { cidText } from '../protocol/hash.ts'
@@ -45,7 +44,7 @@ export class AutoReply {
     this.#loop = startLoop(
       this.#port(),
       {
-        backend: this.#backend(given),
+        backend: await this.#backend(given),
         pollIntervalMs: settings.poll_interval_seconds * 1000,
         historyMax: settings.max_history,
         timeoutMs: settings.api_timeout_seconds * 1000,
@@ -74,7 +73,7 @@ export class AutoReply {
   ): Promise<{ backend: string; answer: string; ms: number }> {
     const given = this.#ctx.config().auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
     const started = this.#ctx.now()
-    const backend = this.#backend(given)
+    const backend = await this.#backend(given)
     const request: BackendRequest = {
       interactionId: 'test',
       peer: this.#ctx.identity.aid,
@@ -87,10 +86,12 @@ export class AutoReply {
     return { backend: backend.name, answer: text, ms: this.#ctx.now() - started }
   }
 
-  #backend(config: AutoReplyConfig): Backend {
+  /** The model client is loaded only where it is used. */
+  async #backend(config: AutoReplyConfig): Promise<Backend> {
     const { dir, random } = this.#ctx
     if (config.backend === 'openai') {
       if (config.api_base === undefined) throw new BackendFailed('the openai backend needs --api-base')
+      const { openAiBackend } = await import('../autoreply/openai.ts')
       return openAiBackend({
         apiBase: config.api_base,
         apiKey: config.api_key,
