@@ -1,7 +1,7 @@
 /** Load on a hub: the process under test, agents registered there, and connections that cost the client little. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,14 +34,14 @@ export type HubProcess = Target & {
   stop(): Promise<void>
 }
 
-/** Starts a hub in a process of its own. */
-export async function startHubProcess(options: { groupMax?: number } = {}): Promise<HubProcess> {
+/** Starts a hub in a process of its own: from the sources, or the built program with its default limits. */
+export async function startHubProcess(
+  options: { groupMax?: number; built?: boolean } = {},
+): Promise<HubProcess> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
-  const program = new URL('./hub-process.ts', import.meta.url).pathname
-  const args = [program, directory, ...(options.groupMax === undefined ? [] : [String(options.groupMax)])]
+  const args = options.built === true ? builtProgram(directory) : sourceProgram(directory, options.groupMax)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string]
-  const { url, aid } = JSON.parse(line) as { url: string; aid: string }
+  const { url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
   return {
@@ -58,6 +58,28 @@ export async function startHubProcess(options: { groupMax?: number } = {}): Prom
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+function sourceProgram(directory: string, groupMax: number | undefined): string[] {
+  const program = new URL('./hub-process.ts', import.meta.url).pathname
+  return [program, directory, ...(groupMax === undefined ? [] : [String(groupMax)])]
+}
+
+function builtProgram(directory: string): string[] {
+  const program = new URL('../hub/dist/svc-hub.js', import.meta.url).pathname
+  if (!existsSync(program)) throw new Error('the hub is not built; run: npm run build')
+  return [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
+}
+
+async function announced(child: ChildProcess): Promise<{ url: string; aid: string }> {
+  if (child.stdout === null) throw new Error('the hub has no output')
+  let url: string | undefined
+  for await (const line of createInterface({ input: child.stdout })) {
+    url ??= /http:[^\s"]+/.exec(line)?.[0]
+    const aid = /(?:hub AID |"aid":")(A[\w-]{43})/.exec(line)?.[1]
+    if (url !== undefined && aid !== undefined) return { url, aid }
+  }
+  throw new Error('the hub did not start')
 }
 
 function memory(child: ChildProcess, field: string): number {

@@ -10,6 +10,9 @@ const WORKER_FILE = new URL(
   import.meta.url,
 )
 
+/** What a check needs lives for one batch only. */
+const YOUNG_MIB = 4
+
 export type Check = { key: Uint8Array; message: Uint8Array; signature: Uint8Array }
 export type Checks = { ticket: number; checks: Check[] }
 export type Verdicts = { ticket: number; verdicts: boolean[] }
@@ -56,7 +59,10 @@ export class Verifier {
 
   #ensureWorker(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const worker = new Worker(WORKER_FILE, { name: 'svc-hub-verify' })
+    const worker = new Worker(WORKER_FILE, {
+      name: 'svc-hub-verify',
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+    })
     worker.unref()
     worker.on('message', ({ ticket, verdicts }: Verdicts) => {
       const waiting = this.#batches.get(ticket) ?? []

@@ -9,6 +9,9 @@ const WRITER_FILE = new URL(
   import.meta.url,
 )
 
+/** What a change needs lives for one transaction only. */
+const YOUNG_MIB = 4
+
 type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void }
 
 export class WriterClient {
@@ -23,7 +26,11 @@ export class WriterClient {
 
   constructor(options: WriterData, onBroken: (error: StoreBroken) => void) {
     this.#onBroken = onBroken
-    this.#worker = new Worker(WRITER_FILE, { workerData: options, name: 'svc-hub-store' })
+    this.#worker = new Worker(WRITER_FILE, {
+      workerData: options,
+      name: 'svc-hub-store',
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+    })
     this.#worker.on('message', (message: FromWriter) => this.#receive(message))
     this.#worker.on('error', (error: Error) =>
       this.#break(new StoreBroken(`the store writer ended: ${error.message}`)),
