@@ -5,11 +5,11 @@
 
 import { Malformed } from './bytes.ts'
 import { CborFloat, type CborMap, type CborValue } from './cbor.ts'
-import { cidText } from './hash.ts'
+import { CID_BYTES, cidText, isContentId } from './hash.ts'
 import { canonicalJson, type JsonValue } from './json.ts'
 import {
-  blob,
   bool,
+  bytes,
   type Field,
   type Infer,
   int,
@@ -39,8 +39,8 @@ const trust = oneOf(0, 1, 2, 3, TRUST_MAX)
 
 const metrics: Field<Record<string, number>> = {
   read(value, name) {
-    if (!(value instanceof Map) || value.size > METRICS_MAX)
-      throw new Malformed(`${name} is not a map of metrics`)
+    if (!(value instanceof Map) || value.size === 0 || value.size > METRICS_MAX)
+      throw new Malformed(`${name} is not a map of 1 to ${METRICS_MAX} metrics`)
     const out: [string, number][] = []
     for (const [key, item] of value) {
       if (typeof key !== 'string') throw new Malformed(`${name} has a key that is not text`)
@@ -55,10 +55,17 @@ const metrics: Field<Record<string, number>> = {
     ) as CborMap,
 }
 
+const cid: Field<Uint8Array> = mapped(bytes(CID_BYTES), checkedCid, checkedCid)
+
+function checkedCid(stored: Uint8Array): Uint8Array {
+  if (!isContentId(stored)) throw new Malformed('content id is not CIDv1 raw sha2-256')
+  return stored
+}
+
 const Artifact = record('artifact', {
   path: optional(1, short),
   sizeBytes: optional(2, uint),
-  contentCid: optional(3, blob(36)),
+  contentCid: optional(3, cid),
   mediaType: optional(4, text(128)),
 })
 const TestResult = record('test result', { id: optional(1, short), status: optional(2, oneOf(1, 2, 3)) })
@@ -120,7 +127,8 @@ export function isVerifiable(effect: Effect): boolean {
  */
 export function buildEffect(given: Effect): Effect {
   const { record: found, evidence } = given
-  const hasRecord = found?.metrics !== undefined || found?.artifacts !== undefined
+  const kept = found === undefined ? {} : withoutEmpty(found)
+  const hasRecord = kept.metrics !== undefined || kept.artifacts !== undefined
   const lowTrust = (evidence?.verifyTrust ?? 0) < OK_TRUST_MIN
   const downgrade = given.status === 'OK' && (!hasRecord || lowTrust)
   const reason = lowTrust
@@ -129,9 +137,14 @@ export function buildEffect(given: Effect): Effect {
   return {
     status: downgrade ? 'UNVERIFIED' : given.status,
     message: downgrade && given.message === '' ? reason : given.message,
-    ...(hasRecord && found !== undefined ? { record: found } : {}),
+    ...(hasRecord ? { record: kept } : {}),
     ...(evidence === undefined ? {} : { evidence }),
   }
+}
+
+/** A record that names no metric and no artifact in them has none, whatever empty map or list stands there. */
+function withoutEmpty(found: EffectRecord): EffectRecord {
+  return Object.fromEntries(Object.entries(found).filter(([, items]) => Object.keys(items).length > 0))
 }
 
 /** Trust can only be lowered: the lesser of what was claimed and what this stage allows. */
