@@ -16,6 +16,7 @@ const KEEP_ALIVE_MS = 75_000
 const HEADER_BYTES_MAX = 8 * 1024
 /** Requests under way get so long to finish when the hub stops. */
 const FINISH_MS = 8000
+const IDLE_CHECK_MS = 25
 
 export type Log = { info: Alert; warn: Alert; error: Alert }
 export type ServeOptions = {
@@ -137,9 +138,12 @@ function listen(server: Server, config: Config): Promise<string> {
 /** Stops accepting, lets requests under way finish, then ends what is left. */
 function closeServer(server: Server): Promise<void> {
   return new Promise(resolve => {
-    const timer = setTimeout(() => server.closeAllConnections(), FINISH_MS)
+    const last = setTimeout(() => server.closeAllConnections(), FINISH_MS)
+    // A kept connection becomes idle only after its answer.
+    const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS)
     server.close(() => {
-      clearTimeout(timer)
+      clearTimeout(last)
+      clearInterval(idle)
       resolve()
     })
     server.closeIdleConnections()

@@ -1,0 +1,166 @@
+import { request as rawHttp } from 'node:http'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/bytes.ts'
+import {
+  callRoute,
+  type Reply,
+  random,
+  registeredAgent,
+  request,
+  sealedUnderCapability,
+  sendEnvelope,
+  startTestHub,
+  TestAgent,
+} from '../testing.ts'
+import { addressBucket, addressRange, clientAddress, isLoopback } from './address.ts'
+import { RateBuckets, WindowCounts } from './rate.ts'
+
+describe('rate buckets', () => {
+  test('give a burst at once and then one an interval', () => {
+    const buckets = new RateBuckets({ perSecond: 10, burst: 3 })
+    const taken = [0, 0, 0, 0, 100, 100, 1000].map(nowMs => buckets.take('a', nowMs))
+    expect(taken).toEqual([0, 0, 0, 100, 0, 100, 0])
+    expect(buckets.take('b', 0)).toBe(0)
+  })
+
+  test('never give more than rate and burst allow, whenever one asks', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(500), { maxLength: 200 }), steps => {
+        const buckets = new RateBuckets({ perSecond: 5, burst: 4 })
+        let nowMs = 0
+        let given = 0
+        for (const step of steps) {
+          nowMs += step
+          if (buckets.take('a', nowMs) === 0) given += 1
+        }
+        return given <= 4 + (nowMs / 1000) * 5 + 1e-6
+      }),
+    )
+  })
+
+  test('a window counts anew when the next begins', () => {
+    const counts = new WindowCounts(1000)
+    counts.add('a', 10)
+    counts.add('a', 990)
+    expect([counts.count('a', 999), counts.remainingMs(999), counts.count('a', 1000)]).toEqual([2, 1, 0])
+  })
+})
+
+describe('client addresses', () => {
+  test.each([
+    ['192.0.2.77', '192.0.2.77', '192.0.2'],
+    ['::ffff:192.0.2.77', '192.0.2.77', '192.0.2'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2', '2001:db8:1'],
+    ['2001:db8::1', '2001:db8:0:0', '2001:db8:0'],
+    ['2001:0db8:0001:0002::9', '2001:db8:1:2', '2001:db8:1'],
+    ['fe80::1%eth0', 'fe80:0:0:0', 'fe80:0:0'],
+  ])('%s counts in the bucket %s and the range %s', (address, bucket, range) => {
+    expect([addressBucket(address), addressRange(address)]).toEqual([bucket, range])
+  })
+
+  test('only a proxy on this machine may name another address, and only its own last word counts', () => {
+    expect(clientAddress('127.0.0.1', '203.0.113.9, 198.51.100.7')).toBe('198.51.100.7')
+    expect(clientAddress('::ffff:127.0.0.1', '2001:db8::1')).toBe('2001:db8::1')
+    expect(clientAddress('203.0.113.9', '198.51.100.7')).toBe('203.0.113.9')
+    expect(clientAddress('127.0.0.1', 'nonsense')).toBe('127.0.0.1')
+    expect(['127.0.0.1', '::1', '::ffff:127.9.9.9', '10.0.0.1'].map(isLoopback)).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ])
+  })
+})
+
+describe('an overloaded hub', () => {
+  const expectUnavailable = (reply: Reply): void => {
+    expect([reply.status, reply.json['reason']]).toEqual([503, 'unavailable'])
+    expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThanOrEqual(5)
+  }
+
+  test('refuses bodies beyond the bytes that may be in flight', async () => {
+    const hub = await startTestHub({ limits: { bytesInFlightMax: 1024 * 1024 } })
+    const agent = await registeredAgent(hub)
+    const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 2 * 1024 * 1024 })
+    expectUnavailable(await sendEnvelope(hub, envelope))
+    const small = sealedUnderCapability(agent, agent.capability())
+    for (let i = 0; i < 3; i++) expect((await sendEnvelope(hub, small)).status).toBe(200)
+    await hub.close()
+  })
+
+  test('refuses signatures beyond the checks that may be under way', async () => {
+    const hub = await startTestHub({ limits: { verificationsMax: 0 } })
+    const agent = new TestAgent(hub)
+    await hub.running.hub.context.store.admit(agent.aid, true)
+    agent.rotate()
+    expectUnavailable(await agent.register())
+    await hub.close()
+  })
+
+  test('answers a poll at once when no more can be held', async () => {
+    const hub = await startTestHub({ limits: { heldPollsMax: 0 } })
+    const agent = await registeredAgent(hub)
+    const reply = await agent.call('relayPoll', {}, { headers: { Prefer: 'wait=20' } })
+    expect([reply.status, reply.headers.get('Preference-Applied')]).toEqual([200, null])
+    await hub.close()
+  })
+
+  test('limits requests by the address that a proxy names', async () => {
+    const hub = await startTestHub({ limits: { requestRate: { perSecond: 1, burst: 3 } } })
+    const ask = (address: string) =>
+      request(`${hub.url}/healthz`, 'GET', { headers: { 'X-Forwarded-For': address } })
+    const statuses = []
+    for (let i = 0; i < 5; i++) statuses.push((await ask('2001:db8::1')).status)
+    expect(statuses).toEqual([200, 200, 200, 429, 429])
+    expect((await ask('2001:db8:0:0:9::2')).status).toBe(429)
+    expect((await ask('2001:db8:0:1::1')).status).toBe(200)
+    expect((await request(`${hub.url}/healthz`, 'GET')).status).toBe(200)
+    await hub.close()
+  })
+
+  test('ends with held polls answered and requests under way finished', async () => {
+    const hub = await startTestHub()
+    const agent = await registeredAgent(hub)
+    const held = agent.call('relayPoll', {}, { headers: { Prefer: 'wait=50' } })
+    const found = await hub.running.hub.agents.find(agent.aid)
+    while (!hub.running.hub.polls.holds(found?.row.number ?? 0))
+      await new Promise(resolve => setTimeout(resolve, 5))
+    await hub.close()
+    expect((await held).json['messages']).toEqual([])
+  })
+})
+
+test('an answer never holds the text of an unknown error', async () => {
+  const hub = await startTestHub()
+  Object.assign(hub.running.hub.context.store, {
+    status: () => Promise.reject(new Error('secret inner text')),
+  })
+  const item = { rid: toBase64url(random(16)), handle: toBase64url(random(16)) }
+  const reply = await callRoute(hub, 'relayStatus', { items: [item] })
+  expect([reply.status, reply.json['reason']]).toEqual([500, 'internal'])
+  expect(JSON.stringify(reply.json)).not.toContain('secret')
+  expect(JSON.stringify(hub.alerts)).toContain('secret inner text')
+  await hub.close()
+})
+
+test('answers over a kept connection after a refusal that left a body unread', async () => {
+  const hub = await startTestHub()
+  const statuses: number[] = []
+  await new Promise<void>((resolve, reject) => {
+    const sending = rawHttp(`${hub.url}/relay/poll`, {
+      method: 'POST',
+      headers: { 'X-Svc-Wire': '2', 'Content-Length': '1000' },
+    })
+    sending.on('error', reject)
+    sending.on('response', response => {
+      statuses.push(response.statusCode ?? 0)
+      response.resume()
+      response.on('end', resolve)
+    })
+    sending.end(Buffer.alloc(1000))
+  })
+  expect(statuses).toEqual([426])
+  expect((await request(`${hub.url}/healthz`, 'GET')).status).toBe(200)
+  await hub.close()
+})
