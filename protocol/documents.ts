@@ -2,15 +2,25 @@
  * Request and result documents (objects: receipt): RFC 8785 JSON carried byte for byte, named by their content ids.
  * What is delegated is one document, what is answered is another; the receipt binds the two.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { fromUtf8, Malformed, utf8 } from './bytes.ts'
-import { cidText, contentId } from './hash.ts'
-import { canonicalJson, parseJson } from './json.ts'
+import { cidText, contentId, parseCid } from './hash.ts'
+import { canonicalJson, type JsonValue, parseJson } from './json.ts'
 import { textShape } from './shapes.ts'
 
 export const DOCUMENT_BYTES_MAX = 768 * 1024
 const ATTACHMENTS_MAX = 64
-const attachments = z.array(z.strictObject({ name: textShape(255), cid: z.string() })).max(ATTACHMENTS_MAX)
+const cidShape = z.string().refine(isCid, { error: 'must be a content id' })
+const attachments = z.array(z.strictObject({ name: textShape(255), cid: cidShape })).max(ATTACHMENTS_MAX)
+
+function isCid(text: string): boolean {
+  try {
+    parseCid(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 export const TaskDocument = z.strictObject({ task: textShape(DOCUMENT_BYTES_MAX), attachments })
 export const CapabilityDocument = z.strictObject({
@@ -45,10 +55,11 @@ export function documentCid(bytes: Uint8Array): string {
 function parse<T>(shape: z.ZodType<T>, bytes: Uint8Array, name: string): T {
   if (bytes.length > DOCUMENT_BYTES_MAX)
     throw new Malformed(`${name} is larger than ${DOCUMENT_BYTES_MAX} bytes`)
-  const value = parseJson(bytes)
-  if (canonicalJson(value) !== fromUtf8(bytes)) throw new Malformed(`${name} is not canonical JSON`)
-  const parsed = shape.safeParse(value)
+  const parsed = shape.safeParse(parseJson(bytes))
   if (!parsed.success) throw new Malformed(`${name} has another shape`)
+  // The shape drops a member called __proto__: what was signed and is not in the value is refused here too.
+  if (canonicalJson(parsed.data as JsonValue) !== fromUtf8(bytes))
+    throw new Malformed(`${name} is not canonical JSON`)
   return parsed.data
 }
 
