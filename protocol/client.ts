@@ -86,7 +86,7 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
     ...(given.signal === undefined ? {} : { signal: given.signal }),
   })
   given.onResponse?.(response)
-  const json = parseReply(response.status, new Uint8Array(await response.arrayBuffer()))
+  const json = parseReply(response.status, await readReply(response))
   if (!response.ok) throw refusalOf(response, json)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
@@ -104,8 +104,25 @@ function streamOrBytes(row: RouteRow, body: unknown): Uint8Array | AsyncIterable
     : callBody(row, body)
 }
 
+/** Reads no further than a reply may be long, so that a peer cannot fill this machine's memory. */
+async function readReply(response: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > REPLY_BYTES_MAX) throw new ForeignAnswer(response.status, 'the reply is too large')
+    parts.push(part)
+  }
+  const whole = new Uint8Array(length)
+  let offset = 0
+  for (const part of parts) {
+    whole.set(part, offset)
+    offset += part.length
+  }
+  return whole
+}
+
 function parseReply(status: number, bytes: Uint8Array): unknown {
-  if (bytes.length > REPLY_BYTES_MAX) throw new ForeignAnswer(status, 'the reply is too large')
   try {
     return parseJson(bytes)
   } catch (error) {
@@ -122,7 +139,7 @@ function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
       `the answer (HTTP ${response.status}) is no refusal of this table`,
     )
   }
-  const seconds = Number(response.headers.get('Retry-After') ?? Number.NaN)
-  const retryAfterMs = Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined
+  const seconds = response.headers.get('Retry-After') ?? ''
+  const retryAfterMs = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) * 1000 : undefined
   return new Refused(response.status, body as { reason: string; error: string }, retryAfterMs)
 }
