@@ -4,7 +4,6 @@
  */
 
 import { readFileSync } from 'node:fs'
-import * as http from 'node:http'
 import { join } from 'node:path'
 import {
   type DaemonEntry,
@@ -13,10 +12,12 @@ import {
   type Selection,
   selectIdentity,
 } from '../daemon/home.ts'
-import { type Call, call, ForeignAnswer, Refused, type Send } from '../protocol/client.ts'
-import { controlCodes, type OperationName, type Operations, operations } from '../protocol/control.ts'
+import type { Call } from '../protocol/client.ts'
+import type { OperationName, Operations } from '../protocol/control.ts'
 import type { ReplyOf } from '../protocol/route.ts'
 import { CommandFailed, type Io } from './io.ts'
+import { type Answer, exchange } from './loopback.ts'
+import { operationIndex } from './operation-index.ts'
 import type { Input } from './table.ts'
 
 const TIMEOUT_MS = 30_000
@@ -64,16 +65,55 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
   return {
     target,
     async call(name, body, query = {}, options = {}) {
-      const row = operations[name]
-      const headers = { Authorization: `Bearer ${readToken(io, target)}` }
+      const { operations, advice } = await operationIndex()
+      const { method, path, timeoutMs } = operations[name]
+      const search = new URLSearchParams(query).toString()
+      const headers = { Authorization: `Bearer ${readToken(io, target)}`, 'Content-Type': 'application/json' }
       try {
-        const send = httpSend(row.timeoutMs ?? TIMEOUT_MS)
-        const given = { baseUrl: `http://${target.address}`, headers, query, body: body ?? {}, ...options }
-        return (await call(row, send, given as never)) as never
+        const answer = await exchange({
+          method,
+          address: target.address,
+          path: search === '' ? path : `${path}?${search}`,
+          headers,
+          timeoutMs: timeoutMs ?? TIMEOUT_MS,
+          ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+          ...options,
+        })
+        return readAnswer(target, answer, advice) as never
       } catch (error) {
         throw explain(io, target, error)
       }
     },
+  }
+}
+
+/** The reply of our own node, or its refusal as a sentence and the command that helps. */
+function readAnswer(target: Target, answer: Answer, advice: Record<string, string>): unknown {
+  let json: Record<string, unknown>
+  try {
+    json = JSON.parse(answer.text) as Record<string, unknown>
+  } catch {
+    throw new CommandFailed(`${target.address} answers, but is no node of this release`, 'svc version')
+  }
+  if (answer.status === 200) return json
+  const { reason, error, next } = json
+  if (typeof reason !== 'string' || typeof error !== 'string') {
+    throw new CommandFailed(
+      `${target.address} answers ${answer.status}, but is no node of this release`,
+      'svc version',
+    )
+  }
+  throw new OperationRefused(reason, error, typeof next === 'string' ? next : advice[reason])
+}
+
+/** The node refused an operation; `code` is one of its table. */
+export class OperationRefused extends CommandFailed {
+  readonly code: string
+  readonly said: string
+  constructor(code: string, said: string, next: string | undefined) {
+    super(`${code}: ${said}`, next)
+    this.code = code
+    this.said = said
   }
 }
 
@@ -86,52 +126,8 @@ export function readToken(io: Io, target: Target): string {
   }
 }
 
-/** Plain HTTP over a connection of its own: a command line makes one call and ends. */
-export function httpSend(timeoutMs: number): Send {
-  return request =>
-    new Promise((resolve, reject) => {
-      const outgoing = http.request(
-        request.url,
-        {
-          method: request.method,
-          headers: request.headers,
-          agent: false,
-          timeout: timeoutMs,
-          ...(request.signal ? { signal: request.signal } : {}),
-        },
-        incoming => {
-          const chunks: Buffer[] = []
-          incoming.on('data', chunk => chunks.push(chunk as Buffer))
-          incoming.on('error', reject)
-          incoming.on('end', () =>
-            resolve(
-              new Response(Buffer.concat(chunks), {
-                status: incoming.statusCode ?? 500,
-                headers: incoming.headers as Record<string, string>,
-              }),
-            ),
-          )
-        },
-      )
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
-      outgoing.on('error', reject)
-      outgoing.end(request.body)
-    })
-}
-
 function explain(io: Io, target: Target, error: unknown): Error {
-  if (error instanceof Refused) {
-    const row = controlCodes[error.code as keyof typeof controlCodes]
-    const next = error.members['next']
-    const advice = typeof next === 'string' ? next : row?.next
-    return new CommandFailed(`${error.code}: ${error.message}`, advice, 1, error)
-  }
-  if (error instanceof ForeignAnswer) {
-    return new CommandFailed(
-      `${target.address} answers, but is no node of this release: ${error.message}`,
-      'svc version',
-    )
-  }
+  if (error instanceof CommandFailed) return error
   const { code, message } = error as NodeJS.ErrnoException
   return code === 'ECONNREFUSED' || code === 'ECONNRESET'
     ? unreachable(io, target)

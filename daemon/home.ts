@@ -6,7 +6,6 @@ import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
-import * as z from 'zod'
 import { ensureSecretDirectory, findFile, replaceFile } from './files.ts'
 
 export const CONTROL_PORT_FIRST = 39_811
@@ -94,15 +93,15 @@ export function purgeIdentity(env: Environment, name: string): void {
   if (currentIdentity(env) === name) chooseIdentity(env, DEFAULT_IDENTITY)
 }
 
-const daemonEntry = z.strictObject({
-  pid: z.int().positive(),
-  control_addr: z.string(),
-  data_dir: z.string(),
-  id: z.string().nullable(),
-  aid: z.string(),
-  started_at: z.int(),
-})
-export type DaemonEntry = z.infer<typeof daemonEntry>
+/** What a running daemon says of itself in its pointer file. */
+export type DaemonEntry = {
+  pid: number
+  control_addr: string
+  data_dir: string
+  id: string | null
+  aid: string
+  started_at: number
+}
 
 /** The per-user directory of pointer files; refuses one that somebody else made. */
 export function runtimeDirectory(env: Environment): string {
@@ -147,9 +146,14 @@ function refreshPointer(runtimeDir: string): void {
   else fs.rmSync(pointer, { force: true })
 }
 
+/** Checked by hand: every command reads these files, and a schema library would double its start. */
 function parseEntry(bytes: Buffer | undefined): DaemonEntry | undefined {
   try {
-    return daemonEntry.parse(JSON.parse(bytes?.toString('utf8') ?? ''))
+    const entry = JSON.parse(bytes?.toString('utf8') ?? '') as Record<string, unknown>
+    const numbers = Number.isSafeInteger(entry['pid']) && Number.isSafeInteger(entry['started_at'])
+    const texts = ['control_addr', 'data_dir', 'aid'].every(name => typeof entry[name] === 'string')
+    const named = entry['id'] === null || typeof entry['id'] === 'string'
+    return numbers && texts && named && (entry['pid'] as number) > 0 ? (entry as DaemonEntry) : undefined
   } catch {
     return undefined
   }

@@ -12,7 +12,6 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
-import { Refused } from '../protocol/client.ts'
 import { controlCodes } from '../protocol/control.ts'
 import { plainText } from '../protocol/plain-text.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
@@ -134,16 +133,13 @@ function failure(thrown: unknown) {
   }
 }
 
+/** Errors of the node come as a refusal of its table, whatever client class carries them: code, sentence, advice. */
 function explain(thrown: unknown): { code: string; message: string; next: string } {
-  const cause = thrown instanceof Error && thrown.cause instanceof Refused ? thrown.cause : thrown
-  if (cause instanceof ToolError)
-    return { code: cause.code, message: trimmed(cause.message), next: cause.next }
-  const message = trimmed(cause instanceof Error ? cause.message : String(cause))
-  if (cause instanceof Refused) {
-    const known = controlCodes[cause.code as keyof typeof controlCodes]
-    return { code: cause.code, message, next: advice(cause.members['next']) ?? known?.next ?? 'node_status' }
-  }
-  return { code: 'unavailable', message, next: advice((thrown as { next?: unknown }).next) ?? 'svc up' }
+  const error = thrown as { code?: unknown; said?: unknown; next?: unknown; message?: unknown }
+  const code = typeof error.code === 'string' && /^[a-z_]+$/.test(error.code) ? error.code : 'unavailable'
+  const message = trimmed(String(error.said ?? error.message ?? thrown))
+  const known = controlCodes[code as keyof typeof controlCodes]
+  return { code, message, next: advice(error.next) ?? known?.next ?? 'svc up' }
 }
 
 const advice = (next: unknown) => (typeof next === 'string' ? trimmed(next) : undefined)

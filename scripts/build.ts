@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { type BuildOptions, build } from 'esbuild'
+import { readOperationIndex } from '../cli/operation-index-source.ts'
 
 const root = new URL('..', import.meta.url)
 const at = (path: string) => new URL(path, root).pathname
@@ -39,6 +40,7 @@ const shared: BuildOptions = {
   },
   define: {
     'process.env.NODE_ENV': '"production"',
+    'globalThis.SVC_OPERATIONS': JSON.stringify(readOperationIndex()),
     'globalThis.SVC_BUILD': JSON.stringify({ version: manifest.version, commit: commit(), builtAt }),
   },
 }

@@ -1,7 +1,8 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
 import { call } from '../../protocol/client.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
-import { connect, httpSend } from '../control-client.ts'
+import { connect } from '../control-client.ts'
+import { hubSend } from '../hub-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import type { Run } from '../table.ts'
 import { boolean, flag, flags, integer, parseSwitch, readStandardInput, textOrFile } from './values.ts'
@@ -34,7 +35,7 @@ export const register: Run = async (io, input) => {
 /** A wire-3 hub knows no admission codes; nothing is sent to it that it would have to refuse. */
 async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
   const headers = { 'X-Svc-Wire': '3' }
-  const identity = await call(wire3Routes.hubIdentity, httpSend(ASK_TIMEOUT_MS), {
+  const identity = await call(wire3Routes.hubIdentity, hubSend(ASK_TIMEOUT_MS), {
     baseUrl: url,
     headers,
   }).catch(() => undefined)

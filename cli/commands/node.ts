@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ensureSecretDirectory } from '../../daemon/files.ts'
 import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home.ts'
-import { connect, findTarget, httpSend, unreachable } from '../control-client.ts'
+import { connect, findTarget, unreachable } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { exchange } from '../loopback.ts'
 import type { Input, Run } from '../table.ts'
 import { parseInteger } from './values.ts'
 
@@ -76,7 +77,8 @@ async function waitForDaemon(
 
 async function answers(address: string): Promise<boolean> {
   try {
-    return (await httpSend(1_000)({ method: 'GET', url: `http://${address}/ping`, headers: {} })).ok
+    const answer = await exchange({ method: 'GET', address, path: '/ping', headers: {}, timeoutMs: 1_000 })
+    return answer.status === 200
   } catch {
     return false
   }

@@ -8,7 +8,8 @@ import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../..
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
 import { Receipt } from '../../protocol/receipt.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
-import { connect, httpSend } from '../control-client.ts'
+import { connect } from '../control-client.ts'
+import { hubSend } from '../hub-client.ts'
 import { CommandFailed, type Io, printJson } from '../io.ts'
 import type { Input, Run } from '../table.ts'
 import { flag, flags, integer, parseInteger } from './values.ts'
@@ -128,7 +129,7 @@ async function providerLog(input: Input, aid: string): Promise<{ provider: Verif
 
 async function fetchLogs(baseUrl: string, aid: string) {
   const given = { baseUrl, headers: { 'X-Svc-Wire': '3' } }
-  const send = httpSend(FETCH_TIMEOUT_MS)
+  const send = hubSend(FETCH_TIMEOUT_MS)
   try {
     const answer = await call(wire3Routes.agentKel, send, { ...given, params: { aid } })
     const identity = await call(wire3Routes.hubIdentity, send, given)

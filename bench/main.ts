@@ -1,0 +1,29 @@
+/** `npm run -s bench -- [name …] [--json]`: runs measurements and prints each figure beside what it must reach. */
+import { readdirSync } from 'node:fs'
+import type { Row } from './hub-load.ts'
+
+const NOT_MEASUREMENTS = ['main.ts', 'hub-load.ts', 'hub-process.ts', 'node-world.ts']
+const known = readdirSync(new URL('.', import.meta.url))
+  .filter(file => file.endsWith('.ts') && !NOT_MEASUREMENTS.includes(file))
+  .map(file => file.replace('.ts', ''))
+const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
+const unknown = names.filter(name => !known.includes(name))
+
+if (unknown.length > 0) {
+  process.stderr.write(`bench: there is no ${unknown.join(', ')}; measurements: ${known.join(', ')}\n`)
+  process.exitCode = 1
+} else {
+  const results: (Row & { bench: string })[] = []
+  for (const name of names.length > 0 ? names : known) {
+    const { run } = (await import(`./${name}.ts`)) as { run(): Promise<Row[]> }
+    for (const row of await run()) {
+      results.push({ bench: name, ...row })
+      if (!process.argv.includes('--json')) {
+        process.stdout.write(
+          `${row.ok ? 'ok  ' : 'MISS'} ${name}: ${row.name}: ${row.value} ${row.unit} (must reach ${row.target})\n`,
+        )
+      }
+    }
+  }
+  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(results, null, 2)}\n`)
+}

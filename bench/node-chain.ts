@@ -1,0 +1,91 @@
+/** Opening an evidence chain: rebuild and verify it whole, beside the bare cost of its signatures on one thread. */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { publicKey } from '#crypto'
+import { openChain } from '../daemon/chain.ts'
+import { openIdentity } from '../daemon/identity.ts'
+import { openStore } from '../daemon/store/open.ts'
+import { GENESIS, recordLine, signRecord } from '../protocol/evidence.ts'
+import { labelledSign, labelledVerify } from '../protocol/hash.ts'
+import { atMost, median, type Row } from './hub-load.ts'
+
+const RECORDS = 100_000
+const ROUNDS = 3
+
+export async function run(): Promise<Row[]> {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-chain-'))
+  const random = (length: number) => new Uint8Array(randomBytes(length))
+  const identity = openIdentity(dir, { now: Date.now, random })
+  const store = openStore(dir)
+  writeChain(dir, store, identity)
+  const ratios: number[] = []
+  for (let i = 0; i < ROUNDS; i++) {
+    const signatures = signatureTime()
+    const started = performance.now()
+    const chain = await openChain(dir, store, identity, Date.now)
+    ratios.push((performance.now() - started) / signatures)
+    if (chain.length !== RECORDS) throw new Error('the chain is not whole')
+    chain.close()
+  }
+  store.close()
+  rmSync(dir, { recursive: true })
+  return [
+    atMost(
+      `chain of ${RECORDS} records: open, rebuild, verify ÷ its signatures on one thread`,
+      median(ratios),
+      'times',
+      0.5,
+    ),
+  ]
+}
+
+function writeChain(
+  dir: string,
+  store: ReturnType<typeof openStore>,
+  identity: ReturnType<typeof openIdentity>,
+): void {
+  const file = openSync(join(dir, 'evidence.ael.jsonl'), 'a', 0o600)
+  let previous = GENESIS
+  store.transaction(() => {
+    for (let seq = 0; seq < RECORDS; seq++) {
+      const payload = new Map([
+        ['interaction_id', Buffer.from(previous.subarray(4, 20)).toString('base64url')],
+        ['provider_aid', identity.aid],
+        ['request_cid', 'bafkreiclwbxy4tr2o4k5eaovopikuqrxmlsv3k6wdiwaej4puvwmnuuu4a'],
+      ])
+      const { record, bytes } = signRecord(identity.seed, {
+        signer: identity.aid,
+        keyStateSeq: 0,
+        seq,
+        previous,
+        eventType: 'svc.delegation.sent',
+        payload,
+        ts: 1_780_000_000_000 + seq,
+      })
+      store.run(
+        'INSERT INTO chain (seq, id, type, record, drained) VALUES (?, ?, ?, ?, 1)',
+        seq,
+        record.id,
+        record.eventType,
+        bytes,
+      )
+      writeSync(file, recordLine(bytes))
+      previous = record.id
+    }
+  }, 'bench.chain')
+}
+
+/** Milliseconds that verifying as many signatures costs, one after the other. */
+function signatureTime(): number {
+  const seed = new Uint8Array(randomBytes(32))
+  const key = publicKey(seed)
+  const message = new Uint8Array(randomBytes(300))
+  const signature = labelledSign('svc-ael/v1', seed, message)
+  const sample = RECORDS / 10
+  const started = performance.now()
+  for (let i = 0; i < sample; i++) labelledVerify('svc-ael/v1', key, message, signature)
+  return (performance.now() - started) * 10
+}
