@@ -20,7 +20,7 @@ export class StoreRefused extends Error {
 
 export type Visibility = 'hub-local' | 'federated' | 'public'
 
-/** The registry's row of one agent. Key event log and key sets are kept as they were received. */
+/** Which agents a listing asks for. */
 export type ListQuery = {
   afterAid: string
   limit: number
@@ -30,6 +30,7 @@ export type ListQuery = {
   caps?: readonly string[] | undefined
 }
 
+/** The registry's row of one agent. Key event log and key sets are kept as they were received. */
 export type AgentRow = {
   /** Local number of the agent and its mailbox; 0 before the first write. */
   number: number

@@ -509,6 +509,27 @@ describe('directory', () => {
     await own.close()
   })
 
+  test('finds agents by capability: exact, one of several, or a family', async () => {
+    const own = await startTestHub()
+    const [painter, baker] = [await registeredAgent(own), await registeredAgent(own)]
+    await painter.call('updateProfile', { caps: ['paint.wall', 'paint_door'] })
+    await baker.call('updateProfile', { caps: ['bake.bread'] })
+    const find = async (cap: string) => {
+      const reply = await callRoute(own, 'agents', undefined, { query: { cap } })
+      return (reply.json['agents'] as { aid: string }[] | undefined)?.map(agent => agent.aid) ?? reply.status
+    }
+    const both = [painter.aid, baker.aid].sort()
+    expect(await find('paint.wall')).toEqual([painter.aid])
+    expect(await find('paint')).toEqual([])
+    expect(await find('paint.*')).toEqual([painter.aid])
+    expect(await find('paint.*,bake.bread')).toEqual(both)
+    expect(await find('*')).toEqual(both)
+    for (const wrong of ['', 'a,', 'a b']) expect(await find(wrong)).toBe(400)
+    await baker.call('updateProfile', { caps: [] })
+    expect(await find('bake.bread')).toEqual([])
+    await own.close()
+  })
+
   test('shows coarse times, and a notice that agrees with the log', async () => {
     const agent = await registeredAgent(hub)
     await agent.poll()
