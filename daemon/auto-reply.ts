@@ -11,7 +11,7 @@ import { kinds } from '../protocol/payload.ts'
 import { autoReplySettings } from './config.ts'
 import type { Context } from './context.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
-import { textMessage } from './operations-tasks.ts'
+import { textMessage } from './delegation.ts'
 import { refuse } from './refusal.ts'
 import type { Interaction, Message } from './threads.ts'
 

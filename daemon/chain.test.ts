@@ -110,6 +110,26 @@ describe('the evidence chain', () => {
     await expect(reopen(of)).rejects.toThrow(/record 2.*store does not have it/)
   })
 
+  test('what an earlier open verified is not trusted once a byte of it changed, also outside the id', async () => {
+    const of = await fixture(3)
+    of.chain = await reopen(of)
+    const all = lines(of.file)
+    const bytes = Buffer.from(all[1] as string, 'base64')
+    bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+    all[1] = bytes.toString('base64')
+    writeFileSync(of.file, `${all.join('\n')}\n`)
+    await expect(reopen(of)).rejects.toThrow(/record 1: its signature does not hold/)
+  })
+
+  test('a checkpoint that this identity did not sign is no checkpoint', async () => {
+    const of = await fixture(3)
+    of.chain = await reopen(of)
+    const forged = of.store.recall('chain-checkpoint') as Uint8Array
+    forged[forged.length - 1] = (forged.at(-1) as number) ^ 1
+    of.store.remember('chain-checkpoint', forged)
+    expect((await reopen(of)).length).toBe(3)
+  })
+
   test('an event of a transaction that fails is in neither store nor file', async () => {
     const of = await fixture(1)
     const work = () =>

@@ -5,23 +5,10 @@
  */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { verifyAsync } from '#crypto'
-import { equal, Malformed } from '../protocol/bytes.ts'
 import type { CborValue } from '../protocol/cbor.ts'
-import {
-  ChainInvalid,
-  ChainRecord,
-  chainDid,
-  GENESIS,
-  parseRecordLine,
-  readRecord,
-  recordLine,
-  recordSignatureHolds,
-  renderRecord,
-  signRecord,
-} from '../protocol/evidence.ts'
+import { ChainRecord, chainDid, GENESIS, recordLine, renderRecord, signRecord } from '../protocol/evidence.ts'
 import { cidText } from '../protocol/hash.ts'
-import { keyAt } from '../protocol/kel.ts'
+import { verifyChainFile } from './chain-file.ts'
 import { faultPoint } from './faults.ts'
 import { SECRET_FILE_MODE } from './files.ts'
 import type { Identity } from './identity.ts'
@@ -30,12 +17,6 @@ import type { Store } from './store/open.ts'
 export const READ_LIMIT_DEFAULT = 50
 export const READ_LIMIT_MAX = 1000
 const DRAIN_RECORDS_MAX = 512
-const READ_BYTES = 1024 * 1024
-const VERIFICATIONS_IN_FLIGHT_MAX = 64
-
-export class ChainRefused extends Error {
-  override name = 'ChainRefused'
-}
 
 export type ChainHead = {
   chain_did: string
@@ -61,7 +42,7 @@ export async function openChain(
   const path = join(dir, 'evidence.ael.jsonl')
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
   try {
-    const verified = await verifyFile(path, file, store, identity)
+    const verified = await verifyChainFile({ path, file, store, identity })
     const chain = new Chain(file, store, identity, now)
     store.transaction(() => {
       store.run('UPDATE chain SET drained = 0 WHERE seq >= ? AND drained = 1', verified)
@@ -73,125 +54,6 @@ export async function openChain(
     fs.closeSync(file)
     throw error
   }
-}
-
-type Line = { text: string; start: number; complete: boolean }
-
-/** Number of good records in the file, after cutting off a torn last line that the store can write again. */
-async function verifyFile(path: string, file: number, store: Store, identity: Identity): Promise<number> {
-  const known = store.get<{ length: number }>('SELECT count(*) AS length FROM chain')?.length ?? 0
-  const did = chainDid(identity.aid)
-  let seq = 0
-  let previous: Uint8Array = GENESIS
-  let inFlight: Promise<void>[] = []
-  for (const line of linesOf(file)) {
-    const record = parseLine(path, line, seq, previous, did)
-    if (record === undefined || !line.complete) {
-      if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
-      if (seq >= known) throw refused(path, seq, 'it is damaged and the store does not have it')
-      fs.ftruncateSync(file, line.start)
-      fs.fsyncSync(file)
-      break
-    }
-    if (seq >= known)
-      throw new ChainRefused(
-        `${path} holds record ${seq}, which the store does not; the store is older, restore its backup or import with: svc evidence import`,
-      )
-    const stored = store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', seq)
-    if (stored === undefined || !equal(stored.id, record.record.id))
-      throw refused(path, seq, 'the store holds another record')
-    inFlight.push(checkSignature(path, seq, record, identity))
-    if (inFlight.length >= VERIFICATIONS_IN_FLIGHT_MAX) {
-      await Promise.all(inFlight)
-      inFlight = []
-    }
-    previous = record.record.id
-    seq += 1
-  }
-  await Promise.all(inFlight)
-  checkUndrained(path, store, identity, seq, previous)
-  return seq
-}
-
-const refused = (path: string, seq: number, why: string) =>
-  new ChainRefused(
-    `${path}: record ${seq}: ${why}; the node does not start on it, restore the file from its backup`,
-  )
-
-type ReadResult = ReturnType<typeof readRecord>
-
-/** The record of a line; undefined for what is no record at all, as a torn write leaves it. */
-function parseLine(
-  path: string,
-  line: Line,
-  seq: number,
-  previous: Uint8Array,
-  did: string,
-): ReadResult | undefined {
-  try {
-    return readRecord(parseRecordLine(line.text), { seq, previous, chainDid: did })
-  } catch (error) {
-    if (error instanceof Malformed) return undefined
-    if (!(error instanceof ChainInvalid)) throw error
-    if (error.fault === 'malformed') return undefined
-    throw refused(path, seq, error.message)
-  }
-}
-
-async function checkSignature(
-  path: string,
-  seq: number,
-  read: ReadResult,
-  identity: Identity,
-): Promise<void> {
-  const key = keyAt(identity.log, read.record.keyStateSeq)
-  const label = new TextEncoder().encode('svc-ael/v1\0')
-  const message = Buffer.concat([label, read.preimage])
-  if (key === undefined || !(await verifyAsync(key, message, read.record.signature)))
-    throw refused(path, seq, 'its signature does not hold')
-}
-
-/** The records that are still to be written must go on from the file's end and hold by themselves. */
-function checkUndrained(
-  path: string,
-  store: Store,
-  identity: Identity,
-  from: number,
-  previous: Uint8Array,
-): void {
-  let before = previous
-  for (let seq = from; ; seq++) {
-    const row = store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = ?', seq)
-    if (row === undefined) return
-    const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
-    const key = keyAt(identity.log, read.record.keyStateSeq)
-    if (key === undefined || !recordSignatureHolds(key, read))
-      throw refused(path, seq, 'the copy in the store is damaged')
-    before = read.record.id
-  }
-}
-
-function isLastLine(file: number, line: Line): boolean {
-  return line.start + Buffer.byteLength(line.text) + 1 === fs.fstatSync(file).size
-}
-
-function* linesOf(file: number): Generator<Line> {
-  const buffer = Buffer.alloc(READ_BYTES)
-  let rest = ''
-  let start = 0
-  let offset = 0
-  for (;;) {
-    const length = fs.readSync(file, buffer, 0, READ_BYTES, offset)
-    if (length === 0) break
-    offset += length
-    const pieces = (rest + buffer.toString('latin1', 0, length)).split('\n')
-    rest = pieces.pop() as string
-    for (const text of pieces) {
-      yield { text, start, complete: true }
-      start += text.length + 1
-    }
-  }
-  if (rest !== '') yield { text: rest, start, complete: false }
 }
 
 export class Chain {

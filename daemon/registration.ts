@@ -16,12 +16,13 @@ import {
   type Profile,
   type RegisterReply,
 } from './hub-line.ts'
-import { fetchHubIdentity, type HubInputs, Wire3Hub } from './hub-wire3.ts'
+import { Wire3Hub } from './hub-wire3.ts'
 import { describe } from './outbox.ts'
 import type { PowSolver } from './pow.ts'
 import { refuse } from './refusal.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
 import { Waker } from './waker.ts'
+import { fetchHubIdentity, type HubInputs } from './wire3-calls.ts'
 
 const RETRY_MS = 60_000
 /** How long the mailbox at a former hub is still emptied. */
