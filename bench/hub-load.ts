@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { orderRunningHub } from '../hub/operator-socket.ts'
-import { sealedUnderCapability, sendHeaders, type Target, TestAgent } from '../hub/testing.ts'
+import { type Target, TestAgent } from '../hub/testing.ts'
+import { sealedUnderCapability, sendHeaders } from '../hub/testing-mail.ts'
 
 const MIB = 1024 * 1024
 const PAST_START_FLOOR_MS = 2500

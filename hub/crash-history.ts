@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { toHex } from '../protocol/bytes.ts'
 import { sha256 } from '../protocol/crypto.node.ts'
 import { orderRunningHub } from './operator-socket.ts'
-import { sealedUnderCapability, sendEnvelope, TestAgent, type TestEnvelope } from './testing.ts'
+import { TestAgent } from './testing.ts'
+import { sealedUnderCapability, sendEnvelope, type TestEnvelope } from './testing-mail.ts'
 import { type HubChild, startHubChild } from './testing-process.ts'
 
 const CONTENT_BYTES = [64, 2048, 70_000]

@@ -1,8 +1,8 @@
 /** What an operator may change, as plain functions over a store: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
 import { aidShape } from '../protocol/shapes.ts'
+import { MODE_SETTING } from './core/admission.ts'
 import { HOUR_MS, type Limits } from './core/limits.ts'
-import { MODE_SETTING } from './core/registry.ts'
 import type { Quota, Store } from './store/port.ts'
 
 const count = z.int().min(0).optional()

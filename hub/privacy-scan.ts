@@ -8,14 +8,8 @@ import { aidBytes } from '../protocol/aid.ts'
 import { utf8 } from '../protocol/bytes.ts'
 import { sha256 } from '../protocol/crypto.node.ts'
 import { openReader, type Value } from './store/sqlite/database.ts'
-import {
-  registeredAgent,
-  sealedForStranger,
-  sealedUnderCapability,
-  sendEnvelope,
-  type TestAgent,
-  type TestHub,
-} from './testing.ts'
+import { registeredAgent, type TestAgent, type TestHub } from './testing.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './testing-mail.ts'
 
 /** Tables whose rows are the registry's own rows of an agent. */
 const REGISTRY_TABLES = ['agent', 'account', 'directory']

@@ -3,17 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeAccess } from '../protocol/access.ts'
 import { fromBase64url, toBase64url } from '../protocol/bytes.ts'
-import { Capability, proveUse } from '../protocol/capability.ts'
+import { Capability } from '../protocol/capability.ts'
 import { callBody, callPath } from '../protocol/client.ts'
-import { publicKey, sha256 } from '../protocol/crypto.node.ts'
-import { type EnvelopeCore, encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/envelope.ts'
+import { publicKey } from '../protocol/crypto.node.ts'
 import { encodeKel, incept, rotate, type VerifiedKel } from '../protocol/kel.ts'
 import { KEY_SET_LIFE_MS, KeySet, kidOf } from '../protocol/keyset.ts'
 import type { RouteRow } from '../protocol/route.ts'
-import { openSession, sessionMac } from '../protocol/session.ts'
-import { ENVELOPE_TYPE, headers, WIRE } from '../protocol/wire3/headers.ts'
+import { openSession } from '../protocol/session.ts'
+import { headers, WIRE } from '../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../protocol/wire3/routes.ts'
 import { signRequest } from '../protocol/wire3/signed-request.ts'
 import { xwingPublicKey } from '../protocol/xwing.ts'
@@ -23,7 +21,7 @@ import { type RunningHub, startHub } from './serve.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
 const PAST_START_FLOOR_MS = 3000
-const ENC_BYTES = 1120
+const _ENC_BYTES = 1120
 const KIB = 1024
 
 export const random = (count: number): Uint8Array => new Uint8Array(randomBytes(count))
@@ -156,13 +154,6 @@ export async function callRoute(
   })
 }
 
-export type TestEnvelope = {
-  bytes: Uint8Array
-  accessBytes: Uint8Array
-  core: EnvelopeCore
-  digest: Uint8Array
-}
-export type EnvelopeOptions = { contentBytes?: number; expMs?: number; kid?: Uint8Array; to?: string }
 export type TestCapability = { capability: Capability; holderSeed: Uint8Array }
 export type TestSession = { sid: Uint8Array; macKey: Uint8Array; quota: number; expMs: number }
 
@@ -314,80 +305,6 @@ export type Polled = {
   messages: { id: number; envelope: string; accepted_at: number }[]
   more: boolean
   key_state_notice: string
-}
-
-/** The envelope of a recipient under an access record that `access` makes from its digest. */
-export function makeEnvelope(
-  recipient: TestAgent,
-  access: (digest: Uint8Array) => Uint8Array,
-  options: EnvelopeOptions = {},
-): TestEnvelope {
-  const content = random(options.contentBytes ?? 4 * KIB)
-  const core: EnvelopeCore = {
-    to: options.to ?? recipient.aid,
-    kid: options.kid ?? recipient.kid,
-    expMs: options.expMs ?? latestExpMs(recipient.target.clock.now()),
-    enc: random(ENC_BYTES),
-    contentDigest: sha256(content),
-  }
-  const digest = envelopeDigest(core)
-  const accessBytes = access(digest)
-  const head = encodeEnvelopeHead({ ...core, access: accessBytes }, content.length)
-  return { bytes: new Uint8Array(Buffer.concat([head, content])), accessBytes, core, digest }
-}
-
-/** An envelope under a capability of its recipient. */
-export function sealedUnderCapability(
-  recipient: TestAgent,
-  { capability, holderSeed }: TestCapability,
-  options: EnvelopeOptions & { homeHub?: string } = {},
-): TestEnvelope {
-  const access = (digest: Uint8Array): Uint8Array =>
-    encodeAccess({
-      kind: 1,
-      capabilityBody: capability.bodyBytes,
-      capabilitySignature: capability.signature,
-      proof: proveUse(holderSeed, options.homeHub ?? recipient.target.aid, digest),
-    })
-  return makeEnvelope(recipient, access, options)
-}
-
-/** An envelope for a first contact. */
-export function sealedForStranger(recipient: TestAgent, options: EnvelopeOptions = {}): TestEnvelope {
-  return makeEnvelope(recipient, () => encodeAccess({ kind: 0 }), options)
-}
-
-/** Headers of a send, with the session's MAC where there is a session. */
-export function sendHeaders(
-  envelope: TestEnvelope,
-  use?: { session: TestSession; tsMs: number },
-): Record<string, string> {
-  const plain = { 'Content-Type': ENVELOPE_TYPE, [headers.access]: toBase64url(envelope.accessBytes) }
-  if (use === undefined) return plain
-  const { session, tsMs } = use
-  const { digest: envelopeDigest, accessBytes: access } = envelope
-  return {
-    ...plain,
-    [headers.ts]: String(tsMs),
-    [headers.session]: toBase64url(session.sid),
-    [headers.mac]: toBase64url(
-      sessionMac(session.macKey, { sid: session.sid, tsMs, envelopeDigest, access }),
-    ),
-  }
-}
-
-/** Sends an envelope, under a session where one is given. */
-export async function sendEnvelope(
-  target: Target,
-  envelope: TestEnvelope,
-  session?: TestSession,
-  more: Record<string, string> = {},
-): Promise<Reply> {
-  const use = session && { session, tsMs: target.clock.now() }
-  return await request(`${target.url}${wire3Routes.relaySend.path}`, 'POST', {
-    headers: { ...sendHeaders(envelope, use), ...more },
-    body: envelope.bytes,
-  })
 }
 
 /** An agent that the operator admitted and that has registered. */

@@ -8,11 +8,10 @@ import {
   random,
   registeredAgent,
   request,
-  sealedUnderCapability,
-  sendEnvelope,
   startTestHub,
   TestAgent,
 } from '../testing.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
 import { addressBucket, addressRange, clientAddress, isLoopback } from './address.ts'
 import { RateBuckets, WindowCounts } from './rate.ts'
 

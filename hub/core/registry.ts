@@ -2,35 +2,18 @@
  * Registration, key sets, pushed logs, profile, visibility and leaving (hub API §4.2, §4.5). The order of checks is the
  * order of their cost: size, one hash, admission or proof of work, and only then signatures.
  */
-import { aidOfInception } from '../../protocol/aid.ts'
-import { Malformed, toBase64url } from '../../protocol/bytes.ts'
-import { encode } from '../../protocol/cbor.ts'
-import { sha256 } from '../../protocol/crypto.node.ts'
-import {
-  compareKel,
-  decodeKel,
-  encodeKel,
-  KelInvalid,
-  type KeyEvent,
-  kelItem,
-  timesAcceptable,
-  type VerifiedKel,
-  verifyKel,
-  witnessKel,
-} from '../../protocol/kel.ts'
+import { Malformed } from '../../protocol/bytes.ts'
+import { compareKel, encodeKel, timesAcceptable, type VerifiedKel, witnessKel } from '../../protocol/kel.ts'
 import { KEY_GRACE_MS, KeySet, KeySetInvalid, keySetVerdict, verifyKeySet } from '../../protocol/keyset.ts'
-import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/pow.ts'
 import type { Visibility } from '../store/port.ts'
-import { addressBucket, addressRange } from './address.ts'
+import { addressBucket } from './address.ts'
+import { Admission } from './admission.ts'
 import { type Agent, type Agents, withKeys, withLog } from './agents.ts'
 import type { HubContext } from './context.ts'
+import { eventsOf, KeyLogs, newest } from './key-logs.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
-import { RateBuckets, WindowCounts } from './rate.ts'
+import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
-
-const VERDICT_LIFE_MS = 10 * 60_000
-const VERDICTS_MAX = 10_000
-export const MODE_SETTING = 'admission'
 
 export type Profile = { name?: string; caps?: string[]; summary?: string; readme?: string }
 export type Registration = {
@@ -58,22 +41,24 @@ export class Registry {
   readonly #agents: Agents
   readonly #endSigner: EndSigner
   readonly #pushes: RateBuckets
-  readonly #signUps = new WindowCounts(DAY_MS)
-  readonly #verdicts = new Map<string, { refusal: Refusal; untilMs: number }>()
+  readonly #admission: Admission
+  readonly #keyLogs: KeyLogs
 
   constructor(context: HubContext, agents: Agents, endSigner: EndSigner) {
     this.#context = context
     this.#agents = agents
     this.#endSigner = endSigner
     this.#pushes = new RateBuckets(context.limits.pushRate)
+    this.#admission = new Admission(context)
+    this.#keyLogs = new KeyLogs(context)
   }
 
   async register(given: Registration, address: string, verifySigner: VerifySigner): Promise<Registered> {
     const events = eventsOf(given.aid, given.kel)
     const held = await this.#agents.find(given.aid)
     const isNew = held?.row.registered !== true
-    const admitted = isNew ? await this.#admission(given, address) : 'admitted'
-    const log = await this.#judge(given.aid, given.kel, held?.log, events)
+    const admitted = isNew ? await this.#admission.judge(given, address) : 'admitted'
+    const log = await this.#keyLogs.judge(given.aid, given.kel, held?.log, events)
     if (log.deactivated) throw new Refusal('identityDeactivated')
     await verifySigner(log)
     if (given.checkOnly) return { checked: admitted }
@@ -109,7 +94,7 @@ export class Registry {
       return published.agent
     })
     if (rotated) this.#endSigner(agent)
-    if (counts) this.#signUps.add(addressRange(address), now())
+    if (counts) this.#admission.noteSignUp(address)
     const { probationUntilMs } = agent.row
     return { keysStatus, probationUntilMs: isNew ? probationUntilMs : undefined }
   }
@@ -135,80 +120,6 @@ export class Registry {
       seenHourMs: 0,
     }
     return { row, log, keys: undefined, keysBefore: undefined }
-  }
-
-  /** Who may become a new account here: those the operator admitted, or in open mode whoever has worked for it. */
-  async #admission(given: Registration, address: string): Promise<'admitted' | 'open'> {
-    const { store, limits, now } = this.#context
-    if ((await store.account(given.aid)).admitted) return 'admitted'
-    if ((await store.setting(MODE_SETTING)) !== 'open')
-      throw new Refusal('admissionRequired', { aid: given.aid })
-    if (given.checkOnly) return 'open'
-    const range = addressRange(address)
-    if (this.#signUps.count(range, now()) >= limits.registrationsPerDay)
-      throw new Refusal('registrationQuota', { retryAfterMs: this.#signUps.remainingMs(now()) })
-    if (!this.#hasWorked(given)) throw new Refusal('powRequired', { challenge: this.#challenge(given.aid) })
-    return 'open'
-  }
-
-  #hasWorked({ aid, pow }: Registration): boolean {
-    if (pow === undefined) return false
-    const { secret, identity, limits, now } = this.#context
-    const notAfterMs = powSeedNotAfter(secret, aid, pow.seed)
-    if (notAfterMs === undefined || notAfterMs < now()) return false
-    return powBits({ hub: identity.aid, aid, seed: pow.seed }, pow.nonce) >= limits.powBits
-  }
-
-  #challenge(aid: string): { seed: Uint8Array; bits: number; notAfterMs: number } {
-    const { secret, limits, now } = this.#context
-    const notAfterMs = now() + POW_LIFE_MS
-    return { seed: powSeed(secret, aid, notAfterMs), bits: limits.powBits, notAfterMs }
-  }
-
-  /** The log after the submitted one was judged; only verdicts on the bytes themselves are remembered. */
-  async #judge(
-    aid: string,
-    bytes: Uint8Array,
-    held: VerifiedKel | undefined,
-    events: KeyEvent[],
-  ): Promise<VerifiedKel> {
-    const name = `${aid} ${toBase64url(sha256(bytes))}`
-    const { now } = this.#context
-    const known = this.#verdicts.get(name)
-    if (known !== undefined && known.untilMs > now()) throw known.refusal
-    try {
-      return await this.#verdict(aid, held, events)
-    } catch (error) {
-      const refusal =
-        error instanceof KelInvalid ? new Refusal('keyLogInvalid', { why: error.message }) : error
-      if (
-        refusal instanceof Refusal &&
-        (refusal.reason === 'keyLogInvalid' || refusal.reason === 'keyLogForked')
-      ) {
-        if (this.#verdicts.size >= VERDICTS_MAX) this.#verdicts.clear()
-        this.#verdicts.set(name, { refusal, untilMs: now() + VERDICT_LIFE_MS })
-      }
-      throw refusal
-    }
-  }
-
-  async #verdict(aid: string, held: VerifiedKel | undefined, events: KeyEvent[]): Promise<VerifiedKel> {
-    if (held === undefined) return verifyKel(events)
-    if (held.deactivated) throw new Refusal('identityDeactivated')
-    const verdict = compareKel(held, events)
-    if (verdict.verdict === 'extends') return verdict.log
-    if (verdict.verdict === 'unchanged') return held
-    if (verdict.verdict === 'rollback') throw new Refusal('keyLogOlder')
-    const { store, now, alert } = this.#context
-    alert('key log forked', { aid, seq: verdict.seq })
-    await store.keepForkProof({
-      aid,
-      seq: verdict.seq,
-      held: encode(kelItem.write([verdict.held])),
-      submitted: encode(kelItem.write([verdict.submitted])),
-      seenMs: now(),
-    })
-    throw new Refusal('keyLogForked')
   }
 
   /** Publishes a key set for a registered agent. */
@@ -277,7 +188,7 @@ export class Registry {
         events.length === held.log.events.length && compareKel(held.log, events).verdict === 'unchanged'
       return same ? answer(held.log, true) : refuse(new Refusal('keyLogOlder'))
     }
-    const log = await this.#judge(aid, kel, held.log, events)
+    const log = await this.#keyLogs.judge(aid, kel, held.log, events)
     if (log.seq === held.log.seq) return answer(held.log, true)
     if (!timesAcceptable(log, held.log.events.length, this.#context.now()))
       throw new Refusal('keyEventTimeOutside')
@@ -331,29 +242,6 @@ export class Registry {
 function withProfile(agent: Agent, profile: Profile): Agent {
   const given = Object.entries(profile).filter(([, value]) => value !== undefined)
   return { ...agent, row: { ...agent.row, ...Object.fromEntries(given) } }
-}
-
-/** The events of a log whose inception gives this AID; anything else costs no signature check. */
-function eventsOf(aid: string, kel: Uint8Array): KeyEvent[] {
-  try {
-    const events = decodeKel(kel)
-    const inception = events[0]
-    if (inception === undefined) throw new KelInvalid('empty')
-    if (aidOfInception(inception.bodyBytes) !== aid) throw new KelInvalid('wrong_aid')
-    return events
-  } catch (error) {
-    if (error instanceof KelInvalid || error instanceof Malformed)
-      throw new Refusal('keyLogInvalid', { why: error.message })
-    throw error
-  }
-}
-
-/** The longer of the held log and what extends it; a log that lost the race to a longer one stays as held. */
-function newest(held: VerifiedKel, events: readonly KeyEvent[]): VerifiedKel {
-  const verdict = compareKel(held, events)
-  if (verdict.verdict === 'extends') return verdict.log
-  if (verdict.verdict === 'fork') throw new Refusal('keyLogForked')
-  return held
 }
 
 function required(agent: Agent | undefined): Agent {

@@ -6,21 +6,19 @@ import { KeySet, KeyStateNotice, noticeAgrees, verifyKeySet } from '../../protoc
 import { powSeedNotAfter } from '../../protocol/pow.ts'
 import { codes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
+import { MODE_SETTING } from '../core/admission.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
-import { MODE_SETTING } from '../core/registry.ts'
 import {
   callRoute,
   type Reply,
   random,
   registeredAgent,
   request,
-  sealedForStranger,
-  sealedUnderCapability,
-  sendEnvelope,
   startTestHub,
   TestAgent,
   type TestHub,
 } from '../testing.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
 
 const MINUTE_MS = 60_000
 

@@ -11,20 +11,22 @@ import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import { carryOut } from '../operations.ts'
 import {
   callRoute,
-  makeEnvelope,
   type Polled,
   type Reply,
   random,
   registeredAgent,
   request,
-  sealedForStranger,
-  sealedUnderCapability,
-  sendEnvelope,
-  sendHeaders,
   startTestHub,
   TestAgent,
   type TestHub,
 } from '../testing.ts'
+import {
+  makeEnvelope,
+  sealedForStranger,
+  sealedUnderCapability,
+  sendEnvelope,
+  sendHeaders,
+} from '../testing-mail.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

@@ -12,12 +12,11 @@ import {
   random,
   registeredAgent,
   request,
-  sealedUnderCapability,
-  sendHeaders,
   startTestHub,
   type TestAgent,
   type TestHub,
 } from '../testing.ts'
+import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
 
 const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
