@@ -8,4 +8,8 @@ declare global {
 
 export const RELEASE = '0.3.0'
 
-export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? { version: RELEASE, commit: 'source', builtAt: 'not built' }
+export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? {
+  version: RELEASE,
+  commit: 'source',
+  builtAt: 'not built',
+}

@@ -1,5 +1,5 @@
 /** JSON shapes of the control interface: interactions, turns, agents, deliveries. Command line, MCP and screens share them. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { aidShape, bytesText, count, millis } from './shapes.ts'
 
 /** An interaction id: 16 bytes as base64url. */

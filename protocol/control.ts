@@ -2,7 +2,7 @@
  * The operations of a node, once: the control interface serves this table, and command line, screens and MCP tools are
  * its clients. Members are wire names, because replies are printed as they are.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import {
   attachmentShape,
   autoReplyConfig,

@@ -2,7 +2,7 @@
  * What a route is: one row holds method, path, authentication, shapes, codes and limits. Servers, clients, documents
  * and generated tests read the row; nothing else writes a path, an action or a code.
  */
-import type { z } from 'zod'
+import type * as z from 'zod'
 
 export type Method = 'GET' | 'POST'
 

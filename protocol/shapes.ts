@@ -1,5 +1,5 @@
 /** JSON shapes shared by the route tables: binary values, identifiers, times, counts. */
-import { z } from 'zod'
+import * as z from 'zod'
 import { isAid } from './aid.ts'
 import { fromBase64url } from './bytes.ts'
 

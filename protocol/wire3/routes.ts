@@ -2,7 +2,7 @@
  * The routes of wire 3 (hub API §4.1, §4.2, §4.3, §4.5). What a release removed is not in the table and answers
  * `not_found`; credits and federation come with their own rows.
  */
-import { z } from 'zod'
+import * as z from 'zod'
 import { KEL_BYTES_MAX } from '../kel.ts'
 import { ENCRYPTION_KEY_BYTES } from '../keyset.ts'
 import { route } from '../route.ts'
