@@ -44,11 +44,6 @@ export class IdentityError extends Error {
   override name = 'IdentityError'
 }
 
-/** Whether a data directory already holds an identity. */
-export function hasIdentity(dir: string): boolean {
-  return fs.existsSync(join(dir, 'identity.kel'))
-}
-
 /** Opens the identity of a data directory, or makes one where there is none. */
 export function openIdentity(dir: string, inputs: IdentityInputs): Identity {
   ensureSecretDirectory(dir)

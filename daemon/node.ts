@@ -65,7 +65,7 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const identity = openIdentity(dir, { now, random })
   const log =
     options.log ??
-    pino({ base: null }, pino.destination({ dest: join(dir, 'daemon.log'), mkdir: true, mode: 0o600 }))
+    pino({ base: null }, pino.destination({ dest: join(dir, 'daemon.log'), mode: 0o600, sync: true }))
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const node = new RunningNode({ dir, env, now, random, log, identity, store, options })
   await node.start(undo)

@@ -188,9 +188,7 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
             ...(powProgress === undefined ? {} : { pow_progress: powProgress }),
           },
     counts: {
-      unread: count(
-        "SELECT count(*) AS n FROM messages AS m JOIN interactions AS i ON i.key = m.interaction WHERE m.direction = 'in' AND m.key > i.read_to",
-      ),
+      unread: count('SELECT count(*) AS n FROM interactions WHERE last_in > read_to'),
       pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
       outbox: parts.outboxSize(),
       foreign: ctx.store.counted('foreign'),

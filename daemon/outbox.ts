@@ -10,7 +10,7 @@ import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
 import { type HubLine, HubStopped } from './hub-line.ts'
 import { type Sealed, sealMessage, WaitingForKeys } from './sealing.ts'
-import { camelRow, camelRows } from './store/rows.ts'
+import { camelRows } from './store/rows.ts'
 import type { DeliveryState } from './threads.ts'
 import { Waker } from './waker.ts'
 
@@ -374,9 +374,4 @@ export function describe(error: unknown): string {
   const cause = (error as { cause?: { code?: string } }).cause?.code
   if (cause !== undefined) return `hub unreachable (${cause})`
   return error instanceof Error ? error.message : String(error)
-}
-
-export function findEntry(ctx: Context, message: number): OutboxEntry | undefined {
-  const row = ctx.store.get('SELECT * FROM outbox WHERE message = ?', message)
-  return row === undefined ? undefined : camelRow(row)
 }

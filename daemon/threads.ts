@@ -60,7 +60,9 @@ export type Interaction = {
   receiptState: 'waiting' | 'made' | 'signed' | 'disputed' | null
   receiptNote: string | null
   counterSignature: Uint8Array | null
+  /** Newest message that was read, and newest received, by their keys. */
   readTo: number
+  lastIn: number
   autoReplies: number
   autoReply: 0 | 1
   note: string | null
@@ -279,7 +281,10 @@ export class Threads {
     let { heldTo } = interaction
     if (body.number > 0)
       while (heldTo < heldHighest && this.byNumber(interaction.key, 'in', heldTo + 1) !== undefined) heldTo++
-    return { message: this.message(key), interaction: this.update(interaction, { heldTo, heldHighest }) }
+    return {
+      message: this.message(key),
+      interaction: this.update(interaction, { heldTo, heldHighest, lastIn: key }),
+    }
   }
 
   message(key: number): Message {

@@ -1,6 +1,6 @@
 /** Interactions as the control interface shows them: summaries, turns, receipts, deliveries. Reads only. */
 import type * as z from 'zod'
-import { toBase64, toBase64url } from '../protocol/bytes.ts'
+import { toBase64url } from '../protocol/bytes.ts'
 import type {
   Delivery,
   InteractionSummary,
@@ -185,4 +185,3 @@ export function actionsOf(interaction: Interaction): string[] {
 }
 
 export const messageIdText = (message: Message): string => toBase64url(message.messageId)
-export const receiptText = (interaction: Interaction): string => toBase64(interaction.receipt as Uint8Array)

@@ -89,6 +89,7 @@ CREATE TABLE interactions (
   receipt_note TEXT,
   counter_signature BLOB,
   read_to INTEGER NOT NULL DEFAULT 0,
+  last_in INTEGER NOT NULL DEFAULT 0,
   auto_replies INTEGER NOT NULL DEFAULT 0,
   auto_reply INTEGER NOT NULL DEFAULT 1,
   note TEXT,
@@ -96,6 +97,7 @@ CREATE TABLE interactions (
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);
 CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
+CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
 
 CREATE TABLE messages (
