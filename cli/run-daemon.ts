@@ -15,7 +15,6 @@ import {
 } from '../daemon/home.ts'
 import { DirectoryBusy } from '../daemon/lock.ts'
 import { type Node, startNode } from '../daemon/node.ts'
-import { createServer, serveStdio } from '../mcp/server.ts'
 import type { ControlCall } from '../mcp/tool.ts'
 import { buildInfo } from '../protocol/build-info.ts'
 import { connect, findTarget, UnreachableNode } from './control-client.ts'
@@ -78,6 +77,7 @@ async function choosePort(io: Io, dir: string): Promise<void> {
 }
 
 async function runStdio(io: Io, input: Input): Promise<number> {
+  const { createServer, serveStdio } = await import('../mcp/server.ts')
   const seat = new Seat(io, input)
   const call = await seat.take()
   const pending = await call('status').then(

@@ -10,6 +10,8 @@ const SEED_BYTES = 32
 const SIGNATURE_BYTES = 64
 
 const publicKeys = new Map<string, crypto.KeyObject>()
+/** By the seed's own array, so that a key lives no longer than whoever holds its seed. */
+const privateKeys = new WeakMap<Uint8Array, { seed: string; key: crypto.KeyObject }>()
 
 export function sha256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(crypto.hash('sha256', bytes, 'buffer'))
@@ -68,7 +70,14 @@ export function verifyAsync(key: Uint8Array, message: Uint8Array, signature: Uin
 
 function privateKeyObject(seed: Uint8Array): crypto.KeyObject {
   if (seed.length !== SEED_BYTES) throw new TypeError(`seed must be ${SEED_BYTES} bytes, got ${seed.length}`)
-  return crypto.createPrivateKey({ key: seed, format: 'raw-private', asymmetricKeyType: 'ed25519' } as never)
+  const text = toBase64url(seed)
+  const cached = privateKeys.get(seed)
+  // the array may have been overwritten since
+  if (cached?.seed === text) return cached.key
+  const options = { key: seed, format: 'raw-private', asymmetricKeyType: 'ed25519' } as never
+  const key = crypto.createPrivateKey(options)
+  privateKeys.set(seed, { seed: text, key })
+  return key
 }
 
 function publicKeyObject(key: Uint8Array): crypto.KeyObject {
