@@ -9,7 +9,7 @@ const program = new URL('../dist/svc.js', import.meta.url).pathname
 const DEMO_TIMEOUT_MS = 90_000
 type Outcome = { ok: boolean; steps: { name: string; ok: boolean; ms: number; detail: string }[] }
 
-function runDemo(...args: string[]): Promise<{ code: number; outcome: Outcome; root: string }> {
+function runDemo(...args: string[]): Promise<{ code: number; outcome: Outcome }> {
   return new Promise(resolve => {
     execFile(
       process.execPath,

@@ -7,7 +7,7 @@ import { readConfig, writeConfig } from '../daemon/config.ts'
 import { type Node, startNode } from '../daemon/node.ts'
 import { startTestHub, type TestHub } from '../hub/testing.ts'
 
-export const never = new AbortController().signal
+export const never: AbortSignal = new AbortController().signal
 const LOOKS_MAX = 600
 const LOOK_MS = 20
 
