@@ -229,40 +229,24 @@ describe('the three properties of a byte format hold', () => {
     .map(([highest, numbers]): CoverSide => {
       return [highest, numbers.filter(n => n <= highest).sort((a, b) => a - b)]
     })
-  const body: fc.Arbitrary<ReceiptBody> = fc.record(
-    {
-      v: fc.constant(1 as const),
-      interactionId: bytesOf(16),
-      provider: anyAid,
-      providerKelSeq: anyUint,
-      requesterCommitment: bytesOf(32),
-      requestCid: bytesOf(36),
-      resultCid: bytesOf(36),
-      start: anyUint,
-      end: anyUint,
-      status: fc.constantFrom(...statuses),
-      settlement: fc.string({ maxLength: 20 }),
-      providerHead: fc.tuple(anyUint, bytesOf(36)),
-      cover: fc.tuple(side, side),
-      transcriptDigest: bytesOf(32),
-    },
-    {
-      requiredKeys: [
-        'v',
-        'interactionId',
-        'provider',
-        'providerKelSeq',
-        'requesterCommitment',
-        'requestCid',
-        'resultCid',
-        'start',
-        'end',
-        'status',
-        'providerHead',
-        'cover',
-        'transcriptDigest',
-      ],
-    },
+  const unsettled = fc.record({
+    v: fc.constant(1 as const),
+    interactionId: bytesOf(16),
+    provider: anyAid,
+    providerKelSeq: anyUint,
+    requesterCommitment: bytesOf(32),
+    requestCid: bytesOf(36),
+    resultCid: bytesOf(36),
+    start: anyUint,
+    end: anyUint,
+    status: fc.constantFrom(...statuses),
+    providerHead: fc.tuple(anyUint, bytesOf(36)),
+    cover: fc.tuple(side, side),
+    transcriptDigest: bytesOf(32),
+  })
+  const body: fc.Arbitrary<ReceiptBody> = fc.oneof(
+    unsettled,
+    fc.tuple(unsettled, fc.string({ maxLength: 20 })).map(([rest, settlement]) => ({ ...rest, settlement })),
   )
   const receipt = body.map(value => Receipt.sign(signer.identitySeed, value))
   const counter = fc
