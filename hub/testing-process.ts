@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { Target } from './testing.ts'
+import { bundledProgram } from './testing-bundle.ts'
 
-const PROGRAM = new URL('./program.ts', import.meta.url).pathname
 /** Signing times must lie above the floor that a start sets. */
 const PAST_START_FLOOR_MS = 2500
 
@@ -18,7 +18,7 @@ export type HubChild = Target & {
 export async function startHubChild(directory: string, options: { fault?: string } = {}): Promise<HubChild> {
   const child = spawn(
     process.execPath,
-    [PROGRAM, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
+    [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }) },
@@ -49,7 +49,7 @@ export async function runHub(
   args: string[],
   options: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [await bundledProgram(), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
