@@ -1,0 +1,65 @@
+/** Directories that earlier builds left behind open with this one, and nothing of them is lost. */
+import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { World } from '../cli/demo/world.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const homes = join(root, 'fixtures', 'homes')
+const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+type Expected = {
+  hub_aid: string
+  aid: string
+  peer: string
+  interaction_id: string
+  receipt_cid: string
+  chain_head: string
+}
+
+describe.each(readdirSync(homes))('the directories of %s', name => {
+  const expected = JSON.parse(readFileSync(join(homes, name, 'expected.json'), 'utf8')) as Expected
+  let world: World
+
+  beforeAll(() => {
+    world = new World(programs)
+    cpSync(join(homes, name, 'hub'), world.dir('hub'), { recursive: true })
+    cpSync(join(homes, name, 'node'), world.dir('alice'), { recursive: true })
+    // git keeps no empty folders
+    for (const folder of ['tmp', 'blobs']) mkdirSync(world.dir('hub', folder), { recursive: true })
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  test('the hub serves with its identity and its agents', async () => {
+    const hub = await world.startHub()
+    expect(hub.aid).toBe(expected.hub_aid)
+    for (const aid of [expected.aid, expected.peer]) {
+      const answer = await fetch(`${hub.url}/agents/${aid}/kel`, { headers: { 'X-Svc-Wire': '3' } })
+      expect(await answer.json()).toMatchObject({ aid, registered: true })
+    }
+  })
+
+  test('the node opens its chain and still verifies its receipt', async () => {
+    expect((await world.startNode('alice'))['aid']).toBe(expected.aid)
+    const verdict = await world.svc('alice', 'verify', expected.interaction_id)
+    expect(verdict).toMatchObject({
+      verdict: 'valid',
+      receipt_cid: expected.receipt_cid,
+      counter_signed: true,
+    })
+    const evidence = (await world.svc('alice', 'evidence')) as { head: { head_id: string; state: string } }
+    expect(evidence.head).toMatchObject({ head_id: expected.chain_head, state: 'ACTIVE' })
+  })
+
+  test('the conversation with its attachment is there, and can be searched', async () => {
+    const thread = (await world.svc('alice', 'thread', expected.interaction_id)) as {
+      state: string
+      turns: { text: string; attachments: { path: string }[] }[]
+    }
+    expect(thread.state).toBe('ended')
+    expect(thread.turns.map(turn => turn.text)).toEqual(
+      expect.arrayContaining(['Keep this for later releases', 'Kept.']),
+    )
+    const path = thread.turns.flatMap(turn => turn.attachments)[0]?.path as string
+    expect(readFileSync(path, 'utf8')).toBe('an attachment that stays\n')
+  })
+})
