@@ -1,5 +1,6 @@
 /** Each step of the demo fails when its premise is spoiled: none of them is a step that can't fail. */
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { steps } from '../cli/demo/steps.ts'
 
@@ -17,4 +18,20 @@ test.each(steps.map(step => step.name))('the step %s fails when its premise is s
   expect(outcome.ok).toBe(false)
   expect(outcome.steps.at(-1)).toMatchObject({ name, ok: false })
   expect(outcome.steps.slice(0, -1).every(step => step.ok)).toBe(true)
+})
+
+test('without --json it stays up, says how to look around, and Ctrl-C leaves nothing behind', async () => {
+  const child = spawn(process.execPath, [program, 'demo'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', chunk => {
+    text += chunk
+  })
+  await expect.poll(() => text, { timeout: 60_000 }).toContain('Ctrl-C')
+  const [thread] =
+    /SVC_HOME=(\S+) SVC_RUNTIME_DIR=(\S+) npx svc (thread \S+)/.exec(text)?.slice(1).map(String) ?? []
+  expect(existsSync(String(thread))).toBe(true)
+  const ended = new Promise(resolve => child.once('exit', resolve))
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  expect(existsSync(String(thread))).toBe(false)
 })
