@@ -56,7 +56,9 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return { contacts: ctx.contacts.list().map(contactView) }
     },
     async contactAdd(given) {
-      return settings(ctx, contactView(ctx.contacts.add(given.aid, given.petname)))
+      const contact = ctx.contacts.add(given.aid, given.petname)
+      if (ctx.peers.find(given.aid) !== undefined) ctx.topUps.note(given.aid)
+      return settings(ctx, contactView(contact))
     },
     async contactRemove(given) {
       return settings(ctx, contactView(ctx.contacts.remove(given.peer)))
@@ -100,11 +102,9 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     },
     async autoReplySet(given) {
       const merged = { ...ctx.config().auto_reply, ...withoutUndefined(given) } as AutoReplyConfig
-      const backend = given.backend ?? (given.api_base === undefined ? merged.backend : 'openai')
-      const auto_reply = {
-        ...merged,
-        backend: given.agent === undefined ? backend : (given.backend ?? 'exec'),
-      }
+      const runs = given.agent !== undefined || given.command !== undefined
+      const inferred = runs ? 'exec' : given.api_base === undefined ? merged.backend : 'openai'
+      const auto_reply = { ...merged, backend: given.backend ?? inferred }
       if ((auto_reply.backend as string | undefined) === undefined)
         refuse('bad_request', 'say what answers: --agent <tool>, --command <line> or --api-base <url>')
       const config = parts.changeConfig({ auto_reply })

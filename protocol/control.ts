@@ -26,7 +26,6 @@ import { aidShape, count, millis } from './shapes.ts'
 import { capTag, visibilityShape } from './wire3/routes.ts'
 
 export const CONTROL_ADDRESS_DEFAULT = '127.0.0.1:39811'
-export const EVIDENCE_LIMIT_DEFAULT = 50
 export const EVIDENCE_LIMIT_MAX = 1000
 const TEXT_BODY_BYTES = 2 * 1024 * 1024
 

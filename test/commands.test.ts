@@ -1,0 +1,377 @@
+/** A story on the built programs: two people, one hub, every command of the table at least once. */
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { World } from '../cli/demo/world.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+const LOOK_MS = 40
+const LOOKS_MAX = 200
+
+let world: World
+let hubUrl: string
+let alice: string
+let bob: string
+type Reply = Record<string, unknown>
+type Turn = { text: string; kind: string; mine: boolean; attachments: { name: string; path: string }[] }
+
+const a = (...args: string[]) => world.svc('alice', ...args)
+const b = (...args: string[]) => world.svc('bob', ...args)
+const fails = async (name: 'alice' | 'bob', ...args: string[]) => {
+  const ran = await world.run(programs.svc, args, world.env(name))
+  expect(ran.code, ran.stdout).not.toBe(0)
+  return ran
+}
+
+async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+  for (let i = 0; i < LOOKS_MAX; i++) {
+    const found = await look()
+    if (found !== undefined && found !== false) return found
+    await pause(LOOK_MS)
+  }
+  throw new Error('it did not happen')
+}
+const stateOf = (who: typeof a, id: string, state: string) =>
+  until(async () => {
+    const thread = await who('thread', id).catch(() => undefined)
+    return thread?.['state'] === state ? thread : undefined
+  })
+const received = async (id: string) =>
+  until(async () =>
+    ((await b('inbox'))['items'] as { interaction_id: string; state: string }[]).find(
+      item => item.interaction_id === id,
+    ),
+  )
+const delegate = async (...args: string[]) => String((await a('delegate', ...args))['interaction_id'])
+
+beforeAll(async () => {
+  world = new World(programs)
+  hubUrl = (await world.startHub()).url
+  const [first, second] = await Promise.all([world.startNode('alice'), world.startNode('bob')])
+  alice = String(first['aid'])
+  bob = String(second['aid'])
+}, 30_000)
+afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+
+describe('joining', () => {
+  test('a closed hub names the command for its operator, and takes no admission code', async () => {
+    const refused = await fails('alice', 'hub-register', hubUrl)
+    expect(refused.stderr).toContain(`svc-hub admit ${alice}`)
+    const token = await fails('alice', 'hub-register', hubUrl, '--token', 'x')
+    expect(token.stderr).toContain(`svc-hub admit ${alice}`)
+  })
+
+  test('after admit both register; profile, visibility and accept take effect', async () => {
+    await world.hub('admit', alice)
+    await world.hub('admit', bob)
+    expect(await a('hub-register', hubUrl, '--name=alice')).toMatchObject({
+      status: 'registered',
+      wire: 3,
+      sealed: true,
+    })
+    expect(
+      await b(
+        'hub-register',
+        hubUrl,
+        '--name',
+        'bob',
+        '--caps',
+        'text.sum,text.count',
+        '--guest-messages',
+        '3',
+      ),
+    ).toMatchObject({ status: 'registered' })
+    writeFileSync(join(world.root, 'readme.md'), '# bob sums\n')
+    expect(
+      await b('profile', 'set', '--summary', 'sums', '--readme', `@${join(world.root, 'readme.md')}`),
+    ).toMatchObject({ summary: 'sums', readme: '# bob sums\n' })
+    expect(await b('profile', 'show')).toMatchObject({
+      summary: 'sums',
+      caps: ['text.sum', 'text.count'],
+      guest_messages: 3,
+    })
+    expect(await b('visibility', 'public')).toEqual({ visibility: 'public' })
+    expect(await b('accept', 'no')).toEqual({ accept_delegations: false })
+    expect(await b('accept', 'Y')).toEqual({ accept_delegations: true })
+    expect((await fails('bob', 'visibility', 'everywhere')).stderr).toMatch(/^svc: bad_request/)
+  })
+
+  test('find searches text or the capability index, without falling back', async () => {
+    for (const args of [['bob'], ['--cap', 'text.sum'], ['--cap=x.y,text.*']]) {
+      expect(((await a('find', ...args))['agents'] as { aid: string }[]).map(agent => agent.aid)).toEqual([
+        bob,
+      ])
+    }
+    expect((await a('find', '--cap', 'text'))['agents']).toEqual([])
+  })
+})
+
+describe('strangers and contacts', () => {
+  test('a task of a stranger waits; approve takes it, decline refuses it, and the sender reads both', async () => {
+    const [first, second] = [await delegate(bob, 'one'), await delegate(bob, 'two')]
+    expect((await received(first)).state).toBe('pending')
+    expect(await b('approve', first)).toMatchObject({ state: 'open' })
+    await received(second)
+    await b('decline', second, 'no time')
+    expect(await stateOf(a, second, 'declined')).toMatchObject({
+      reason: expect.stringContaining('no time') as string,
+    })
+  })
+
+  test('a petname stands for an AID, is refused when it is nobody, and the error names agents of the directory', async () => {
+    const unknown = await fails('alice', 'delegate', 'bob', 'x')
+    expect(unknown.stderr).toContain(bob)
+    expect(unknown.stderr).toContain('svc contact add')
+    await a('contact', 'add', bob, 'bob')
+    await b('contact', 'add', alice, 'alice')
+    expect((await fails('alice', 'contact', 'add', alice, 'bob')).stderr).toContain('petname_taken')
+    expect((await a('contact', 'ls'))['contacts']).toMatchObject([
+      { aid: bob, petname: 'bob', blocked: false },
+    ])
+    expect((await received(await delegate('bob', 'three'))).state).toBe('open')
+  })
+
+  test('what a blocked agent sends is refused, and it learns so', async () => {
+    await b('contact', 'block', 'alice')
+    const id = await delegate('bob', 'blocked')
+    const thread = await until(async () => {
+      const found = await a('thread', id)
+      return (found['turns'] as { delivery?: { state: string } }[])[0]?.delivery?.state === 'failed'
+        ? found
+        : undefined
+    })
+    expect(thread['state']).toBe('failed')
+    await b('contact', 'block', 'alice', '--off')
+  })
+
+  test('cancel withdraws, and the other side is told', async () => {
+    const id = await delegate('bob', 'never mind')
+    await received(id)
+    expect(await a('cancel', id, 'changed my mind')).toMatchObject({ state: 'cancelled' })
+    await stateOf(b, id, 'cancelled')
+  })
+})
+
+describe('a task with files', () => {
+  let id: string
+
+  test('attachments travel, texts may start with a dash, and pull saves files and documents', async () => {
+    const file = join(world.root, 'numbers.txt')
+    writeFileSync(file, '1\n2\n3\n')
+    id = await delegate('bob', '- sum these', '--attach', file)
+    const { turns } = await until(async () => {
+      await received(id)
+      const found = (await b('thread', id)) as { turns: Turn[] }
+      return found.turns[0]?.attachments[0]?.path ? found : undefined
+    })
+    expect(turns[0]).toMatchObject({ text: '- sum these', mine: false })
+    expect(readFileSync(String(turns[0]?.attachments[0]?.path), 'utf8')).toBe('1\n2\n3\n')
+    const answer = join(world.root, 'answer.txt')
+    writeFileSync(answer, 'It is 6.')
+    await b('message', id, '--file', answer)
+    expect((await fails('bob', 'message', id)).stderr).toContain('needs a text')
+    expect((await fails('bob', 'message', id, '--attach', '/no/such/file')).stderr).toContain(
+      'file_unreadable',
+    )
+    await until(async () =>
+      ((await a('thread', id)) as { turns: Turn[] }).turns.some(turn => turn.text === 'It is 6.'),
+    )
+    const out = join(world.root, 'out')
+    mkdirSync(out)
+    const { files } = (await b('pull', id, '--out', out)) as { files: { path: string }[] }
+    expect(files.some(pulled => readFileSync(pulled.path, 'utf8') === '1\n2\n3\n')).toBe(true)
+  })
+
+  test('end, accept-end, results: there is a receipt', async () => {
+    expect((await fails('alice', 'accept-end', id)).stderr).toContain('wrong_state')
+    expect((await fails('alice', 'verify', id)).stderr).toContain('no_receipt')
+    await a('end', id, 'thanks')
+    await until(async () => ((await b('thread', id))['actions'] as string[]).includes('accept_end'))
+    await b('msg', id, 'one more thing')
+    await b('accept-end', id)
+    await until(async () => (await a('thread', id))['receipt'])
+    const items = (await a('results'))['items'] as { interaction_id: string; receipt: Reply }[]
+    expect(items.find(item => item.interaction_id === id)?.receipt).toMatchObject({
+      verified: true,
+      status: 'UNVERIFIED',
+    })
+    expect((await fails('bob', 'message', id, 'too late')).stderr).toContain('wrong_state')
+  })
+
+  test('verify: by records, offline with --hub or --kel, and everything that does not fit is exit 1', async () => {
+    const verdict = await a('verify', id)
+    expect(verdict).toMatchObject({ verdict: 'valid', counter_signed: true, provider: bob })
+    const receipt = String(verdict['receipt'])
+    await a('pull', id, '--out', join(world.root, 'out'))
+    const kel = String(
+      (
+        (await (
+          await fetch(`${hubUrl}/agents/${bob}/kel`, { headers: { 'X-Svc-Wire': '3' } })
+        ).json()) as Reply
+      )['kel'],
+    )
+    const other = String(
+      (
+        (await (
+          await fetch(`${hubUrl}/agents/${alice}/kel`, { headers: { 'X-Svc-Wire': '3' } })
+        ).json()) as Reply
+      )['kel'],
+    )
+    const offline = async (...args: string[]) => {
+      const ran = await world.run(programs.svc, ['verify', '--receipt', receipt, ...args], {
+        PATH: process.env['PATH'] ?? '',
+        HOME: world.dir('home'),
+      })
+      return { ...ran, json: ran.stdout === '' ? undefined : (JSON.parse(ran.stdout) as Reply) }
+    }
+    const unchecked = await offline('--kel', kel)
+    expect([unchecked.code, unchecked.json]).toMatchObject([0, { verdict: 'valid', content_checked: false }])
+    expect(String(unchecked.json?.['content_says'])).toContain('not checked')
+    const wrong = join(world.root, 'wrong.json')
+    writeFileSync(wrong, 'other content')
+    const mismatch = await offline('--hub', hubUrl, '--result', wrong)
+    expect(mismatch.code).toBe(1)
+    expect(mismatch.json?.['result_cid']).not.toBe(mismatch.json?.['result_cid_of_file'])
+    expect((await offline('--kel', other)).stderr).toContain('the receipt names')
+    expect((await offline()).stderr).toContain('--kel BASE64 or --hub URL')
+    expect((await offline('--kel', '!')).stderr).toContain('not base64')
+  })
+
+  test('review keeps the rating; evidence reads by type, from a number, with a limit', async () => {
+    expect(await a('review', id, '5', 'quick')).toMatchObject({ rating: 5, uploaded: false })
+    expect((await fails('alice', 'review', id, '6')).stderr).toContain('1 to 5')
+    const { records } = (await a('evidence', '--type', 'svc.result.accepted')) as {
+      records: { seq: number; payload: Reply }[]
+    }
+    expect(records[0]?.payload).toMatchObject({ interaction_id: id, receipt_verified: true })
+    expect((await a('evidence', '--limit', '1'))['records']).toHaveLength(1)
+    expect((await fails('alice', 'evidence', '--limit', '1001')).code).toBe(1)
+  })
+})
+
+describe('capabilities', () => {
+  test('one that nobody serves ends as UNAVAILABLE', async () => {
+    const id = await delegate('bob', '--capability', 'text.sum', '--args', '{"of":[1,2]}')
+    const thread = await until(async () => {
+      const found = (await a('thread', id)) as { turns: Turn[] }
+      return found.turns.some(turn => !turn.mine) ? found : undefined
+    })
+    expect(thread.turns.find(turn => !turn.mine)?.text).toContain('this node does not serve text.sum')
+    expect((await fails('alice', 'delegate', 'bob', '--capability', 'x', '--args', '[]')).stderr).toContain(
+      'JSON object',
+    )
+    expect((await fails('alice', 'delegate', 'bob', 'task', '--capability', 'x')).code).toBe(1)
+  })
+})
+
+describe('the node', () => {
+  test('watch prints events as lines of JSON and ends with the node', async () => {
+    const child = spawn(process.execPath, [programs.svc, 'watch'], {
+      env: world.env('bob'),
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', chunk => {
+      text += chunk
+    })
+    await pause(300)
+    const id = await delegate('bob', 'seen?')
+    await until(async () => text.includes(id))
+    const lines = text
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line) as { id: string; event: string; data: unknown })
+    expect(lines.some(line => line.event === 'inbox' && Number(line.id) > 0)).toBe(true)
+    expect(text).not.toContain('seen?')
+    child.kill()
+  })
+
+  test('id: new, ls, use, rm; a name that is none is refused', async () => {
+    expect(await a('id', 'new', 'second')).toMatchObject({ state: 'running' })
+    const { identities } = (await a('list')) as { identities: { name: string; running: boolean }[] }
+    expect(identities.map(({ name, running }) => [name, running])).toEqual([
+      ['default', true],
+      ['second', true],
+    ])
+    expect((await a('--id', 'second', 'status'))['aid']).not.toBe(alice)
+    expect((await fails('alice', 'id', 'new', '.hidden')).stderr).toContain('is not an identity name')
+    expect((await fails('alice', 'id', 'new', 'default')).stderr).toContain('cannot be created')
+    expect((await fails('alice', 'id', 'rm', 'second')).stderr).toContain('svc stop second')
+    await a('switch', 'second')
+    expect((await a('status'))['data_dir']).toContain('second')
+    await a('use', 'default').catch(() => a('id', 'use', 'default'))
+    await a('stop', 'second')
+    expect(await a('remove', 'second')).toMatchObject({ deleted: false })
+    const removed = await a('delete', 'second', '--purge')
+    expect(removed).toMatchObject({ deleted: true })
+    expect(existsSync(String(removed['data_dir']))).toBe(false)
+  })
+
+  test('the next key leaves as a phrase and comes back; without it there is no rotation', async () => {
+    const exported = await b('id', 'next', 'export', '--remove')
+    expect((await fails('bob', 'id', 'rotate')).stderr).toContain('next_key_missing')
+    await importPhrase(String(exported['recovery_phrase']))
+    expect(await b('id', 'rotate')).toMatchObject({ aid: bob })
+  })
+
+  function importPhrase(phrase: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, [programs.svc, 'id', 'next', 'import'], {
+        env: world.env('bob'),
+        stdio: ['pipe', 'ignore', 'inherit'],
+      })
+      child.once('exit', code => (code === 0 ? resolve() : reject(new Error(`exit ${code}`))))
+      child.stdin.end(phrase)
+    })
+  }
+
+  test('the data directory and what is in it belong to the user alone', () => {
+    expect(statSync(world.dir('alice')).mode & 0o777).toBe(0o700)
+    for (const file of [
+      'identity.kel',
+      'identity.next',
+      'config.json',
+      'control_token.txt',
+      'evidence.ael.jsonl',
+    ]) {
+      expect(statSync(world.dir('alice', file)).mode & 0o777, file).toBe(0o600)
+    }
+    expect(statSync(world.dir('alice', 'interactions')).mode & 0o777).toBe(0o700)
+  })
+
+  test('logs, autoreply, hub-leave, stop; when no node answers the error says where it looked and who runs', async () => {
+    expect(
+      (await world.run(programs.svc, ['logs', '1'], world.env('bob'))).stdout.trim().split('\n'),
+    ).toHaveLength(1)
+    expect(await b('autoreply', 'set', '--command', 'cat', '--max-auto-replies', '2')).toMatchObject({
+      enabled: true,
+      auto_reply: { backend: 'exec', max_auto_replies: 2, api_key_set: false },
+    })
+    expect(await b('autoreply', 'test', 'is it you?')).toMatchObject({
+      backend: 'exec:command',
+      answer: expect.stringContaining('is it you?') as string,
+    })
+    expect(await b('auto-reply', 'off')).toEqual({ enabled: false })
+    expect(await b('hub-leave')).toMatchObject({ current: true })
+    expect((await b('status'))['hub_url']).toBeNull()
+    expect((await b('down'))['stopped']).toHaveLength(1)
+    const refused = await fails('bob', 'status')
+    expect(refused.stderr).toContain(`data directory ${world.dir('bob')}`)
+    expect(refused.stderr).toMatch(/running: --id default \(127\.0\.0\.1:\d+\)/)
+  })
+
+  test('id deactivate ends the identity for good', async () => {
+    expect((await fails('alice', 'id', 'deactivate')).stderr).toContain('--yes')
+    expect(await a('id', 'deactivate', '--yes')).toMatchObject({ aid: alice, state: 'deactivated' })
+    expect((await fails('alice', 'delegate', 'bob', 'x')).stderr).toContain('identity_deactivated')
+    await until(async () => {
+      const answer = (await (
+        await fetch(`${hubUrl}/agents/${alice}/kel`, { headers: { 'X-Svc-Wire': '3' } })
+      ).json()) as Reply
+      return answer['registered'] === false || undefined
+    })
+  })
+})
