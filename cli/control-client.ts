@@ -15,10 +15,10 @@ import {
 import type { Call } from '../protocol/client.ts'
 import type { OperationName, Operations } from '../protocol/control.ts'
 import type { ReplyOf } from '../protocol/route.ts'
+import type { Input } from './command.ts'
 import { CommandFailed, type Io } from './io.ts'
 import { type Answer, exchange } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
-import type { Input } from './table.ts'
 
 const TIMEOUT_MS = 30_000
 

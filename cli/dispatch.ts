@@ -3,8 +3,8 @@
  * into it. Only the class of the matched row is made, so that the table's length costs nothing at start.
  */
 import { Cli, Command, Option } from 'clipanion'
+import type { CommandRow, Input } from './command.ts'
 import type { Io } from './io.ts'
-import type { CommandRow, Input } from './table.ts'
 
 /** The argument list in the one form that clipanion reads without ambiguity. */
 export function normalised(row: CommandRow, input: Input): string[] {

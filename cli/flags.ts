@@ -2,16 +2,10 @@
  * From an argument list to a command and its input: `--id` from anywhere, aliases, both flag forms, the check of
  * unknown flags before dispatch. Only what starts with `--` is a flag, so texts may start with a dash.
  */
+
+import type { CommandRow, Flag, Input } from './command.ts'
 import { CommandFailed } from './io.ts'
-import {
-  type CommandRow,
-  commands,
-  type Flag,
-  groupAliases,
-  groupDefaults,
-  ID_FLAG,
-  type Input,
-} from './table.ts'
+import { commands, groupAliases, groupDefaults, ID_FLAG } from './table.ts'
 
 const WORDS_MAX = 3
 

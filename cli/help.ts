@@ -1,7 +1,9 @@
 /** `svc help`: what there is, read from the command table. */
+
+import type { CommandRow, Run } from './command.ts'
 import { callPaths, parseArguments } from './flags.ts'
 import type { Io } from './io.ts'
-import { type CommandRow, commands, ID_FLAG, type Run } from './table.ts'
+import { commands, ID_FLAG } from './table.ts'
 
 const groups: Record<CommandRow['group'], string> = {
   node: 'Run the node',

@@ -17,9 +17,9 @@ import { DirectoryBusy } from '../daemon/lock.ts'
 import { type Node, startNode } from '../daemon/node.ts'
 import type { ControlCall } from '../mcp/tool.ts'
 import { buildInfo } from '../protocol/build-info.ts'
+import type { Input } from './command.ts'
 import { connect, findTarget, UnreachableNode } from './control-client.ts'
 import { CommandFailed, type Io } from './io.ts'
-import type { Input } from './table.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
 const PORT_ATTEMPTS_MAX = 8

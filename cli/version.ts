@@ -1,7 +1,7 @@
 /** `svc version`: version, commit, build time, compiled modules. */
 import { buildInfo } from '../protocol/build-info.ts'
+import type { Run } from './command.ts'
 import { printJson } from './io.ts'
-import type { Run } from './table.ts'
 
 export const version: Run = async io => {
   printJson(io, {

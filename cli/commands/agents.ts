@@ -1,7 +1,8 @@
 /** `svc autoreply`: show, set, off, test. */
+
+import type { Run } from '../command.ts'
 import { connect } from '../control-client.ts'
 import { printJson } from '../io.ts'
-import type { Run } from '../table.ts'
 import { boolean, flag, flags, integer, textOrFile } from './values.ts'
 
 export const show: Run = async (io, input) => {

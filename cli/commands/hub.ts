@@ -1,10 +1,10 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
 import { call } from '../../protocol/client.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import type { Run } from '../command.ts'
 import { connect } from '../control-client.ts'
 import { hubSend } from '../hub-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import type { Run } from '../table.ts'
 import { boolean, flag, flags, integer, parseSwitch, readStandardInput, textOrFile } from './values.ts'
 
 const ASK_TIMEOUT_MS = 10_000

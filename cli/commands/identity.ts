@@ -14,9 +14,9 @@ import {
   selectIdentity,
 } from '../../daemon/home.ts'
 import { openIdentity, peekIdentity } from '../../daemon/identity.ts'
+import type { Run } from '../command.ts'
 import { connect } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import type { Run } from '../table.ts'
 import { up } from './node.ts'
 import { readStandardInput } from './values.ts'
 

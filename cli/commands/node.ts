@@ -1,14 +1,14 @@
 /** The node itself: daemon, up, stop, status, logs, mcp. */
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ensureSecretDirectory } from '../../daemon/files.ts'
 import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home.ts'
+import type { Input, Run } from '../command.ts'
 import { connect, findTarget, unreachable } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import { exchange } from '../loopback.ts'
-import type { Input, Run } from '../table.ts'
 import { parseInteger } from './values.ts'
 
 const READY_WAIT_MS = 8_000
@@ -39,6 +39,7 @@ async function detach(io: Io, input: Input): Promise<number> {
     return 0
   }
   ensureSecretDirectory(selection.dir)
+  const fresh = !existsSync(join(selection.dir, 'identity.kel'))
   const log = openSync(join(selection.dir, 'daemon.log'), 'a', 0o600)
   const id = input.id === undefined ? [] : ['--id', input.id]
   const child = spawn(process.execPath, [process.argv[1] as string, 'daemon', ...id], {
@@ -50,6 +51,11 @@ async function detach(io: Io, input: Input): Promise<number> {
   child.unref()
   const entry = await waitForDaemon(io, selection.dir, child)
   printJson(io, { state: 'running', ...describe(entry) })
+  if (fresh && io.hints) {
+    io.err(
+      `svc: new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.\n`,
+    )
+  }
   hint(io, 'svc hub-register <url>   (help: svc help)')
   return 0
 }

@@ -1,8 +1,8 @@
 /** `svc watch`: the node's events as lines of JSON. */
 import * as http from 'node:http'
+import type { Input, Run } from '../command.ts'
 import { connect, readToken } from '../control-client.ts'
 import { CommandFailed, type Io } from '../io.ts'
-import type { Input, Run } from '../table.ts'
 import { flags } from './values.ts'
 
 export const watch: Run = async (io, input) => {

@@ -8,10 +8,10 @@ import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../..
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
 import { Receipt } from '../../protocol/receipt.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import type { Input, Run } from '../command.ts'
 import { connect } from '../control-client.ts'
 import { hubSend } from '../hub-client.ts'
 import { CommandFailed, type Io, printJson } from '../io.ts'
-import type { Input, Run } from '../table.ts'
 import { flag, flags, integer, parseInteger } from './values.ts'
 
 const FETCH_TIMEOUT_MS = 30_000

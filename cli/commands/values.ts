@@ -1,8 +1,8 @@
 /** Flag values as the operations take them, refused with the flag's name when they do not fit. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Input } from '../command.ts'
 import { CommandFailed, type Io } from '../io.ts'
-import type { Input } from '../table.ts'
 
 export function flags(input: Input, name: string): readonly string[] {
   return input.flags.get(name) ?? []

@@ -1,8 +1,8 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 import { resolve } from 'node:path'
+import type { Input, Run } from '../command.ts'
 import { type Control, connect } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import type { Input, Run } from '../table.ts'
 import { flag, flags, integer, json } from './values.ts'
 
 type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
