@@ -18,6 +18,9 @@ import type { Store } from './store/open.ts'
 /** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
 const STOCK_TARGET = 8
 const STOCK_LOW = 5
+/** What `used` says of an issued capability: spent by the peer, or no longer counted as its stock. */
+const SPENT = 1
+const FORGOTTEN = 2
 const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
 const LIFE_MS = CAPABILITY_LIFE_MAX_MS - 86_400_000
@@ -43,29 +46,46 @@ export class Capabilities {
     this.#inputs = inputs
   }
 
-  /** Capabilities to put into the next message to a peer, recorded as issued; none while its stock is good. */
-  topUp(peer: string): GrantedCapability[] {
+  /**
+   * Capabilities to put into the next message to a peer, recorded as issued; none while its stock is good. A message
+   * that carries nothing else brings as many as one message takes.
+   */
+  topUp(peer: string, nothingElse = false): GrantedCapability[] {
     const now = this.#inputs.now()
-    const unspent = this.#store.get<{ n: number }>(
+    const stock = this.#unspent(peer, now)
+    if (stock >= STOCK_LOW) return []
+    const count = nothingElse ? CAPABILITIES_PER_MESSAGE_MAX : STOCK_TARGET - stock
+    return Array.from({ length: count }, () => this.#issue(peer, now))
+  }
+
+  /** Whether a peer holds fewer unspent capabilities of ours than it should. */
+  isLow(peer: string): boolean {
+    return this.#unspent(peer, this.#inputs.now()) < STOCK_LOW
+  }
+
+  #unspent(peer: string, now: number): number {
+    const row = this.#store.get<{ n: number }>(
       'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ?',
       peer,
       now,
     )
-    const stock = unspent?.n ?? 0
-    if (stock >= STOCK_LOW) return []
-    return Array.from({ length: Math.min(STOCK_TARGET - stock, CAPABILITIES_PER_MESSAGE_MAX) }, () =>
-      this.#issue(peer, now),
-    )
+    return row?.n ?? 0
   }
 
   /** Notes that a peer spent one of ours. */
   noteUse(id: Uint8Array): void {
-    this.#store.run('UPDATE capabilities_issued SET used = 1 WHERE id = ?', id)
+    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE id = ?', SPENT, id)
   }
 
-  /** Forgets what was issued to a peer, so that the next message brings a full stock. */
+  /** Whether a peer spent this one, which shows that the message with it arrived. */
+  wasUsed(id: Uint8Array): boolean {
+    const row = this.#store.get<{ used: number }>('SELECT used FROM capabilities_issued WHERE id = ?', id)
+    return row?.used === SPENT
+  }
+
+  /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
   forgetIssued(peer: string): void {
-    this.#store.run('DELETE FROM capabilities_issued WHERE peer = ?', peer)
+    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE peer = ? AND used = 0', FORGOTTEN, peer)
   }
 
   /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
@@ -124,6 +144,17 @@ export class Capabilities {
       signature: row.signature,
     }
     return { id: row.id, granted: { capability, holderSeed: row.holder_seed } }
+  }
+
+  /** Whether a capability of this peer is in stock. */
+  holdsAny(peer: string): boolean {
+    const row = this.#store.get(
+      'SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND uses < ? LIMIT 1',
+      peer,
+      this.#inputs.now() + 60_000,
+      USES_PER_DAY,
+    )
+    return row !== undefined
   }
 
   spend(id: Uint8Array): void {

@@ -11,6 +11,8 @@ import type { MailboxKeys } from './mailbox-keys.ts'
 import type { PeerBook } from './peers.ts'
 import type { Store } from './store/open.ts'
 import type { Threads } from './threads.ts'
+import type { Timings } from './timings.ts'
+import type { TopUps } from './top-ups.ts'
 
 export type Context = {
   readonly dir: string
@@ -23,6 +25,8 @@ export type Context = {
   readonly capabilities: Capabilities
   readonly attachments: Attachments
   readonly threads: Threads
+  readonly topUps: TopUps
+  readonly timings: Timings
   readonly events: Events
   readonly log: Logger
   readonly now: () => number

@@ -7,6 +7,7 @@ import type { Operations } from '../protocol/control.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../protocol/documents.ts'
 import { cidText } from '../protocol/hash.ts'
 import { canonicalJson, type JsonValue } from '../protocol/json.ts'
+import { STRANGER_BYTES_MIN } from '../protocol/keyset.ts'
 import type { Attachment } from '../protocol/message.ts'
 import { encodePayload, kinds } from '../protocol/payload.ts'
 import { requesterCommitment } from '../protocol/receipt.ts'
@@ -20,6 +21,8 @@ import { type Interaction, newInteractionId } from './threads.ts'
 const PREVIEW_CHARACTERS = 200
 /** Room for the largest head beside attachments. */
 const HEAD_RESERVE_BYTES = 900 * 1024
+/** Room for text, log and key set in an envelope of a stranger. */
+const STRANGER_RESERVE_BYTES = 320 * 1024
 
 export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
 
@@ -62,7 +65,7 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
       request_cid: requestCid,
       capability: given.capability,
     })
-    const [first, ...rest] = batches(attachments)
+    const [first, ...rest] = batches(ctx, peer, attachments)
     const payload = encodePayload(kinds.delegate, { document: bytes, requesterCommitment: commitment })
     let { interaction } = ctx.threads.queue(created, {
       kind: kinds.delegate,
@@ -76,10 +79,16 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
   })
 }
 
-/** Attachments that fit one envelope together; what does not fit goes as further messages, one each. */
-function batches(attachments: readonly Attachment[]): Attachment[][] {
+/**
+ * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
+ * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
+ */
+function batches(ctx: Context, peer: string, attachments: readonly Attachment[]): Attachment[][] {
   const sizes = attachments.map(attachment => attachment.size)
-  if (fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
+  const sum = sizes.reduce((total, size) => total + size, 0)
+  const strangerBytes = ctx.peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
+  const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || ctx.capabilities.holdsAny(peer)
+  if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
   return [[], ...attachments.map(attachment => [attachment])]
 }
 
@@ -106,7 +115,7 @@ export function sendText(
     refuse('too_large', 'the text is larger than one message takes')
   const content = { id: interaction.id, text: given.text, files: attachments.map(({ cid }) => cidText(cid)) }
   const key = once(ctx, given.key, 'message', content, () => {
-    const [first, ...rest] = batches(attachments)
+    const [first, ...rest] = batches(ctx, interaction.peer, attachments)
     let said = say(ctx, ctx.threads.byKey(interaction.key), textMessage(given.text, first ?? []))
     const { message } = said
     for (const batch of rest) said = say(ctx, said.interaction, textMessage('', batch))

@@ -28,6 +28,8 @@ import { Registration } from './registration.ts'
 import { Relay } from './relay.ts'
 import { openStore, type Store } from './store/open.ts'
 import { Threads } from './threads.ts'
+import { defaultTimings, type Timings } from './timings.ts'
+import { TopUps } from './top-ups.ts'
 
 const PULL_WAIT_MS = 5000
 
@@ -39,6 +41,7 @@ export type NodeOptions = {
   now?: () => number
   random?: (length: number) => Uint8Array
   log?: Logger
+  timings?: Partial<Timings>
   /** Called when a client asked the node to stop. */
   onShutdown?: () => void
 }
@@ -122,6 +125,7 @@ class RunningNode implements Node {
     const events = new Events(now())
     let outbox: Outbox | undefined
     let registration: Registration | undefined
+    let topUps: TopUps | undefined
     const ctx: Context = {
       dir,
       identity,
@@ -133,12 +137,17 @@ class RunningNode implements Node {
       capabilities: new Capabilities(store, keys, { aid: identity.aid, now, random }),
       attachments: new Attachments(store.folder, random),
       threads: new Threads(store, identity.aid, { now, random, onQueued: () => outbox?.wake() }),
+      get topUps() {
+        return topUps as TopUps
+      },
+      timings: { ...defaultTimings, ...options.timings },
       events,
       log,
       now,
       random,
       config: () => this.#config,
     }
+    topUps = new TopUps(ctx)
     this.#ctx = ctx
     chain.onAppend = () => events.emit('evidence', { length: chain.length })
     ctx.attachments.clean(store)
@@ -178,6 +187,8 @@ class RunningNode implements Node {
     undo.defer(() => relay.stop())
     outbox.start()
     undo.defer(() => outbox.stop())
+    topUps.start()
+    undo.defer(() => ctx.topUps.stop())
     const maintenance = undo.use(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
     this.#wake = () => {
       registration.wake()

@@ -137,9 +137,10 @@ export function taskOperations(
           const interaction = at(given.interaction_id)
           if (interaction.state !== 'pending')
             refuse('wrong_state', `this interaction is ${interaction.state}, not pending`)
-          ctx.store.afterCommit(() =>
-            ctx.events.emit('inbox', { interaction_id: interaction.id, state: 'open' }),
-          )
+          ctx.store.afterCommit(() => {
+            ctx.events.emit('inbox', { interaction_id: interaction.id, state: 'open' })
+            ctx.topUps.note(interaction.peer)
+          })
           return ctx.threads.update(interaction, { state: 'open' })
         }),
       )

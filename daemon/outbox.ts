@@ -9,13 +9,13 @@ import { keyAt } from '../protocol/kel.ts'
 import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
 import { type HubLine, HubStopped } from './hub-line.ts'
-import { type Sealed, sealMessage, WaitingForKeys } from './sealing.ts'
+import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { camelRows } from './store/rows.ts'
 import type { DeliveryState } from './threads.ts'
+import { askForCapabilities } from './top-ups.ts'
 import { Waker } from './waker.ts'
 
 const LANES_MAX = 4
-const BACKOFF_FIRST_MS = 1000
 const BACKOFF_MAX_MS = 10 * 60_000
 const STATUS_FIRST_MS = 10_000
 const STATUS_LAST_MS = 120_000
@@ -46,7 +46,7 @@ export type OutboxEntry = {
 }
 
 /** Refusals that the same message will meet again, whatever is done. */
-const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large', 'too_large_for_stranger'])
+const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large'])
 
 const confirmationReasons: Record<number, string> = {
   1: 'refused by the policy of the recipient',
@@ -178,6 +178,7 @@ export class Outbox {
       if (error.final) return this.#finish(entry, 'failed', error.message)
       return this.#retry(entry, error.message)
     }
+    if (error instanceof WaitingForCapability) return this.#awaitCapability(entry, error.message)
     if (!(error instanceof Refused)) return this.#retry(entry, describe(error))
     if (FINAL_CODES.has(error.code)) return this.#finish(entry, 'failed', error.code)
     switch (error.code) {
@@ -186,6 +187,8 @@ export class Outbox {
         return this.#refreshPeer(entry, error)
       case 'access_invalid':
         return this.#accessRefused(entry, sealed)
+      case 'too_large_for_stranger':
+        return this.#awaitCapability(entry, error.code)
       case 'session_invalid':
         hub.dropSession()
         return this.#retry(entry, error.code, entry.attempts === 0 ? 0 : undefined)
@@ -216,9 +219,18 @@ export class Outbox {
     return this.#retry(entry, 'access_invalid', 0)
   }
 
+  /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
+  #awaitCapability(entry: OutboxEntry, reason: string): void {
+    this.#retry(entry, reason)
+    if (this.#ctx.peers.find(entry.peer) !== undefined) askForCapabilities(this.#ctx, entry.peer)
+  }
+
   #retry(entry: OutboxEntry, reason: string, afterMs?: number): void {
     const { store, now } = this.#ctx
-    const backoff = Math.min(BACKOFF_FIRST_MS * 2 ** Math.min(entry.attempts, 12), BACKOFF_MAX_MS)
+    const backoff = Math.min(
+      this.#ctx.timings.backoffFirstMs * 2 ** Math.min(entry.attempts, 12),
+      BACKOFF_MAX_MS,
+    )
     const wait = Math.max(afterMs ?? 0, afterMs === 0 ? 0 : backoff * (0.5 + this.#fraction() / 2))
     store.run(
       `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ? WHERE message = ?`,

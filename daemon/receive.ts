@@ -95,7 +95,11 @@ function judge(ctx: Context, received: Received): DackCode {
     message.kind === kinds.capabilities ? takeLoose(ctx, received) : takeNumbered(ctx, received, message)
   if (code === dackCodes.stored) {
     ctx.peers.learn(received.log, received.keySet)
-    if (body.capabilities !== undefined) ctx.capabilities.accept(body.from, body.capabilities)
+    if (body.capabilities !== undefined) {
+      ctx.capabilities.accept(body.from, body.capabilities)
+      ctx.threads.hurry(body.from)
+    }
+    ctx.store.afterCommit(() => ctx.topUps.note(body.from))
   } else if (code === dackCodes.malformed) ctx.store.count('foreign')
   return code
 }

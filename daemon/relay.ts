@@ -21,7 +21,6 @@ import { earlierVerdict, takeIn } from './receive.ts'
 import { Waker } from './waker.ts'
 
 const WAIT_SECONDS = 50
-const BACKOFF_FIRST_MS = 1000
 const BACKOFF_MAX_MS = 60_000
 const IDLE_MS = 60_000
 const DACK_NONCE_BYTES = 12
@@ -74,7 +73,7 @@ export class Relay {
         failures += 1
         this.#onContact(describe(error))
         if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
-        const backoff = Math.min(BACKOFF_FIRST_MS * 2 ** (failures - 1), BACKOFF_MAX_MS)
+        const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
         await this.#waker.sleep(backoff * (0.5 + ((this.#ctx.random(1)[0] as number) / 255) * 0.5))
       }
     }

@@ -2,9 +2,10 @@
  * After a rotation or a move: what must be made anew, and who must be told. Everything else in the outbox is resealed
  * on its next attempt, with the same id and digest.
  */
-import { encodePayload, kinds } from '../protocol/payload.ts'
+import { kinds } from '../protocol/payload.ts'
 import type { Context } from './context.ts'
 import { makeReceipt, remakeCounterSignature } from './receipts.ts'
+import { queueCapabilities } from './top-ups.ts'
 
 /** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
 export function remakeReceipts(ctx: Context): void {
@@ -34,12 +35,6 @@ export function announceMove(ctx: Context): void {
       `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
        UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,
     )
-    for (const { aid } of correspondents)
-      ctx.threads.queueLoose(aid, {
-        kind: kinds.capabilities,
-        payload: encodePayload(kinds.capabilities, {}),
-        text: '',
-        numbered: false,
-      })
+    for (const { aid } of correspondents) queueCapabilities(ctx, aid)
   }, 'node.move')
 }

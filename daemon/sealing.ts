@@ -29,6 +29,11 @@ export class WaitingForKeys extends Error {
   }
 }
 
+/** The recipient takes a message of this size only under a capability, and none is held. */
+export class WaitingForCapability extends Error {
+  override name = 'WaitingForCapability'
+}
+
 export type Sealed = { delivery: Delivery; expMs: number; capability: Uint8Array | undefined }
 
 /** State of our own log and key set, as a correspondent may already know it. */
@@ -44,6 +49,8 @@ export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sea
   const attachments = ctx.threads.attachmentsOf(entry.message)
   const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
   const held = ctx.capabilities.choose(entry.peer, peer.keys.body.mailboxEpoch, size)
+  if (held === undefined && size - OVERHEAD_BYTES > peer.keys.body.strangers.bytes)
+    throw new WaitingForCapability('too_large_for_stranger')
   const home = peer.log.home as string
   const granted = grants(ctx, entry)
   const introduces = held === undefined || peer.introduced !== ownState(ctx)
@@ -79,7 +86,8 @@ async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonN
     known?.keys !== undefined &&
     known.log.home !== undefined &&
     sealingKey(known.keys, ctx.now()) !== undefined
-  if (!isUsable(peer)) peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
+  if (!isUsable(peer) && peer?.log.deactivated !== true)
+    peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
   if (peer?.log.deactivated === true) throw new WaitingForKeys('the recipient deactivated its identity', true)
   if (!isUsable(peer)) throw new WaitingForKeys('no reachable hub lists the recipient', false)
   return peer as Peer & { keys: NonNullable<Peer['keys']> }
@@ -87,12 +95,13 @@ async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonN
 
 /** Reply capabilities of this message: those it carried before, or what the recipient's stock lacks. */
 function grants(ctx: Context, entry: OutboxEntry): GrantedCapability[] {
-  if (entry.granted === null) return ctx.capabilities.topUp(entry.peer)
+  const alone = ctx.threads.message(entry.message).kind === kinds.capabilities
+  if (entry.granted === null) return ctx.capabilities.topUp(entry.peer, alone)
   const kept = grantedList.read(decode(entry.granted), 'granted')
   const epoch = toBase64url(ctx.keys.epoch)
   return kept.every(({ capability }) => toBase64url(capability.body.epoch) === epoch)
     ? kept
-    : ctx.capabilities.topUp(entry.peer)
+    : ctx.capabilities.topUp(entry.peer, alone)
 }
 
 function messageBody(

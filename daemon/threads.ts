@@ -253,6 +253,17 @@ export class Threads {
     return this.message(key)
   }
 
+  /** What waits for this peer is tried at once: something came that it may have waited for. */
+  hurry(peer: string): void {
+    const { changes } = this.#store.run(
+      "UPDATE outbox SET next_at = ? WHERE peer = ? AND state = 'queued' AND next_at > ?",
+      this.#now(),
+      peer,
+      this.#now(),
+    )
+    if (changes > 0) this.#store.afterCommit(this.#onQueued)
+  }
+
   /** Stores a received message and moves the marks of what is held. */
   storeIncoming(
     interaction: Interaction,

@@ -1,0 +1,127 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Node } from '../daemon/node.ts'
+import { kinds } from '../protocol/payload.ts'
+import {
+  delegated,
+  inboxIds,
+  type Lab,
+  never,
+  openLab,
+  stateOf,
+  texts,
+  thread,
+  until,
+} from './two-nodes-world.ts'
+
+let lab: Lab
+let bob: Node
+
+beforeAll(async () => {
+  lab = await openLab()
+  bob = await lab.member('bob')
+})
+
+afterAll(() => lab.close())
+
+const contactOfBob = async (name: string) => {
+  const node = await lab.member(name)
+  await bob.handlers.contactAdd({ aid: node.aid, petname: name }, never)
+  return node
+}
+const held = (node: Node) =>
+  node.ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM capabilities_held')?.n ?? 0
+const capabilityMessages = (from: Node, to: Node) =>
+  from.ctx.store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM messages WHERE kind = ? AND recipient = ? AND direction = ?',
+    kinds.capabilities,
+    to.aid,
+    'out',
+  )?.n ?? 0
+const bigFile = (name: string, bytes: number) => {
+  const path = join(lab.folder, name)
+  writeFileSync(path, Buffer.alloc(bytes, 7))
+  return path
+}
+
+describe('a correspondent who is never answered', () => {
+  test('gets capabilities by itself, coalesced, and never runs into the limit of strangers', async () => {
+    const alice = await contactOfBob('alice')
+    const ids: string[] = []
+    for (let i = 0; i < 30; i++)
+      ids.push((await alice.handlers.delegate({ to: bob.aid, task: `task ${i}` }, never)).interaction_id)
+    await until('all arrive', async () => {
+      const held = new Set(
+        (await bob.handlers.inbox({ limit: 50 }, never)).items.map(one => one.interaction_id),
+      )
+      return ids.every(id => held.has(id))
+    })
+    expect(held(alice)).toBeGreaterThan(0)
+    expect(capabilityMessages(bob, alice)).toBeGreaterThan(0)
+    expect(capabilityMessages(bob, alice)).toBeLessThan(10)
+  })
+
+  test('a stranger whose task waits for approval gets none until it is approved', async () => {
+    const sam = await lab.member('sam')
+    const id = await delegated(sam, bob, 'may I')
+    await new Promise(resolve => setTimeout(resolve, 100))
+    expect(await stateOf(bob, id)).toBe('pending')
+    expect(capabilityMessages(bob, sam)).toBe(0)
+    await bob.handlers.approve({ interaction_id: id }, never)
+    await until('sam holds capabilities', () => held(sam) > 0)
+  })
+
+  test('a blocked correspondent gets none', async () => {
+    const eve = await contactOfBob('eve')
+    await delegated(eve, bob, 'hello')
+    await bob.handlers.contactBlock({ peer: eve.aid, blocked: true }, never)
+    const before = capabilityMessages(bob, eve)
+    bob.ctx.capabilities.forgetIssued(eve.aid)
+    bob.ctx.topUps.note(eve.aid)
+    await new Promise(resolve => setTimeout(resolve, 100))
+    expect(capabilityMessages(bob, eve)).toBe(before)
+  })
+})
+
+describe('what is larger than a stranger may send', () => {
+  test('a first contact goes ahead without its attachment, which follows under a capability', async () => {
+    const carl = await contactOfBob('carl')
+    const attach = [bigFile('large.bin', 3 * 1024 * 1024)]
+    const { interaction_id } = await carl.handlers.delegate({ to: bob.aid, task: 'keep', attach }, never)
+    await until('the task arrives', async () => (await inboxIds(bob)).includes(interaction_id))
+    await until('the file follows', async () =>
+      (await thread(bob, interaction_id)).turns.some(turn => turn.attachments[0]?.path),
+    )
+  })
+
+  test('it stays queued with the reason while there is no capability, and goes once there is one', async () => {
+    const dan = await lab.member('dan')
+    const id = await delegated(dan, bob, 'stranger')
+    const attach = [bigFile('more.bin', 3 * 1024 * 1024)]
+    await dan.handlers.message({ interaction_id: id, text: 'see file', attach }, never)
+    await until('the reason shows', async () => {
+      const delivery = (await thread(dan, id)).turns.at(-1)?.delivery
+      return delivery?.state === 'queued' && delivery.reason === 'too_large_for_stranger'
+    })
+    await bob.handlers.approve({ interaction_id: id }, never)
+    await until('it arrives', async () =>
+      (await thread(bob, id)).turns.some(turn => turn.attachments[0]?.path),
+    )
+    expect(await texts(bob, id)).toEqual(['stranger', 'see file'])
+  })
+
+  test('a correspondent whose stock was lost asks for a new one with an empty message', async () => {
+    const finn = await contactOfBob('finn')
+    const id = await delegated(finn, bob, 'first')
+    await until('finn holds capabilities', () => held(finn) > 0)
+    lab.hub.clock.advance(2 * 3_600_000)
+    finn.ctx.store.run('DELETE FROM capabilities_held')
+    const attach = [bigFile('third.bin', 3 * 1024 * 1024)]
+    await finn.handlers.message({ interaction_id: id, text: '', attach }, never)
+    await until('it arrives', async () =>
+      (await thread(bob, id)).turns.some(turn => turn.attachments[0]?.path),
+    )
+    expect(capabilityMessages(finn, bob)).toBe(1)
+  })
+})
