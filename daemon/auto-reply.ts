@@ -124,6 +124,7 @@ export class AutoReply {
       proposeEnd: async thread => this.#step(thread, proposeEnd),
       acceptEnd: async thread => this.#step(thread, acceptEnd),
       secrets: () => this.#secrets(),
+      fault: error => ctx.log.warn({ reason: error.message }, 'auto-reply looks again later'),
       report: (event, thread, detail) => {
         ctx.log.info({ event, interaction: thread.interactionId, ...detail }, 'auto-reply')
         ctx.events.emit('autoreply', { event, interaction_id: thread.interactionId })

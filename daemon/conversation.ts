@@ -3,11 +3,14 @@
  * cancelling. Both last messages together are the cut of the transcript. Every function runs inside a transaction.
  */
 import { encodePayload, kinds, type Payload } from '../protocol/payload.ts'
+import { MESSAGES_MAX } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
 import { makeReceipt } from './receipts.ts'
 import { refuse } from './refusal.ts'
 import type { Interaction, Outgoing } from './threads.ts'
 
+/** Room for the messages that end an interaction. */
+const LAST_MESSAGES = 2
 const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed'])
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
 
@@ -34,6 +37,8 @@ export function say(
       'wrong_state',
       `this interaction is ${interaction.state}; it takes no more messages from this side`,
     )
+  if (interaction.numbered >= MESSAGES_MAX - LAST_MESSAGES)
+    refuse('wrong_state', `this interaction holds ${MESSAGES_MAX} messages; end it and open another`)
   return ctx.threads.queue(interaction, outgoing)
 }
 

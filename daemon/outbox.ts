@@ -153,7 +153,7 @@ export class Outbox {
   #atHub(entry: OutboxEntry, sealed: Sealed, rid: string, viaHub: string | null): void {
     const { store, threads, now } = this.#ctx
     store.transaction(() => {
-      store.run(
+      const { changes } = store.run(
         `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, expires_at = ?, attempts = 0, last_error = NULL,
            next_at = ? WHERE message = ? AND state = 'queued'`,
         rid,
@@ -162,6 +162,8 @@ export class Outbox {
         now() + this.#statusPause(0),
         entry.message,
       )
+      // Settled in the meantime, by a proof of delivery or because it was made anew.
+      if (changes === 0) return
       threads.setDelivery(entry.message, 'at_hub')
       this.#announce(entry, 'at_hub')
     }, 'node.send')

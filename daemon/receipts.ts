@@ -58,10 +58,17 @@ function covered(
   )
 }
 
-/** Signs the receipt of an ended interaction and queues it for the requester. */
+/**
+ * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
+ * cover may name there is none, and the interaction says so.
+ */
 export function makeReceipt(ctx: Context, interaction: Interaction): Interaction {
+  if (ctx.chain.head().state === 'QUARANTINED')
+    return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
   const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
+  if (requesterSide[1].length > MISSING_MAX || providerSide[1].length > MISSING_MAX)
+    return ctx.threads.update(interaction, { reason: 'no receipt: too many messages are missing' })
   const theirs = covered(ctx, interaction, 'in', requesterSide)
   const ours = covered(ctx, interaction, 'out', providerSide)
   const result = resultOf(ours)
@@ -105,12 +112,12 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   })
 }
 
-/** Numbers of the requester up to its last one that this provider does not hold. */
+/** Numbers of the requester up to its last one that this provider does not hold; no longer than one too many. */
 function lacking(ctx: Context, interaction: Interaction): number[] {
   const missing: number[] = []
   for (
     let n = interaction.heldTo + 1;
-    n <= (interaction.peerLast as number) && missing.length < MISSING_MAX;
+    n <= (interaction.peerLast as number) && missing.length <= MISSING_MAX;
     n++
   )
     if (ctx.threads.byNumber(interaction.key, 'in', n) === undefined) missing.push(n)

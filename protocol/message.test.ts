@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sha256 } from '#crypto'
 import { fromHex, Malformed, toHex, utf8 } from './bytes.ts'
+import { documentBytes } from './documents.ts'
 import {
   decodeHead,
   encodeHead,
@@ -12,6 +13,7 @@ import {
   signHead,
 } from './message.ts'
 import { encodePayload, kinds } from './payload.ts'
+import { MESSAGES_MAX } from './receipt.ts'
 import {
   agent,
   anyAid,
@@ -101,6 +103,13 @@ describe('message heads', () => {
     })
     expect(messagePayload(end(3, 3)).kind).toBe(kinds.end)
     expect(messagePayload(outside).kind).toBe(kinds.capabilities)
+    const document = documentBytes({ text: 'x', attachments: [] })
+    const said = bodyOf(alice, bob, {
+      kind: kinds.message,
+      number: MESSAGES_MAX,
+      payload: encodePayload(kinds.message, { document }),
+    })
+    expect(messagePayload(said).kind).toBe(kinds.message)
     const faulty: MessageBody[] = [
       end(3, 2),
       end(0, 0),
@@ -110,6 +119,8 @@ describe('message heads', () => {
       { ...outside, number: 1 },
       { ...outside, kind: kinds.message },
       bodyOf(alice, bob, { kind: 11 }),
+      bodyOf(alice, bob, { storedUpTo: MESSAGES_MAX + 1 }),
+      { ...said, number: MESSAGES_MAX + 1 },
     ]
     for (const body of faulty) expect(() => messagePayload(body)).toThrow(Malformed)
   })

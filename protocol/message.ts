@@ -11,6 +11,7 @@ import { CID_BYTES, labelledHash, labelledSign, labelledVerify } from './hash.ts
 import { kelItem } from './kel.ts'
 import { KeySet } from './keyset.ts'
 import { type AnyPayload, decodePayload, kinds } from './payload.ts'
+import { MESSAGES_MAX } from './receipt.ts'
 import {
   blob,
   bytes,
@@ -111,6 +112,8 @@ export function messageDigest(body: MessageBody): Uint8Array {
 
 /** The payload, once kind, interaction and number agree with each other; else throws {@link Malformed}. */
 export function messagePayload(body: MessageBody): AnyPayload {
+  if (body.number > MESSAGES_MAX || body.storedUpTo > MESSAGES_MAX)
+    throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
   const message = decodePayload(body.kind, body.payload)
   if ((body.interactionId === undefined) !== (message.kind === kinds.capabilities))
     throw new Malformed('message and interaction do not agree')

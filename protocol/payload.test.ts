@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromHex, Malformed, toHex } from './bytes.ts'
-import { decodePayload, encodePayload, isKind, type Kind, kinds, payloads } from './payload.ts'
+import { type CborValue, encode } from './cbor.ts'
+import { decodePayload, encodePayload, isKind, type Kind, kinds, MISSING_MAX, payloads } from './payload.ts'
+import { MESSAGES_MAX } from './receipt.ts'
 import { bytesOf, checkByteFormat, fixture } from './testing.ts'
 
 const { valid, invalid } = fixture<{
@@ -43,16 +45,40 @@ describe('payloads', () => {
     expect(() => encodePayload(kinds.end, { number: 1, peerHighest: 4, missing })).toThrow(Malformed)
   })
 
+  test('numbers of end and accept-end are bounded, and what lacks lies below the highest held', () => {
+    const end = { number: 1, peerHighest: 0, missing: [] as number[] }
+    const raw = (...members: [number, CborValue][]) => encode(new Map(members))
+    const refused = [
+      raw([1, MESSAGES_MAX + 1], [2, 0], [3, []]),
+      raw([1, 1], [2, 2 ** 53 - 1], [3, []]),
+      raw([1, 1], [2, 3], [3, [3]]),
+      raw([1, 1], [2, 0], [3, [1]]),
+      raw([1, 1], [2, 5000], [3, Array.from({ length: MISSING_MAX + 1 }, (_, i) => i + 1)]),
+    ]
+    for (const bytes of refused) expect(() => decodePayload(kinds.end, bytes)).toThrow(Malformed)
+    for (const bytes of [
+      raw([1, MESSAGES_MAX + 1], [2, 1], [3, 0], [4, []]),
+      raw([1, 1], [2, MESSAGES_MAX + 1], [3, 0], [4, []]),
+      raw([1, 1], [2, 1], [3, 2], [4, [1, 2]]),
+    ])
+      expect(() => decodePayload(kinds.acceptEnd, bytes)).toThrow(Malformed)
+    const most = { number: MESSAGES_MAX, peerHighest: MESSAGES_MAX, missing: [1, MESSAGES_MAX - 1] }
+    expect(decodePayload(kinds.end, encodePayload(kinds.end, most)).payload).toEqual(most)
+    expect(decodePayload(kinds.end, encodePayload(kinds.end, end)).payload).toEqual(end)
+  })
+
   test('the three properties of a byte format hold', () => {
     const document = fc.uint8Array({ maxLength: 60 })
+    const below = 10_000
     const missing = fc
-      .uniqueArray(fc.integer({ min: 1, max: 9999 }), { maxLength: 9 })
+      .uniqueArray(fc.integer({ min: 1, max: below - 1 }), { maxLength: 9 })
       .map(n => n.sort((a, b) => a - b))
+    const number = fc.nat(MESSAGES_MAX)
     checkByteFormat(payloads[0], fc.record({ document, requesterCommitment: bytesOf(32) }), 100)
     checkByteFormat(payloads[1], fc.record({ document }), 100)
-    const ends = { number: fc.nat(), peerHighest: fc.nat(), missing }
+    const ends = { number, peerHighest: fc.integer({ min: below, max: MESSAGES_MAX }), missing }
     checkByteFormat(payloads[3], fc.record(ends), 100)
-    checkByteFormat(payloads[4], fc.record({ ...ends, endNumber: fc.nat() }), 100)
+    checkByteFormat(payloads[4], fc.record({ ...ends, endNumber: number }), 100)
     checkByteFormat(payloads[9], fc.record({ reason: fc.string({ maxLength: 200 }) }), 100)
   })
 })

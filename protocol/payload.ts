@@ -4,7 +4,7 @@
  */
 import { Malformed } from './bytes.ts'
 import { DOCUMENT_BYTES_MAX } from './documents.ts'
-import { CounterSignature, Receipt } from './receipt.ts'
+import { CounterSignature, MESSAGES_MAX, Receipt } from './receipt.ts'
 import {
   blob,
   bytes,
@@ -43,25 +43,48 @@ const numbers: Field<number[]> = mapped(
   listed => ascending(listed),
   listed => ascending(listed),
 )
+/** The number of a message, or how many there are: nobody is made to count further. */
+const number: Field<number> = mapped(uint, bounded, bounded)
 const document = blob(DOCUMENT_BYTES_MAX)
 const reason = required(1, text(REASON_BYTES_MAX))
+
+type Lacking = { peerHighest: number; missing: number[] }
+
+/** A codec whose `missing` lies below `peerHighest`, which is held. */
+function lacking<T extends Lacking>(codec: RecordCodec<T>): RecordCodec<T> {
+  const check = (value: T): T => {
+    if ((value.missing.at(-1) ?? 0) >= Math.max(value.peerHighest, 1))
+      throw new Malformed('missing numbers do not lie below the highest held')
+    return value
+  }
+  return {
+    read: (value, name) => check(codec.read(value, name)),
+    write: value => codec.write(check(value)),
+    encode: value => codec.encode(check(value)),
+    decode: bytes => check(codec.decode(bytes)),
+  }
+}
 
 /** The payload of every kind. `peerHighest` is the highest number of the peer held, `missing` those below it lacked. */
 export const payloads = {
   0: record('delegate', { document: required(1, document), requesterCommitment: required(2, bytes(32)) }),
   1: record('result', { document: required(1, document) }),
   2: record('message', { document: required(1, document) }),
-  3: record('end', {
-    number: required(1, uint),
-    peerHighest: required(2, uint),
-    missing: required(3, numbers),
-  }),
-  4: record('accept-end', {
-    endNumber: required(1, uint),
-    number: required(2, uint),
-    peerHighest: required(3, uint),
-    missing: required(4, numbers),
-  }),
+  3: lacking(
+    record('end', {
+      number: required(1, number),
+      peerHighest: required(2, number),
+      missing: required(3, numbers),
+    }),
+  ),
+  4: lacking(
+    record('accept-end', {
+      endNumber: required(1, number),
+      number: required(2, number),
+      peerHighest: required(3, number),
+      missing: required(4, numbers),
+    }),
+  ),
   5: record('receipt message', { receipt: required(1, Receipt) }),
   6: record('counter-signature message', { counterSignature: required(1, CounterSignature) }),
   7: record('quote', { document: required(1, document) }),
@@ -90,6 +113,11 @@ export function decodePayload(kind: number, encoded: Uint8Array): AnyPayload {
 
 function codec<K extends Kind>(kind: K): RecordCodec<Payload<K>> {
   return payloads[kind] as unknown as RecordCodec<Payload<K>>
+}
+
+function bounded(count: number): number {
+  if (count > MESSAGES_MAX) throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
+  return count
 }
 
 function ascending(listed: number[]): number[] {

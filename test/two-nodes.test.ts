@@ -299,3 +299,52 @@ describe('clocks', () => {
     },
   )
 })
+
+describe('what no receipt can name', () => {
+  test('more than 1,024 missing messages of the requester: the task ends without a receipt and says so', async () => {
+    const id = await delegated(alice, bob, 'a great gap')
+    alice.ctx.store.run('UPDATE interactions SET numbered = 1500 WHERE id = ?', id)
+    await alice.handlers.end({ interaction_id: id }, never)
+    await until('proposed', async () => (await stateOf(bob, id)) === 'end_proposed')
+    await bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    expect(await thread(bob, id)).toMatchObject({
+      state: 'ended',
+      reason: 'no receipt: too many messages are missing',
+    })
+    await expect(bob.handlers.verify({ interaction_id: id }, never)).rejects.toMatchObject({
+      code: 'no_receipt',
+    })
+  })
+
+  test('more than 1,024 undelivered messages of the provider: the same', async () => {
+    const id = await delegated(alice, bob, 'a great silence')
+    bob.ctx.store.run('UPDATE interactions SET numbered = 1500 WHERE id = ?', id)
+    await lab.line.down()
+    const { turn } = await say(bob, id, 'lost')
+    const interaction = bob.ctx.threads.findById(id)
+    const message = bob.ctx.threads.byNumber(interaction?.key ?? 0, 'out', turn)
+    bob.ctx.threads.setDelivery(message?.key ?? 0, 'failed', 'for the test')
+    await lab.line.up()
+    await bob.handlers.end({ interaction_id: id }, never)
+    bob.ctx.threads.hurry(alice.aid)
+    bob.wake()
+    await until('proposed', async () => (await stateOf(alice, id)) === 'end_proposed')
+    await alice.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    alice.ctx.threads.hurry(bob.aid)
+    alice.wake()
+    await until('ended', async () => (await stateOf(bob, id)) === 'ended')
+    expect((await thread(bob, id)).reason).toBe('no receipt: too many messages are missing')
+  })
+})
+
+describe('a deactivated identity', () => {
+  test('is sealed nothing more', async () => {
+    const gone = await lab.member('gone')
+    await delegated(gone, bob, 'before')
+    await gone.handlers.idDeactivate({}, never)
+    bob.ctx.peers.learn(gone.ctx.identity.log, undefined)
+    const { interaction_id } = await bob.handlers.delegate({ to: gone.aid, task: 'too late' }, never)
+    await until('it failed', async () => (await stateOf(bob, interaction_id)) === 'failed')
+    expect((await thread(bob, interaction_id)).reason).toBe('the recipient deactivated its identity')
+  })
+})
