@@ -12,6 +12,8 @@ const WORKER_FILE = new URL(
 
 /** What a check needs lives for one batch only. */
 const YOUNG_MIB = 4
+/** One batch is checked, one lies ready; more would only wake the thread more often. */
+const BATCHES_MAX = 2
 
 export type Check = { key: Uint8Array; message: Uint8Array; signature: Uint8Array }
 export type Checks = { ticket: number; checks: Check[] }
@@ -49,6 +51,7 @@ export class Verifier {
   }
 
   #post(): void {
+    if (this.#checks.length === 0 || this.#batches.size >= BATCHES_MAX) return
     const ticket = this.#ticket++
     this.#batches.set(ticket, this.#waiting)
     const checks = this.#checks
@@ -71,6 +74,7 @@ export class Verifier {
       waiting.forEach((one, index) => {
         one.resolve(verdicts[index] === true)
       })
+      this.#post()
     })
     worker.on('error', (error: Error) => this.#fail(error))
     this.#worker = worker
@@ -80,8 +84,10 @@ export class Verifier {
   /** The next check starts a new thread; those under way have no verdict. */
   #fail(error: Error): void {
     this.#worker = undefined
-    for (const batch of this.#batches.values()) for (const one of batch) one.reject(error)
+    for (const batch of [...this.#batches.values(), this.#waiting]) for (const one of batch) one.reject(error)
     this.#batches.clear()
+    this.#waiting = []
+    this.#checks = []
     this.#running = 0
   }
 }

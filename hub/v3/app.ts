@@ -205,14 +205,15 @@ function sendJson(
   more: Record<string, string>,
   body: unknown,
 ): void {
-  const bytes = Buffer.from(JSON.stringify(body))
+  // Text goes out in one write together with its headers.
+  const text = JSON.stringify(body)
   response.writeHead(status, {
     'Content-Type': 'application/json',
-    'Content-Length': bytes.length,
+    'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
     ...more,
   })
-  response.end(bytes)
+  response.end(text)
 }
 
 /**

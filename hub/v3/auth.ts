@@ -18,9 +18,17 @@ const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 export type SignedHeaders = { aid: string; tsMs: number; seq: number; signature: Uint8Array }
 export type RequestLine = { method: string; path: string; body: Uint8Array; action: string }
 
-/** One header as text; Node has lower-cased the names. */
+/** Header names as Node gives them. */
+const lowered = new Map<string, string>()
+
+/** One header as text. */
 export function header(given: IncomingHttpHeaders, name: string): string | undefined {
-  const value = given[name.toLowerCase()]
+  let key = lowered.get(name)
+  if (key === undefined) {
+    key = name.toLowerCase()
+    lowered.set(name, key)
+  }
+  const value = given[key]
   return Array.isArray(value) ? value.join(',') : value
 }
 

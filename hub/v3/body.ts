@@ -8,6 +8,9 @@ import { Refusal } from '../core/refusal.ts'
 const GRACE_MS = 10_000
 const CHECK_EVERY_MS = 1000
 
+/** After each of these a body that gave nothing is worth another look. */
+const events = ['readable', 'end', 'error', 'close'] as const
+
 /** The client went away, or was cut for being too slow, before its body was complete. */
 export class BodyCut extends Error {
   override name = 'BodyCut'
@@ -71,36 +74,60 @@ export class BodySource {
   readonly startedMs = performance.now()
   bytesRead = 0
   readonly #request: IncomingMessage
-  readonly #iterator: AsyncIterator<Buffer>
   readonly #watch: RateWatch
+  #wake: (() => void) | undefined
+  #watched = false
 
   constructor(request: IncomingMessage, watch: RateWatch) {
     this.#request = request
     this.#watch = watch
-    this.#iterator = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
-    watch.add(this)
   }
 
   /** The next chunk, or undefined at the end. */
   async next(): Promise<Uint8Array | undefined> {
-    try {
-      const { done, value } = await this.#iterator.next()
-      if (done === true) {
+    const request = this.#request
+    for (;;) {
+      const chunk = request.read() as Buffer | null
+      if (chunk !== null) {
+        this.bytesRead += chunk.length
+        return chunk
+      }
+      if (request.complete && request.readableLength === 0) {
         this.close()
         return undefined
       }
-      this.bytesRead += value.length
-      return value
-    } catch (error) {
-      this.close()
-      throw new BodyCut(error instanceof Error ? error.message : 'body cut')
+      if (request.destroyed) {
+        this.close()
+        throw new BodyCut(request.errored?.message ?? 'body cut')
+      }
+      await this.#more()
     }
+  }
+
+  /** Resolves when there is something to look at: bytes, the end, or a client that has gone. */
+  #more(): Promise<void> {
+    if (!this.#watched) {
+      this.#watched = true
+      this.#watch.add(this)
+      for (const event of events) this.#request.on(event, this.#look)
+    }
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
+  }
+
+  readonly #look = (): void => {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
   }
 
   /** Stops reading; what has not been read can be thrown away from then on. */
   close(): void {
+    if (!this.#watched) return
+    this.#watched = false
     this.#watch.delete(this)
-    this.#iterator.return?.().catch(() => undefined)
+    for (const event of events) if (event !== 'error') this.#request.removeListener(event, this.#look)
   }
 
   cut(): void {

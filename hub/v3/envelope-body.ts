@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { equal, Malformed, toHex } from '../../protocol/bytes.ts'
+import { sha256 } from '../../protocol/crypto.node.ts'
 import { ENVELOPE_HEAD_BYTES_MAX, type ParsedEnvelope, parseEnvelopeHead } from '../../protocol/envelope.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import type { Content } from '../core/mailbox.ts'
@@ -62,20 +63,32 @@ async function readContent(
   blobs: Blobs,
   random: (count: number) => Uint8Array,
 ): Promise<Content> {
-  const checked = checkedChunks(source, parsed, start, size)
   if (size < INLINE_BYTES_MAX) {
-    const content = Buffer.allocUnsafeSlow(size)
-    let offset = 0
-    for await (const chunk of checked) {
-      content.set(chunk, offset)
-      offset += chunk.length
-    }
+    const content = await readSmall(source, start, size)
+    checkContent(sha256(content.subarray(parsed.contentOffset)), parsed)
     return { size, content, file: undefined }
   }
+  const checked = checkedChunks(source, parsed, start, size)
   const name = toHex(random(NAME_BYTES))
   const writer = await blobs.create(name)
   await writeAll(writer, checked)
   return { size, content: undefined, file: name }
+}
+
+/** All bytes of a small envelope, in a buffer of exactly its size, because that goes to another thread as a whole. */
+async function readSmall(source: BodySource, start: Uint8Array, size: number): Promise<Uint8Array> {
+  const content = new Uint8Array(size)
+  content.set(start)
+  let received = start.length
+  for (;;) {
+    const chunk = await source.next()
+    if (chunk === undefined) break
+    if (received + chunk.length > size) throw malformed('bytes follow its end')
+    content.set(chunk, received)
+    received += chunk.length
+  }
+  if (received < size) throw malformed('it is cut short')
+  return content
 }
 
 async function writeAll(writer: BlobWriter, chunks: AsyncIterable<Uint8Array>): Promise<void> {
@@ -91,11 +104,11 @@ async function writeAll(writer: BlobWriter, chunks: AsyncIterable<Uint8Array>): 
 /** Every byte of the envelope in order; throws at the end unless the content hashes to what the head says. */
 async function* checkedChunks(
   source: BodySource,
-  { head, contentOffset }: ParsedEnvelope,
+  parsed: ParsedEnvelope,
   start: Uint8Array,
   size: number,
 ): AsyncGenerator<Uint8Array> {
-  const hash = createHash('sha256').update(start.subarray(contentOffset))
+  const hash = createHash('sha256').update(start.subarray(parsed.contentOffset))
   let received = start.length
   yield start
   for (;;) {
@@ -107,7 +120,11 @@ async function* checkedChunks(
     yield chunk
   }
   if (received < size) throw malformed('it is cut short')
-  if (!equal(hash.digest(), head.contentDigest)) throw malformed('its content does not hash to key 8')
+  checkContent(hash.digest(), parsed)
+}
+
+function checkContent(digest: Uint8Array, { head }: ParsedEnvelope): void {
+  if (!equal(digest, head.contentDigest)) throw malformed('its content does not hash to key 8')
 }
 
 function malformed(why: string): Refusal {

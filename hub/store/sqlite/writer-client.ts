@@ -1,4 +1,4 @@
-/** The main thread's end of the writer: one message a turn of the event loop, one promise a change. */
+/** The main thread's end of the writer: few messages with many changes, one promise a change. */
 import { Worker } from 'node:worker_threads'
 import { StoreBroken, StoreFull } from '../port.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
@@ -11,6 +11,8 @@ const WRITER_FILE = new URL(
 
 /** What a change needs lives for one transaction only. */
 const YOUNG_MIB = 4
+/** One message is at work, one lies ready; what comes meanwhile goes with the next, so that groups are large. */
+const MESSAGES_MAX = 2
 
 type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void }
 
@@ -19,6 +21,8 @@ export class WriterClient {
   readonly #waiting = new Map<number, Waiting>()
   readonly #onBroken: (error: StoreBroken) => void
   #outbox: Extract<ToWriter, { jobs: unknown }>['jobs'] = []
+  /** The last ticket of each message whose outcomes are still to come. */
+  readonly #posted: number[] = []
   #ticket = 0
   #broken: StoreBroken | undefined
   #closed: PromiseWithResolvers<void> | undefined
@@ -57,17 +61,21 @@ export class WriterClient {
 
   async close(): Promise<void> {
     this.#closed = Promise.withResolvers<void>()
-    this.#post()
+    if (this.#outbox.length > 0) this.#postAll()
     this.#worker.postMessage({ close: true } satisfies ToWriter)
     if (this.#broken === undefined) await this.#closed.promise
     await this.#worker.terminate()
   }
 
   #post(): void {
-    if (this.#outbox.length === 0) return
+    if (this.#outbox.length > 0 && this.#posted.length < MESSAGES_MAX) this.#postAll()
+  }
+
+  #postAll(): void {
     const jobs = this.#outbox
     this.#outbox = []
-    this.#worker.postMessage({ jobs } satisfies ToWriter)
+    this.#posted.push(jobs.at(-1)?.ticket ?? 0)
+    this.#worker.postMessage({ jobs } satisfies ToWriter, contentsOf(jobs))
   }
 
   #receive(message: FromWriter): void {
@@ -78,8 +86,10 @@ export class WriterClient {
     message.tickets.forEach((ticket, index) => {
       const waiting = this.#waiting.get(ticket)
       this.#waiting.delete(ticket)
+      if (ticket === this.#posted[0]) this.#posted.shift()
       if (waiting !== undefined) this.#settle(waiting, message.outcomes[index] as Outcome)
     })
+    this.#post()
   }
 
   #settle(waiting: Waiting, outcome: Outcome): void {
@@ -104,4 +114,15 @@ export class WriterClient {
     this.#waiting.clear()
     this.#onBroken(error)
   }
+}
+
+/** Contents go over without a copy; whoever queued one has no further use for it. */
+function contentsOf(jobs: { name: WriteName; argument: unknown }[]): ArrayBuffer[] {
+  const contents: ArrayBuffer[] = []
+  for (const { name, argument } of jobs) {
+    const content = name === 'enqueue' ? (argument as WriteArgument<'enqueue'>).content : undefined
+    if (content?.buffer instanceof ArrayBuffer && content.byteLength === content.buffer.byteLength)
+      contents.push(content.buffer)
+  }
+  return contents
 }
