@@ -3,6 +3,10 @@
  * answer stands. No model is named, because names rot. `tools` other than `none` is the owner's explicit choice.
  */
 
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
 export type ToolAccess = 'none' | 'read' | 'write'
 
 export type AgentRow = {
@@ -19,6 +23,10 @@ export type AgentRow = {
   readonly prompt: 'stdin' | 'file'
   /** Environment beyond the common list that the tool needs for its own account. */
   readonly environment: readonly string[]
+  /** It can't be asked without its own tools and persona, so the owner must allow tools for it. */
+  readonly alwaysTools?: true
+  /** Settings that point the tool at a configuration of its own, empty but for its login. */
+  privateSettings?(workDir: string, env: Readonly<Record<string, string | undefined>>): Record<string, string>
   /** Fixed settings that lock the tool down. */
   readonly settings?: Readonly<Record<string, string>>
   /** The answer in what the tool printed; undefined when it is not there. */
@@ -56,6 +64,18 @@ function member(value: unknown, ...names: string[]): unknown {
   let found = value
   for (const name of names) found = (found as Record<string, unknown> | undefined)?.[name]
   return found
+}
+
+/** A home of its own for codex: the user's login, none of the user's instructions or servers. */
+function privateCodexHome(
+  workDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const home = join(workDir, '.codex')
+  mkdirSync(home, { mode: 0o700 })
+  const login = join(env['CODEX_HOME'] ?? join(env['HOME'] ?? homedir(), '.codex'), 'auth.json')
+  if (existsSync(login)) copyFileSync(login, join(home, 'auth.json'))
+  return { CODEX_HOME: home }
 }
 
 export const agents: readonly AgentRow[] = [
@@ -104,7 +124,8 @@ export const agents: readonly AgentRow[] = [
       '-',
     ],
     prompt: 'stdin',
-    environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_HOME', 'CODEX_API_KEY'],
+    environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_API_KEY'],
+    privateSettings: privateCodexHome,
     answer: stdout =>
       jsonLines(stdout)
         .filter(line => line['type'] === 'item.completed' && member(line, 'item', 'type') === 'agent_message')
@@ -146,7 +167,8 @@ export const agents: readonly AgentRow[] = [
       'Answer the request in the attached file.',
     ],
     prompt: 'file',
-    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME'],
+    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'XDG_DATA_HOME'],
+    privateSettings: workDir => ({ XDG_CONFIG_HOME: join(workDir, '.config') }),
     settings: {
       OPENCODE_CONFIG_CONTENT:
         '{"permission":{"*":"deny"},"mcp":{"svc":{"enabled":false}},"share":"disabled","autoupdate":false}',
@@ -171,6 +193,7 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'file',
     environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENCLAW_HOME'],
+    alwaysTools: true,
     answer: stdout => {
       const reply = lastJsonObject(stdout)
       return (

@@ -115,6 +115,22 @@ describe('the exec backend', () => {
     await expect(execBackend(options(program(source))).reply(requestOf('x'), never)).rejects.toThrow(reason)
   })
 
+  test('a process that left the group and holds the output open holds up no answer', async () => {
+    const command = program(
+      `import {spawn} from 'node:child_process';
+       spawn('setsid', ['sleep', '5'], { stdio: 'inherit', detached: true }).unref();
+       console.log('answered');process.exit(0)`,
+    )
+    const started = performance.now()
+    expect(await execBackend(options(command)).reply(requestOf('x'), never)).toEqual({ text: 'answered' })
+    expect(performance.now() - started).toBeLessThan(4_000)
+  })
+
+  test('an agent that can not do without its own tools is refused until the owner allows them', () => {
+    expect(() => execBackend(options('', { agent: 'openclaw' }))).toThrow(/--tools/)
+    expect(execBackend(options('', { agent: 'openclaw', tools: 'read' })).name).toBe('exec:openclaw')
+  })
+
   test('a program that does not exist, an unknown agent and an open quote are named', async () => {
     await expect(execBackend(options('/no/such/program')).reply(requestOf('x'), never)).rejects.toThrow(
       /does not start/,

@@ -13,6 +13,7 @@ import { promptMarker, promptText } from './prompt.ts'
 export const OUTPUT_BYTES_MAX = 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
 const KILL_AFTER_MS = 5_000
+const DRAIN_MS = 500
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'TMPDIR', 'SystemRoot'] as const
 const NO_ENVIRONMENT: readonly string[] = []
 
@@ -36,6 +37,11 @@ export function execBackend(options: ExecOptions): Backend {
   const agent = command === undefined || command === '' ? findAgent(options.agent ?? '') : undefined
   if (agent === undefined && !command) {
     throw new BackendFailed(`there is no agent "${options.agent ?? ''}"; set --agent or --command`)
+  }
+  if (agent?.alwaysTools && options.tools === 'none') {
+    throw new BackendFailed(
+      `${agent.id} can not be run without its own tools and configuration; say so with --tools read or write, or choose another agent`,
+    )
   }
   const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
   return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
@@ -71,7 +77,7 @@ async function run(
           ]
     const stdout = await runProgram([...words, ...options.extraArgs], {
       cwd: workDir,
-      env: environment(options.env, agent, workDir),
+      env: { ...environment(options.env, agent, workDir), ...agent?.privateSettings?.(workDir, options.env) },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
     })
@@ -124,6 +130,7 @@ function runProgram(words: readonly string[], given: Run): Promise<string> {
     let printed = 0
     let failure: string | undefined
     let hardKill: NodeJS.Timeout | undefined
+    let drained: NodeJS.Timeout | undefined
     const kill = (why: string) => {
       failure ??= why
       killGroup(child.pid, 'SIGTERM')
@@ -146,10 +153,18 @@ function runProgram(words: readonly string[], given: Run): Promise<string> {
       given.signal.removeEventListener('abort', onAbort)
       reject(new BackendFailed(`${program} does not start: ${error.message}`))
     })
+    // a process that left the group may hold the pipes open for ever; the answer does not wait for it
+    child.on('exit', () => {
+      killGroup(child.pid, 'SIGKILL')
+      drained = setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, DRAIN_MS)
+    })
     child.on('close', code => {
       clearTimeout(hardKill)
+      clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
-      killGroup(child.pid, 'SIGKILL')
       const tail = Buffer.concat(stderr).toString('utf8').trim().split('\n').slice(-3).join(' ')
       if (failure !== undefined) reject(new BackendFailed(`${program}: ${failure}`))
       else if (code !== 0)

@@ -32,6 +32,7 @@ function node(waiting: WaitingThread[], secrets: string[] = []) {
     proposeEnd: async which => settle('propose end', which),
     acceptEnd: async which => settle('accept end', which),
     secrets: () => secrets,
+    fault: error => void done.push(`fault ${error.message}`),
     report: (event, _, detail) =>
       void done.push(`${event}${detail['why'] === undefined ? '' : ` ${detail['why']}`}`),
   }
@@ -51,8 +52,13 @@ const settings = (backend: Backend, more: Partial<LoopSettings> = {}): LoopSetti
   ...more,
 })
 
-async function run(given: ReturnType<typeof node>, set: LoopSettings, until: () => boolean): Promise<void> {
-  await using _loop = startLoop(given.port, set, Date.now)
+async function run(
+  given: ReturnType<typeof node>,
+  set: LoopSettings,
+  until: () => boolean,
+  now: () => number = Date.now,
+): Promise<void> {
+  await using _loop = startLoop(given.port, set, now)
   for (let i = 0; i < 400 && !until(); i++) await pause(5)
 }
 
@@ -99,6 +105,16 @@ describe('the auto-reply loop', () => {
     expect(given.done[0]).toMatch(/^refused/)
   })
 
+  test.each([
+    ['with zero-width characters inside', 'to\u200bken-12\u20603'],
+    ['in another case', 'TOKEN-123'],
+    ['with spaces between', 't o k e n - 1 2 3'],
+  ])('a secret %s is found all the same', async (_, hidden) => {
+    const given = node([thread()], ['token-123'])
+    await run(given, settings(says(`here: ${hidden}`)), () => given.waiting.length === 0)
+    expect(given.done[0]).toMatch(/^refused/)
+  })
+
   test('an answer loses control characters', async () => {
     const given = node([thread()])
     await run(given, settings(says('a\u001b[31mb\u202e')), () => given.waiting.length === 0)
@@ -126,9 +142,51 @@ describe('the auto-reply loop', () => {
     await run(quiet, settings(failing), () => quiet.done.includes('failed'))
     expect(quiet.done).toEqual(['failed'])
     const spoken = node([thread()])
-    await run(spoken, settings(failing, { errorReply: 'not now' }), () => spoken.waiting.length === 0)
-    expect(spoken.done).toContain('answer not now')
+    let clock = 0
+    await run(
+      spoken,
+      settings(failing, { errorReply: 'not now' }),
+      () => spoken.waiting.length === 0,
+      () => {
+        clock += 600_000
+        return clock
+      },
+    )
+    expect(spoken.done.filter(entry => entry === 'failed')).toHaveLength(5)
+    expect(spoken.done.at(-1)).toBe('answer not now')
     expect(spoken.done.join()).not.toContain('/home/owner')
+  })
+
+  test('what one thread throws ends neither the loop nor the answers of the others', async () => {
+    const given = node([thread({ autoReplies: 30 }), thread({ interactionId: 'i2' })])
+    const broken = {
+      ...given,
+      port: {
+        ...given.port,
+        proposeEnd: async () => {
+          throw new Error('it was cancelled')
+        },
+      },
+    }
+    await run(broken, settings(says('42')), () => given.done.includes('answered'))
+    expect(given.done).toEqual(['failed', 'answer 42', 'answered'])
+  })
+
+  test('when the list of waiting threads cannot be read, the loop goes on', async () => {
+    const given = node([thread()])
+    let reads = 0
+    const broken = {
+      ...given,
+      port: {
+        ...given.port,
+        waiting: async () => {
+          if (++reads === 1) throw new Error('the disk is full')
+          return given.port.waiting()
+        },
+      },
+    }
+    await run(broken, settings(says('42')), () => given.waiting.length === 0)
+    expect(given.done).toEqual(['fault the disk is full', 'answer 42', 'answered'])
   })
 
   test('one peer gets at most 60 answers an hour', async () => {

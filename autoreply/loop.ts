@@ -9,6 +9,7 @@ const HOUR_MS = 3_600_000
 const PEER_ANSWERS_PER_HOUR_MAX = 60
 const ANSWERS_PER_HOUR_MAX = 600
 const TRIES_MAX = 5
+const RATE_PAUSE_MS = 60_000
 const BACKOFF_FIRST_MS = 10_000
 const BACKOFF_MAX_MS = 10 * 60_000
 const REFUSED_REPLY = 'I can not answer this request.'
@@ -36,6 +37,8 @@ export type AutoReplyPort = {
   acceptEnd(thread: WaitingThread): Promise<void>
   /** What must never leave in an answer: token, keys, seeds in every text form. */
   secrets(): readonly string[]
+  /** Something failed that belongs to no thread. */
+  fault(error: Error): void
   /** Ids and short facts for events, log and evidence. */
   report(
     event: 'answered' | 'failed' | 'refused' | 'limited' | 'ended',
@@ -66,6 +69,7 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   const failures = new Map<string, { tries: number; notBefore: number }>()
   const stopped = new AbortController()
   let wake = () => {}
+  let woken = false
   const pause = () =>
     new Promise<void>(resolve => {
       const timer = setTimeout(resolve, settings.pollIntervalMs)
@@ -83,22 +87,21 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
     } else if (thread.autoReplies >= settings.autoRepliesMax) {
       await port.proposeEnd(thread)
       port.report('ended', thread, { why: 'max_auto_replies' })
-    } else if (!rates.take(thread.peer)) port.report('limited', thread, {})
-    else await answer(thread)
+    } else if (rates.hasRoom(thread.peer)) await answer(thread)
+    else {
+      failures.set(turnKey(thread), { tries: 0, notBefore: now() + RATE_PAUSE_MS })
+      port.report('limited', thread, {})
+    }
   }
 
   async function answer(thread: WaitingThread): Promise<void> {
     const started = now()
-    try {
-      const text = await findAnswer(thread)
-      if (await port.answer(thread, text)) {
-        port.report('answered', thread, { backend: settings.backend.name, ms: now() - started })
-      }
-      failures.delete(turnKey(thread))
-    } catch (error) {
-      if (stopped.signal.aborted) throw error
-      await giveWay(thread, error as Error)
+    const text = await findAnswer(thread)
+    rates.count(thread.peer)
+    if (await port.answer(thread, text)) {
+      port.report('answered', thread, { backend: settings.backend.name, ms: now() - started })
     }
+    failures.delete(turnKey(thread))
   }
 
   async function findAnswer(thread: WaitingThread): Promise<string> {
@@ -107,40 +110,59 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(settings.timeoutMs)])
     const { text } = await settings.backend.reply(request, signal)
     const safe = plainText(text).slice(0, ANSWER_CHARACTERS_MAX)
-    const secret = port.secrets().some(value => value !== '' && text.includes(value))
-    if (!secret) return safe
+    if (!holdsSecret(text, port.secrets()) && !holdsSecret(safe, port.secrets())) return safe
     port.report('refused', thread, { why: 'the answer held a secret of this node' })
     return REFUSED_REPLY
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */
-  async function giveWay(thread: WaitingThread, error: Error): Promise<void> {
+  function putOff(thread: WaitingThread, error: Error): void {
     const tries = (failures.get(turnKey(thread))?.tries ?? 0) + 1
     const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (tries - 1))
-    failures.set(turnKey(thread), {
-      tries,
-      notBefore: tries >= TRIES_MAX ? Number.POSITIVE_INFINITY : now() + wait,
-    })
+    const last = tries >= TRIES_MAX
+    failures.set(turnKey(thread), { tries, notBefore: last ? Number.POSITIVE_INFINITY : now() + wait })
     port.report('failed', thread, { tries, error: error.message })
-    if (settings.errorReply !== undefined) await port.answer(thread, settings.errorReply)
+    if (last && settings.errorReply !== undefined) {
+      port.answer(thread, settings.errorReply).catch(failed => port.fault(failed as Error))
+    }
+  }
+
+  /** What one thread throws (it was cancelled meanwhile, the disk is full) ends neither the loop nor the node. */
+  async function attempt(thread: WaitingThread): Promise<void> {
+    const failure = failures.get(turnKey(thread))
+    if (failure !== undefined && failure.notBefore > now()) return
+    try {
+      await serve(thread)
+    } catch (error) {
+      if (!stopped.signal.aborted) putOff(thread, error as Error)
+    }
+  }
+
+  async function round(): Promise<void> {
+    try {
+      for (const thread of await port.waiting()) {
+        if (stopped.signal.aborted) return
+        await attempt(thread)
+      }
+    } catch (error) {
+      if (!stopped.signal.aborted) port.fault(error as Error)
+    }
   }
 
   async function loop(): Promise<void> {
     while (!stopped.signal.aborted) {
-      for (const thread of await port.waiting()) {
-        if (stopped.signal.aborted) return
-        if ((failures.get(turnKey(thread))?.notBefore ?? 0) > now()) continue
-        await serve(thread)
-      }
-      if (!stopped.signal.aborted) await pause()
+      woken = false
+      await round()
+      if (!stopped.signal.aborted && !woken) await pause()
     }
   }
 
-  const done = loop().catch(error => {
-    if (!stopped.signal.aborted) throw error
-  })
+  const done = loop()
   return {
-    wake: () => wake(),
+    wake() {
+      woken = true
+      wake()
+    },
     async [Symbol.asyncDispose]() {
       stopped.abort()
       wake()
@@ -158,12 +180,25 @@ class Rates {
     this.#now = now
   }
 
-  take(peer: string): boolean {
+  hasRoom(peer: string): boolean {
     const since = this.#now() - HOUR_MS
     this.#times = this.#times.filter(time => time.at > since)
     if (this.#times.length >= ANSWERS_PER_HOUR_MAX) return false
-    if (this.#times.filter(time => time.peer === peer).length >= PEER_ANSWERS_PER_HOUR_MAX) return false
-    this.#times.push({ peer, at: this.#now() })
-    return true
+    return this.#times.filter(time => time.peer === peer).length < PEER_ANSWERS_PER_HOUR_MAX
   }
+
+  count(peer: string): void {
+    this.#times.push({ peer, at: this.#now() })
+  }
+}
+
+/** Whether a text holds a secret, also when letters between are of another case or spaces and marks were put in. */
+export function holdsSecret(text: string, secrets: readonly string[]): boolean {
+  const bare = (value: string) =>
+    value
+      .normalize('NFKC')
+      .toLowerCase()
+      .replace(/[^a-z0-9+/_-]/g, '')
+  const searched = bare(text)
+  return secrets.some(secret => secret !== '' && (text.includes(secret) || searched.includes(bare(secret))))
 }

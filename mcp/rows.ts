@@ -22,9 +22,13 @@ export function summaryRow(item: InteractionSummary, context: ToolContext): Reco
     peer: item.peer,
     ...(item.peer_name === null ? {} : { peer_name: item.peer_name }),
     state: item.state,
-    ...(item.reason === undefined ? {} : { reason: plainLine(item.reason, PREVIEW_CHARACTERS_MAX) }),
+    ...(item.reason === undefined
+      ? {}
+      : { reason: context.fence(plainLine(item.reason, PREVIEW_CHARACTERS_MAX)) }),
     last_at: item.last_at,
-    ...(item.capability === undefined ? {} : { capability: item.capability }),
+    ...(item.capability === undefined
+      ? {}
+      : { capability: plainLine(item.capability, PREVIEW_CHARACTERS_MAX) }),
     preview: context.fence(plainLine(item.preview, PREVIEW_CHARACTERS_MAX)),
     ...(item.unread === 0 ? {} : { unread: item.unread }),
     ...(item.attachments === 0 ? {} : { attachments: item.attachments }),

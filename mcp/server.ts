@@ -13,7 +13,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 import { controlCodes } from '../protocol/control.ts'
-import { plainText } from '../protocol/plain-text.ts'
+import { plainLine, plainText } from '../protocol/plain-text.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools.ts'
 
@@ -116,7 +116,7 @@ async function runTool(tool: Tool, args: unknown, call: ControlCall, signal: Abo
       ...(tool.untrusted ? { _meta: { 'svc/untrusted': true, 'svc/marker': marker } } : {}),
     }
   } catch (error) {
-    return failure(error)
+    return failure(error, context)
   }
 }
 
@@ -124,11 +124,23 @@ function sayIssues(error: z.ZodError): string {
   return error.issues.map(issue => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ')
 }
 
-function failure(thrown: unknown) {
-  const error = explain(thrown)
+/** Refusals whose sentence may hold words of a hub, of the directory or of a program. */
+const foreignWords: readonly string[] = [
+  'hub_refused',
+  'hub_unreachable',
+  'hub_incompatible',
+  'unknown_peer',
+  'backend_failed',
+]
+const SENTENCE_CHARACTERS_MAX = 600
+
+function failure(thrown: unknown, context: ToolContext) {
+  const { code, message, next } = explain(thrown)
+  const plain = plainLine(message, SENTENCE_CHARACTERS_MAX)
+  const error = { code, message: foreignWords.includes(code) ? context.fence(plain) : plain, next }
   return {
     isError: true,
-    content: [{ type: 'text' as const, text: `${error.code}: ${error.message}. Next: ${error.next}.` }],
+    content: [{ type: 'text' as const, text: `${code}: ${error.message}. Next: ${next}.` }],
     structuredContent: { error },
   }
 }

@@ -1,7 +1,8 @@
 /** `task_delegate`: hand a task or a capability call to another agent. */
 import * as z from 'zod'
+import { plainLine } from '../../protocol/plain-text.ts'
 import { waitArgument } from '../rows.ts'
-import { sends, ToolError, tool } from '../tool.ts'
+import { sends, type ToolContext, ToolError, tool } from '../tool.ts'
 
 export const taskDelegate = tool({
   name: 'task_delegate',
@@ -30,6 +31,7 @@ export const taskDelegate = tool({
     })
     .partial(),
   annotations: sends,
+  untrusted: true,
   async run(args, context) {
     if ((args.task === undefined) === (args.capability === undefined)) {
       throw new ToolError('bad_request', 'give either task or capability', 'task_delegate with one of them')
@@ -42,9 +44,29 @@ export const taskDelegate = tool({
       interaction_id: reply.interaction_id,
       state: reply.state,
       ...(reply.delivery === undefined ? {} : { delivery: reply.delivery.state }),
-      ...(reply.effect === undefined ? {} : { effect: reply.effect }),
+      ...(reply.effect === undefined ? {} : { effect: effectRow(reply.effect, context) }),
       ...(reply.payment_required === undefined ? {} : { payment_required: reply.payment_required }),
       next: `task_inbox with interaction_id ${reply.interaction_id}`,
     }
   },
 })
+
+const EFFECT_TEXT_CHARACTERS_MAX = 2_000
+
+/** The provider's effect: its status as it is, its words fenced and cut; the thread holds it whole. */
+function effectRow(effect: unknown, context: ToolContext): Record<string, unknown> {
+  const given = effect as {
+    status?: unknown
+    verifiable?: unknown
+    message?: unknown
+    evidence?: { observed_state?: unknown }
+  }
+  const words = (value: unknown) => context.fence(String(value).slice(0, EFFECT_TEXT_CHARACTERS_MAX))
+  const state = given.evidence?.observed_state
+  return {
+    status: plainLine(String(given.status), 32),
+    verifiable: given.verifiable === true,
+    ...(given.message === undefined ? {} : { message: words(given.message) }),
+    ...(state === undefined ? {} : { observed_state: words(state) }),
+  }
+}

@@ -1,7 +1,16 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
 import * as z from 'zod'
+import { plainLine } from '../../protocol/plain-text.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
-import { cursorArgument, limitArgument, rowsShape, summaryRow, turnRow, waitArgument } from '../rows.ts'
+import {
+  cursorArgument,
+  limitArgument,
+  PREVIEW_CHARACTERS_MAX,
+  rowsShape,
+  summaryRow,
+  turnRow,
+  waitArgument,
+} from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'
 
 const LIMIT_DEFAULT = 20
@@ -82,7 +91,9 @@ async function thread(id: string, args: Arguments, context: ToolContext): Promis
     interaction_id: found.interaction_id,
     peer: found.peer_name ?? found.peer,
     state: found.state,
-    ...(found.reason === undefined ? {} : { reason: found.reason }),
+    ...(found.reason === undefined
+      ? {}
+      : { reason: context.fence(plainLine(found.reason, PREVIEW_CHARACTERS_MAX)) }),
     actions: found.actions,
     ...(found.receipt === undefined ? {} : { receipt: found.receipt }),
   }
