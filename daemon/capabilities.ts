@@ -3,6 +3,7 @@
  * a correspondent never has to ask (objects: capability).
  */
 import { publicKey } from '#crypto'
+import { utf8 } from '../protocol/bytes.ts'
 import {
   CAPABILITIES_PER_MESSAGE_MAX,
   CAPABILITY_ID_BYTES,
@@ -23,7 +24,10 @@ const SPENT = 1
 const FORGOTTEN = 2
 const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
-const LIFE_MS = CAPABILITY_LIFE_MAX_MS - 86_400_000
+const FORGOTTEN_PER_PEER_MAX = 256
+const DAY_MS = 86_400_000
+const LIFE_MS = CAPABILITY_LIFE_MAX_MS - DAY_MS
+const USES_DAY = 'capability-uses-day'
 
 type HeldRow = {
   id: Uint8Array
@@ -53,14 +57,26 @@ export class Capabilities {
   topUp(peer: string, nothingElse = false): GrantedCapability[] {
     const now = this.#inputs.now()
     const stock = this.#unspent(peer, now)
-    if (stock >= STOCK_LOW) return []
+    if (stock >= STOCK_LOW || this.#hoards(peer, now)) return []
     const count = nothingElse ? CAPABILITIES_PER_MESSAGE_MAX : STOCK_TARGET - stock
     return Array.from({ length: count }, () => this.#issue(peer, now))
   }
 
   /** Whether a peer holds fewer unspent capabilities of ours than it should. */
   isLow(peer: string): boolean {
-    return this.#unspent(peer, this.#inputs.now()) < STOCK_LOW
+    const now = this.#inputs.now()
+    return this.#unspent(peer, now) < STOCK_LOW && !this.#hoards(peer, now)
+  }
+
+  /** Whether a peer said too often that it had none while it holds many that nobody used. */
+  #hoards(peer: string, now: number): boolean {
+    const row = this.#store.get<{ n: number }>(
+      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = ? AND expires_at > ?',
+      peer,
+      FORGOTTEN,
+      now,
+    )
+    return (row?.n ?? 0) >= FORGOTTEN_PER_PEER_MAX
   }
 
   #unspent(peer: string, now: number): number {
@@ -161,6 +177,11 @@ export class Capabilities {
     this.#store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
   }
 
+  /** Gives a use back: the envelope never came to count at the hub. */
+  refund(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_held SET uses = uses - 1 WHERE id = ? AND uses > 0', id)
+  }
+
   drop(id: Uint8Array): void {
     this.#store.run('DELETE FROM capabilities_held WHERE id = ?', id)
   }
@@ -181,6 +202,16 @@ export class Capabilities {
     const now = this.#inputs.now()
     this.#store.run('DELETE FROM capabilities_held WHERE expires_at <= ?', now)
     this.#store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
+    this.#renewDailyUses(now)
+  }
+
+  /** Uses are counted for each UTC day. */
+  #renewDailyUses(now: number): void {
+    const today = String(Math.floor(now / DAY_MS))
+    const stored = this.#store.recall(USES_DAY)
+    if (stored !== undefined && Buffer.from(stored).toString() === today) return
+    this.#store.run('UPDATE capabilities_held SET uses = 0 WHERE uses > 0')
+    this.#store.remember(USES_DAY, utf8(today))
   }
 
   #issue(peer: string, now: number): GrantedCapability {

@@ -48,6 +48,15 @@ export type OutboxEntry = {
 /** Refusals that the same message will meet again, whatever is done. */
 const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large'])
 
+const NEVER_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+
 const confirmationReasons: Record<number, string> = {
   1: 'refused by the policy of the recipient',
   2: 'the recipient could not use it',
@@ -175,6 +184,8 @@ export class Outbox {
     sealed: Sealed | undefined,
     error: unknown,
   ): Promise<void> {
+    if (sealed?.capability !== undefined && neverCounted(error))
+      this.#ctx.capabilities.refund(sealed.capability)
     if (error instanceof HubStopped) return this.#retry(entry, error.message)
     if (error instanceof WaitingForKeys) {
       if (error.final) return this.#finish(entry, 'failed', error.message)
@@ -381,6 +392,13 @@ export class Outbox {
     const [high, low] = this.#ctx.random(2)
     return ((high as number) * 256 + (low as number)) / 65_536
   }
+}
+
+/** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
+function neverCounted(error: unknown): boolean {
+  if (error instanceof HubStopped || error instanceof Refused) return true
+  const cause = (error as { cause?: { code?: string } }).cause?.code ?? ''
+  return NEVER_REACHED.has(cause)
 }
 
 /** One short sentence of any failure, without addresses of this machine. */

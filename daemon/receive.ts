@@ -209,7 +209,8 @@ function takeDelegate(
   id: string,
 ): DackCode {
   const { body } = received
-  if (ctx.threads.find(body.from, id) !== undefined) return dackCodes.malformed
+  // Users name an interaction by its id alone, so an id that anyone else's interaction has is refused too.
+  if (ctx.threads.findById(id) !== undefined) return dackCodes.malformed
   const document = requestOf(payload.document, body)
   if (document === undefined) return dackCodes.malformed
   const capability = 'capability' in document ? document.capability : null

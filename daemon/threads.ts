@@ -132,7 +132,7 @@ export class Threads {
     return row === undefined ? undefined : camelRow(row)
   }
 
-  /** The interaction of an id; ids are random, so two delegators with the same one are told apart by the newest. */
+  /** The interaction of an id; a task whose id another interaction has is not taken, so there is one. */
   findById(id: string): Interaction | undefined {
     const row = this.#store.get('SELECT * FROM interactions WHERE id = ? ORDER BY key DESC LIMIT 1', id)
     return row === undefined ? undefined : camelRow(row)
@@ -253,10 +253,11 @@ export class Threads {
     return this.message(key)
   }
 
-  /** What waits for this peer is tried at once: something came that it may have waited for. */
+  /** What waits because it could only go as a stranger's is tried at once: a capability came. */
   hurry(peer: string): void {
     const { changes } = this.#store.run(
-      "UPDATE outbox SET next_at = ? WHERE peer = ? AND state = 'queued' AND next_at > ?",
+      `UPDATE outbox SET next_at = ? WHERE peer = ? AND state = 'queued' AND next_at > ?
+       AND last_error IN ('too_large_for_stranger', 'strangers_busy')`,
       this.#now(),
       peer,
       this.#now(),

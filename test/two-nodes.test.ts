@@ -191,6 +191,27 @@ describe('a task between two nodes', () => {
 })
 
 describe('strangers', () => {
+  test('a task under an id that another interaction has is refused, so an id names one party', async () => {
+    const id = await delegated(alice, bob, 'mine')
+    const mallory = await lab.member('mallory')
+    const before = bob.ctx.store.counted('foreign')
+    const made = await mallory.handlers.delegate({ to: bob.aid, task: 'held back' }, never)
+    mallory.ctx.store.run("UPDATE outbox SET next_at = 9e15 WHERE state = 'queued'")
+    await until('it arrived', async () => (await inboxIds(bob)).includes(made.interaction_id))
+    const { threads, store } = mallory.ctx
+    store.transaction(() => {
+      const created = threads.create({
+        ...threads.byKey(threads.findById(made.interaction_id)?.key as number),
+        id,
+      } as Parameters<typeof threads.create>[0])
+      const first = threads.messages(threads.findById(made.interaction_id)?.key as number)[0]
+      if (first === undefined) throw new Error('no first message')
+      threads.queue(created, { kind: 0, payload: first.payload, text: 'mine too', numbered: true })
+    })
+    await until('it is refused', () => bob.ctx.store.counted('foreign') > before)
+    expect(bob.ctx.threads.findById(id)?.peer).toBe(alice.aid)
+  })
+
   test('a task of a stranger waits for approval and takes no more than the allowed messages', async () => {
     const dave = await lab.member('dave')
     await bob.handlers.hubRegister({ url: lab.line.url, guest_messages: 2 }, never)
@@ -326,11 +347,11 @@ describe('what no receipt can name', () => {
     bob.ctx.threads.setDelivery(message?.key ?? 0, 'failed', 'for the test')
     await lab.line.up()
     await bob.handlers.end({ interaction_id: id }, never)
-    bob.ctx.threads.hurry(alice.aid)
+    bob.ctx.store.run('UPDATE outbox SET next_at = 0')
     bob.wake()
     await until('proposed', async () => (await stateOf(alice, id)) === 'end_proposed')
     await alice.handlers.end({ interaction_id: id, mode: 'accept' }, never)
-    alice.ctx.threads.hurry(bob.aid)
+    alice.ctx.store.run('UPDATE outbox SET next_at = 0')
     alice.wake()
     await until('ended', async () => (await stateOf(bob, id)) === 'ended')
     expect((await thread(bob, id)).reason).toBe('no receipt: too many messages are missing')
