@@ -70,6 +70,8 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
         await registration.home?.revoke(issued.slice(0, 1000)).catch(() => undefined)
         ctx.capabilities.forgetIssued(contact.aid)
       }
+      // what was revoked is gone; a contact again gets new ones, or it could never write
+      if (!given.blocked) ctx.topUps.note(contact.aid)
       return settings(ctx, contactView(contact))
     },
     async hubRegister(given, signal) {

@@ -134,6 +134,13 @@ describe('strangers and contacts', () => {
     expect((await received(await delegate('bob', 'three'))).state).toBe('open')
   })
 
+  test('cancel withdraws, and the other side is told', async () => {
+    const id = await delegate('bob', 'never mind')
+    await received(id)
+    expect(await a('cancel', id, 'changed my mind')).toMatchObject({ state: 'cancelled' })
+    await stateOf(b, id, 'cancelled')
+  })
+
   test('what a blocked agent sends is refused, and it learns so', async () => {
     await b('contact', 'block', 'alice')
     const id = await delegate('bob', 'blocked')
@@ -145,13 +152,14 @@ describe('strangers and contacts', () => {
     })
     expect(thread['state']).toBe('failed')
     await b('contact', 'block', 'alice', '--off')
-  })
-
-  test('cancel withdraws, and the other side is told', async () => {
-    const id = await delegate('bob', 'never mind')
-    await received(id)
-    expect(await a('cancel', id, 'changed my mind')).toMatchObject({ state: 'cancelled' })
-    await stateOf(b, id, 'cancelled')
+    await until(async () => {
+      const again = await delegate('bob', 'friends again')
+      const found = await until(async () => {
+        const turn = ((await a('thread', again))['turns'] as { delivery?: { state: string } }[])[0]
+        return turn?.delivery?.state === 'queued' || turn?.delivery?.state === 'at_hub' ? undefined : turn
+      })
+      return found.delivery?.state === 'delivered'
+    })
   })
 })
 
