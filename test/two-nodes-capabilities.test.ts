@@ -49,7 +49,7 @@ describe('a correspondent who is never answered', () => {
   test('gets capabilities by itself, coalesced, and never runs into the limit of strangers', async () => {
     const alice = await contactOfBob('alice')
     const ids: string[] = []
-    for (let i = 0; i < 30; i++)
+    for (let i = 0; i < 15; i++)
       ids.push((await alice.handlers.delegate({ to: bob.aid, task: `task ${i}` }, never)).interaction_id)
     await until('all arrive', async () => {
       const held = new Set(
@@ -87,7 +87,7 @@ describe('a correspondent who is never answered', () => {
 describe('what is larger than a stranger may send', () => {
   test('a first contact goes ahead without its attachment, which follows under a capability', async () => {
     const carl = await contactOfBob('carl')
-    const attach = [bigFile('large.bin', 3 * 1024 * 1024)]
+    const attach = [bigFile('large.bin', 2 * 1024 * 1024)]
     const { interaction_id } = await carl.handlers.delegate({ to: bob.aid, task: 'keep', attach }, never)
     await until('the task arrives', async () => (await inboxIds(bob)).includes(interaction_id))
     await until('the file follows', async () =>
@@ -98,7 +98,7 @@ describe('what is larger than a stranger may send', () => {
   test('it stays queued with the reason while there is no capability, and goes once there is one', async () => {
     const dan = await lab.member('dan')
     const id = await delegated(dan, bob, 'stranger')
-    const attach = [bigFile('more.bin', 3 * 1024 * 1024)]
+    const attach = [bigFile('more.bin', 2 * 1024 * 1024)]
     await dan.handlers.message({ interaction_id: id, text: 'see file', attach }, never)
     await until('the reason shows', async () => {
       const delivery = (await thread(dan, id)).turns.at(-1)?.delivery
@@ -117,7 +117,7 @@ describe('what is larger than a stranger may send', () => {
     await until('finn holds capabilities', () => held(finn) > 0)
     lab.hub.clock.advance(2 * 3_600_000)
     finn.ctx.store.run('DELETE FROM capabilities_held')
-    const attach = [bigFile('third.bin', 3 * 1024 * 1024)]
+    const attach = [bigFile('third.bin', 2 * 1024 * 1024)]
     await finn.handlers.message({ interaction_id: id, text: '', attach }, never)
     await until('it arrives', async () =>
       (await thread(bob, id)).turns.some(turn => turn.attachments[0]?.path),

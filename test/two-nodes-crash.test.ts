@@ -30,7 +30,7 @@ describe(`kill -9 at random moments (SEED=${seed})`, () => {
       while (running || tasks < 2) ids.push(await lab.runTask(++tasks))
     })()
     for (let i = 0; i < KILLS; i++) {
-      await new Promise(resolve => setTimeout(resolve, 150 + next() * 700))
+      await new Promise(resolve => setTimeout(resolve, 80 + next() * 400))
       lab.kill(whos[Math.floor(next() * whos.length)] as Who)
     }
     running = false
