@@ -91,3 +91,8 @@ export interface HubLine {
 export class HubStopped extends Error {
   override name = 'HubStopped'
 }
+
+/** The clocks of hub and node are too far apart to sign anything; ends by itself once they are set. */
+export class ClocksApart extends Error {
+  override name = 'ClocksApart'
+}

@@ -166,6 +166,16 @@ export class Identity {
     return this.#nextSeed() !== undefined
   }
 
+  /** The seed of the next key, where it lies on this machine: as secret as the present one. */
+  get nextSeed(): Uint8Array | undefined {
+    return this.#nextSeed()
+  }
+
+  /** Throws when no further event can be made here. */
+  requireNextKey(): void {
+    this.#requireNextSeed()
+  }
+
   /**
    * Reveals the committed key in a durable rotation event, naming `home` as witness where given; `ts` is the time of
    * that hub where it is known to differ from ours.
@@ -181,9 +191,9 @@ export class Identity {
   }
 
   /** Ends the identity in a durable event. */
-  deactivate(): VerifiedKel {
+  deactivate(ts = this.#inputs.now()): VerifiedKel {
     const seed = this.#requireNextSeed()
-    const log = deactivate(this.#log, { seed, ts: this.#inputs.now() })
+    const log = deactivate(this.#log, { seed, ts })
     storeSuccessor(this.dir, seed, log, undefined)
     this.#seed = seed
     this.#log = log

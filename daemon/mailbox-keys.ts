@@ -81,6 +81,11 @@ export class MailboxKeys {
     return this.#file.epoch
   }
 
+  /** Seeds of every encryption key that is kept. */
+  get encryptionSeeds(): Uint8Array[] {
+    return this.#file.keys.map(key => key.seed)
+  }
+
   /** Whether the hub has the newest set. */
   get isConfirmed(): boolean {
     const body = this.#file.set?.body

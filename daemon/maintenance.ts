@@ -17,24 +17,24 @@ export function startMaintenance(
   lifetime: AbortSignal,
 ): Maintenance {
   let running = false
+  let again = false
   const round = async () => {
     expire(ctx)
-    await registration.keepInSync(lifetime)
-    await registration
-      .pushToFormer()
-      .catch(error => ctx.log.info({ reason: describe(error) }, 'former hub not told'))
+    await Promise.all([registration.keepInSync(lifetime), registration.pushToFormer()])
     for (const hub of registration.draining())
       await relay
         .drain(hub, 0)
         .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
   }
   const run = () => {
+    again = running
     if (running) return
     running = true
     round()
       .catch(error => ctx.log.error({ err: error }, 'maintenance'))
       .finally(() => {
         running = false
+        if (again && !lifetime.aborted) run()
       })
   }
   const timer = setInterval(run, ROUND_MS)
@@ -50,4 +50,6 @@ export function expire(ctx: Context): void {
     ctx.store.run('DELETE FROM idempotency WHERE at < ?', now - IDEMPOTENCY_KEPT_MS)
     ctx.capabilities.clean()
   })
+  // A full disk may have stopped the evidence on its way to the file.
+  ctx.chain.drain()
 }

@@ -149,6 +149,7 @@ class RunningNode implements Node {
     }
     topUps = new TopUps(ctx)
     this.#ctx = ctx
+    store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
     chain.onAppend = () => events.emit('evidence', { length: chain.length })
     ctx.attachments.clean(store)
     const relay = new Relay(
@@ -165,6 +166,7 @@ class RunningNode implements Node {
         outbox?.wake()
       },
     )
+    registration.settle()
     outbox = new Outbox(ctx, () => registration.home)
     const token = ensureToken(dir, random)
     const autoReply = new AutoReply(ctx, env, token)

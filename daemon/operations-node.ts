@@ -7,13 +7,14 @@ import type { AutoReply } from './auto-reply.ts'
 import { type Config, type ConfigChanges, ConfigError } from './config.ts'
 import type { Contact } from './contacts.ts'
 import type { Context } from './context.ts'
-import { type HubLine, HubStopped } from './hub-line.ts'
+import { ClocksApart, type HubLine, HubStopped } from './hub-line.ts'
 import { IdentityError } from './identity.ts'
 import type { Handlers } from './operations.ts'
 import type { TaskOperations } from './operations-tasks.ts'
 import { describe } from './outbox.ts'
 import { OperationRefused, refuse } from './refusal.ts'
 import type { Registration } from './registration.ts'
+import { revokeIssuedTo } from './revocations.ts'
 
 const FIND_LIMIT_DEFAULT = 10
 const EVIDENCE_LIMIT_DEFAULT = 50
@@ -40,7 +41,10 @@ export type NodeOperations = Omit<Handlers, keyof TaskOperations>
 
 export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
   const { registration } = parts
-  const home = (): HubLine => registration.home ?? refuse('no_hub', 'this node is registered at no hub')
+  const home = (): HubLine => {
+    if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+    return registration.home ?? refuse('no_hub', 'this node is registered at no hub')
+  }
   return {
     async status() {
       return statusView(ctx, parts)
@@ -64,12 +68,12 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return settings(ctx, contactView(ctx.contacts.remove(given.peer)))
     },
     async contactBlock(given) {
-      const contact = ctx.contacts.block(given.peer, given.blocked)
-      const issued = ctx.capabilities.issuedTo(contact.aid)
-      if (given.blocked && issued.length > 0) {
-        await registration.home?.revoke(issued.slice(0, 1000)).catch(() => undefined)
-        ctx.capabilities.forgetIssued(contact.aid)
-      }
+      const contact = ctx.store.transaction(() => {
+        const changed = ctx.contacts.block(given.peer, given.blocked)
+        if (given.blocked) revokeIssuedTo(ctx, changed.aid)
+        return changed
+      }, 'node.block')
+      if (given.blocked) parts.wake()
       // what was revoked is gone; a contact again gets new ones, or it could never write
       if (!given.blocked) ctx.topUps.note(contact.aid)
       return settings(ctx, contactView(contact))
@@ -134,7 +138,8 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     },
     async idDeactivate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
-        await registration.deactivate()
+        await registration.deactivate(parts.lifetime)
+        parts.wake()
         return identityView(ctx, registration, 'deactivated')
       })
     },
@@ -157,7 +162,7 @@ function settings<T>(ctx: Context, value: T): T {
 function statusView(ctx: Context, parts: NodeParts): NodeStatus {
   const config = ctx.config()
   const { registration } = parts
-  const { home } = registration
+  const home = registration.lastHome
   const count = (sql: string) => ctx.store.get<{ n: number }>(sql)?.n ?? 0
   const { reason, state, powProgress } = registration.state
   const { auto_reply } = autoReplyView(config.auto_reply)
@@ -217,7 +222,7 @@ const contactView = ({ aid, petname, blocked, addedAt }: Contact) => ({
 })
 
 function identityView(ctx: Context, registration: Registration, state: string) {
-  const hub = registration.home?.url
+  const hub = registration.lastHome?.url
   return {
     aid: ctx.identity.aid,
     kel_seq: ctx.identity.log.seq,
@@ -291,6 +296,8 @@ async function hubCall<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof OperationRefused) throw error
+    if (error instanceof ClocksApart)
+      refuse('hub_refused', error.message, 'date; set the clock of this machine, then: svc status')
     if (error instanceof HubStopped) refuse('hub_incompatible', error.message)
     if (error instanceof IdentityError) refuse('next_key_missing', error.message)
     if (error instanceof Refused && error.code === 'wire_too_old') refuse('hub_incompatible', error.message)

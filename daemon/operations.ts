@@ -1,9 +1,10 @@
 /** The operations of the node as plain functions, one for each row of the control table. */
-import type { OperationName, Operations } from '../protocol/control.ts'
+import { type OperationName, type Operations, operations } from '../protocol/control.ts'
 import type { QueryOf, ReplyOf, RequestOf } from '../protocol/route.ts'
 import type { Context } from './context.ts'
 import { type NodeParts, nodeOperations } from './operations-node.ts'
 import { taskOperations } from './operations-tasks.ts'
+import { refuse } from './refusal.ts'
 
 type Given<R> = R extends { request: unknown } ? RequestOf<R> : QueryOf<R>
 
@@ -12,6 +13,26 @@ export type Handlers = {
   [N in OperationName]: (given: Given<Operations[N]>, signal: AbortSignal) => Promise<ReplyOf<Operations[N]>>
 }
 
+type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
+
+/** What still makes sense once the identity has ended; all that only reads does too. */
+const afterTheEnd: ReadonlySet<string> = new Set<OperationName>(['shutdown', 'pull', 'autoReplyOff'])
+
 export function operationsOf(ctx: Context, parts: NodeParts): Handlers {
-  return { ...nodeOperations(ctx, parts), ...taskOperations(ctx, parts.pullMail, parts.suggestPeers) }
+  const handlers: Handlers = {
+    ...nodeOperations(ctx, parts),
+    ...taskOperations(ctx, parts.pullMail, parts.suggestPeers),
+  }
+  const guarded = Object.entries(handlers).map(([name, handler]) => {
+    const stays = operations[name as OperationName].reads || afterTheEnd.has(name)
+    return [name, stays ? handler : refusedAfterTheEnd(ctx, handler as AnyHandler)]
+  })
+  return Object.fromEntries(guarded) as Handlers
+}
+
+function refusedAfterTheEnd(ctx: Context, handler: AnyHandler): AnyHandler {
+  return async (given, signal) => {
+    if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+    return handler(given, signal)
+  }
 }

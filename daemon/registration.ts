@@ -5,7 +5,7 @@
 
 import { fromBase64url } from '../protocol/bytes.ts'
 import { Refused } from '../protocol/client.ts'
-import { decodeKel, encodeKel, verifyKel } from '../protocol/kel.ts'
+import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../protocol/kel.ts'
 import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../protocol/keyset.ts'
 import type { Context } from './context.ts'
 import {
@@ -16,28 +16,19 @@ import {
   type Profile,
   type RegisterReply,
 } from './hub-line.ts'
+import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } from './hub-rows.ts'
 import { Wire3Hub } from './hub-wire3.ts'
+import { IdentityError } from './identity.ts'
+import { eventTime, markNewMailbox, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
 import type { PowSolver } from './pow.ts'
 import { refuse } from './refusal.ts'
-import { announceMove, remakeReceipts } from './reseal.ts'
+import { sendRevocations } from './revocations.ts'
 import { Waker } from './waker.ts'
 import { fetchHubIdentity, type HubInputs } from './wire3-calls.ts'
 
 const RETRY_MS = 60_000
-/** How long the mailbox at a former hub is still emptied. */
-const DRAIN_MS = 14 * 86_400_000 + 3_600_000
 const STRANGER_BYTES = 4 * STRANGER_BYTES_MIN
-
-type HubRow = {
-  url: string
-  aid: string
-  wire: number
-  log: Uint8Array
-  bits: number
-  role: string
-  registered_seq: number | null
-}
 
 export type HubState = {
   state: 'online' | 'offline' | 'stopped' | 'registering'
@@ -60,12 +51,17 @@ export class Registration {
     this.#inputs = inputs
     this.#solver = solver
     this.#onChange = onChange
-    const row = this.#homeRow()
+    const row = homeRow(this.#ctx.store)
     if (row !== undefined) this.#home = this.#lineOf(row)
   }
 
-  /** The hub that this node lives at; undefined before it registered anywhere. */
+  /** The hub that this node talks to; undefined before it registered anywhere, and after its identity ended. */
   get home(): HubLine | undefined {
+    return this.#ctx.identity.log.deactivated ? undefined : this.#home
+  }
+
+  /** The hub that this node is, or was at its end, registered at. */
+  get lastHome(): HubLine | undefined {
     return this.#home
   }
 
@@ -100,48 +96,54 @@ export class Registration {
     return { hub: line, reply: reply as RegisterReply }
   }
 
-  /** Makes a hub the home: the row first, then the rotation, so that a crash between them is finished by `sync`. */
+  /** Finishes what a crash or a failure interrupted; a key that is missing for it is asked for, not fatal. */
+  settle(): void {
+    try {
+      settleKeyState(this.#ctx, this.#home)
+    } catch (error) {
+      if (!(error instanceof IdentityError)) throw error
+      this.#state = { state: 'offline', reason: error.message }
+    }
+  }
+
+  /** Makes a hub the home: row and duties in one transaction, then the duties, which a start repeats. */
   #settleAt(line: Wire3Hub): void {
-    const { store, identity, keys, capabilities, now } = this.#ctx
+    const { store, identity, now } = this.#ctx
+    if (identity.log.home !== line.identity.aid) identity.requireNextKey()
     const former = this.#home
     const moves = former !== undefined && former.identity.aid !== line.identity.aid
     store.transaction(() => {
-      if (moves)
-        store.run("UPDATE hubs SET role = 'draining', drain_until = ? WHERE role = 'home'", now() + DRAIN_MS)
-      store.run("DELETE FROM hubs WHERE role = 'home' OR url = ?", line.url)
-      store.run(
-        `INSERT INTO hubs (url, aid, wire, log, bits, role) VALUES (?, ?, ?, ?, ?, 'home')`,
-        line.url,
-        line.identity.aid,
-        line.identity.wire,
-        encodeKel(line.identity.log.events),
-        line.identity.bitsMax,
-      )
-      store.run(
-        'INSERT INTO wires_seen VALUES (?, ?) ON CONFLICT (hub) DO UPDATE SET wire = max(wire, excluded.wire)',
-        line.identity.aid,
-        line.identity.wire,
-      )
+      writeHome(store, line, moves, now())
+      if (moves) markNewMailbox(this.#ctx)
     }, 'node.join')
     this.#home = line
-    if (identity.log.home !== line.identity.aid) identity.rotate(line.identity.aid, line.timeMs)
-    if (moves) {
-      keys.startEpoch()
-      capabilities.voidIssued()
-      announceMove(this.#ctx)
-    }
+    settleKeyState(this.#ctx, line)
     this.#onChange()
   }
 
-  /** Tells former hubs of key events that they have not seen, so that their mailboxes can still be emptied. */
+  /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
   async pushToFormer(): Promise<void> {
+    const { identity, log } = this.#ctx
+    const since = identity.log.deactivated ? 0 : this.#ctx.now()
+    await Promise.all(
+      this.#former(since).map(hub =>
+        this.#push(hub).catch(error => log.info({ reason: describe(error) }, 'former hub not told')),
+      ),
+    )
+  }
+
+  /** Shows a hub the whole log, unless it has seen its last event; one that never knew the identity needs nothing. */
+  async #push(hub: HubLine): Promise<void> {
     const { identity, store } = this.#ctx
-    for (const hub of this.draining()) {
-      const row = store.get<HubRow>('SELECT * FROM hubs WHERE url = ?', hub.url)
-      if (row?.registered_seq === identity.log.seq) continue
-      await hub.pushLog(identity.log)
-      store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', identity.log.seq, hub.url)
+    const { log } = identity
+    const row = hubRow(store, hub.url)
+    if (row === undefined || row.registered_seq === log.seq) return
+    try {
+      await hub.pushLog(log)
+    } catch (error) {
+      if (!(error instanceof Refused && error.code === 'unknown_aid')) throw error
     }
+    noteRegistered(store, hub.url, log.seq)
   }
 
   /** Learns a new key of the home hub, and notices when another hub answers in its place. */
@@ -159,20 +161,20 @@ export class Registration {
 
   /** Rotates the identity key and sends log and set until the hub answered. */
   async rotate(signal: AbortSignal): Promise<void> {
-    this.#ctx.identity.rotate(this.#home?.identity.aid, this.#home?.timeMs)
-    remakeReceipts(this.#ctx)
+    this.#ctx.identity.rotate(this.#home?.identity.aid, eventTime(this.#ctx, this.#home))
+    settleKeyState(this.#ctx, this.#home)
     this.#home?.dropSession()
     this.#onChange()
     if (this.#home !== undefined) await this.sync({ signal, profile: false }).catch(() => undefined)
-    await this.pushToFormer().catch(error =>
-      this.#ctx.log.info({ reason: describe(error) }, 'former hub not told'),
-    )
+    await this.pushToFormer()
   }
 
-  /** Ends the identity; the log goes out as a push, because a registration of a deactivated identity is refused. */
-  async deactivate(): Promise<void> {
-    const log = this.#ctx.identity.deactivate()
-    await this.#home?.pushLog(log)
+  /** Ends the identity: durable first, then told to every hub until each has it. */
+  async deactivate(signal: AbortSignal): Promise<void> {
+    this.#ctx.identity.deactivate(eventTime(this.#ctx, this.#home))
+    settleKeyState(this.#ctx, this.#home)
+    this.#onChange()
+    await Promise.all([this.sync({ signal, profile: false }).catch(() => undefined), this.pushToFormer()])
   }
 
   /** Brings the hub up to date with log, key set and profile, where it is not; one call after another. */
@@ -188,9 +190,15 @@ export class Registration {
   async #sync(options: { signal: AbortSignal; profile: boolean }): Promise<RegisterReply | undefined> {
     const home = this.#home
     const { identity, keys } = this.#ctx
-    if (home === undefined || identity.log.deactivated) return undefined
+    settleKeyState(this.#ctx, home)
+    if (home === undefined) return undefined
+    if (identity.log.deactivated) {
+      // A registration of a deactivated identity is refused; a push is taken.
+      await this.#push(home)
+      return undefined
+    }
     const set = keys.ensureSet(identity.log, identity.seed, this.#strangers())
-    const registered = this.#homeRow()?.registered_seq === identity.log.seq
+    const registered = homeRow(this.#ctx.store)?.registered_seq === identity.log.seq
     if (registered && keys.isConfirmed && !options.profile) return undefined
     if (registered && !options.profile) {
       await this.#publish(home, set)
@@ -225,8 +233,10 @@ export class Registration {
           throw error
         }
         if (error.code === 'pow_required') pow = await this.#solve(home, error, signal)
-        else if (error.code === 'kel_ts_out_of_window' && !rotatedForTime) {
-          this.#ctx.identity.rotate(home.identity.aid, home.timeMs)
+        else if (error.code === 'kel_ts_out_of_window' && !rotatedForTime && this.#isBehind(home)) {
+          this.#ctx.identity.rotate(home.identity.aid, eventTime(this.#ctx, home))
+          settleKeyState(this.#ctx, home)
+          home.dropSession()
           rotatedForTime = true
         } else if (this.#setAfterRollback(error) === undefined) {
           this.#state = { state: 'offline', reason: describe(error) }
@@ -234,6 +244,11 @@ export class Registration {
         }
       }
     }
+  }
+
+  /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */
+  #isBehind(home: HubLine): boolean {
+    return this.#ctx.identity.log.ts < home.timeMs + EVENT_AHEAD_MAX_MS
   }
 
   async #registerOnce(home: Wire3Hub, pow: PowSolution | undefined): Promise<RegisterReply> {
@@ -246,7 +261,7 @@ export class Registration {
       ...(pow === undefined ? {} : { pow }),
     })
     keys.confirm(set)
-    store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', identity.log.seq, home.url)
+    noteRegistered(store, home.url, identity.log.seq)
     this.#solver.forget(home.identity.aid)
     this.#state = { state: 'online' }
     this.#ctx.events.emit('hub', { state: 'online' })
@@ -320,11 +335,17 @@ export class Registration {
 
   /** Hubs whose mailbox is still emptied after a move. */
   draining(): Wire3Hub[] {
-    const rows = this.#ctx.store.all<HubRow>(
-      "SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?",
-      this.#ctx.now(),
-    )
-    return rows.map(row => this.#lineOf(row))
+    return this.#ctx.identity.log.deactivated ? [] : this.#former(this.#ctx.now())
+  }
+
+  #former(since: number): Wire3Hub[] {
+    return formerRows(this.#ctx.store, since).map(row => this.#lineOf(row))
+  }
+
+  /** Takes back what is to be taken back, with a new mailbox where the hub's list is full. */
+  async #revoke(signal: AbortSignal): Promise<void> {
+    if (this.home === undefined || !(await sendRevocations(this.#ctx, this.home))) return
+    await this.sync({ signal, profile: false })
   }
 
   /** Repeats `sync` until it succeeds; for start and for the maintenance clock. */
@@ -333,6 +354,7 @@ export class Registration {
       try {
         await this.refreshHome()
         await this.sync({ signal, profile: false })
+        await this.#revoke(signal)
         return
       } catch (error) {
         this.noteContact(describe(error))
@@ -353,12 +375,8 @@ export class Registration {
     return { name, caps, summary, readme }
   }
 
-  #homeRow(): HubRow | undefined {
-    return this.#ctx.store.get<HubRow>("SELECT * FROM hubs WHERE role = 'home'")
-  }
-
   async #lineAt(url: string): Promise<Wire3Hub> {
-    const row = this.#ctx.store.get<HubRow>('SELECT * FROM hubs WHERE url = ?', url)
+    const row = hubRow(this.#ctx.store, url)
     if (row !== undefined) return this.#lineOf(row)
     return new Wire3Hub(url, await fetchHubIdentity(url, this.#inputs.connections.signed), this.#inputs)
   }

@@ -10,11 +10,14 @@ import { headers as names, WIRE } from '../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../protocol/wire3/routes.ts'
 import { signRequest } from '../protocol/wire3/signed-request.ts'
 import type { Connections } from './http.ts'
-import { type HubIdentity, HubStopped } from './hub-line.ts'
+import { ClocksApart, type HubIdentity, HubStopped } from './hub-line.ts'
 import type { Identity } from './identity.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
+const HOUR_MS = 3_600_000
+/** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
+export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
 
 export type HubInputs = {
   identity: Identity
@@ -130,6 +133,7 @@ export class Wire3Calls {
       if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
       const floor = error.members['floor']
       if (typeof floor === 'number') {
+        this.#checkClock(Math.max(0, floor - this.#inputs.now()))
         this.#lastTs = Math.max(this.#lastTs, floor)
         if (floor > this.timeMs) this.#clockOffset = floor - this.#inputs.now()
       }
@@ -141,9 +145,20 @@ export class Wire3Calls {
   #takeClock(): boolean {
     const offset = this.#hubDate === undefined ? 0 : this.#hubDate.date - this.#hubDate.seenAt
     if (Math.abs(offset - this.#clockOffset) < CLOCK_CORRECTED_MIN_MS) return false
+    this.#checkClock(offset)
     this.#clockOffset = offset
     this.#lastTs = 0
     return true
+  }
+
+  /** Says that one of the two clocks is wrong; nothing is lost, and the next call tries again. */
+  #checkClock(offset: number): void {
+    if (Math.abs(offset) <= CLOCKS_APART_MAX_MS) return
+    const hours = Math.round(Math.abs(offset) / HOUR_MS)
+    const side = offset > 0 ? 'ahead of' : 'behind'
+    throw new ClocksApart(
+      `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
+    )
   }
 
   async #signOnce<R extends RouteRow>(

@@ -42,6 +42,22 @@ describe('the store', () => {
     store.close()
   })
 
+  test('after-commit work that fails takes neither the commit nor the other work with it', () => {
+    const store = openStore(fresh())
+    const ran: unknown[] = []
+    store.onTaskFailed = error => ran.push((error as Error).message)
+    const result = store.transaction(() => {
+      store.count('x')
+      store.afterCommit(() => {
+        throw new Error('disk full')
+      })
+      store.afterCommit(() => ran.push('second'))
+      return 'committed'
+    })
+    expect([result, store.counted('x'), ran]).toEqual(['committed', 1, ['disk full', 'second']])
+    store.close()
+  })
+
   test('own history is found by full text', () => {
     const store = openStore(fresh())
     const add = (text: string, id: number) =>

@@ -20,6 +20,7 @@ export class Store {
   readonly database: Database
   #statements = new Map<string, Statement>()
   #afterCommit: (() => void)[] = []
+  #onTaskFailed: (error: unknown) => void = () => {}
 
   constructor(folder: string, database: Database) {
     this.folder = folder
@@ -36,8 +37,21 @@ export class Store {
       return value
     })
     faultPoint(`${fault}.after-commit`)
-    for (const task of this.#afterCommit.splice(0)) task()
+    for (const task of this.#afterCommit.splice(0)) this.#runTask(task)
     return result
+  }
+
+  /** Hears of after-commit work that failed: what was committed stays committed, and the other work still runs. */
+  set onTaskFailed(listener: (error: unknown) => void) {
+    this.#onTaskFailed = listener
+  }
+
+  #runTask(task: () => void): void {
+    try {
+      task()
+    } catch (error) {
+      this.#onTaskFailed(error)
+    }
   }
 
   /** Runs `task` once the transaction around this call is durable; at once when there is none. */

@@ -206,4 +206,11 @@ CREATE TRIGGER messages_text_added AFTER INSERT ON messages BEGIN
   INSERT INTO messages_text (rowid, text) VALUES (new.key, new.text);
 END;
 `,
+  /* sql */ `
+-- Ids of capabilities that the hub has still to be told of.
+CREATE TABLE revocations (id BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- The chain record that first named the receipt.
+ALTER TABLE interactions ADD COLUMN receipt_seq INTEGER;
+CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
+`,
 ]

@@ -1,0 +1,55 @@
+/** The hubs that this node knows, as the store holds them: home, former homes, and what each was told last. */
+import { encodeKel } from '../protocol/kel.ts'
+import type { HubLine } from './hub-line.ts'
+import type { Store } from './store/open.ts'
+
+/** How long the mailbox at a former hub is still emptied. */
+const DRAIN_MS = 14 * 86_400_000 + 3_600_000
+
+export type HubRow = {
+  url: string
+  aid: string
+  wire: number
+  log: Uint8Array
+  bits: number
+  role: string
+  registered_seq: number | null
+}
+
+export function homeRow(store: Store): HubRow | undefined {
+  return store.get<HubRow>("SELECT * FROM hubs WHERE role = 'home'")
+}
+
+export function hubRow(store: Store, url: string): HubRow | undefined {
+  return store.get<HubRow>('SELECT * FROM hubs WHERE url = ?', url)
+}
+
+/** Former homes whose time of emptying ends after `since`. */
+export function formerRows(store: Store, since: number): HubRow[] {
+  return store.all<HubRow>("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since)
+}
+
+/** Makes a hub the home; the one before, when it is another, becomes a former one. Inside a transaction. */
+export function writeHome(store: Store, line: HubLine, moves: boolean, now: number): void {
+  if (moves)
+    store.run("UPDATE hubs SET role = 'draining', drain_until = ? WHERE role = 'home'", now + DRAIN_MS)
+  store.run("DELETE FROM hubs WHERE role = 'home' OR url = ?", line.url)
+  store.run(
+    `INSERT INTO hubs (url, aid, wire, log, bits, role) VALUES (?, ?, ?, ?, ?, 'home')`,
+    line.url,
+    line.identity.aid,
+    line.identity.wire,
+    encodeKel(line.identity.log.events),
+    line.identity.bitsMax,
+  )
+  store.run(
+    'INSERT INTO wires_seen VALUES (?, ?) ON CONFLICT (hub) DO UPDATE SET wire = max(wire, excluded.wire)',
+    line.identity.aid,
+    line.identity.wire,
+  )
+}
+
+/** Notes the last event of ours that a hub has. */
+export function noteRegistered(store: Store, url: string, seq: number): void {
+  store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', seq, url)
+}
