@@ -6,11 +6,11 @@ import { buildInfo } from '../protocol/build-info.ts'
 import { type Config, ConfigRefused, readConfig } from './config.ts'
 import { systemRandom } from './core/random.ts'
 import { openDataDirectory } from './data-dir.ts'
+import { keepMemorySmall } from './lean-memory.ts'
 import { carryOut, type Order } from './operations.ts'
 import { orderRunningHub } from './operator-socket.ts'
 import { type Log, startHub } from './serve.ts'
 import { StoreRefused } from './store/port.ts'
-import { keepYoungSpaceSmall } from './young-space.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -145,7 +145,7 @@ function configOf(flags: Flags): Config {
 
 async function serve(config: Config): Promise<number> {
   process.umask(PRIVATE_UMASK)
-  keepYoungSpaceSmall()
+  keepMemorySmall()
   const ended = Promise.withResolvers<number>()
   const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))

@@ -11,7 +11,7 @@ const WORKER_FILE = new URL(
 )
 
 /** What a check needs lives for one batch only. */
-const YOUNG_MIB = 4
+const YOUNG_MIB = 2
 /** One batch is checked, one lies ready; more would only wake the thread more often. */
 const BATCHES_MAX = 2
 

@@ -11,8 +11,8 @@ export type Row = Record<string, Value>
 const EngineClass =
   (sqlite as unknown as { Database?: typeof sqlite.DatabaseSync }).Database ?? sqlite.DatabaseSync
 
-const CACHE_KIB = 8 * 1024
-const READER_CACHE_KIB = 4 * 1024
+const CACHE_KIB = 4 * 1024
+const READER_CACHE_KIB = 2 * 1024
 const CHECKPOINT_PAGES = 4000
 const BUSY_WAIT_MS = 5000
 const RESULT_BUSY = 5

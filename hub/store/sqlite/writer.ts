@@ -4,7 +4,7 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { openWriter } from './database.ts'
-import { type Job, type Outcome, runGroup } from './writes.ts'
+import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
 
 export type WriterData = { path: string; groupMax: number }
 export type ToWriter = { jobs: (Job & { ticket: number })[] } | { close: true }
@@ -32,6 +32,13 @@ port.on('message', (first: ToWriter) => {
 function commit(jobs: (Job & { ticket: number })[]): void {
   const outcomes = runGroup(db, jobs)
   port?.postMessage({ tickets: jobs.map(job => job.ticket), outcomes } satisfies FromWriter)
+  for (const job of jobs) release(job)
+}
+
+/** Contents were handed over for good; waiting for a collection would pile them up. */
+function release({ name, argument }: Job): void {
+  const content = name === 'enqueue' ? (argument as WriteArgument<'enqueue'>).content : undefined
+  if (content?.buffer instanceof ArrayBuffer) content.buffer.transfer(0)
 }
 
 function close(): void {
