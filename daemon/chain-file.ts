@@ -17,6 +17,7 @@ import {
 } from '../protocol/evidence.ts'
 import { labelledSign, labelledVerify } from '../protocol/hash.ts'
 import { keyAt } from '../protocol/kel.ts'
+import { isJsonLine, recordOfJsonLine } from './chain-json.ts'
 import type { Identity } from './identity.ts'
 import type { Store } from './store/open.ts'
 
@@ -120,7 +121,7 @@ function writeCheckpoint({ store, identity }: ChainFile, { count, digest }: Pass
   store.remember(CHECKPOINT, encode([body, identity.log.seq, signature]))
 }
 
-const refused = (path: string, seq: number, why: string) =>
+export const refused = (path: string, seq: number, why: string) =>
   new ChainRefused(
     `${path}: record ${seq}: ${why}; the node does not start on it, restore the file from its backup`,
   )
@@ -130,11 +131,12 @@ const longer = (path: string, seq: number) =>
     `${path} holds record ${seq}, which the store does not; the store is older, restore its backup or import with: svc evidence import`,
   )
 
-type Line = { text: string; start: number; complete: boolean }
-type ReadResult = ReturnType<typeof readRecord>
+/** A line as latin1, one character a byte. */
+export type Line = { text: string; start: number; complete: boolean }
+export type ReadResult = ReturnType<typeof readRecord>
 
 /** The record of a line; undefined for what is no record at all, as a torn write leaves it. */
-function parseLine(
+export function parseLine(
   path: string,
   line: Line,
   seq: number,
@@ -142,7 +144,10 @@ function parseLine(
   did: string,
 ): ReadResult | undefined {
   try {
-    return readRecord(parseRecordLine(line.text), { seq, previous, chainDid: did })
+    const bytes = isJsonLine(line.text)
+      ? recordOfJsonLine(Buffer.from(line.text, 'latin1').toString('utf8'))
+      : parseRecordLine(line.text)
+    return readRecord(bytes, { seq, previous, chainDid: did })
   } catch (error) {
     if (error instanceof Malformed) return undefined
     if (!(error instanceof ChainInvalid)) throw error
@@ -151,7 +156,7 @@ function parseLine(
   }
 }
 
-async function checkSignature(
+export async function checkSignature(
   path: string,
   seq: number,
   read: ReadResult,
@@ -179,10 +184,10 @@ function checkUndrained({ path, store, identity }: ChainFile, from: number, prev
 }
 
 function isLastLine(file: number, line: Line): boolean {
-  return line.start + Buffer.byteLength(line.text) + 1 === fs.fstatSync(file).size
+  return line.start + line.text.length + 1 === fs.fstatSync(file).size
 }
 
-function* linesOf(file: number): Generator<Line> {
+export function* linesOf(file: number): Generator<Line> {
   const buffer = Buffer.alloc(READ_BYTES)
   let rest = ''
   let start = 0

@@ -5,10 +5,20 @@
  */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { equal, Malformed } from '../protocol/bytes.ts'
 import type { CborValue } from '../protocol/cbor.ts'
-import { ChainRecord, chainDid, GENESIS, recordLine, renderRecord, signRecord } from '../protocol/evidence.ts'
+import {
+  ChainInvalid,
+  ChainRecord,
+  chainDid,
+  GENESIS,
+  readRecord,
+  recordLine,
+  renderRecord,
+  signRecord,
+} from '../protocol/evidence.ts'
 import { cidText } from '../protocol/hash.ts'
-import { verifyChainFile } from './chain-file.ts'
+import { ChainRefused, verifyChainFile } from './chain-file.ts'
 import { faultPoint } from './faults.ts'
 import { SECRET_FILE_MODE } from './files.ts'
 import type { Identity } from './identity.ts'
@@ -17,6 +27,8 @@ import type { Store } from './store/open.ts'
 export const READ_LIMIT_DEFAULT = 50
 export const READ_LIMIT_MAX = 1000
 const DRAIN_RECORDS_MAX = 512
+/** Event type of the record that keeps two ids of one seq beside each other. */
+export const FORK_ANCHOR = 'svc.chain.fork'
 
 export type ChainHead = {
   chain_did: string
@@ -29,6 +41,7 @@ export type ReadOptions = {
   since?: number | undefined
   limit?: number | undefined
 }
+type Row = { seq: number; id: Uint8Array; record: Uint8Array }
 /** Text, numbers and bytes by name; what an event says. */
 export type Payload = Record<string, CborValue | undefined>
 
@@ -85,9 +98,15 @@ export class Chain {
     return [last?.length ?? 0, last?.id ?? GENESIS]
   }
 
+  /** Whether two records of one seq were ever seen; the chain itself keeps that for good. */
+  get isQuarantined(): boolean {
+    return this.#store.get('SELECT 1 FROM chain WHERE type = ? LIMIT 1', FORK_ANCHOR) !== undefined
+  }
+
   head(): ChainHead {
     const [length, id] = this.position
-    return { chain_did: chainDid(this.#identity.aid), head_id: cidText(id), length, state: 'ACTIVE' }
+    const state = this.isQuarantined ? 'QUARANTINED' : 'ACTIVE'
+    return { chain_did: chainDid(this.#identity.aid), head_id: cidText(id), length, state }
   }
 
   /** Appends an event; inside a transaction it becomes durable together with the state change it proves. */
@@ -144,24 +163,41 @@ export class Chain {
     }
   }
 
-  /** Records with `seq >= since` of exactly this type; the newest where there are more than `limit`, ascending. */
+  /**
+   * Records with `seq >= since` of exactly this type; the newest where there are more than `limit`, ascending. What is
+   * left out is older than the answer, so no `since` would reach it, and nothing is left to continue with.
+   */
   read(options: ReadOptions = {}): Record<string, unknown>[] {
     const limit = Math.min(Math.max(options.limit ?? READ_LIMIT_DEFAULT, 1), READ_LIMIT_MAX)
     const since = options.since ?? 0
     const rows =
       options.eventType === undefined
-        ? this.#store.all<{ record: Uint8Array }>(
-            'SELECT record FROM chain WHERE seq >= ? ORDER BY seq DESC LIMIT ?',
+        ? this.#store.all<Row>(
+            'SELECT seq, id, record FROM chain WHERE seq >= ? ORDER BY seq DESC LIMIT ?',
             since,
             limit,
           )
-        : this.#store.all<{ record: Uint8Array }>(
-            'SELECT record FROM chain WHERE type = ? AND seq >= ? ORDER BY seq DESC LIMIT ?',
+        : this.#store.all<Row>(
+            'SELECT seq, id, record FROM chain WHERE type = ? AND seq >= ? ORDER BY seq DESC LIMIT ?',
             options.eventType,
             since,
             limit,
           )
-    return rows.reverse().map(row => renderRecord(ChainRecord.decode(row.record)))
+    return rows.reverse().map(row => renderRecord(this.#verified(row)))
+  }
+
+  /** A stored record, when it is the one whose id the open compared with the verified file. */
+  #verified({ seq, id, record }: Row): ChainRecord {
+    try {
+      const { previous } = ChainRecord.decode(record)
+      const read = readRecord(record, { seq, previous, chainDid: chainDid(this.#identity.aid) })
+      if (equal(read.record.id, id)) return read.record
+    } catch (error) {
+      if (!(error instanceof ChainInvalid || error instanceof Malformed)) throw error
+    }
+    throw new ChainRefused(
+      `record ${seq} in the store is not the one that was verified; stop the node and restore it`,
+    )
   }
 
   close(): void {

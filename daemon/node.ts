@@ -254,6 +254,9 @@ class RunningNode implements Node {
       ...(this.#opened.store.counted('notice_differs') === 0
         ? []
         : ['the hub showed another key state for this identity than the one held here']),
+      ...(this.ctx.chain.isQuarantined
+        ? ['the evidence chain is quarantined: two records of one seq were seen; no more receipts are signed']
+        : []),
       ...(this.#opened.store.counted('peer_forks') === 0
         ? []
         : ['a peer showed two contradicting key histories']),
