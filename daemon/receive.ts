@@ -130,7 +130,6 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
     digest: received.digest,
     text,
     acceptedAt: received.acceptedAt,
-    retired: false,
   })
   confirmByAnswer(ctx, interaction, body.storedUpTo)
   ctx.peers.learn(received.log, received.keySet)
@@ -180,7 +179,7 @@ function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Recei
 }
 
 /** What a reader sees of a message; undefined when its document is not one. */
-function readableText(message: AnyPayload): string | undefined {
+export function readableText(message: AnyPayload): string | undefined {
   try {
     switch (message.kind) {
       case kinds.result:
@@ -231,7 +230,7 @@ function takeDelegate(
     commitment: payload.requesterCommitment,
     requestCid: documentCid(payload.document),
   })
-  const facts = { digest: received.digest, text, acceptedAt: received.acceptedAt, retired: false }
+  const facts = { digest: received.digest, text, acceptedAt: received.acceptedAt }
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
   if (effect !== undefined) answerWithEffect(ctx, interaction, effect)
   const about = { interaction_id: id, peer: body.from, state }

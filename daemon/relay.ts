@@ -18,6 +18,7 @@ import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from './h
 import { describe } from './outbox.ts'
 import { PeerForked } from './peers.ts'
 import { earlierVerdict, takeIn } from './receive.ts'
+import { keepRetired } from './retired.ts'
 import { Waker } from './waker.ts'
 
 const WAIT_SECONDS = 50
@@ -158,6 +159,7 @@ export class Relay {
     if (!timesFit(envelope.expMs, body.tsMs, this.#ctx.now())) return dackCodes.times
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
       this.#ctx.store.count('retired_key')
+      keepRetired(this.#ctx, body, messageDigest)
       return dackCodes.retiredKey
     }
     try {

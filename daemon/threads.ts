@@ -269,11 +269,11 @@ export class Threads {
   storeIncoming(
     interaction: Interaction,
     body: MessageBody,
-    facts: { digest: Uint8Array; text: string; acceptedAt: number; retired: boolean },
+    facts: { digest: Uint8Array; text: string; acceptedAt: number },
   ): { message: Message; interaction: Interaction } {
     const { key } = this.#store.run(
       `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest,
-         text, accepted_at, kel_seq, retired) VALUES (?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         text, accepted_at, kel_seq) VALUES (?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       interaction.key,
       body.from,
       body.to,
@@ -286,7 +286,6 @@ export class Threads {
       facts.text,
       facts.acceptedAt,
       body.kelSeq,
-      facts.retired ? 1 : 0,
     )
     this.#insertAttachments(key, body.attachments)
     const heldHighest = Math.max(interaction.heldHighest, body.number)
@@ -313,10 +312,11 @@ export class Threads {
     return row === undefined ? undefined : camelRow(row)
   }
 
+  /** Messages of an interaction that count. */
   messages(interaction: number, afterKey = 0, limit = 100_000): Message[] {
     return camelRows(
       this.#store.all(
-        'SELECT * FROM messages WHERE interaction = ? AND key > ? ORDER BY key LIMIT ?',
+        'SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY key LIMIT ?',
         interaction,
         afterKey,
         limit,

@@ -13,6 +13,7 @@ import { type Kind, kinds } from '../protocol/payload.ts'
 import { Receipt } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
 import { isCut, isOver, isRequester, maySend } from './conversation.ts'
+import { shownMessages } from './retired.ts'
 import type { Interaction, Message } from './threads.ts'
 
 const PREVIEW_CHARACTERS = 200
@@ -111,9 +112,7 @@ export type ThreadOptions = { fromTurn: number; maxChars: number | undefined }
 
 /** The conversation from a turn on, cut at a number of characters. */
 export function threadView(ctx: Context, interaction: Interaction, options: ThreadOptions): ThreadView {
-  const all = ctx.threads
-    .messages(interaction.key)
-    .filter(message => message.number > 0 || message.kind === kinds.delegate)
+  const all = shownMessages(ctx, interaction)
   let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
   const turns: Turn[] = []
   let next: number | undefined

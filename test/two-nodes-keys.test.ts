@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Node } from '../daemon/node.ts'
+import { delegated, finished, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
+
+const HOUR_MS = 3_600_000
+let lab: Lab
+let alice: Node
+let bob: Node
+
+beforeAll(async () => {
+  lab = await openLab()
+  alice = await lab.member('alice')
+  bob = await lab.member('bob')
+  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+})
+
+afterAll(() => lab.close())
+
+const say = (node: Node, interaction_id: string, text: string) =>
+  node.handlers.message({ interaction_id, text }, never)
+const retryNow = (node: Node) => {
+  node.ctx.store.run('UPDATE outbox SET next_at = 0')
+  node.wake()
+}
+
+describe('a message under a retired key', () => {
+  test('without evidence of its time it is shown with that mark, runs nothing and is confirmed with code 4', async () => {
+    const id = await delegated(alice, bob, 'under which key')
+    await say(bob, id, 'go on')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('go on'))
+    const { aid, seed, log } = alice.ctx.identity
+    // A thief of the old key: it writes after the owner has rotated, and bob knows of the rotation.
+    const thief = { aid, seed, log } as Node['ctx']['identity']
+    await alice.handlers.idRotate({}, never)
+    await until('the hub witnessed it', () => alice.ctx.identity.log.events.at(-1)?.witnesses.length === 1)
+    bob.ctx.peers.learn(alice.ctx.identity.log, undefined)
+    lab.hub.clock.advance(HOUR_MS)
+    const refusedBefore = bob.ctx.store.counted('retired_key')
+    const ctx = alice.ctx as { identity: Node['ctx']['identity'] }
+    const own = ctx.identity
+    ctx.identity = thief
+    await say(alice, id, 'pay the thief')
+    await until('bob refused it', () => bob.ctx.store.counted('retired_key') > refusedBefore)
+    ctx.identity = own
+    const turn = (await thread(bob, id)).turns.find(one => one.text === 'pay the thief')
+    expect(turn).toMatchObject({ retired_key: true, mine: false })
+    const interaction = bob.ctx.threads.findById(id)
+    expect(interaction).toMatchObject({ heldHighest: 1, heldTo: 1 })
+    expect(bob.ctx.threads.messages(interaction?.key ?? 0).map(one => one.text)).toEqual([
+      'under which key',
+      'go on',
+    ])
+    // The sender hears code 4 and sends the same message again, now under the present key.
+    await until('the same message is taken', async () => {
+      retryNow(alice)
+      return bob.ctx.threads.findById(id)?.heldTo === 2
+    })
+    const turns = (await thread(bob, id)).turns
+    expect(turns.filter(one => one.text === 'pay the thief')).toHaveLength(1)
+    expect(turns.at(-1)?.retired_key).toBeUndefined()
+    await finished(alice, bob, id)
+  })
+})
