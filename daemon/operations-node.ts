@@ -170,7 +170,7 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
     aid: ctx.identity.aid,
     version: parts.version,
     data_dir: ctx.dir,
-    hub_url: config.hub_url ?? null,
+    hub_url: home?.url ?? null,
     name: config.name,
     caps: config.caps,
     summary: config.summary,

@@ -1,0 +1,43 @@
+/** A move killed at every step on its way is finished by the next start, with one rotation and no more. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { checkMoved, openMover } from './mended-move.ts'
+import { killedAt } from './mended-world.ts'
+import { type Lab, openLab } from './two-nodes-world.ts'
+
+let lab: Lab
+let second: TestHub
+beforeAll(async () => {
+  lab = await openLab()
+  second = await startTestHub()
+})
+afterAll(async () => {
+  await lab.close()
+  await second.close()
+})
+
+test.each([
+  'node.join.after-commit',
+  'node.rotate.before-next',
+  'node.rotate.after-next',
+  'node.rotate.kel.before-rename',
+  'node.rotate.kel.after-rename',
+  'node.rotate.after-kel',
+  'node.rotate.after-rename',
+  'node.keys.before-rename',
+  'node.keys.after-rename',
+  'node.key-state.before-commit',
+  'node.key-state.after-commit',
+])('killed at %s', async fault => {
+  const mover = await openMover(lab, second, fault)
+  expect(await killedAt(lab, mover.name, fault, 'hubRegister', { url: second.url })).toBe('SIGKILL')
+  await checkMoved(lab, second, mover)
+})
+
+test('killed before the hub is chosen, nothing has moved', async () => {
+  const mover = await openMover(lab, second, 'unmoved')
+  const given = { url: second.url }
+  expect(await killedAt(lab, mover.name, 'node.join.before-commit', 'hubRegister', given)).toBe('SIGKILL')
+  const node = await lab.start(mover.name)
+  expect([node.ctx.identity.log.seq, node.ctx.identity.log.home]).toEqual([1, lab.hub.aid])
+})
