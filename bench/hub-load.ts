@@ -37,9 +37,9 @@ export type HubProcess = Target & {
 
 /** Starts a hub in a process of its own: from the sources, or the built program with its default limits. */
 export async function startHubProcess(
-  options: { groupMax?: number; built?: boolean } = {},
+  options: { groupMax?: number; built?: boolean; directory?: string } = {},
 ): Promise<HubProcess> {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
   const args = options.built === true ? builtProgram(directory) : sourceProgram(directory, options.groupMax)
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const { url, aid } = await announced(child)

@@ -15,6 +15,7 @@ const running = await startHub({
       mailboxEnvelopesMax: 1_000_000,
       mailboxBytesMax: 2 ** 40,
       sessionQuota: 1_000_000,
+      bucketRate: { perSecond: 1_000_000, burst: 1_000_000 },
     },
   },
   log: { info: quiet, warn: quiet, error: quiet },
