@@ -31,7 +31,14 @@ export class PowSolver {
     const stored = this.#store.recall(`pow:${hub}`)
     if (stored === undefined) return undefined
     const [seed, nonce, notAfterMs] = decode(stored) as [Uint8Array, Uint8Array, number]
-    return this.#now() + SAFETY_MS < notAfterMs ? { seed, nonce } : undefined
+    if (this.#now() + SAFETY_MS < notAfterMs) return { seed, nonce }
+    this.forget(hub)
+    return undefined
+  }
+
+  /** Keeps a solution until the hub took it or its time is over. */
+  keep(hub: string, { seed, nonce }: PowSolution, notAfterMs: number): void {
+    this.#store.remember(`pow:${hub}`, encode([seed, nonce, notAfterMs]))
   }
 
   forget(hub: string): void {
@@ -54,7 +61,7 @@ export class PowSolver {
       options.onProgress,
     )
     const solution = { seed: challenge.seed, nonce }
-    this.#store.remember(`pow:${task.hub}`, encode([challenge.seed, nonce, challenge.notAfterMs]))
+    this.keep(task.hub, solution, challenge.notAfterMs)
     return solution
   }
 }
@@ -76,10 +83,10 @@ function search(
       const order: PowOrder = { task, bits, lane, lanes: threads }
       return new Worker(workerFile(), { workerData: order })
     })
+    // Settles once every thread is gone, so that nothing of a search outlives it.
     const finish = (settle: () => void) => {
       signal.removeEventListener('abort', onAbort)
-      for (const worker of workers) void worker.terminate()
-      settle()
+      void Promise.all(workers.map(worker => worker.terminate())).then(settle)
     }
     const onAbort = () => finish(() => reject(new PowCancelled('the search for the proof of work was ended')))
     signal.addEventListener('abort', onAbort)

@@ -65,6 +65,21 @@ describe('hubs that this node cannot talk to', () => {
   })
 })
 
+describe('an open hub', () => {
+  test('the search for its proof of work shows in the status, and ends with the node', async () => {
+    const open = await startTestHub({ open: true, limits: { powBits: 31 } })
+    const node = await lab.start('searching')
+    const joining = node.handlers.hubRegister({ url: open.url }, never).catch(error => error)
+    await until('progress shows', async () => {
+      const { hub } = await node.handlers.status(undefined, never)
+      return hub?.state === 'registering' && (hub.pow_progress ?? 0) > 0
+    })
+    await node.stop()
+    expect(await joining).toBeInstanceOf(Error)
+    await open.close()
+  })
+})
+
 describe('profile, visibility, leaving', () => {
   test('what is set is found in the directory, and a hub that was left is forgotten', async () => {
     const node = await lab.member('paula')
