@@ -15,6 +15,7 @@ import {
 } from '../daemon/home.ts'
 import { DirectoryBusy } from '../daemon/lock.ts'
 import { type Node, startNode } from '../daemon/node.ts'
+import { collectAfterStart } from '../daemon/stream-memory.ts'
 import type { ControlCall } from '../mcp/tool.ts'
 import { buildInfo } from '../protocol/build-info.ts'
 import type { Input } from './command.ts'
@@ -32,6 +33,7 @@ export async function runDaemon(io: Io, input: Input, options: { stdio: boolean 
 async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
   const node = await openNode(io, input, ended.resolve)
+  collectAfterStart()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.resolve())
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,

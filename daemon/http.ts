@@ -3,7 +3,8 @@
  * recipient and without TLS session reuse, so that a hub cannot tie them to the signer.
  */
 import ky from 'ky'
-import { Agent, fetch as undiciFetch } from 'undici'
+// the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
+import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Send } from '../protocol/client.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -22,16 +23,14 @@ function pool(anonymous: boolean): Agent {
   })
 }
 
-type FetchInit = NonNullable<Parameters<typeof undiciFetch>[1]>
-
 /** A `Send` over one pool. Redirects are an error: a signature is for one path at one hub. */
 function sendOver(agent: Agent): Send {
   return async ({ method, url, headers, body, signal }) => {
     const over = async (_request: unknown): Promise<Response> => {
-      const init: FetchInit = { method, headers, redirect: 'error', dispatcher: agent }
+      const init = { method, headers, redirect: 'error', dispatcher: agent }
       if (body !== undefined) Object.assign(init, { body, duplex: 'half' })
-      if (signal !== undefined) init.signal = signal
-      return (await undiciFetch(url, init)) as unknown as Response
+      if (signal !== undefined) Object.assign(init, { signal })
+      return await fetch(url, init as unknown as RequestInit)
     }
     return ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
   }

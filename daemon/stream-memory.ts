@@ -5,10 +5,13 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const COLLECT_EVERY_BYTES = 8 * 1024 * 1024
+const COLLECT_EVERY_BYTES = 4 * 1024 * 1024
 
+const STARTED_AFTER_MS = 2_000
+
+type Collect = (options: { type: 'minor' } | { type: 'major'; flavor: 'last-resort' }) => void
 let passed = 0
-let collect: ((options: { type: 'minor' }) => void) | undefined
+let collect: Collect | undefined
 
 /** Counts streamed bytes and collects young garbage from time to time. */
 export function noteStreamed(bytes: number): void {
@@ -19,9 +22,17 @@ export function noteStreamed(bytes: number): void {
   collect({ type: 'minor' })
 }
 
-function exposeCollector(): (options: { type: 'minor' }) => void {
+/** Gives back, once, what only the start of a node needed. */
+export function collectAfterStart(): void {
+  setTimeout(() => {
+    collect ??= exposeCollector()
+    collect({ type: 'major', flavor: 'last-resort' })
+  }, STARTED_AFTER_MS).unref()
+}
+
+function exposeCollector(): Collect {
   setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('gc') as (options: { type: 'minor' }) => void
+  const gc = runInNewContext('gc') as Collect
   setFlagsFromString('--no-expose-gc')
   return gc
 }
