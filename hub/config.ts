@@ -11,6 +11,7 @@ import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from './core/limits.ts'
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
 const CONFIG_FILE = 'config.json'
+const SECOND_MS = 1000
 const PROBATION_HOURS_MAX = (30 * DAY_MS) / HOUR_MS
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
@@ -35,6 +36,9 @@ const limitsShape = z.strictObject({
   bytes_in_flight: between(100 * MIB, 64 * GIB),
   held_polls: between(0, 1_000_000),
   connections: between(16, 1_000_000),
+  store_bytes: between(16 * MIB, 1024 * GIB),
+  body_bytes_per_second: between(1, MIB),
+  body_grace_seconds: between(1, 600),
 })
 
 const fileShape = z.strictObject({
@@ -146,5 +150,9 @@ function limitsOf(given: z.infer<typeof limitsShape>): Limits {
     bytesInFlightMax: given.bytes_in_flight ?? d.bytesInFlightMax,
     heldPollsMax: given.held_polls ?? d.heldPollsMax,
     connectionsMax: given.connections ?? d.connectionsMax,
+    storeBytesMax: given.store_bytes ?? d.storeBytesMax,
+    bodyBytesPerSecondMin: given.body_bytes_per_second ?? d.bodyBytesPerSecondMin,
+    bodyGraceMs:
+      given.body_grace_seconds === undefined ? d.bodyGraceMs : given.body_grace_seconds * SECOND_MS,
   }
 }

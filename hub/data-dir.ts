@@ -29,6 +29,8 @@ export type DataDirectoryOptions = {
   onBroken: (error: StoreBroken) => void
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
+  /** The database file grows no further. */
+  bytesMax?: number | undefined
 }
 
 /** Opens a data directory for this process alone, creating what is missing. */

@@ -1,6 +1,6 @@
 /**
- * Named points at which a crash test ends the process with SIGKILL, in whichever thread the point lies. Without
- * SVC_FAULT=<name>[:count] in the environment a point costs one comparison and does nothing.
+ * Named points for tests of faults, in whichever thread a point lies: SVC_FAULT=<name>[:count] ends the process there with
+ * SIGKILL, SVC_FAULT_FLUSH=<name>[:count] lets the disk fail there from then on. Unarmed, a point costs one comparison.
  */
 
 const armed = parseFault(process.env['SVC_FAULT'])
@@ -11,6 +11,18 @@ export function faultPoint(name: string): void {
   if (armed === undefined || armed.name !== name) return
   left -= 1
   if (left <= 0) process.kill(process.pid, 'SIGKILL')
+}
+
+/** What the engine says when a flush of the disk has failed. */
+const FLUSH_FAILED = 1034
+const failing = parseFault(process.env['SVC_FAULT_FLUSH'])
+let flushesLeft = failing?.count ?? 0
+
+/** Throws the engine's error of a failed flush, from the count-th passage on, if this point is armed. */
+export function flushPoint(name: string): void {
+  if (failing === undefined || failing.name !== name) return
+  flushesLeft -= 1
+  if (flushesLeft <= 0) throw Object.assign(new Error('disk I/O error'), { errcode: FLUSH_FAILED })
 }
 
 /** `<name>` or `<name>:<count>`; the count says at which passage. */

@@ -151,9 +151,9 @@ async function serve(config: Config): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))
   announce(config, running)
   const code = await ended.promise
-  if (code !== 0) return code
+  // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
   await running.close()
-  return 0
+  return code
 }
 
 function announce(

@@ -53,6 +53,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       options.onBroken()
     },
     ...(options.groupMax === undefined ? {} : { groupMax: options.groupMax }),
+    bytesMax: config.limits.storeBytesMax,
   })
   try {
     const { identity, store, blobs, secret } = data

@@ -15,13 +15,20 @@ export type HubChild = Target & {
 }
 
 /** Starts `svc-hub serve` on a directory; `fault` arms one named point. */
-export async function startHubChild(directory: string, options: { fault?: string } = {}): Promise<HubChild> {
+export async function startHubChild(
+  directory: string,
+  options: { fault?: string; failingFlush?: string } = {},
+): Promise<HubChild> {
   const child = spawn(
     process.execPath,
     [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
     {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }) },
+      stdio: ['ignore', 'pipe', options.failingFlush === undefined ? 'inherit' : 'ignore'],
+      env: {
+        ...process.env,
+        ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }),
+        ...(options.failingFlush === undefined ? {} : { SVC_FAULT_FLUSH: options.failingFlush }),
+      },
     },
   )
   const exited = once(child, 'exit').then(([code, signal]) => ({

@@ -54,6 +54,10 @@ export type Limits = {
   verificationsMax: number
   connectionsMax: number
   bodyBytesPerSecondMin: number
+  /** A body may come as slowly as it likes for so long. */
+  bodyGraceMs: number
+  /** The database file grows no further; unlimited where undefined. */
+  storeBytesMax: number | undefined
   statusRate: Rate
   pushRate: Rate
   bucketRate: Rate
@@ -77,6 +81,8 @@ export const defaultLimits: Limits = {
   verificationsMax: 256,
   connectionsMax: 8192,
   bodyBytesPerSecondMin: 16 * KIB,
+  bodyGraceMs: 10 * SECOND_MS,
+  storeBytesMax: undefined,
   statusRate: { perSecond: 10, burst: 50 },
   pushRate: { perSecond: 1, burst: 20 },
   bucketRate: { perSecond: 5, burst: 50 },

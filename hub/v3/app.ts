@@ -38,7 +38,7 @@ export type App = {
 /** The request listener of wire 3 over a hub. */
 export function createApp({ hub, baseUrl, onError }: AppOptions): App {
   const { limits, now, random, identity } = hub.context
-  const watch = new RateWatch(limits.bodyBytesPerSecondMin)
+  const watch = new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs)
   const inFlight = new BytesInFlight(limits.bytesInFlightMax)
   const buckets = new RateBuckets(limits.requestRate)
   const authenticator = new Authenticator({

@@ -5,7 +5,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 
-const GRACE_MS = 10_000
 const CHECK_EVERY_MS = 1000
 
 /** After each of these a body that gave nothing is worth another look. */
@@ -40,11 +39,13 @@ export class BytesInFlight {
 /** Cuts bodies that arrive more slowly than the minimum rate. */
 export class RateWatch {
   readonly #bytesPerSecondMin: number
+  readonly #graceMs: number
   readonly #watched = new Set<BodySource>()
   readonly #timer: NodeJS.Timeout
 
-  constructor(bytesPerSecondMin: number) {
+  constructor(bytesPerSecondMin: number, graceMs: number) {
     this.#bytesPerSecondMin = bytesPerSecondMin
+    this.#graceMs = graceMs
     this.#timer = setInterval(() => this.#check(performance.now()), CHECK_EVERY_MS)
     this.#timer.unref()
   }
@@ -63,7 +64,7 @@ export class RateWatch {
 
   #check(nowMs: number): void {
     for (const source of this.#watched) {
-      const overMs = nowMs - source.startedMs - GRACE_MS
+      const overMs = nowMs - source.startedMs - this.#graceMs
       if (overMs > 0 && source.bytesRead < (overMs / 1000) * this.#bytesPerSecondMin) source.cut()
     }
   }

@@ -13,6 +13,7 @@ const EngineClass =
 
 const CACHE_KIB = 4 * 1024
 const READER_CACHE_KIB = 2 * 1024
+const PAGE_BYTES = 4096
 const CHECKPOINT_PAGES = 4000
 const BUSY_WAIT_MS = 5000
 const RESULT_BUSY = 5
@@ -64,14 +65,15 @@ export class Database {
   }
 }
 
-/** Opens the connection that writes: WAL, every commit on the disk before it is answered. */
-export function openWriter(path: string): Database {
+/** Opens the connection that writes: WAL, every commit on the disk before it is answered; no larger than `bytesMax`. */
+export function openWriter(path: string, bytesMax?: number): Database {
   const database = new Database(new EngineClass(path))
   database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`)
   database.exec('PRAGMA journal_mode = WAL')
   database.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = 1; PRAGMA foreign_keys = ON')
   database.exec('PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0')
   database.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  if (bytesMax !== undefined) database.exec(`PRAGMA max_page_count = ${Math.ceil(bytesMax / PAGE_BYTES)}`)
   return database
 }
 

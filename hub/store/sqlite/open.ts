@@ -19,6 +19,8 @@ export type StoreOptions = {
   release: string
   onBroken: (error: StoreBroken) => void
   groupMax?: number
+  /** The database file grows no further. */
+  bytesMax?: number | undefined
 }
 
 /** Opens, and where needed migrates, the store of a data directory. */
@@ -30,7 +32,8 @@ export function openStore(options: StoreOptions): Store {
   first.close()
   const reserve = join(options.directory, RESERVE_FILE)
   makeReserve(reserve)
-  const writer = new WriterClient({ path, groupMax: options.groupMax ?? GROUP_MAX }, options.onBroken)
+  const { groupMax = GROUP_MAX, bytesMax } = options
+  const writer = new WriterClient({ path, groupMax, bytesMax }, options.onBroken)
   return storeOver(reader, writer, reserve)
 }
 

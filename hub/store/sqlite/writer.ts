@@ -6,14 +6,14 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { openWriter } from './database.ts'
 import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
 
-export type WriterData = { path: string; groupMax: number }
+export type WriterData = { path: string; groupMax: number; bytesMax: number | undefined }
 export type ToWriter = { jobs: (Job & { ticket: number })[] } | { close: true }
 export type FromWriter = { tickets: number[]; outcomes: Outcome[] } | { closed: true }
 
 const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')
-const { path, groupMax } = workerData as WriterData
-const db = openWriter(path)
+const { path, groupMax, bytesMax } = workerData as WriterData
+const db = openWriter(path, bytesMax)
 
 port.on('message', (first: ToWriter) => {
   const jobs: (Job & { ticket: number })[] = []

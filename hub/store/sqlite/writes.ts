@@ -1,5 +1,5 @@
 /** Every change by name, and how a group of them becomes one transaction in which each fails alone. */
-import { faultPoint } from '../../faults.ts'
+import { faultPoint, flushPoint } from '../../faults.ts'
 import { type Database, type FaultClass, faultClass } from './database.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import {
@@ -40,6 +40,7 @@ export function runGroup(db: Database, jobs: Job[]): Outcome[] {
     db.exec('BEGIN IMMEDIATE')
     const outcomes = jobs.map(job => runAlone(db, job))
     faultPoint('hub.group.before-commit')
+    flushPoint('hub.group.commit')
     db.exec('COMMIT')
     faultPoint('hub.group.after-commit')
     return outcomes
