@@ -398,6 +398,13 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await proof()).evidence,
   },
   {
+    path: 'evidence import',
+    group: 'proof',
+    needsDaemon: false,
+    summary: 'put records that only the chain file has back into the store of a stopped node',
+    load: async () => (await proof()).evidenceImport,
+  },
+  {
     path: 'verify',
     group: 'proof',
     needsDaemon: false,

@@ -221,6 +221,7 @@ describe('commands', () => {
     expect(free.sort()).toEqual([
       'daemon',
       'demo',
+      'evidence import',
       'help',
       'id ls',
       'id new',

@@ -1,6 +1,7 @@
 /** Proof: review, evidence, verify. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { selectIdentity } from '../../daemon/home.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/bytes.ts'
 import { call, Refused } from '../../protocol/client.ts'
 import { cidText, contentId } from '../../protocol/hash.ts'
@@ -33,6 +34,32 @@ export const evidence: Run = async (io, input) => {
   })
   printJson(io, reply)
   return 0
+}
+
+/** Reads the whole chain file, verifies it, and completes the store from it. */
+export const evidenceImport: Run = async (io, input) => {
+  const { dir } = selectIdentity(io.env, input.id)
+  const { ChainRefused } = await import('../../daemon/chain-file.ts')
+  const { importChain } = await import('../../daemon/chain-import.ts')
+  try {
+    const { length, imported, fork } = await importChain(dir)
+    printJson(io, {
+      length,
+      imported,
+      state: fork === undefined ? 'ACTIVE' : 'QUARANTINED',
+      ...(fork === undefined ? {} : { fork_at: fork }),
+    })
+    return fork === undefined ? 0 : 1
+  } catch (error) {
+    const { name, message } = error as Error
+    if (error instanceof ChainRefused || name === 'DirectoryBusy') {
+      throw new CommandFailed(
+        message,
+        name === 'DirectoryBusy' ? 'svc stop, then svc evidence import' : 'svc logs',
+      )
+    }
+    throw error
+  }
 }
 
 /** Exit code 1 when the receipt is not acceptable; the verdict stands on standard output either way. */
