@@ -62,4 +62,33 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
     const path = thread.turns.flatMap(turn => turn.attachments)[0]?.path as string
     expect(readFileSync(path, 'utf8')).toBe('an attachment that stays\n')
   })
+
+  test('a chain file that is longer than the store is refused, and evidence import completes the store', async () => {
+    await world.svc('alice', 'stop')
+    cpSync(join(homes, name, 'node'), world.dir('bob'), { recursive: true })
+    const file = world.dir('bob', 'evidence.ael.jsonl')
+    const newer = readFileSync(file, 'utf8')
+    const lines = newer.trim().split('\n')
+    expect(lines.length).toBeGreaterThan(1)
+    await shortenStore(world, lines.length - 1)
+    const refused = await world.run(programs.svc, ['daemon'], world.env('bob'))
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('svc evidence import') as string,
+    ])
+    expect(await world.svc('bob', 'evidence', 'import')).toMatchObject({
+      length: lines.length,
+      imported: 1,
+      state: 'ACTIVE',
+    })
+    expect((await world.startNode('bob'))['aid']).toBe(expected.aid)
+  })
 })
+
+/** Makes the store of bob an older one: without the records from `from` on. */
+async function shortenStore(world: World, from: number): Promise<void> {
+  const { DatabaseSync } = await import('node:sqlite')
+  const db = new DatabaseSync(world.dir('bob', 'interactions', 'store.db'))
+  db.prepare('DELETE FROM chain WHERE seq >= ?').run(from)
+  db.close()
+}
