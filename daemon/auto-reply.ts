@@ -13,10 +13,38 @@ import type { Context } from './context.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './delegation.ts'
 import { refuse } from './refusal.ts'
+import { camelRows } from './store/rows.ts'
 import type { Interaction, Message } from './threads.ts'
 
-const WAITING_MAX = 100
-const ANSWERED_KINDS = new Set<number>([kinds.delegate, kinds.message])
+const WAITING_MAX = 1000
+const THREADS_PER_PEER_MAX = 10
+
+/** A word of one side, not a step of the protocol. */
+const IS_WORD = `number > 0 AND kind IN (${kinds.delegate}, ${kinds.message}, ${kinds.result})`
+const LAST_WORD_SQL = `SELECT direction, number FROM messages WHERE interaction = ? AND ${IS_WORD} ORDER BY key DESC LIMIT 1`
+/** Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. */
+const WAITING_SQL = `
+SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
+  SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
+    EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
+      WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
+    row_number() OVER (PARTITION BY i.peer ORDER BY i.updated_at) AS rank
+  FROM interactions AS i JOIN messages AS m ON m.key = (
+    SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
+  WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
+    AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
+      WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
+    AND (m.direction = 'in' OR i.end_by = 'peer')
+) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`
+type WaitingRow = {
+  id: string
+  peer: string
+  auto_replies: number
+  end_by: string | null
+  direction: string
+  number: number
+  has_image: number
+}
 
 export class AutoReply {
   #ctx: Context
@@ -132,45 +160,33 @@ export class AutoReply {
     }
   }
 
+  /** One look at the store, whatever lies there unanswered; a few threads of each peer, so that none crowds out others. */
   #waiting(): WaitingThread[] {
     const ctx = this.#ctx
+    if (ctx.identity.log.deactivated) return []
     const strangers = ctx.config().auto_reply?.strangers === true
-    const keys = ctx.store.all<{ key: number }>(
-      `SELECT key FROM interactions WHERE side = 'received' AND state IN ('open', 'end_proposed') AND auto_reply = 1
-       AND own_last IS NULL ORDER BY updated_at LIMIT ?`,
-      WAITING_MAX,
-    )
-    return keys.flatMap(({ key }) => {
-      const interaction = ctx.threads.byKey(key)
-      if (!strangers && !ctx.contacts.isContact(interaction.peer)) return []
-      return this.#waitingThread(interaction) ?? []
-    })
-  }
-
-  #waitingThread(interaction: Interaction): WaitingThread | undefined {
-    const messages = this.#ctx.threads.messages(interaction.key)
-    const last = lastWord(messages)
-    const endProposed = interaction.endBy === 'peer'
-    if (last === undefined || (last.direction === 'out' && !endProposed)) return undefined
-    const images = messages
-      .filter(message => message.direction === 'in')
-      .flatMap(message => this.#ctx.threads.attachmentsOf(message.key))
-    return {
-      interactionId: interaction.id,
-      peer: interaction.peer,
-      turn: last.number,
-      autoReplies: interaction.autoReplies,
-      endProposed: endProposed && last.direction === 'out',
-      hasImage: images.some(attachment => attachment.mediaType.startsWith('image/')),
-    }
+    const rows = ctx.store.all<WaitingRow>(WAITING_SQL, strangers ? 1 : 0, THREADS_PER_PEER_MAX, WAITING_MAX)
+    return rows.map(row => ({
+      interactionId: row.id,
+      peer: row.peer,
+      turn: row.number,
+      autoReplies: row.auto_replies,
+      endProposed: row.end_by === 'peer' && row.direction === 'out',
+      hasImage: row.has_image === 1,
+    }))
   }
 
   #request(interaction: Interaction, historyMax: number): BackendRequest {
     const ctx = this.#ctx
-    const spoken = ctx.threads
-      .messages(interaction.key)
-      .filter(message => message.text !== '' || message.kind <= kinds.message)
-    const turns = spoken.slice(-historyMax).map(
+    const spoken = camelRows<Message>(
+      ctx.store.all(
+        `SELECT * FROM messages WHERE interaction = ? AND (text <> '' OR kind <= ${kinds.message})
+         ORDER BY key DESC LIMIT ?`,
+        interaction.key,
+        historyMax,
+      ),
+    )
+    const turns = spoken.reverse().map(
       (message): ConversationTurn => ({
         role: message.direction === 'in' ? 'peer' : 'me',
         text: message.text,
@@ -197,7 +213,7 @@ export class AutoReply {
     const answered = ctx.store.transaction(() => {
       const interaction = ctx.threads.findById(thread.interactionId)
       if (interaction === undefined || !maySend(interaction)) return false
-      const last = lastWord(ctx.threads.messages(interaction.key))
+      const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
       const said = ctx.threads.queue(interaction, textMessage(text, [], true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
@@ -219,18 +235,17 @@ export class AutoReply {
 
   #secrets(): string[] {
     const { identity, keys, config } = this.#ctx
-    const seeds = [identity.seed, keys.mailboxSeed].flatMap(seed => [
-      toHex(seed),
-      toBase64(seed),
-      toBase64url(seed),
-    ])
-    return [this.#token, config().auto_reply?.api_key ?? '', ...seeds]
+    const next = identity.nextSeed
+    const seeds = [
+      identity.seed,
+      ...(next === undefined ? [] : [next]),
+      keys.mailboxSeed,
+      ...keys.encryptionSeeds,
+    ]
+    return [
+      this.#token,
+      config().auto_reply?.api_key ?? '',
+      ...seeds.flatMap(seed => [toHex(seed), toBase64(seed), toBase64url(seed)]),
+    ]
   }
-}
-
-/** The newest message that is a word of one side, not a step of the protocol. */
-function lastWord(messages: readonly Message[]): Message | undefined {
-  return messages.findLast(
-    message => message.number > 0 && (ANSWERED_KINDS.has(message.kind) || message.kind === kinds.result),
-  )
 }

@@ -1,6 +1,7 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
 import type { Context } from './context.ts'
 import { describe } from './outbox.ts'
+import { disputeOverdueReceipts } from './receipts.ts'
 import type { Registration } from './registration.ts'
 import type { Relay } from './relay.ts'
 
@@ -19,7 +20,8 @@ export function startMaintenance(
   let running = false
   let again = false
   const round = async () => {
-    expire(ctx)
+    // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
+    for (const chore of [expire, () => ctx.chain.drain()]) attempt(ctx, chore)
     await Promise.all([registration.keepInSync(lifetime), registration.pushToFormer()])
     for (const hub of registration.draining())
       await relay
@@ -42,6 +44,14 @@ export function startMaintenance(
   return { run, [Symbol.dispose]: () => clearInterval(timer) }
 }
 
+function attempt(ctx: Context, chore: (ctx: Context) => void): void {
+  try {
+    chore(ctx)
+  } catch (error) {
+    ctx.log.error({ err: error }, 'maintenance')
+  }
+}
+
 /** Forgets what is past its time. */
 export function expire(ctx: Context): void {
   const now = ctx.now()
@@ -49,7 +59,6 @@ export function expire(ctx: Context): void {
     ctx.store.run('DELETE FROM seen WHERE until < ?', now)
     ctx.store.run('DELETE FROM idempotency WHERE at < ?', now - IDEMPOTENCY_KEPT_MS)
     ctx.capabilities.clean()
+    disputeOverdueReceipts(ctx)
   })
-  // A full disk may have stopped the evidence on its way to the file.
-  ctx.chain.drain()
 }

@@ -22,6 +22,9 @@ import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
 import type { Interaction, Message } from './threads.ts'
 
+/** Longer than any mail that was sent before a receipt can still be on its way. */
+const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
+
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
 
 /** The provider's answer among its covered messages: the last result, else the last message, else nothing. */
@@ -92,11 +95,15 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   }
   const receipt = Receipt.sign(ctx.identity.seed, body)
   if (interaction.receipt === null)
-    ctx.chain.append('svc.interaction.receipt', {
-      interaction_id: interaction.id,
-      requester_aid: interaction.delegator,
-      result_cid: cidText(result.cid),
-    })
+    noteRecord(
+      ctx,
+      interaction,
+      ctx.chain.append('svc.interaction.receipt', {
+        interaction_id: interaction.id,
+        requester_aid: interaction.delegator,
+        result_cid: cidText(result.cid),
+      }),
+    )
   const queued = ctx.threads.queue(interaction, {
     kind: kinds.receipt,
     payload: encodePayload(kinds.receipt, { receipt }),
@@ -126,10 +133,14 @@ function lacking(ctx: Context, interaction: Interaction): number[] {
 
 /** Own numbers that the requester said it lacks, and those whose refusal is held here. */
 function undelivered(ctx: Context, interaction: Interaction): number[] {
-  const missing = new Set(JSON.parse(interaction.peerLacks) as number[])
-  for (const message of ctx.threads.messages(interaction.key))
-    if (message.direction === 'out' && message.number > 0 && message.delivery === 'failed')
-      missing.add(message.number)
+  const failed = ctx.store.all<{ number: number }>(
+    `SELECT number FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 AND delivery = 'failed'`,
+    interaction.key,
+  )
+  const missing = new Set([
+    ...(JSON.parse(interaction.peerLacks) as number[]),
+    ...failed.map(row => row.number),
+  ])
   return [...missing].filter(number => number <= (interaction.ownLast as number)).sort((a, b) => a - b)
 }
 
@@ -181,35 +192,73 @@ export function remakeCounterSignature(ctx: Context, interaction: Interaction): 
   return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
 }
 
-function compare(ctx: Context, interaction: Interaction, receipt: Receipt, kelSeq: number) {
+type Fault = { fault: string; number?: number }
+
+/** How a receipt differs from what is held here; `missing_message` alone may still be healed by mail on its way. */
+function compare(
+  ctx: Context,
+  interaction: Interaction,
+  receipt: Receipt,
+  kelSeq: number,
+): Fault | undefined {
   const own = new Map<number, { digest: Uint8Array; confirmed: boolean }>()
   const peer = new Map<number, Uint8Array>()
-  for (const message of ctx.threads.messages(interaction.key)) {
-    if (message.number === 0) continue
+  for (const message of numbered(ctx, interaction)) {
     if (message.direction === 'in') peer.set(message.number, message.digest)
     else if (message.number <= (interaction.ownLast ?? 0))
       own.set(message.number, { digest: message.digest, confirmed: message.delivery === 'delivered' })
   }
-  const [, providerSide] = receipt.body.cover
-  const lacking = coveredNumbers(providerSide).find(number => !peer.has(number))
-  if (lacking !== undefined) return { fault: 'missing_message' as const, number: lacking }
+  const [requesterSide, providerSide] = receipt.body.cover
+  const invented = coveredNumbers(requesterSide).find(number => !own.has(number))
+  if (invented !== undefined) return { fault: 'message_never_sent', number: invented }
+  const covering = coveredNumbers(providerSide)
+  const late = covering.find(number => number > (interaction.peerLast ?? 0))
+  if (late !== undefined) return { fault: 'message_after_the_end', number: late }
+  const lacking = covering.find(number => !peer.has(number))
   const result = resultOf(covered(ctx, interaction, 'in', providerSide))
-  return receiptFault(receipt.body, {
+  // While a message is on its way only what it cannot change is compared.
+  const { resultCid, status } = lacking === undefined ? { ...result, resultCid: result.cid } : receipt.body
+  const fault = receiptFault(receipt.body, {
     interactionId: fromBase64url(interaction.id),
     provider: interaction.peer,
     providerKelSeq: kelSeq,
     commitment: interaction.commitment as Uint8Array,
     requestCid: parseCid(interaction.requestCid),
-    resultCid: result.cid,
-    status: result.status,
+    resultCid,
+    status,
     now: ctx.now(),
     ownEndAt: interaction.ownEndAt ?? 0,
     own,
     peer,
   })
+  return fault
 }
 
-function describe({ fault, number }: { fault: string; number?: number }): string {
+type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }
+
+function numbered(ctx: Context, interaction: Interaction): Numbered[] {
+  return ctx.store.all<Numbered>(
+    'SELECT direction, number, digest, delivery FROM messages WHERE interaction = ? AND number > 0',
+    interaction.key,
+  )
+}
+
+/** A receipt that names a message which never came is disputed once no mail of its time can be on its way. */
+export function disputeOverdueReceipts(ctx: Context): void {
+  const overdue = ctx.store.all<{ key: number }>(
+    `SELECT i.key FROM interactions AS i WHERE i.receipt_state = 'waiting' AND
+       (SELECT max(m.at) FROM messages AS m WHERE m.interaction = i.key AND m.kind = ${kinds.receipt}) < ?`,
+    ctx.now() - RECEIPT_WAIT_MS,
+  )
+  for (const { key } of overdue) {
+    const interaction = ctx.threads.byKey(key)
+    if (interaction.receipt === null) continue
+    const note = interaction.receiptNote ?? 'a covered message never arrived'
+    dispute(ctx, interaction, Receipt.decode(interaction.receipt), note)
+  }
+}
+
+function describe({ fault, number }: Fault): string {
   const what = fault.replaceAll('_', ' ')
   return number === undefined
     ? `the receipt differs in: ${what}`
@@ -222,12 +271,22 @@ function dispute(ctx: Context, interaction: Interaction, receipt: Receipt, note:
 }
 
 function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt, verified: boolean): void {
-  ctx.chain.append('svc.result.accepted', {
+  const seq = ctx.chain.append('svc.result.accepted', {
     interaction_id: interaction.id,
     result_cid: cidText(receipt.body.resultCid),
     receipt_bytes: Receipt.encode(receipt),
     receipt_verified: verified,
   })
+  noteRecord(ctx, interaction, seq)
+}
+
+/** Remembers the record that first named the receipt: evidence of when it was held. */
+function noteRecord(ctx: Context, interaction: Interaction, seq: number): void {
+  ctx.store.run(
+    'UPDATE interactions SET receipt_seq = coalesce(receipt_seq, ?) WHERE key = ?',
+    seq,
+    interaction.key,
+  )
 }
 
 function sendCounterSignature(ctx: Context, interaction: Interaction, encoded: Uint8Array): Interaction {
@@ -248,17 +307,27 @@ export function takeCounterSignature(
 ): Interaction | undefined {
   const requester = ctx.peers.find(interaction.peer)
   if (requester === undefined) return undefined
-  // A rotation may have made the receipt anew while the requester had already signed the first one.
-  const receipt = [interaction.receipt, interaction.receiptFormer].find(
-    one => one !== null && counterSignatureHolds(counter, Receipt.decode(one), requester.log),
-  )
-  if (receipt === undefined || receipt === null) return undefined
-  for (const message of ctx.threads.messages(interaction.key))
-    if (message.direction === 'out' && message.kind === kinds.receipt && message.delivery !== 'failed')
-      noteDelivered(ctx, message.key)
+  // Rotations may have made the receipt anew, more than once, while the requester had already signed an earlier one.
+  const sent = sentReceipts(ctx, interaction)
+  const receipt = sent.map(one => one.receipt).find(one => counterSignatureHolds(counter, one, requester.log))
+  if (receipt === undefined) return undefined
+  for (const { key, delivery } of sent) if (delivery !== 'failed') noteDelivered(ctx, key)
   return ctx.threads.update(interaction, {
-    receipt,
+    receipt: Receipt.encode(receipt),
     counterSignature: CounterSignature.encode(counter),
     receiptState: 'signed',
+  })
+}
+
+/** Every receipt of an interaction that was ever queued, the newest first. */
+function sentReceipts(ctx: Context, interaction: Interaction) {
+  const rows = ctx.store.all<{ key: number; payload: Uint8Array; delivery: string | null }>(
+    `SELECT key, payload, delivery FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ${kinds.receipt}
+     ORDER BY key DESC`,
+    interaction.key,
+  )
+  return rows.flatMap(({ key, payload, delivery }) => {
+    const decoded = decodePayload(kinds.receipt, payload)
+    return decoded.kind === kinds.receipt ? [{ key, delivery, receipt: decoded.payload.receipt }] : []
   })
 }

@@ -1,5 +1,5 @@
 /** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
-import { toBase64 } from '../protocol/bytes.ts'
+import { toBase64, utf8 } from '../protocol/bytes.ts'
 import type { VerifyVerdict } from '../protocol/control-shapes.ts'
 import { ChainRecord } from '../protocol/evidence.ts'
 import { cidText, contentId } from '../protocol/hash.ts'
@@ -48,21 +48,39 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
 
 /** Our own chain record of the receipt, which says when it was held. */
 function firstHeld(ctx: Context, interaction: Interaction): TimeEvidence | undefined {
-  const type = isRequester(interaction) ? 'svc.result.accepted' : 'svc.interaction.receipt'
-  const rows = ctx.store.all<{ seq: number; record: Uint8Array }>(
-    'SELECT seq, record FROM chain WHERE type = ? ORDER BY seq DESC',
-    type,
-  )
-  for (const row of rows) {
-    const record = ChainRecord.decode(row.record)
-    if (record.payload instanceof Map && record.payload.get('interaction_id') === interaction.id)
-      return { at: record.ts, source: `record ${row.seq} of the evidence chain` }
-  }
-  return undefined
+  const row = noted(ctx, interaction) ?? searched(ctx, interaction)
+  if (row === undefined) return undefined
+  const record = ChainRecord.decode(row.record)
+  return { at: record.ts, source: `record ${row.seq} of the evidence chain` }
 }
 
+type StoredRecord = { seq: number; record: Uint8Array }
+
+function noted(ctx: Context, interaction: Interaction): StoredRecord | undefined {
+  return ctx.store.get<StoredRecord>(
+    'SELECT c.seq, c.record FROM interactions AS i JOIN chain AS c ON c.seq = i.receipt_seq WHERE i.key = ?',
+    interaction.key,
+  )
+}
+
+/** For interactions of releases that did not note the record: one at a time, the newest first. */
+function searched(ctx: Context, interaction: Interaction): StoredRecord | undefined {
+  const type = isRequester(interaction) ? 'svc.result.accepted' : 'svc.interaction.receipt'
+  return ctx.store.get<StoredRecord>(
+    'SELECT seq, record FROM chain WHERE type = ? AND instr(record, ?) > 0 ORDER BY seq DESC LIMIT 1',
+    type,
+    utf8(interaction.id),
+  )
+}
+
+/** The document of the receipt among the messages, the newest first, one in memory at a time. */
 function resultBytes(ctx: Context, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
-  for (const message of ctx.threads.messages(interaction.key)) {
+  const keys = ctx.store.all<{ key: number }>(
+    `SELECT key FROM messages WHERE interaction = ? AND kind IN (${kinds.result}, ${kinds.message}) ORDER BY key DESC`,
+    interaction.key,
+  )
+  for (const { key } of keys) {
+    const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
     if (decoded.kind !== kinds.result && decoded.kind !== kinds.message) continue
     if (resultMatches(receipt, decoded.payload.document)) return decoded.payload.document
