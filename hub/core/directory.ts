@@ -1,7 +1,7 @@
 /** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
 import { Malformed } from '../../protocol/bytes.ts'
 import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/directory.ts'
-import type { DirectoryEntry } from '../store/port.ts'
+import type { DirectoryEntry, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import { type Agent, readAgent } from './agents.ts'
 import type { HubContext } from './context.ts'
@@ -14,7 +14,7 @@ const COUNTS_LIFE_MS = 10_000
 export class Directory {
   readonly #context: HubContext
   readonly #queries: RateBuckets
-  #counts = { agents: 0, onlineAgents: 0, readMs: Number.NEGATIVE_INFINITY }
+  #counts = { agents: 0, onlineAgents: 0, reviews: 0, ratings: 0, readMs: Number.NEGATIVE_INFINITY }
 
   constructor(context: HubContext) {
     this.#context = context
@@ -27,7 +27,7 @@ export class Directory {
   }
 
   /** Registered agents, and those that collected mail in the last hour; at most a few seconds old. */
-  async counts(): Promise<{ agents: number; onlineAgents: number }> {
+  async counts(): Promise<StoreCounts> {
     const nowMs = this.#context.now()
     if (nowMs - this.#counts.readMs > COUNTS_LIFE_MS || nowMs < this.#counts.readMs) {
       const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
@@ -52,6 +52,11 @@ export class Directory {
     const entries = found.slice(0, BUCKET_ENTRIES_MAX)
     const next = found.length > entries.length ? entries.at(-1)?.h : undefined
     return { bitsMax, entries, next }
+  }
+
+  /** Registered agents for the graph, at most so many. */
+  async nodes(limit: number): Promise<{ aid: string; name: string; caps: string[] }[]> {
+    return await this.#context.store.listAgents({ afterAid: '', limit })
   }
 
   /** One page of registered agents in AID order. */

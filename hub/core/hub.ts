@@ -9,6 +9,7 @@ import { Mailboxes } from './mailbox.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 import { Registry } from './registry.ts'
+import { Reviews } from './reviews.ts'
 import { Sessions } from './sessions.ts'
 
 const SWEEP_EVERY_MS = 60_000
@@ -20,6 +21,7 @@ export type Hub = {
   registry: Registry
   mailboxes: Mailboxes
   directory: Directory
+  reviews: Reviews
   sessions: Sessions
   polls: HeldPolls
   clocks: SignerClocks
@@ -51,6 +53,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     registry,
     mailboxes,
     directory: new Directory(context),
+    reviews: new Reviews(context, agents),
     sessions,
     polls,
     clocks,

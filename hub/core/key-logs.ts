@@ -56,6 +56,17 @@ export class KeyLogs {
     }
   }
 
+  /** The longer one of a held log and the events of a submitted one, which may be shorter. */
+  async longest(aid: string, held: VerifiedKel | undefined, events: KeyEvent[]): Promise<VerifiedKel> {
+    if (held === undefined) {
+      const log = verifyKel(events)
+      return log.aid === aid ? log : Promise.reject(new KelInvalid('wrong_aid'))
+    }
+    const verdict = compareKel(held, events)
+    if (verdict.verdict !== 'fork') return verdict.verdict === 'extends' ? verdict.log : held
+    return await this.#verdict(aid, held, events)
+  }
+
   async #verdict(aid: string, held: VerifiedKel | undefined, events: KeyEvent[]): Promise<VerifiedKel> {
     if (held === undefined) return verifyKel(events)
     if (held.deactivated) throw new Refusal('identityDeactivated')

@@ -18,6 +18,8 @@ export const REVOCATION_LIFE_MS = 31 * DAY_MS
 export const REVOCATIONS_MAX = 100_000
 export const DELIVERY_LIFE_MS = 7 * DAY_MS
 export const DELIVERY_LIFE_FETCHED_MS = DAY_MS
+/** Reviews are taken for so long after a task has ended. */
+export const REVIEW_WINDOW_MS = 30 * DAY_MS
 /** An agent that collected nothing for so long is quiet. */
 export const QUIET_AFTER_MS = HOUR_MS
 /** Longest time for which a poll may be held (RFC 7240 `wait`). */

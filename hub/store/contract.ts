@@ -284,6 +284,30 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       expect((await ask(0, 255)).map(entry => entry.box[0])).toEqual([2, 3])
     })
 
+    test('keeps one review an interaction and counts by provider and reviewer', async () => {
+      const review = (interaction: number, reviewer: number, rating: number) =>
+        store.addReview({
+          provider: 'agent-rated',
+          interaction: bytes(16, interaction),
+          reviewer: bytes(16, reviewer),
+          rating,
+          receipt: bytes(8, 1),
+          review: bytes(8, 2),
+          attestation: bytes(8, 3),
+        })
+      expect([await review(1, 1, 5), await review(2, 1, 4), await review(3, 2, 1)]).toEqual([
+        true,
+        true,
+        true,
+      ])
+      expect(await review(1, 2, 1)).toBe(false)
+      expect(await store.hasReview('agent-rated', bytes(16, 1))).toBe(true)
+      expect(await store.hasReview('agent-other', bytes(16, 1))).toBe(false)
+      const reputation = { reviews: 3, ratings: 10, reviewers: 2, mostOfOne: 2 }
+      expect(await store.reputation('agent-rated')).toEqual(reputation)
+      expect((await store.counts(0)).reviews).toBe(3)
+    })
+
     test('lists registered agents in AID order and finds text in any case', async () => {
       await store.putAgent({
         row: agentRow('agent-two', { registered: false }),
@@ -300,9 +324,9 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       expect(await aids({ afterAid: '', limit: 10 })).toEqual(['agent-one', 'agent-three'])
       expect(await aids({ afterAid: 'agent-one', limit: 10 })).toEqual(['agent-three'])
       expect(await aids({ afterAid: '', limit: 10, text: 'houses' })).toEqual(['agent-three'])
-      expect(await store.counts(NOW_MS)).toEqual({ agents: 2, onlineAgents: 0 })
+      expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 0 })
       await store.markSeen([{ number: box, hourMs: NOW_MS }])
-      expect(await store.counts(NOW_MS)).toEqual({ agents: 2, onlineAgents: 1 })
+      expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 1 })
     })
 
     test('keeps accounts, floors that only rise, and settings over a restart', async () => {

@@ -134,7 +134,22 @@ export type PutAgentResult =
 
 export type SweepResult = { envelopes: { mailbox: number; id: number }[]; files: string[]; more: boolean }
 
-export type StoreCounts = { agents: number; onlineAgents: number }
+/** `ratings` is the sum of all ratings. */
+export type StoreCounts = { agents: number; onlineAgents: number; reviews: number; ratings: number }
+
+/** A review as it is kept; `reviewer` tells reviewers of one provider apart and names none. */
+export type StoredReview = {
+  provider: string
+  interaction: Uint8Array
+  reviewer: Uint8Array
+  rating: number
+  receipt: Uint8Array
+  review: Uint8Array
+  attestation: Uint8Array
+}
+
+/** `ratings` is the sum of all ratings, `mostOfOne` the number of reviews by the reviewer with the most. */
+export type Reputation = { reviews: number; ratings: number; reviewers: number; mostOfOne: number }
 
 export interface Store {
   /** Queues envelopes; each succeeds or fails alone. */
@@ -178,6 +193,11 @@ export interface Store {
     limit: number
   }): Promise<DirectoryEntry[]>
   counts(seenSinceMs: number): Promise<StoreCounts>
+
+  hasReview(provider: string, interaction: Uint8Array): Promise<boolean>
+  /** Keeps a review; false when its interaction has one. */
+  addReview(review: StoredReview): Promise<boolean>
+  reputation(provider: string): Promise<Reputation>
 
   /** Keeps the two signed events of a fork as proof; the first pair of a place stays. */
   keepForkProof(proof: ForkProof): Promise<void>

@@ -10,6 +10,7 @@ import { openReader, openWriter } from './sqlite/database.ts'
 import { migrate, readMigrations, schemaNumber } from './sqlite/migrate.ts'
 import { openStore } from './sqlite/open.ts'
 import { hotQueries } from './sqlite/reads.ts'
+import { reviewQueries } from './sqlite/review-store.ts'
 
 const folders: string[] = []
 function folder(): string {
@@ -77,7 +78,7 @@ describe('schema', () => {
 test('no hot query scans a table', () => {
   const database = openWriter(join(folder(), 'hub.db'))
   migrate(database, 'unused', 'test')
-  for (const [name, sql] of Object.entries(hotQueries)) {
+  for (const [name, sql] of Object.entries({ ...hotQueries, ...reviewQueries })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)
     const details = plan.map(step => step.detail)

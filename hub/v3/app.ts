@@ -22,6 +22,7 @@ import { pageHandlers } from './pages.ts'
 import { refusalAnswer, refusalCode, WireRefusal } from './refusals.ts'
 import { registerHandlers } from './register.ts'
 import { relayHandlers } from './relay.ts'
+import { reviewHandlers } from './reviews.ts'
 import { findRoute } from './router.ts'
 
 const NO_BODY = new Uint8Array(0)
@@ -51,6 +52,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     ...relayHandlers(hub),
     ...registerHandlers(hub),
     ...directoryHandlers(hub),
+    ...reviewHandlers(hub),
     ...pageHandlers(hub),
   }
 

@@ -13,10 +13,11 @@ import {
   registeredAgent,
   request,
   startTestHub,
-  type TestAgent,
+  TestAgent,
   type TestHub,
 } from '../testing.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
+import { reviewUpload } from '../testing-reviews.ts'
 
 const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
@@ -27,7 +28,7 @@ let hub: TestHub
 let agent: TestAgent
 
 beforeAll(async () => {
-  hub = await startTestHub()
+  hub = await startTestHub({ limits: { probationMs: 0 } })
   agent = await registeredAgent(hub)
 })
 afterAll(() => hub.close())
@@ -46,6 +47,7 @@ function sample(name: Wire3RouteName): Record<string, unknown> {
     directoryBucket: () => ({ prefix: '', bits: 0 }),
     updateProfile: () => ({ name: 'name' }),
     setVisibility: () => ({ visibility: 'public' }),
+    uploadReview: () => reviewUpload(agent, new TestAgent(hub)),
     deregister: () => ({}),
   }
   return bodies[name]?.() ?? {}

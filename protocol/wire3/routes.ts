@@ -24,6 +24,8 @@ export const ENVELOPE_BYTES_MAX = 96 * 1024 * 1024
 export const DACK_BYTES = 540
 const KEY_SET_BYTES_MAX = 8192
 const KIB = 1024
+const REVIEWABLE_BYTES_MAX = KEL_BYTES_MAX + 80 * 1024
+const REVIEW_BYTES_MAX = 8 * 1024
 const MIB = 1024 * KIB
 
 const kel = blobText(KEL_BYTES_MAX)
@@ -60,6 +62,7 @@ export const agentEntry = z.strictObject({
   registered_at: millis,
   quiet: z.boolean(),
 })
+const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
 const agentList = z.strictObject({ agents: z.array(agentEntry), next: z.string().optional() })
 const page = {
   limit: z
@@ -289,6 +292,60 @@ export const wire3Routes = {
     auth: 'none',
     reply: agentEntry.extend({ readme: z.string(), visibility: visibilityShape }),
     codes: codes('unknown_aid'),
+  }),
+
+  reputation: route({
+    method: 'GET',
+    path: '/agents/{aid}/reputation',
+    auth: 'none',
+    reply: z.strictObject({
+      aid: aidShape,
+      local: rating,
+      peers: z.array(rating.extend({ hub: aidShape })),
+      combined: rating,
+      /** Share of the reviewer with the most reviews, 0 to 1. */
+      concentration: z.number(),
+      distinct_reviewers: count,
+      note: z.string(),
+    }),
+    codes: codes('unknown_aid'),
+  }),
+  graph: route({
+    method: 'GET',
+    path: '/graph',
+    auth: 'none',
+    reply: z.strictObject({
+      nodes: z.array(
+        z.strictObject({
+          aid: aidShape,
+          name: z.string(),
+          caps: z.array(z.string()),
+          registered: z.boolean(),
+        }),
+      ),
+      /** Who reviewed whom is nobody's business: always empty. */
+      edges: z.array(z.never()),
+    }),
+  }),
+  uploadReview: route({
+    method: 'POST',
+    path: '/reviews',
+    auth: 'signed',
+    action: 'review',
+    request: z.strictObject({
+      receipt: blobText(REVIEWABLE_BYTES_MAX),
+      review: blobText(REVIEW_BYTES_MAX),
+      rsalt: bytesText(32),
+    }),
+    reply: z.strictObject({ status: z.literal('accepted'), attestation: blobText(512) }),
+    codes: codes(
+      'probation',
+      'review_exists',
+      'requester_commit_mismatch',
+      'receipt_not_reviewable',
+      'review_window_closed',
+    ),
+    limits: { bodyBytes: 640 * KIB },
   }),
 
   healthz: route({

@@ -6,6 +6,7 @@ import { openReader, openWriter } from './database.ts'
 import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
 import * as reads from './reads.ts'
+import { hasReview, readReputation } from './review-store.ts'
 import { WriterClient } from './writer-client.ts'
 
 const DATABASE_FILE = 'hub.db'
@@ -66,6 +67,9 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     listAgents: async query => reads.readList(reader, query),
     bucket: async query => reads.readBucket(reader, query),
     counts: async seenSinceMs => reads.readCounts(reader, seenSinceMs),
+    hasReview: async (provider, interaction) => hasReview(reader, provider, interaction),
+    addReview: review => writer.write('addReview', review),
+    reputation: async provider => readReputation(reader, provider),
     async keepForkProof(proof) {
       await writer.write('keepForkProof', proof)
     },

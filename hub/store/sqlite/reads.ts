@@ -145,7 +145,12 @@ export function readBucket(
 
 export function readCounts(db: Database, seenSinceMs: number): StoreCounts {
   const count = (sql: string, ...values: number[]): number => db.one<{ n: number }>(sql, ...values)?.n ?? 0
+  const reviewed = db.one<{ n: number; sum: number | null }>(
+    'SELECT count(*) AS n, sum(rating) AS sum FROM review',
+  )
   return {
+    reviews: reviewed?.n ?? 0,
+    ratings: reviewed?.sum ?? 0,
     agents: count('SELECT count(*) AS n FROM agent WHERE registered = 1'),
     onlineAgents: count(
       'SELECT count(*) AS n FROM agent WHERE registered = 1 AND seen_hour_ms >= ?',

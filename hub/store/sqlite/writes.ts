@@ -11,6 +11,7 @@ import {
   raiseFloor,
   setQuota,
 } from './registry-writes.ts'
+import { addReview } from './review-store.ts'
 
 export const writes = {
   enqueue,
@@ -21,6 +22,7 @@ export const writes = {
   putAgent,
   markSeen,
   keepForkProof,
+  addReview,
   raiseFloor,
   admit,
   setQuota,

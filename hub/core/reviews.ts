@@ -1,0 +1,135 @@
+/**
+ * Reviews of finished tasks (hub API §4.3, objects: receipt, review): the requester shows a receipt that both sides
+ * signed and opens its commitment. Kept is what names the provider only; the reviewer stays a keyed hash.
+ */
+import { createHmac } from 'node:crypto'
+import { concat, equal, Malformed, utf8 } from '../../protocol/bytes.ts'
+import { KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/kel.ts'
+import {
+  Attestation,
+  counterSignatureHolds,
+  decodeReviewable,
+  Receipt,
+  Review,
+  type ReviewableReceipt,
+  receiptBodyHash,
+  receiptDigest,
+  requesterCommitment,
+  verifyReceipt,
+} from '../../protocol/receipt.ts'
+import type { Reputation } from '../store/port.ts'
+import type { Agent, Agents } from './agents.ts'
+import type { HubContext } from './context.ts'
+import { KeyLogs } from './key-logs.ts'
+import { CLOCK_WINDOW_MS, REVIEW_WINDOW_MS } from './limits.ts'
+import { Refusal } from './refusal.ts'
+
+const REVIEWER_BYTES = 16
+const REVIEWER_LABEL = 'svc-hub-reviewer/v1'
+
+export type ReviewUpload = { receipt: Uint8Array; review: Uint8Array; rsalt: Uint8Array }
+
+export class Reviews {
+  readonly #context: HubContext
+  readonly #agents: Agents
+  readonly #keyLogs: KeyLogs
+
+  constructor(context: HubContext, agents: Agents) {
+    this.#context = context
+    this.#agents = agents
+    this.#keyLogs = new KeyLogs(context)
+  }
+
+  /** Takes a review of its signer; returns the hub's attestation. Hashes and times come before signatures. */
+  async upload(signer: Agent, given: ReviewUpload): Promise<Attestation> {
+    const { now, store, identity } = this.#context
+    const nowMs = now()
+    if (signer.row.probationUntilMs > nowMs) throw new Refusal('probation')
+    const { reviewable, review } = decode(given)
+    const { receipt, counter } = reviewable
+    const { provider, interactionId, requesterCommitment: committed, end } = receipt.body
+    const requester = signer.row.aid
+    const opened = requesterCommitment(requester, interactionId, given.rsalt)
+    if (counter.body.requester !== requester || !equal(committed, opened))
+      throw new Refusal('commitmentMismatch')
+    if (!equal(review.receiptDigest, receiptDigest(receipt.bodyBytes)))
+      throw new Refusal('requestMalformed', { why: 'review rates another receipt' })
+    if (nowMs > end + REVIEW_WINDOW_MS) throw new Refusal('reviewWindowClosed')
+    if (provider === requester || end > nowMs + CLOCK_WINDOW_MS) throw new Refusal('receiptNotReviewable')
+    if (await store.hasReview(provider, interactionId)) throw new Refusal('reviewExists')
+    await this.#checkSignatures(signer.log, reviewable)
+    const attestation = Attestation.sign(identity.seed, {
+      receiptDigest: review.receiptDigest,
+      reviewHash: receiptBodyHash(given.review),
+      hub: identity.aid,
+      hubSeq: identity.seq,
+      hubTs: nowMs,
+    })
+    const added = await store.addReview({
+      provider,
+      interaction: interactionId,
+      reviewer: this.#reviewerTag(provider, requester),
+      rating: review.rating,
+      receipt: Receipt.encode(receipt),
+      review: given.review,
+      attestation: Attestation.encode(attestation),
+    })
+    if (!added) throw new Refusal('reviewExists')
+    return attestation
+  }
+
+  async #checkSignatures(requester: VerifiedKel, { receipt, counter, providerKel }: ReviewableReceipt) {
+    const { provider, end, providerKelSeq } = receipt.body
+    const log = await this.#providerLog(provider, providerKel)
+    const holds =
+      inForce(log, providerKelSeq, end) &&
+      inForce(requester, counter.body.kelSeq, end) &&
+      verifyReceipt(receipt, log) !== undefined &&
+      counterSignatureHolds(counter, receipt, requester)
+    if (!holds) throw new Refusal('receiptNotReviewable')
+  }
+
+  /** The longest valid log of the provider: the one that came along, or the one held here. */
+  async #providerLog(provider: string, events: KeyEvent[]): Promise<VerifiedKel> {
+    const held = (await this.#agents.find(provider))?.log
+    try {
+      return await this.#keyLogs.longest(provider, held, events)
+    } catch (error) {
+      if (error instanceof Refusal || error instanceof KelInvalid) throw new Refusal('receiptNotReviewable')
+      throw error
+    }
+  }
+
+  /** Counts reviewers apart without naming them; equal reviewers of two providers can't be joined. */
+  #reviewerTag(provider: string, reviewer: string): Uint8Array {
+    const text = concat(
+      utf8(REVIEWER_LABEL),
+      Uint8Array.of(0),
+      utf8(provider),
+      Uint8Array.of(0),
+      utf8(reviewer),
+    )
+    const tag = createHmac('sha256', this.#context.secret).update(text).digest()
+    return new Uint8Array(tag.subarray(0, REVIEWER_BYTES))
+  }
+
+  async reputation(provider: string): Promise<Reputation> {
+    return await this.#context.store.reputation(provider)
+  }
+}
+
+function decode(given: ReviewUpload): { reviewable: ReviewableReceipt; review: Review } {
+  try {
+    return { reviewable: decodeReviewable(given.receipt), review: Review.decode(given.review) }
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+    if (error instanceof KelInvalid) throw new Refusal('receiptNotReviewable')
+    throw error
+  }
+}
+
+/** Whether the key of this state had not been replaced before the task ended. */
+function inForce(log: VerifiedKel, seq: number, endMs: number): boolean {
+  const successor = log.events[seq + 1]
+  return seq <= log.seq && (successor === undefined || endMs <= successor.body.ts + CLOCK_WINDOW_MS)
+}

@@ -1,0 +1,41 @@
+/** Reviews in the database: one an interaction, counted by provider and by reviewer. */
+import type { Reputation, StoredReview } from '../port.ts'
+import type { Database } from './database.ts'
+
+/** Keeps a review; false when the interaction has one already. */
+export function addReview(db: Database, review: StoredReview): boolean {
+  const added = db.run(
+    'INSERT OR IGNORE INTO review (provider, interaction, reviewer, rating, receipt, review, attestation)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?)',
+    review.provider,
+    review.interaction,
+    review.reviewer,
+    review.rating,
+    review.receipt,
+    review.review,
+    review.attestation,
+  )
+  return added === 1
+}
+
+export const reviewQueries = {
+  exists: 'SELECT 1 FROM review WHERE provider = ? AND interaction = ?',
+  byReviewer:
+    'SELECT count(*) AS reviews, sum(rating) AS ratings FROM review WHERE provider = ? GROUP BY reviewer',
+} as const
+
+export function hasReview(db: Database, provider: string, interaction: Uint8Array): boolean {
+  return db.one(reviewQueries.exists, provider, interaction) !== undefined
+}
+
+export function readReputation(db: Database, provider: string): Reputation {
+  const sources = db.all<{ reviews: number; ratings: number }>(reviewQueries.byReviewer, provider)
+  const sum = (of: (source: { reviews: number; ratings: number }) => number): number =>
+    sources.reduce((total, source) => total + of(source), 0)
+  return {
+    reviews: sum(source => source.reviews),
+    ratings: sum(source => source.ratings),
+    reviewers: sources.length,
+    mostOfOne: Math.max(0, ...sources.map(source => source.reviews)),
+  }
+}

@@ -1,0 +1,47 @@
+/** Reviews, reputation and graph (hub API §4.3). */
+import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
+import { Attestation } from '../../protocol/receipt.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import type { Part } from './handler.ts'
+
+const NODES_MAX = 5000
+const NOTE =
+  'Each review rests on a receipt that provider and requester signed. concentration is the share of the reviewer with the most reviews; many reviews of few reviewers say little.'
+
+export function reviewHandlers(hub: Hub): Part<'uploadReview' | 'reputation' | 'graph'> {
+  return {
+    async uploadReview({ signer, body }) {
+      const attestation = await hub.reviews.upload(signer, {
+        receipt: fromBase64url(body.receipt),
+        review: fromBase64url(body.review),
+        rsalt: fromBase64url(body.rsalt),
+      })
+      return { status: 'accepted', attestation: toBase64url(Attestation.encode(attestation)) }
+    },
+    async reputation({ params }) {
+      const aid = params['aid'] ?? ''
+      if ((await hub.agents.find(aid)) === undefined) throw new Refusal('unknownAgent')
+      const { reviews, ratings, reviewers, mostOfOne } = await hub.reviews.reputation(aid)
+      const local = { reviews, avg_rating: average(ratings, reviews) }
+      return {
+        aid,
+        local,
+        peers: [],
+        combined: local,
+        concentration: reviews === 0 ? 0 : mostOfOne / reviews,
+        distinct_reviewers: reviewers,
+        note: NOTE,
+      }
+    },
+    async graph() {
+      const nodes = await hub.directory.nodes(NODES_MAX)
+      return { nodes: nodes.map(({ aid, name, caps }) => ({ aid, name, caps, registered: true })), edges: [] }
+    },
+  }
+}
+
+/** To two places; null where nothing was rated. */
+export function average(ratings: number, reviews: number): number | null {
+  return reviews === 0 ? null : Math.round((ratings * 100) / reviews) / 100
+}
