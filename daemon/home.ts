@@ -162,10 +162,17 @@ function parseEntry(bytes: Buffer | undefined): DaemonEntry | undefined {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    return true
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
+  return !isZombie(pid)
+}
+
+/** An ended process that nobody has reaped yet still answers to signals. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  const stat = findFile(`/proc/${pid}/stat`)?.toString('latin1') ?? ''
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
 }
 
 /** The first loopback port from 39811 upward that is neither taken by another identity nor in use. */
