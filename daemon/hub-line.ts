@@ -39,7 +39,13 @@ export type SendReply = { rid: string; viaHub?: string; duplicate: boolean }
 
 export type PolledEnvelope = { id: number; source: ByteSource; acceptedAtMs: number }
 /** One answer of the mailbox; disposing it removes what was spooled. */
-export type PollReply = Disposable & { envelopes: PolledEnvelope[]; more: boolean; notice?: Uint8Array }
+export type PollReply = Disposable & {
+  envelopes: PolledEnvelope[]
+  more: boolean
+  /** Whether the hub held the poll as it was asked to. */
+  held: boolean
+  notice?: Uint8Array
+}
 export type AckItem = { id: number; handle?: Uint8Array; dack?: Uint8Array }
 export type StatusItem = { rid: string; handle: Uint8Array; viaHub?: string }
 export type StatusReply = { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }
@@ -76,6 +82,8 @@ export interface HubLine {
   poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
   ack(items: AckItem[]): Promise<void>
   dropSession(): void
+  /** Talks to this hub no longer, and says why. */
+  halt(why: string): void
   deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]>
   bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
   revoke(capabilityIds: Uint8Array[]): Promise<void>

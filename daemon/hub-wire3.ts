@@ -134,9 +134,11 @@ export class Wire3Hub implements HubLine {
     const body = { limit: POLL_LIMIT_MAX, ...after }
     const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
     let spool = this.#newSpool()
+    let held = false
     const send: Send = async request => {
       const response = await this.#inputs.connections.signed(request)
       if (!response.ok || response.body === null) return response
+      held = response.headers.get('Preference-Applied') !== null
       spool.discard()
       spool = this.#newSpool()
       return new Response(await spool.read(response.body), {
@@ -157,6 +159,7 @@ export class Wire3Hub implements HubLine {
           acceptedAtMs: message.accepted_at,
         })),
         more: reply.more,
+        held,
         ...(reply.key_state_notice === undefined ? {} : { notice: fromBase64url(reply.key_state_notice) }),
         [Symbol.dispose]: () => spool.discard(),
       }
@@ -285,6 +288,10 @@ export class Wire3Hub implements HubLine {
     if (log === undefined)
       this.#calls.stop('another hub answers at this address, or its key history contradicts itself')
     else this.#identity = { ...fresh, log }
+  }
+
+  halt(why: string): void {
+    this.#calls.halt(why)
   }
 
   /** Forgets the session, after the hub refused it or the identity key changed. */

@@ -14,7 +14,7 @@ import { ControlServer } from './control.ts'
 import { ensureToken } from './control-token.ts'
 import { Events } from './events.ts'
 import { ensureSecretDirectory } from './files.ts'
-import { announceDaemon, type Environment, runtimeDirectory, withdrawDaemon } from './home.ts'
+import { announceDaemon, type Environment, homeDirectory, runtimeDirectory, withdrawDaemon } from './home.ts'
 import { Connections } from './http.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { lockDirectory } from './lock.ts'
@@ -96,6 +96,7 @@ class RunningNode implements Node {
   #address = ''
   #handlers: Handlers | undefined
   #ctx: Context | undefined
+  #relay: Relay | undefined
 
   constructor(opened: Opened) {
     this.#opened = opened
@@ -135,7 +136,7 @@ class RunningNode implements Node {
       contacts: new Contacts(store, now),
       peers: new PeerBook(store, now, () => registration?.home),
       capabilities: new Capabilities(store, keys, { aid: identity.aid, now, random }),
-      attachments: new Attachments(store.folder, random),
+      attachments: new Attachments(store.folder, random, [dir, homeDirectory(env), runtimeDirectory(env)]),
       threads: new Threads(store, identity.aid, { now, random, onQueued: () => outbox?.wake() }),
       get topUps() {
         return topUps as TopUps
@@ -167,6 +168,7 @@ class RunningNode implements Node {
       },
     )
     registration.settle()
+    this.#relay = relay
     outbox = new Outbox(ctx, () => registration.home)
     const token = ensureToken(dir, random)
     const autoReply = new AutoReply(ctx, env, token)
@@ -254,6 +256,9 @@ class RunningNode implements Node {
       ...(this.#opened.store.counted('notice_differs') === 0
         ? []
         : ['the hub showed another key state for this identity than the one held here']),
+      ...(this.#relay?.twinSeen === true
+        ? ['this identity also runs on another machine, which came later; stop it there']
+        : []),
       ...(this.ctx.chain.isQuarantined
         ? ['the evidence chain is quarantined: two records of one seq were seen; no more receipts are signed']
         : []),

@@ -202,6 +202,11 @@ export class Outbox {
         return this.#accessRefused(entry, sealed)
       case 'too_large_for_stranger':
         return this.#awaitCapability(entry, error.code)
+      case 'strangers_busy': {
+        // A capability may have come while this was on its way; what comes later wakes it.
+        const hasOne = this.#ctx.capabilities.holdsAny(entry.peer)
+        return this.#retry(entry, error.code, hasOne ? undefined : error.retryAfterMs)
+      }
       case 'session_invalid':
         hub.dropSession()
         return this.#retry(entry, error.code, entry.attempts === 0 ? 0 : undefined)

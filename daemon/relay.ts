@@ -19,14 +19,24 @@ import { describe } from './outbox.ts'
 import { PeerForked } from './peers.ts'
 import { earlierVerdict, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
+import { TwinWatch } from './twin-watch.ts'
 import { Waker } from './waker.ts'
 
 const WAIT_SECONDS = 50
 const BACKOFF_MAX_MS = 60_000
 const IDLE_MS = 60_000
 const DACK_NONCE_BYTES = 12
+/** Pause after a poll that a busy hub answered at once instead of holding it. */
+const UNHELD_PAUSE_MS = 10_000
+/** Pause between polls while another node of this identity takes them over. */
+const TWIN_PAUSE_MS = 5000
+const CAME_SECOND =
+  'this identity already runs on another machine; stop one of the two: mail would reach only one of them, and both would sign'
 /** A message accepted this long after the successor event was witnessed may still carry the older key. */
 const RETIRED_GRACE_MS = 5 * 60_000
+
+/** Envelopes of a drain, and whether the hub held its poll. */
+export type Drained = { taken: number; held: boolean }
 
 export class Relay {
   #ctx: Context
@@ -35,11 +45,19 @@ export class Relay {
   #waker = new Waker()
   #abort = new AbortController()
   #running: Promise<void> | undefined
+  #twins: TwinWatch
+  #twinSeen = false
 
   constructor(ctx: Context, hub: () => HubLine | undefined, onContact: (error: string | undefined) => void) {
     this.#ctx = ctx
     this.#hub = hub
     this.#onContact = onContact
+    this.#twins = new TwinWatch(ctx.timings.pollSettledMs)
+  }
+
+  /** Whether another node of this identity takes over the polls of this one. */
+  get twinSeen(): boolean {
+    return this.#twinSeen
   }
 
   start(): void {
@@ -66,7 +84,7 @@ export class Relay {
         continue
       }
       try {
-        await this.drain(hub, WAIT_SECONDS)
+        await this.#watched(hub)
         failures = 0
         this.#onContact(undefined)
       } catch (error) {
@@ -75,13 +93,38 @@ export class Relay {
         this.#onContact(describe(error))
         if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
         const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
-        await this.#waker.sleep(backoff * (0.5 + ((this.#ctx.random(1)[0] as number) / 255) * 0.5))
+        await this.#waker.sleep(backoff * (0.5 + this.#fraction() * 0.5))
       }
     }
   }
 
+  #fraction(): number {
+    return (this.#ctx.random(1)[0] as number) / 255
+  }
+
+  /** One drain, and what it shows of another node with this identity. */
+  async #watched(hub: HubLine): Promise<void> {
+    const started = this.#ctx.now()
+    const { taken, held } = await this.drain(hub, WAIT_SECONDS)
+    if (!held && taken === 0) return this.#waker.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))
+    const verdict = this.#twins.note({
+      askedMs: WAIT_SECONDS * 1000,
+      heldMs: this.#ctx.now() - started,
+      mail: taken > 0 || !held,
+    })
+    if (verdict === 'came_second') {
+      hub.halt(CAME_SECOND)
+      this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub')
+      this.#ctx.events.emit('hub', { state: 'stopped' })
+    }
+    this.#twinSeen = verdict === 'was_first'
+    if (this.#twinSeen) await this.#waker.sleep(TWIN_PAUSE_MS)
+  }
+
   /** Works through one drain of the mailbox: first answer held up to `waitSeconds`, then until nothing is left. */
-  async drain(hub: HubLine, waitSeconds: number): Promise<void> {
+  async drain(hub: HubLine, waitSeconds: number): Promise<Drained> {
+    let taken = 0
+    let held = false
     let afterId: number | undefined
     for (;;) {
       using reply = await hub.poll({
@@ -89,16 +132,18 @@ export class Relay {
         ...(afterId === undefined ? {} : { afterId }),
         signal: this.#abort.signal,
       })
+      held ||= reply.held
       if (reply.notice !== undefined) this.#checkNotice(hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
         acks.push(await this.#take(hub, polled))
         afterId = Math.max(afterId ?? 0, polled.id)
+        taken += 1
       }
       faultPoint('node.receive.before-ack')
       for (let i = 0; i < acks.length; i += ACK_ITEMS_MAX) await hub.ack(acks.slice(i, i + ACK_ITEMS_MAX))
       faultPoint('node.receive.after-ack')
-      if (!reply.more) return
+      if (!reply.more) return { taken, held }
     }
   }
 

@@ -5,6 +5,13 @@ export type Timings = {
   topUpSpreadMs: number
   /** The first pause between two attempts of a message or a poll. */
   backoffFirstMs: number
+  /** A poll held this long in peace shows that no other node of this identity was there. */
+  pollSettledMs: number
 }
 
-export const defaultTimings: Timings = { topUpPauseMs: 500, topUpSpreadMs: 1500, backoffFirstMs: 1000 }
+export const defaultTimings: Timings = {
+  topUpPauseMs: 500,
+  topUpSpreadMs: 1500,
+  backoffFirstMs: 1000,
+  pollSettledMs: 10_000,
+}

@@ -85,8 +85,13 @@ export class Wire3Calls {
 
   /** Ends the conversation with this hub. */
   stop(why: string): never {
-    this.#stopped = why
+    this.halt(why)
     throw new HubStopped(why)
+  }
+
+  /** The same for a caller that is not in the middle of a call. */
+  halt(why: string): void {
+    this.#stopped = why
   }
 
   /** A call that carries no signature. */

@@ -65,6 +65,27 @@ describe('hubs that this node cannot talk to', () => {
   })
 })
 
+describe('a hub that holds no poll', () => {
+  test('is asked again after a pause, and is not taken for another machine', async () => {
+    const busy = await startTestHub({ limits: { heldPollsMax: 0 } })
+    const node = await lab.start('unheld')
+    await busy.running.hub.context.store.admit(node.aid, true)
+    await node.handlers.hubRegister({ url: busy.url }, never)
+    const { mailboxes } = busy.running.hub
+    const poll = mailboxes.poll.bind(mailboxes)
+    let polls = 0
+    mailboxes.poll = (...given) => {
+      polls += 1
+      return poll(...given)
+    }
+    await new Promise(resolve => setTimeout(resolve, 300))
+    expect(polls).toBeLessThan(5)
+    expect((await node.handlers.status(undefined, never)).hub?.state).toBe('online')
+    await node.stop()
+    await busy.close()
+  })
+})
+
 describe('an open hub', () => {
   test('the search for its proof of work shows in the status, and ends with the node', async () => {
     const open = await startTestHub({ open: true, limits: { powBits: 31 } })

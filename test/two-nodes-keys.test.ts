@@ -1,3 +1,5 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
 import { delegated, finished, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
@@ -60,5 +62,22 @@ describe('a message under a retired key', () => {
     expect(turns.filter(one => one.text === 'pay the thief')).toHaveLength(1)
     expect(turns.at(-1)?.retired_key).toBeUndefined()
     await finished(alice, bob, id)
+  })
+})
+
+describe('the same identity on two machines', () => {
+  test('the one that came later stops talking to the hub and says why, the first one warns', async () => {
+    const first = await lab.member('twin')
+    await first.stop()
+    cpSync(join(lab.folder, 'twin'), join(lab.folder, 'twin-copy'), { recursive: true })
+    const again = await lab.start('twin')
+    await new Promise(resolve => setTimeout(resolve, 400))
+    const copy = await lab.start('twin-copy')
+    expect(copy.aid).toBe(again.aid)
+    const hubOf = async (node: Node) => (await node.handlers.status(undefined, never)).hub
+    await until('the later one stopped', async () => (await hubOf(copy))?.state === 'stopped')
+    expect((await hubOf(copy))?.reason).toContain('already runs on another machine')
+    expect((await hubOf(again))?.state).not.toBe('stopped')
+    await delegated(alice, again, 'still here')
   })
 })
