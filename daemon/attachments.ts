@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
-import { basename, extname, join } from 'node:path'
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import { Malformed } from '../protocol/bytes.ts'
 import { cidText, contentIdOfDigest } from '../protocol/hash.ts'
 import { ATTACHMENT_BYTES_MAX, type Attachment } from '../protocol/message.ts'
@@ -18,6 +18,9 @@ import { noteStreamed } from './stream-memory.ts'
 const READ_BYTES = 256 * 1024
 const NAME_CHARACTERS_MAX = 120
 const TEMPORARY = 'incoming-'
+const CONTENT_ID = /^b[a-z2-7]+$/
+/** Environment and memory of processes look like files there. */
+const PROCESS_FILES = '/proc'
 
 const mediaTypes: Record<string, string> = {
   '.txt': 'text/plain',
@@ -40,16 +43,31 @@ export class Attachments {
   /** Also the place of temporary files, which a start removes. */
   readonly folder: string
   #random: (length: number) => Uint8Array
+  #guarded: string[]
 
-  constructor(storeFolder: string, random: (length: number) => Uint8Array) {
+  /** `guarded`: directories whose files never leave, such as those of keys and tokens. */
+  constructor(storeFolder: string, random: (length: number) => Uint8Array, guarded: readonly string[] = []) {
     this.folder = join(storeFolder, 'attachments')
     this.#random = random
     ensureSecretDirectory(this.folder)
+    this.#guarded = [...guarded, PROCESS_FILES].filter(path => fs.existsSync(path)).map(realPath)
+  }
+
+  /**
+   * The real path of a file that may be sent or quoted. Whoever asks (a model that a task talked into it) gets no file
+   * of this node itself, through no link; attachments that it received and verified are free.
+   */
+  allowed(path: string): string {
+    const real = realPath(path)
+    const isReceived = dirname(real) === realPath(this.folder) && CONTENT_ID.test(basename(real))
+    if (!isReceived && this.#guarded.some(directory => isInside(directory, real)))
+      refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
+    return real
   }
 
   /** Copies a file of this user into the store; refuses one that is unreadable or over the limit. */
   take(path: string): Attachment {
-    const source = openRegular(path)
+    const source = openRegular(this.allowed(path))
     try {
       const copy = this.#temporary()
       const { size, cid } = copyHashed(source, copy, path)
@@ -155,9 +173,22 @@ function discard({ path, file }: Temporary): void {
   fs.rmSync(path, { force: true })
 }
 
+function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path)
+  } catch (error) {
+    return refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+  }
+}
+
+function isInside(directory: string, path: string): boolean {
+  const way = relative(directory, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
 function openRegular(path: string): number {
   try {
-    const file = fs.openSync(path, 'r')
+    const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
     if (fs.fstatSync(file).isFile()) return file
     fs.closeSync(file)
   } catch (error) {

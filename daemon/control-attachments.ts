@@ -1,6 +1,7 @@
 /** Attachment links: unguessable, expiring, and never shown inline by a browser. */
 import * as fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../protocol/bytes.ts'
 import type { Context } from './context.ts'
@@ -29,11 +30,13 @@ export function serveAttachment(ctx: Context, token: string, url: URL, response:
       .end('no such attachment, or the link has expired\n')
     return
   }
+  const file = fs.createReadStream(path)
   response.writeHead(200, {
     'Content-Type': 'application/octet-stream',
     'Content-Length': fs.statSync(path).size,
     'Content-Disposition': 'attachment',
     'Content-Security-Policy': "sandbox; default-src 'none'",
   })
-  fs.createReadStream(path).pipe(response)
+  // A client that goes away, or a file that cannot be read to its end, ends both streams and nothing else.
+  pipeline(file, response, () => undefined)
 }

@@ -1,9 +1,9 @@
-import { mkdtempSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeConfig } from './config.ts'
+import { readConfig, writeConfig } from './config.ts'
 import { attachmentLink } from './control-attachments.ts'
 import { findFile } from './files.ts'
 import { type Node, startNode } from './node.ts'
@@ -101,8 +101,7 @@ describe('the control interface', () => {
   })
 
   test('an attachment link is unguessable, expires, and is never shown inline', async () => {
-    const file = join(dir, 'page.html')
-    const { writeFileSync } = await import('node:fs')
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-page-')), 'page.html')
     writeFileSync(file, '<script>1</script>')
     const { cidText } = await import('../protocol/hash.ts')
     const cid = cidText(node.ctx.attachments.take(file).cid)
@@ -128,12 +127,27 @@ describe('the control interface', () => {
 
   test('a second node on the same directory is refused, naming the first', async () => {
     const { lockDirectory } = await import('./lock.ts')
-    const { writeFileSync } = await import('node:fs')
+    const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    const held = lockDirectory(other)
+    expect(readFileSync(join(other, 'daemon.lock'), 'utf8')).toBe(`${process.pid}\n`)
+    expect(() => lockDirectory(other)).toThrow(new RegExp(`pid ${process.pid}.*already runs.*svc stop`))
+    held[Symbol.dispose]()
+    expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
+  })
+
+  test('a pid file that a crash left behind refuses nothing, whichever process has that pid now', async () => {
+    const { lockDirectory } = await import('./lock.ts')
     const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
     writeFileSync(join(other, 'daemon.lock'), `${process.ppid}\n`)
-    expect(() => lockDirectory(other)).toThrow(/already runs.*svc stop/)
-    writeFileSync(join(other, 'daemon.lock'), `${2 ** 22 + 1}\n`)
     expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
+  })
+
+  test('listens on the loopback of IPv6 too, as the address says it', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-v6-'))
+    writeConfig(dir, { ...readConfig(dir), control_addr: '[::1]:0' })
+    await using six = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') } })
+    expect(six.controlAddress).toMatch(/^\[::1\]:\d+$/)
+    expect((await fetch(`http://${six.controlAddress}/ping`)).status).toBe(200)
   })
 })
 

@@ -60,7 +60,8 @@ export class ControlServer {
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
-    const { host, port } = this.#options
+    const { port } = this.#options
+    const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
       this.#server.listen(port, host, resolve)
@@ -68,7 +69,7 @@ export class ControlServer {
     const bound = (this.#server.address() as AddressInfo).port
     for (const name of [...LOOPBACK, host])
       this.#hosts.add(name.includes(':') ? `[${name}]:${bound}` : `${name}:${bound}`)
-    return `${host}:${bound}`
+    return host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
   }
 
   async close(): Promise<void> {

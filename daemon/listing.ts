@@ -49,7 +49,7 @@ export function listOf(ctx: Context, given: ListRequest): Listing {
   }
 }
 
-/** The list at once when it holds something unread, else after the next event or the time asked for. */
+/** The list at once when it holds something unread, else when it has changed or the time asked for is over. */
 export async function waitingList(
   ctx: Context,
   list: () => Listing,
@@ -58,12 +58,16 @@ export async function waitingList(
 ): Promise<Listing> {
   const first = list()
   if (!waitSeconds || first.items.some(item => item.unread > 0)) return first
-  await ctx.events.next(
-    event => event.type === 'inbox' || event.type === 'message',
-    waitSeconds * 1000,
-    signal,
-  )
-  return list()
+  const before = JSON.stringify(first.items)
+  const until = ctx.now() + waitSeconds * 1000
+  for (;;) {
+    const left = until - ctx.now()
+    if (left > 0 && !signal.aborted)
+      await ctx.events.next(event => event.type === 'inbox' || event.type === 'message', left, signal)
+    const listed = list()
+    const isOver = until <= ctx.now() || signal.aborted
+    if (isOver || JSON.stringify(listed.items) !== before) return listed
+  }
 }
 
 export async function waitFor(

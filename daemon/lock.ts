@@ -1,8 +1,11 @@
-/** One daemon a data directory: a lock file with the pid of its holder, taken over when that process is gone. */
+/**
+ * One daemon a data directory: a lock of the operating system, which ends with the process however it ends. The file
+ * with the pid beside it is for people and decides nothing.
+ */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { findFile, SECRET_FILE_MODE } from './files.ts'
-import { isAlive } from './home.ts'
+import { openLocked } from './sqlite.ts'
 
 export class DirectoryBusy extends Error {
   override name = 'DirectoryBusy'
@@ -10,18 +13,20 @@ export class DirectoryBusy extends Error {
 
 /** Takes the lock of a data directory; refuses while another process holds it. */
 export function lockDirectory(dir: string): Disposable {
-  const path = join(dir, 'daemon.lock')
-  for (let attempt = 0; ; attempt++) {
-    try {
-      fs.writeFileSync(path, `${process.pid}\n`, { flag: 'wx', mode: SECRET_FILE_MODE })
-      break
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt > 0) throw error
-      const holder = Number(findFile(path)?.toString('utf8'))
-      if (holder > 0 && holder !== process.pid && isAlive(holder))
-        throw new DirectoryBusy(`a node (pid ${holder}) already runs on ${dir}; stop it with: svc stop`)
-      fs.rmSync(path, { force: true })
-    }
+  const path = join(dir, 'lock')
+  fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
+  const lock = openLocked(path)
+  const named = join(dir, 'daemon.lock')
+  if (lock === undefined) {
+    const holder = Number(findFile(named)?.toString('utf8'))
+    const who = holder > 0 ? ` (pid ${holder})` : ''
+    throw new DirectoryBusy(`a node${who} already runs on ${dir}; stop it with: svc stop`)
   }
-  return { [Symbol.dispose]: () => fs.rmSync(path, { force: true }) }
+  fs.writeFileSync(named, `${process.pid}\n`, { mode: SECRET_FILE_MODE })
+  return {
+    [Symbol.dispose]() {
+      fs.rmSync(named, { force: true })
+      lock.close()
+    },
+  }
 }

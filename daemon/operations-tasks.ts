@@ -98,7 +98,8 @@ export function taskOperations(
 
     async message(given) {
       const interaction = at(given.interaction_id)
-      const text = given.text ?? (given.file === undefined ? '' : readText(given.file))
+      const text =
+        given.text ?? (given.file === undefined ? '' : readText(ctx.attachments.allowed(resolve(given.file))))
       const attach = given.attach ?? []
       if (text === '' && attach.length === 0)
         refuse('bad_request', 'a message needs a text, a file or an attachment')

@@ -14,6 +14,8 @@ import {
   kelItem,
   type VerifiedKel,
   verifyKel,
+  type WitnessEntry,
+  witnessedAt,
 } from '../protocol/kel.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../protocol/keyset.ts'
 import type { BucketReply, HubLine } from './hub-line.ts'
@@ -22,6 +24,8 @@ import type { Store } from './store/open.ts'
 const BUCKET_CACHED_MS = 3_600_000
 const BUCKETS_CACHED_MAX = 8
 const LOGS_CACHED_MAX = 256
+/** As many as an event in a log may carry. */
+const WITNESS_ENTRIES_MAX = 8
 
 export type Peer = {
   aid: string
@@ -79,7 +83,9 @@ export class PeerBook {
       )
       throw new PeerForked(`${aid} showed two contradicting key histories`)
     }
-    return verdict.verdict === 'extends' ? verdict.log : withWitnesses(held, offered)
+    return verdict.verdict === 'extends'
+      ? verdict.log
+      : withWitnesses(held, offered, this.#hub()?.identity.log)
   }
 
   /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
@@ -170,17 +176,47 @@ function usableKeys(log: VerifiedKel, set: KeySet): VerifiedKeySet | undefined {
   }
 }
 
-/** Witness entries are no part of an event's identity; those that the held log lacks are taken over. */
-function withWitnesses(held: VerifiedKel, offered: readonly KeyEvent[]): VerifiedKel {
-  const gained = held.events.some(
-    (event, seq) => (offered[seq]?.witnesses.length ?? 0) > event.witnesses.length,
-  )
-  if (!gained) return held
+/**
+ * Witness entries are no part of an event's identity: those of hubs that the held log lacks are taken over, one a hub.
+ * Of our own hub, whose log we know, only a genuine one is, in the place of one that is not.
+ */
+function withWitnesses(
+  held: VerifiedKel,
+  offered: readonly KeyEvent[],
+  home: VerifiedKel | undefined,
+): VerifiedKel {
+  let gained = false
   const events = held.events.map((event, seq) => {
-    const other = offered[seq]
-    return other !== undefined && other.witnesses.length > event.witnesses.length
-      ? { ...event, witnesses: other.witnesses }
-      : event
+    const isGenuine = (entry: WitnessEntry) =>
+      home !== undefined && witnessedAt(withEntries(held, seq, [entry]), seq, home) !== undefined
+    const witnesses = united(event.witnesses, offered[seq]?.witnesses ?? [], home?.aid, isGenuine)
+    if (witnesses.every(entry => event.witnesses.includes(entry))) return event
+    gained = true
+    return { ...event, witnesses }
   })
-  return { ...held, events }
+  return gained ? { ...held, events } : held
+}
+
+const withEntries = (log: VerifiedKel, seq: number, witnesses: WitnessEntry[]): VerifiedKel => ({
+  ...log,
+  events: log.events.map((event, n) => (n === seq ? { ...event, witnesses } : event)),
+})
+
+function united(
+  held: readonly WitnessEntry[],
+  offered: readonly WitnessEntry[],
+  home: string | undefined,
+  isGenuine: (entry: WitnessEntry) => boolean,
+): WitnessEntry[] {
+  const isHeld = (entry: WitnessEntry) => held.some(one => equal(one.signature, entry.signature))
+  const others = new Map<string, WitnessEntry>()
+  let ours: WitnessEntry | undefined
+  for (const entry of [...held, ...offered.filter(one => !isHeld(one))]) {
+    if (entry.hub !== home) {
+      if (!others.has(entry.hub)) others.set(entry.hub, entry)
+    } else if ((ours === undefined || !isGenuine(ours)) && (held.includes(entry) || isGenuine(entry)))
+      ours = entry
+  }
+  const room = WITNESS_ENTRIES_MAX - (ours === undefined ? 0 : 1)
+  return [...[...others.values()].slice(0, room), ...(ours === undefined ? [] : [ours])]
 }

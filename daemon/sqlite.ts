@@ -24,6 +24,21 @@ export function openDatabase(path: string): Database {
   return database
 }
 
+const RESULT_BUSY = 5
+
+/** Opens a file that is locked until it is closed or its process ends, however that ends; undefined when it is taken. */
+export function openLocked(path: string): Database | undefined {
+  const database = new Database(path)
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    return database
+  } catch (error) {
+    database.close()
+    if ((error as { errcode?: number }).errcode === RESULT_BUSY) return undefined
+    throw error
+  }
+}
+
 /** Runs `work` as one transaction: all of it is durable when this returns, or none of it happened. */
 export function transaction<T>(database: Database, work: () => T): T {
   if (database.isTransaction) return work()
