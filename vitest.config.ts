@@ -5,6 +5,8 @@ const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
 export default defineConfig({
   test: {
+    // many tests wait for processes and sockets of their own, so more workers than cores keep both cores busy
+    maxWorkers: 4,
     projects: [
       {
         test: { name: 'quick', include: ['**/*.test.ts'], exclude: [...never, ...slow], testTimeout: 20_000 },

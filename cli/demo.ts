@@ -15,7 +15,7 @@ export const demo: Run = async (io, input) => {
   }
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
-  await using world = new World(builtPrograms())
+  await using world = new World(builtPrograms(), 'svc-demo-')
   const facts = {} as Facts
   try {
     const outcomes = await runSteps(io, world, facts, { json, spoil, stopped: stopped.signal })

@@ -1,5 +1,5 @@
 /** Directories that earlier builds left behind open with this one, and nothing of them is lost. */
-import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -20,10 +20,18 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
   const expected = JSON.parse(readFileSync(join(homes, name, 'expected.json'), 'utf8')) as Expected
   let world: World
 
+  /** The directory as it was left, on a control port that is free here. */
+  function placeNode(as: 'alice' | 'bob'): void {
+    cpSync(join(homes, name, 'node'), world.dir(as), { recursive: true })
+    const file = world.dir(as, 'config.json')
+    const config = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+    writeFileSync(file, JSON.stringify({ ...config, control_addr: '127.0.0.1:0' }))
+  }
+
   beforeAll(() => {
     world = new World(programs)
     cpSync(join(homes, name, 'hub'), world.dir('hub'), { recursive: true })
-    cpSync(join(homes, name, 'node'), world.dir('alice'), { recursive: true })
+    placeNode('alice')
     // git keeps no empty folders
     for (const folder of ['tmp', 'blobs']) mkdirSync(world.dir('hub', folder), { recursive: true })
   })
@@ -65,7 +73,7 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
 
   test('a chain file that is longer than the store is refused, and evidence import completes the store', async () => {
     await world.svc('alice', 'stop')
-    cpSync(join(homes, name, 'node'), world.dir('bob'), { recursive: true })
+    placeNode('bob')
     const file = world.dir('bob', 'evidence.ael.jsonl')
     const newer = readFileSync(file, 'utf8')
     const lines = newer.trim().split('\n')

@@ -37,9 +37,9 @@ export class World implements AsyncDisposable {
   #children: ChildProcess[] = []
   #started: string[] = []
 
-  constructor(programs: Programs) {
+  constructor(programs: Programs, prefix = 'svc-world-') {
     this.programs = programs
-    this.root = mkdtempSync(join(tmpdir(), 'svc-demo-'))
+    this.root = mkdtempSync(join(tmpdir(), prefix))
     chmodSync(this.root, 0o700)
     for (const name of ['hub', 'alice', 'bob', 'run', 'home'])
       mkdirSync(join(this.root, name), { mode: 0o700 })
