@@ -55,13 +55,14 @@ async function runSteps(io: Io, world: World, facts: Facts, options: Options): P
 }
 
 async function stayUp(io: Io, world: World, facts: Facts, stopped: AbortSignal): Promise<void> {
-  const as = (name: string) => `SVC_HOME=${world.dir(name)} SVC_RUNTIME_DIR=${world.dir('run')} npx svc`
+  const as = (name: string) => `SVC_HOME=$DEMO/${name} npx svc`
   io.out(`
 Everything above was compared with the other side. It stays up until Ctrl-C; look around in another terminal:
-  the conversation    ${as('alice')} thread ${facts.interaction}
-  bob's inbox         ${as('bob')} inbox
-  alice's evidence    ${as('alice')} evidence
-  the hub's view      ${facts.hubUrl}/agents/${facts.bob}
+  export DEMO=${world.root} SVC_RUNTIME_DIR=${world.dir('run')}
+  ${as('alice')} thread ${facts.interaction}     the conversation
+  ${as('bob')} inbox                               bob's side
+  ${as('alice')} evidence                          alice's chain
+  ${facts.hubUrl}/agents/${facts.bob}
 Your own node:
   npx svc up                        start it, identity in ~/.svc
   npx svc hub-register <hub url>    join a hub
