@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { documentCid } from '../protocol/documents.ts'
 import { cidText, contentId } from '../protocol/hash.ts'
-import { decodePayload, kinds } from '../protocol/payload.ts'
+import { decodePayload, type Kind, kinds } from '../protocol/payload.ts'
 import type { Context } from './context.ts'
 import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from './conversation.ts'
 import { delegateTask, readText, sendText, textMessage } from './delegation.ts'
@@ -202,7 +202,12 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
   } catch (error) {
     refuse('file_unreadable', `cannot write to ${directory}: ${(error as Error).message}`)
   }
-  const files = ctx.threads.messages(interaction.key).flatMap(message =>
+  const carrying = ctx.store.all<{ key: number }>(
+    `SELECT key FROM messages WHERE interaction = ? AND EXISTS (
+       SELECT 1 FROM message_attachments WHERE message = messages.key) ORDER BY key`,
+    interaction.key,
+  )
+  const files = carrying.flatMap(message =>
     ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
       name,
       media_type: mediaType,
@@ -228,7 +233,8 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
 /** Request and result documents, byte for byte as they were sent. */
 function documentsOf(ctx: Context, interaction: Interaction): [string, Uint8Array][] {
   const found: [string, Uint8Array][] = []
-  for (const message of ctx.threads.messages(interaction.key)) {
+  for (const { key } of messagesOf(ctx, interaction, [kinds.delegate, kinds.result, kinds.message])) {
+    const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
     if (decoded.kind === kinds.delegate) found.push(['request.json', decoded.payload.document])
     const answers = decoded.kind === kinds.result || decoded.kind === kinds.message
@@ -238,10 +244,19 @@ function documentsOf(ctx: Context, interaction: Interaction): [string, Uint8Arra
   return [...new Map(found).entries()]
 }
 
+/** Keys of the messages of some kinds, so that no more than one of them is in memory at a time. */
+function messagesOf(ctx: Context, interaction: Interaction, ofKinds: readonly Kind[]): { key: number }[] {
+  return ctx.store.all<{ key: number }>(
+    `SELECT key FROM messages WHERE interaction = ? AND retired = 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
+    interaction.key,
+  )
+}
+
 /** The effect of a capability call, once it is there. */
 function effectOf(ctx: Context, interaction: Interaction): unknown {
-  const result = ctx.threads.messages(interaction.key).findLast(message => message.kind === kinds.result)
-  if (result === undefined || !isRequester(interaction)) return undefined
+  const last = messagesOf(ctx, interaction, [kinds.result]).at(-1)
+  if (last === undefined || !isRequester(interaction)) return undefined
+  const result = ctx.threads.message(last.key)
   const decoded = decodePayload(result.kind, result.payload)
   return decoded.kind === kinds.result
     ? JSON.parse(Buffer.from(decoded.payload.document).toString('utf8'))

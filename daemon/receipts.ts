@@ -247,7 +247,8 @@ function numbered(ctx: Context, interaction: Interaction): Numbered[] {
 export function disputeOverdueReceipts(ctx: Context): void {
   const overdue = ctx.store.all<{ key: number }>(
     `SELECT i.key FROM interactions AS i WHERE i.receipt_state = 'waiting' AND
-       (SELECT max(m.at) FROM messages AS m WHERE m.interaction = i.key AND m.kind = ${kinds.receipt}) < ?`,
+       (SELECT max(m.at) FROM messages AS m
+         WHERE m.interaction = i.key AND m.kind = ${kinds.receipt} AND m.retired = 0) < ?`,
     ctx.now() - RECEIPT_WAIT_MS,
   )
   for (const { key } of overdue) {

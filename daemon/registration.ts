@@ -18,7 +18,6 @@ import {
 } from './hub-line.ts'
 import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } from './hub-rows.ts'
 import { Wire3Hub } from './hub-wire3.ts'
-import { IdentityError } from './identity.ts'
 import { eventTime, markNewMailbox, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
 import type { PowSolver } from './pow.ts'
@@ -96,13 +95,13 @@ export class Registration {
     return { hub: line, reply: reply as RegisterReply }
   }
 
-  /** Finishes what a crash or a failure interrupted; a key that is missing for it is asked for, not fatal. */
+  /** Finishes what a crash or a failure interrupted; what it lacks (a next key, room on the disk) is said, not fatal. */
   settle(): void {
     try {
       settleKeyState(this.#ctx, this.#home)
     } catch (error) {
-      if (!(error instanceof IdentityError)) throw error
-      this.#state = { state: 'offline', reason: error.message }
+      this.#state = { state: 'offline', reason: describe(error) }
+      this.#ctx.log.error({ err: error }, 'a key event is not followed up')
     }
   }
 
