@@ -72,8 +72,10 @@ async function addAgent(store: Store): Promise<number> {
       registeredDayMs: 0,
       probationUntilMs: 0,
       seenHourMs: 0,
+      card: undefined,
     },
     entry: { h: random(32), box: random(BOX_BYTES) },
+    terms: [],
     emptyMailbox: false,
   })
   if (stored.outcome !== 'stored') throw new Error('an agent was not stored')

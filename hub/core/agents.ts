@@ -3,6 +3,7 @@
  * over the version that was read.
  */
 import { toBase64url } from '../../protocol/bytes.ts'
+import { cardTerms, parseCard } from '../../protocol/card.ts'
 import { directoryHash, sealBox } from '../../protocol/directory.ts'
 import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
@@ -79,6 +80,7 @@ export class Agents {
       const stored = await this.#context.store.putAgent({
         row: next.row,
         entry: this.#entry(next),
+        terms: next.row.card === undefined ? [] : termsOf(next.row.card),
         emptyMailbox: options.emptyMailbox ?? false,
       })
       this.#cached.delete(aid)
@@ -150,6 +152,12 @@ export class Agents {
   }
 }
 
+/** The words by which the store finds a card. */
+function termsOf(card: string): string[] {
+  const { skills, tags } = cardTerms(parseCard(card))
+  return [...skills.map(id => `skill:${id}`), ...tags.map(tag => `tag:${tag}`)]
+}
+
 export function readAgent(row: AgentRow): Agent {
   return {
     row,
@@ -162,7 +170,8 @@ export function readAgent(row: AgentRow): Agent {
 /** The agent with another log in its row; a log under a newer key state drops the key sets of the older one. */
 export function withLog(agent: Agent, log: VerifiedKel): Agent {
   const kept = agent.keys !== undefined && agent.keys.body.kelSeq === log.seq
-  const row: AgentRow = { ...agent.row, kel: encodeKel(log.events) }
+  const card = agent.log.seq === log.seq ? agent.row.card : undefined
+  const row: AgentRow = { ...agent.row, kel: encodeKel(log.events), card }
   if (kept) return { ...agent, log, row }
   return {
     row: { ...row, keys: undefined, keysBefore: undefined, keysBeforeUntilMs: 0 },

@@ -1,7 +1,7 @@
 /** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
 import { Malformed } from '../../protocol/bytes.ts'
 import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/directory.ts'
-import type { DirectoryEntry, StoreCounts } from '../store/port.ts'
+import type { DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import { type Agent, readAgent } from './agents.ts'
 import type { HubContext } from './context.ts'
@@ -63,7 +63,7 @@ export class Directory {
   async list(
     afterAid: string,
     limit: number,
-    filter: { text?: string | undefined; caps?: readonly string[] | undefined } = {},
+    filter: Omit<ListQuery, 'afterAid' | 'limit'> = {},
   ): Promise<{ agents: Agent[]; next: string | undefined }> {
     const rows = await this.#context.store.listAgents({ afterAid, limit: limit + 1, ...filter })
     const agents = rows.slice(0, limit).map(readAgent)

@@ -3,6 +3,7 @@
  * order of their cost: size, one hash, admission or proof of work, and only then signatures.
  */
 import { Malformed } from '../../protocol/bytes.ts'
+import { CARD_BYTES_MAX, cardText, verifyCard } from '../../protocol/card.ts'
 import { compareKel, encodeKel, timesAcceptable, type VerifiedKel, witnessKel } from '../../protocol/kel.ts'
 import { KEY_GRACE_MS, KeySet, KeySetInvalid, keySetVerdict, verifyKeySet } from '../../protocol/keyset.ts'
 import type { Visibility } from '../store/port.ts'
@@ -24,11 +25,14 @@ export type Registration = {
   prevSeq: number | undefined
   pow: { seed: Uint8Array; nonce: Uint8Array } | undefined
   checkOnly: boolean
+  /** The card that came along, not yet judged, and the address of this hub that it must name. */
+  card?: { value: unknown; baseUrl: string } | undefined
 }
+export type CardStatus = 'none' | 'stored' | 'unchanged' | 'refused'
 export type KeysStatus = 'none' | 'stored' | 'unchanged'
 export type Registered =
   | { checked: 'admitted' | 'open' }
-  | { keysStatus: KeysStatus; probationUntilMs: number | undefined }
+  | { keysStatus: KeysStatus; cardStatus: CardStatus; probationUntilMs: number | undefined }
 
 /** Verifies the request's own signature under the key state of a log; throws its refusal. */
 export type VerifySigner = (log: VerifiedKel) => Promise<void>
@@ -77,6 +81,7 @@ export class Registry {
   ): Promise<Registered> {
     const { identity, limits, now } = this.#context
     let keysStatus: KeysStatus = 'none'
+    let cardStatus: CardStatus = 'none'
     let isNew = false
     let rotated = false
     const { agent } = await this.#agents.update(given.aid, held => {
@@ -87,7 +92,10 @@ export class Registry {
       const base = held === undefined ? this.#newAgent(given.aid, log) : withLog(held, log)
       const probationUntilMs = held === undefined ? now() + limits.probationMs : base.row.probationUntilMs
       const named = withProfile(base, given.profile)
-      const agent = { ...named, row: { ...named.row, registered: true, probationUntilMs } }
+      const judged = judgeCard(given.card, log, named.row.card)
+      cardStatus = judged.cardStatus
+      const row = { ...named.row, registered: true, probationUntilMs, card: judged.card }
+      const agent = { ...named, row }
       if (given.keys === undefined) return agent
       const published = this.#withKeySet(agent, given.keys, given.prevSeq)
       keysStatus = published.keysStatus
@@ -96,7 +104,7 @@ export class Registry {
     if (rotated) this.#endSigner(agent)
     if (counts) this.#admission.noteSignUp(address)
     const { probationUntilMs } = agent.row
-    return { keysStatus, probationUntilMs: isNew ? probationUntilMs : undefined }
+    return { keysStatus, cardStatus, probationUntilMs: isNew ? probationUntilMs : undefined }
   }
 
   #newAgent(aid: string, log: VerifiedKel): Agent {
@@ -118,6 +126,7 @@ export class Registry {
       registeredDayMs: Math.floor(nowMs / DAY_MS) * DAY_MS,
       probationUntilMs: 0,
       seenHourMs: 0,
+      card: undefined,
     }
     return { row, log, keys: undefined, keysBefore: undefined }
   }
@@ -224,7 +233,14 @@ export class Registry {
       held => {
         const { row, log } = required(held)
         const keyless = { keys: undefined, keysBefore: undefined, keysBeforeUntilMs: 0 }
-        const empty = { name: '', caps: [], summary: '', readme: '', visibility: 'hub-local' as const }
+        const empty = {
+          name: '',
+          caps: [],
+          summary: '',
+          readme: '',
+          visibility: 'hub-local' as const,
+          card: undefined,
+        }
         return {
           log,
           keys: undefined,
@@ -237,6 +253,20 @@ export class Registry {
     this.#endSigner(agent)
     return stored.dropped
   }
+}
+
+/** The card to keep: the one that came along when it verifies, else the one held. */
+function judgeCard(
+  given: Registration['card'],
+  log: VerifiedKel,
+  held: string | undefined,
+): { cardStatus: CardStatus; card: string | undefined } {
+  if (given === undefined) return { cardStatus: 'none', card: held }
+  const card = verifyCard(given.value, log, given.baseUrl)
+  if (card === undefined) return { cardStatus: 'refused', card: held }
+  const text = cardText(card)
+  if (Buffer.byteLength(text) > CARD_BYTES_MAX) return { cardStatus: 'refused', card: held }
+  return { cardStatus: text === held ? 'unchanged' : 'stored', card: text }
 }
 
 function withProfile(agent: Agent, profile: Profile): Agent {

@@ -52,6 +52,7 @@ export function agentRow(aid: string, more: Partial<AgentRow> = {}): AgentRow {
     registeredDayMs: NOW_MS,
     probationUntilMs: NOW_MS,
     seenHourMs: 0,
+    card: undefined,
     ...more,
   }
 }
@@ -71,7 +72,12 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     afterEach(() => opened.end())
 
     async function newMailbox(aid: string): Promise<number> {
-      const put = await store.putAgent({ row: agentRow(aid), entry: undefined, emptyMailbox: false })
+      const put = await store.putAgent({
+        row: agentRow(aid),
+        entry: undefined,
+        terms: [],
+        emptyMailbox: false,
+      })
       if (put.outcome !== 'stored') throw new Error('a new agent was not stored')
       return put.number
     }
@@ -237,7 +243,12 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('writes an agent only over the version that was read', async () => {
       const held = await store.findAgent('agent-one')
       if (held === undefined) throw new Error('the agent is missing')
-      const change = (name: string) => ({ row: { ...held, name }, entry: undefined, emptyMailbox: false })
+      const change = (name: string) => ({
+        row: { ...held, name },
+        entry: undefined,
+        terms: [],
+        emptyMailbox: false,
+      })
       const [first, second] = await Promise.all([
         store.putAgent(change('first')),
         store.putAgent(change('second')),
@@ -253,7 +264,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('empties the mailbox of an agent that leaves and names the files', async () => {
       await store.enqueueMany([item(box, 1), item(box, 2, { content: undefined, file: 'f'.repeat(32) })])
       const row = { ...agentRow('agent-one'), version: 1, registered: false }
-      expect(await store.putAgent({ row, entry: undefined, emptyMailbox: true })).toMatchObject({
+      expect(await store.putAgent({ row, entry: undefined, terms: [], emptyMailbox: true })).toMatchObject({
         outcome: 'stored',
         dropped: 2,
         files: ['f'.repeat(32)],
@@ -265,7 +276,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('reads a bucket in order, both ends included, and goes on after an entry', async () => {
       for (const n of [3, 1, 2]) {
         const entry = { h: bytes(32, n), box: bytes(8, n) }
-        await store.putAgent({ row: agentRow(`listed-${n}`), entry, emptyMailbox: false })
+        await store.putAgent({ row: agentRow(`listed-${n}`), entry, terms: [], emptyMailbox: false })
       }
       const ask = (first: number, last: number, afterH?: number) =>
         store.bucket({
@@ -279,6 +290,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       await store.putAgent({
         row: { ...agentRow('listed-1'), version: 1 },
         entry: undefined,
+        terms: [],
         emptyMailbox: false,
       })
       expect((await ask(0, 255)).map(entry => entry.box[0])).toEqual([2, 3])
@@ -312,11 +324,13 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       await store.putAgent({
         row: agentRow('agent-two', { registered: false }),
         entry: undefined,
+        terms: [],
         emptyMailbox: false,
       })
       await store.putAgent({
         row: agentRow('agent-three', { readme: 'Paints HOUSES' }),
         entry: undefined,
+        terms: [],
         emptyMailbox: false,
       })
       const aids = async (query: { afterAid: string; limit: number; text?: string }) =>

@@ -28,6 +28,10 @@ export type ListQuery = {
   text?: string | undefined
   /** Only those with any of these capability tags; `*` at the end of one stands for a family. */
   caps?: readonly string[] | undefined
+  /** Only those whose card has all of these terms. */
+  terms?: readonly string[] | undefined
+  /** Only those that have a card. */
+  carded?: boolean | undefined
 }
 
 /** The registry's row of one agent. Key event log and key sets are kept as they were received. */
@@ -52,6 +56,8 @@ export type AgentRow = {
   registeredDayMs: number
   probationUntilMs: number
   seenHourMs: number
+  /** The signed card as text; only one under the present key state. */
+  card: string | undefined
 }
 
 /** Two key events of one identity at the same place, each signed. */
@@ -125,6 +131,8 @@ export type PutAgent = {
   row: AgentRow
   /** The agent's directory entry from now on; undefined takes it out. */
   entry: DirectoryEntry | undefined
+  /** What finds the agent's card: `skill:<id>` and `tag:<tag>`. */
+  terms: readonly string[]
   /** Remove every waiting envelope of the mailbox (the agent left). */
   emptyMailbox: boolean
 }

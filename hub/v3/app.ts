@@ -15,6 +15,7 @@ import { Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
 import { Authenticator, header, readSignedHeaders, unauthorized } from './auth.ts'
 import { BodyCut, BodySource, BytesInFlight, declaredLength, RateWatch, readBody } from './body.ts'
+import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
 import { directoryHandlers } from './directory.ts'
 import { type Handler, type Handlers, type Incoming, Streamed } from './handler.ts'
@@ -50,9 +51,10 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
   })
   const handlers: Handlers = {
     ...relayHandlers(hub),
-    ...registerHandlers(hub),
+    ...registerHandlers(hub, baseUrl),
     ...directoryHandlers(hub),
     ...reviewHandlers(hub),
+    ...cardHandlers(hub, baseUrl),
     ...pageHandlers(hub),
   }
 

@@ -9,11 +9,11 @@ import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Part } from './handler.ts'
 
-type Names = 'directoryBucket' | 'agents' | 'a2aAgents' | 'agent'
+type Names = 'directoryBucket' | 'agents' | 'agent'
 type Page = { limit?: string | undefined; cursor?: string | undefined }
 
 export function directoryHandlers(hub: Hub): Part<Names> {
-  const list = async (page: Page, filter: { text?: string | undefined; caps?: string[] | undefined }) => {
+  const list = async (page: Page, filter: { caps?: string[] | undefined }) => {
     const { agents, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), filter)
     const entries = agents.map(agent => entryOf(hub, agent))
     return next === undefined
@@ -31,7 +31,6 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       }
     },
     agents: ({ query }) => list(query, { caps: capsOf(query.cap) }),
-    a2aAgents: ({ query }) => list(query, { text: query.q }),
     async agent({ params }) {
       const agent = await hub.agents.findRegistered(params['aid'] ?? '')
       if (agent === undefined) throw new Refusal('unknownAgent')
@@ -70,14 +69,14 @@ export function entryOf(hub: Hub, agent: Agent) {
 }
 
 /** A cursor is the last AID of the page before; opaque to clients. */
-function afterAid(cursor: string | undefined): string {
+export function afterAid(cursor: string | undefined): string {
   if (cursor === undefined) return ''
   const aid = Buffer.from(cursor, 'base64url').toString('latin1')
   if (!isAid(aid)) throw new Refusal('requestMalformed', { why: 'cursor is not one that this hub gave' })
   return aid
 }
 
-function limitOf(text: string | undefined): number {
+export function limitOf(text: string | undefined): number {
   const limit = text === undefined ? LIST_LIMIT_DEFAULT : Number(text)
   if (limit < 1 || limit > LIST_LIMIT_MAX)
     throw new Refusal('requestMalformed', { why: `limit must be 1 to ${LIST_LIMIT_MAX}` })

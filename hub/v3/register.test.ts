@@ -460,6 +460,7 @@ describe('directory', () => {
       await store.putAgent({
         row: { ...template, aid: `agent ${i}`, version: 0 },
         entry,
+        terms: [],
         emptyMailbox: false,
       })
     }

@@ -19,7 +19,7 @@ type Names =
   | 'setVisibility'
   | 'deregister'
 
-export function registerHandlers(hub: Hub): Part<Names> {
+export function registerHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   const { registry, agents, directory } = hub
   const { identity } = hub.context
   return {
@@ -32,9 +32,10 @@ export function registerHandlers(hub: Hub): Part<Names> {
         prevSeq: body.prev_seq,
         pow: body.pow && { seed: fromBase64url(body.pow.seed), nonce: fromBase64url(body.pow.nonce) },
         checkOnly: body.check_only ?? false,
+        card: body.a2a_card === undefined ? undefined : { value: body.a2a_card, baseUrl: baseUrl() },
       }
       const registered = await registry.register(registration, address, verifySigner)
-      return registerAnswer(registered, body.a2a_card === undefined ? 'none' : 'refused')
+      return registerAnswer(registered)
     },
     async publishKeys({ signer, body }) {
       const status = await registry.publishKeys(signer.row.aid, fromBase64url(body.keys), body.prev_seq)
@@ -99,9 +100,9 @@ function profileOf(body: {
   }
 }
 
-function registerAnswer(registered: Registered, cardStatus: 'none' | 'refused') {
+function registerAnswer(registered: Registered) {
   if ('checked' in registered) return { status: registered.checked }
-  const { keysStatus, probationUntilMs } = registered
+  const { keysStatus, cardStatus, probationUntilMs } = registered
   return {
     status: 'registered' as const,
     keys_status: keysStatus,

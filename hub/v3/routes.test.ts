@@ -16,6 +16,7 @@ import {
   TestAgent,
   type TestHub,
 } from '../testing.ts'
+import { cardOf } from '../testing-cards.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
 import { reviewUpload } from '../testing-reviews.ts'
 
@@ -29,9 +30,16 @@ let agent: TestAgent
 
 beforeAll(async () => {
   hub = await startTestHub({ limits: { probationMs: 0 } })
-  agent = await registeredAgent(hub)
+  agent = await agentWithCard()
 })
 afterAll(() => hub.close())
+
+/** An agent of whom there is everything that GET routes show. */
+async function agentWithCard(): Promise<TestAgent> {
+  const made = await registeredAgent(hub)
+  await made.call('register', { aid: made.aid, kel: made.kel, a2a_card: cardOf(made) })
+  return made
+}
 
 /** A body that its route accepts, as far as its form goes. */
 function sample(name: Wire3RouteName): Record<string, unknown> {
@@ -122,7 +130,7 @@ describe('every JSON route', () => {
     async (name, row) => {
       const reply = await send(row, callBody(row, sample(name)))
       expect([name, reply.json['reason']]).toEqual([name, undefined])
-      if (name === 'deregister') agent = await registeredAgent(hub)
+      if (name === 'deregister') agent = await agentWithCard()
     },
   )
 

@@ -63,6 +63,9 @@ export const agentEntry = z.strictObject({
   quiet: z.boolean(),
 })
 const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
+const term = z.string().min(1).max(256)
+/** A card as its agent signed it; a hub serves none that it has not verified. */
+const cardShape = z.record(z.string(), z.unknown())
 const agentList = z.strictObject({ agents: z.array(agentEntry), next: z.string().optional() })
 const page = {
   limit: z
@@ -283,8 +286,16 @@ export const wire3Routes = {
     method: 'GET',
     path: '/a2a/v1/agents',
     auth: 'anonymous',
-    query: z.strictObject({ q: z.string().max(256).optional(), ...page }),
-    reply: agentList,
+    query: z.strictObject({
+      q: z.string().max(256).optional(),
+      skill: term.optional(),
+      tag: term.optional(),
+      ...page,
+    }),
+    reply: z.strictObject({
+      agents: z.array(agentEntry.extend({ card: cardShape.optional() })),
+      next: z.string().optional(),
+    }),
   }),
   agent: route({
     method: 'GET',
@@ -294,6 +305,50 @@ export const wire3Routes = {
     codes: codes('unknown_aid'),
   }),
 
+  a2aCard: route({
+    method: 'GET',
+    path: '/a2a/v1/agents/{aid}/card',
+    auth: 'none',
+    reply: cardShape,
+    codes: codes('unknown_aid'),
+  }),
+  cardKeys: route({
+    method: 'GET',
+    path: '/agents/{aid}/jwks.json',
+    auth: 'none',
+    reply: z.strictObject({
+      keys: z.array(
+        z.strictObject({
+          kty: z.literal('OKP'),
+          crv: z.literal('Ed25519'),
+          x: bytesText(32),
+          kid: z.string(),
+          alg: z.literal('EdDSA'),
+          use: z.literal('sig'),
+        }),
+      ),
+    }),
+    codes: codes('unknown_aid'),
+  }),
+  aiCatalog: route({
+    method: 'GET',
+    path: '/.well-known/ai-catalog.json',
+    auth: 'none',
+    own: true,
+    reply: z.strictObject({
+      specVersion: z.literal('1.0'),
+      host: z.strictObject({ displayName: z.string(), identifier: z.string() }),
+      entries: z.array(
+        z.strictObject({
+          identifier: z.string(),
+          displayName: z.string(),
+          mediaType: z.string(),
+          url: z.string(),
+          tags: z.array(z.string()),
+        }),
+      ),
+    }),
+  }),
   reputation: route({
     method: 'GET',
     path: '/agents/{aid}/reputation',

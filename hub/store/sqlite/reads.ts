@@ -29,6 +29,9 @@ export const hotQueries = {
   capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid LIMIT ?',
   capFamily: 'SELECT aid FROM agent_cap WHERE cap >= ? AND cap < ? AND aid > ?',
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid LIMIT ?',
+  cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
+  hasTerm: 'SELECT 1 FROM card_term WHERE term = ? AND aid = ?',
+  carded: 'SELECT * FROM agent WHERE registered = 1 AND card IS NOT NULL AND aid > ? ORDER BY aid LIMIT ?',
   revoked: 'SELECT 1 FROM revocation WHERE mailbox = ? AND capability = ?',
   setting: 'SELECT value FROM setting WHERE name = ?',
   fileUsed: 'SELECT 1 FROM envelope WHERE file = ?',
@@ -109,6 +112,8 @@ export function readAccount(db: Database, aid: string): Account {
 export function readList(db: Database, query: ListQuery): AgentRow[] {
   const { afterAid, limit, text, caps } = query
   if (caps !== undefined) return readWithCaps(db, caps, afterAid, limit)
+  if (query.terms !== undefined && query.terms.length > 0) return readWithTerms(db, query.terms, query)
+  if (query.carded === true) return db.all<StoredAgent>(hotQueries.carded, afterAid, limit).map(agentOf)
   const rows =
     text === undefined
       ? db.all<StoredAgent>(hotQueries.listed, afterAid, limit)
@@ -133,6 +138,23 @@ function readWithCaps(db: Database, caps: readonly string[], afterAid: string, l
   const page = [...found].sort().slice(0, limit)
   return page.flatMap(aid => readAgent(db, aid) ?? [])
 }
+
+/** Agents whose cards have every term and whose fields hold the text, where one is given. */
+function readWithTerms(db: Database, terms: readonly string[], query: ListQuery): AgentRow[] {
+  const [first = '', ...others] = terms
+  const text = query.text?.toLowerCase()
+  const page: AgentRow[] = []
+  for (const { aid } of db.all<{ aid: string }>(hotQueries.cardTerm, first, query.afterAid)) {
+    if (page.length === query.limit) break
+    if (!others.every(term => db.one(hotQueries.hasTerm, term, aid) !== undefined)) continue
+    const row = readAgent(db, aid)
+    if (row !== undefined && (text === undefined || fieldsOf(row).includes(text))) page.push(row)
+  }
+  return page
+}
+
+const fieldsOf = (row: AgentRow): string =>
+  [row.aid, row.name, ...row.caps, row.summary, row.readme].join('\n').toLowerCase()
 
 export function readBucket(
   db: Database,

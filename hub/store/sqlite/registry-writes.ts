@@ -16,6 +16,7 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   if (held === undefined) db.run('INSERT INTO mailbox (number) VALUES (?)', number)
   db.run('DELETE FROM directory WHERE agent = ?', number)
   indexCaps(db, row)
+  indexTerms(db, row, change.terms)
   if (change.entry !== undefined)
     db.run(
       'INSERT OR REPLACE INTO directory (h, agent, box) VALUES (?, ?, ?)',
@@ -35,6 +36,12 @@ function indexCaps(db: Database, row: Columns): void {
   for (const cap of new Set(row.caps)) db.run('INSERT INTO agent_cap (cap, aid) VALUES (?, ?)', cap, row.aid)
 }
 
+function indexTerms(db: Database, row: Columns, terms: readonly string[]): void {
+  db.run('DELETE FROM card_term WHERE aid = ?', row.aid)
+  if (!row.registered) return
+  for (const term of new Set(terms)) db.run('INSERT INTO card_term (term, aid) VALUES (?, ?)', term, row.aid)
+}
+
 const values = (row: Columns, version: number) =>
   [
     version,
@@ -50,14 +57,15 @@ const values = (row: Columns, version: number) =>
     row.keysBeforeUntilMs,
     row.registeredDayMs,
     row.probationUntilMs,
+    row.card ?? null,
     row.seenHourMs,
   ] as const
 
 function insertAgent(db: Database, row: Columns, version: number): number {
   const inserted = db.one<{ number: number }>(
     'INSERT INTO agent (version, registered, name, caps, summary, readme, visibility, kel, keys, keys_before,' +
-      ' before_until_ms, registered_day_ms, probation_until_ms, seen_hour_ms, aid)' +
-      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number',
+      ' before_until_ms, registered_day_ms, probation_until_ms, card, seen_hour_ms, aid)' +
+      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number',
     ...values(row, version),
     row.aid,
   )
@@ -68,7 +76,7 @@ function insertAgent(db: Database, row: Columns, version: number): number {
 function updateAgent(db: Database, row: Columns, number: number, version: number): number {
   db.run(
     'UPDATE agent SET version = ?, registered = ?, name = ?, caps = ?, summary = ?, readme = ?, visibility = ?,' +
-      ' kel = ?, keys = ?, keys_before = ?, before_until_ms = ?, registered_day_ms = ?, probation_until_ms = ?,' +
+      ' kel = ?, keys = ?, keys_before = ?, before_until_ms = ?, registered_day_ms = ?, probation_until_ms = ?, card = ?,' +
       ' seen_hour_ms = max(seen_hour_ms, ?) WHERE number = ?',
     ...values(row, version),
     number,

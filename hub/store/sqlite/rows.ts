@@ -18,6 +18,7 @@ export type StoredAgent = {
   registered_day_ms: number
   probation_until_ms: number
   seen_hour_ms: number
+  card: string | null
 }
 
 export type StoredAccount = {
@@ -48,6 +49,7 @@ export function agentOf(stored: StoredAgent): AgentRow {
     registeredDayMs: stored.registered_day_ms,
     probationUntilMs: stored.probation_until_ms,
     seenHourMs: stored.seen_hour_ms,
+    card: stored.card ?? undefined,
   }
 }
 

@@ -1,0 +1,75 @@
+/** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
+import { toBase64url } from '../../protocol/bytes.ts'
+import { CARD_MEDIA_TYPE, cardKeys, cardTerms, parseCard } from '../../protocol/card.ts'
+import type { Agent } from '../core/agents.ts'
+import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
+import { afterAid, entryOf, limitOf } from './directory.ts'
+import { type Part, Streamed } from './handler.ts'
+
+const CATALOG_MAX = 1000
+const CATALOG_TYPE = 'application/ai-catalog+json'
+
+type Names = 'a2aAgents' | 'a2aCard' | 'cardKeys' | 'aiCatalog'
+
+export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
+  const registered = async (aid: string | undefined): Promise<Agent> => {
+    const agent = await hub.agents.findRegistered(aid ?? '')
+    if (agent === undefined) throw new Refusal('unknownAgent')
+    return agent
+  }
+  return {
+    async a2aAgents({ query }) {
+      const terms = [
+        ...(query.skill === undefined ? [] : [`skill:${query.skill}`]),
+        ...(query.tag === undefined ? [] : [`tag:${query.tag}`]),
+      ]
+      const { agents, next } = await hub.directory.list(afterAid(query.cursor), limitOf(query.limit), {
+        text: query.q,
+        terms,
+      })
+      const entries = agents.map(agent => {
+        const { card } = agent.row
+        return card === undefined ? entryOf(hub, agent) : { ...entryOf(hub, agent), card: parseCard(card) }
+      })
+      return next === undefined
+        ? { agents: entries }
+        : { agents: entries, next: toBase64url(Buffer.from(next)) }
+    },
+    async a2aCard({ params }) {
+      const { card } = (await registered(params['aid'])).row
+      if (card === undefined) throw new Refusal('resourceUnknown')
+      return text('application/json', card)
+    },
+    async cardKeys({ params }) {
+      return cardKeys((await registered(params['aid'])).log)
+    },
+    async aiCatalog() {
+      const { agents } = await hub.directory.list('', CATALOG_MAX, { carded: true })
+      const entries = agents.flatMap(({ row }) => {
+        if (row.card === undefined) return []
+        const card = parseCard(row.card)
+        return {
+          identifier: `did:svc:${row.aid}`,
+          displayName: card.name,
+          mediaType: CARD_MEDIA_TYPE,
+          url: `${baseUrl()}/a2a/v1/agents/${row.aid}/card`,
+          tags: cardTerms(card).tags,
+        }
+      })
+      const host = { displayName: baseUrl(), identifier: `did:svc:${hub.context.identity.aid}` }
+      return text(CATALOG_TYPE, JSON.stringify({ specVersion: '1.0', host, entries }))
+    },
+  }
+}
+
+/** A reply whose bytes or media type are not those of the usual JSON answer. */
+export function text(type: string, body: string, more: Record<string, string> = {}): Streamed {
+  const bytes = Buffer.from(body)
+  const headers = {
+    'Content-Type': type,
+    'Content-Length': String(bytes.length),
+    'Cache-Control': 'no-store',
+  }
+  return new Streamed({ ...headers, ...more }, async response => void response.write(bytes))
+}
