@@ -9,6 +9,7 @@ import type { Events } from './events.ts'
 import type { Identity } from './identity.ts'
 import type { MailboxKeys } from './mailbox-keys.ts'
 import type { PeerBook } from './peers.ts'
+import type { ReviewUploads } from './reviews.ts'
 import type { Store } from './store/open.ts'
 import type { Threads } from './threads.ts'
 import type { Timings } from './timings.ts'
@@ -26,6 +27,7 @@ export type Context = {
   readonly attachments: Attachments
   readonly threads: Threads
   readonly topUps: TopUps
+  readonly reviewUploads: ReviewUploads
   readonly timings: Timings
   readonly events: Events
   readonly log: Logger

@@ -47,6 +47,8 @@ export type PollReply = Disposable & {
   notice?: Uint8Array
 }
 export type AckItem = { id: number; handle?: Uint8Array; dack?: Uint8Array }
+/** A receipt with both signatures and the provider's log, the review, and the salt that opens the commitment. */
+export type ReviewUpload = { receipt: Uint8Array; review: Uint8Array; rsalt: Uint8Array }
 export type StatusItem = { rid: string; handle: Uint8Array; viaHub?: string }
 export type StatusReply = { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }
 export type BucketReply = { entries: { h: Uint8Array; box: Uint8Array }[]; partial: boolean; bits: number }
@@ -86,6 +88,10 @@ export interface HubLine {
   halt(why: string): void
   deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]>
   bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
+  /** Until when this hub takes no reviews of this agent, as far as it said so. */
+  readonly probationUntilMs: number | undefined
+  /** Gives the hub's attestation. */
+  uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   revoke(capabilityIds: Uint8Array[]): Promise<void>
   listAgents(query: {
     q?: string

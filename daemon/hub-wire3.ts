@@ -19,6 +19,7 @@ import {
   type Profile,
   type RegisterReply,
   type RegisterRequest,
+  type ReviewUpload,
   type SendReply,
   type StatusItem,
   type StatusReply,
@@ -41,6 +42,7 @@ export class Wire3Hub implements HubLine {
   #inputs: HubInputs
   #calls: Wire3Calls
   #session: Promise<Session> | undefined
+  #probationUntilMs: number | undefined
 
   constructor(url: string, identity: HubIdentity, inputs: HubInputs) {
     this.url = url
@@ -83,6 +85,7 @@ export class Wire3Hub implements HubLine {
     const reply = await this.#calls.signed(routes.register, { body })
     if (reply.status !== 'registered')
       throw new HubStopped('the hub only checked the registration; update it')
+    this.#probationUntilMs = reply.probation_until
     return {
       keysStatus: reply.keys_status,
       cardStatus: reply.card_status,
@@ -121,6 +124,15 @@ export class Wire3Hub implements HubLine {
 
   async deregister(): Promise<void> {
     await this.#calls.signed(routes.deregister, { params: { aid: this.#inputs.identity.aid }, body: {} })
+  }
+
+  get probationUntilMs(): number | undefined {
+    return this.#probationUntilMs
+  }
+
+  async uploadReview({ receipt, review, rsalt }: ReviewUpload): Promise<Uint8Array> {
+    const body = { receipt: toBase64url(receipt), review: toBase64url(review), rsalt: toBase64url(rsalt) }
+    return fromBase64url((await this.#calls.signed(routes.uploadReview, { body })).attestation)
   }
 
   async revoke(capabilityIds: Uint8Array[]): Promise<void> {

@@ -26,6 +26,7 @@ import { PeerBook } from './peers.ts'
 import { PowSolver } from './pow.ts'
 import { Registration } from './registration.ts'
 import { Relay } from './relay.ts'
+import { ReviewUploads } from './reviews.ts'
 import { openStore, type Store } from './store/open.ts'
 import { Threads } from './threads.ts'
 import { defaultTimings, type Timings } from './timings.ts'
@@ -127,6 +128,7 @@ class RunningNode implements Node {
     let outbox: Outbox | undefined
     let registration: Registration | undefined
     let topUps: TopUps | undefined
+    let reviewUploads: ReviewUploads | undefined
     const ctx: Context = {
       dir,
       identity,
@@ -141,6 +143,9 @@ class RunningNode implements Node {
       get topUps() {
         return topUps as TopUps
       },
+      get reviewUploads() {
+        return reviewUploads as ReviewUploads
+      },
       timings: { ...defaultTimings, ...options.timings },
       events,
       log,
@@ -149,6 +154,7 @@ class RunningNode implements Node {
       config: () => this.#config,
     }
     topUps = new TopUps(ctx)
+    reviewUploads = new ReviewUploads(ctx, () => registration?.home)
     this.#ctx = ctx
     store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
     chain.onAppend = () => events.emit('evidence', { length: chain.length })
@@ -192,6 +198,8 @@ class RunningNode implements Node {
     outbox.start()
     undo.defer(() => outbox.stop())
     topUps.start()
+    reviewUploads.start()
+    undo.defer(() => ctx.reviewUploads.stop())
     undo.defer(() => ctx.topUps.stop())
     const maintenance = undo.use(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
     this.#wake = () => {
@@ -199,6 +207,7 @@ class RunningNode implements Node {
       maintenance.run()
       relay.wake()
       outbox.wake()
+      ctx.reviewUploads.wake()
     }
     await this.#startAutoReply(autoReply)
     undo.defer(() => autoReply.stop())

@@ -8,6 +8,7 @@ import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '.
 import { keyAt } from '../protocol/kel.ts'
 import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
+import { causeCode, neverCounted } from './failures.ts'
 import { type HubLine, HubStopped } from './hub-line.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { camelRows } from './store/rows.ts'
@@ -47,15 +48,6 @@ export type OutboxEntry = {
 
 /** Refusals that the same message will meet again, whatever is done. */
 const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large'])
-
-const NEVER_REACHED = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ENETUNREACH',
-  'EHOSTUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-])
 
 const confirmationReasons: Record<number, string> = {
   1: 'refused by the policy of the recipient',
@@ -399,16 +391,11 @@ export class Outbox {
   }
 }
 
-/** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
-function neverCounted(error: unknown): boolean {
-  if (error instanceof HubStopped || error instanceof Refused) return true
-  const cause = (error as { cause?: { code?: string } }).cause?.code ?? ''
-  return NEVER_REACHED.has(cause)
-}
-
 /** One short sentence of any failure, without addresses of this machine. */
 export function describe(error: unknown): string {
-  const cause = (error as { cause?: { code?: string } }).cause?.code
-  if (cause !== undefined) return `hub unreachable (${cause})`
+  if (error instanceof Refused || error instanceof HubStopped) return error.message
+  const code = causeCode(error)
+  if (code !== undefined) return `hub unreachable (${code})`
+  if ((error as Error).name === 'NetworkError') return 'hub unreachable'
   return error instanceof Error ? error.message : String(error)
 }
