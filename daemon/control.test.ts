@@ -1,8 +1,17 @@
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import * as http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cidText } from '../protocol/hash.ts'
 import { readConfig, writeConfig } from './config.ts'
 import { attachmentLink } from './control-attachments.ts'
 import { findFile } from './files.ts'
@@ -103,7 +112,6 @@ describe('the control interface', () => {
   test('an attachment link is unguessable, expires, and is never shown inline', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'svc-page-')), 'page.html')
     writeFileSync(file, '<script>1</script>')
-    const { cidText } = await import('../protocol/hash.ts')
     const cid = cidText(node.ctx.attachments.take(file).cid)
     const good = await ask('GET', attachmentLink(token, cid, Date.now()))
     expect([
@@ -115,6 +123,38 @@ describe('the control interface', () => {
     expect((await ask('GET', attachmentLink(token, cid, Date.now() - 3_600_000))).status).toBe(404)
     expect((await ask('GET', attachmentLink('other', cid, Date.now()))).status).toBe(404)
   })
+
+  test.runIf(existsSync('/proc/self/fd'))(
+    'a client that goes away in the middle of an attachment leaves no open file',
+    async () => {
+      const file = join(mkdtempSync(join(tmpdir(), 'svc-large-')), 'large.bin')
+      writeFileSync(file, new Uint8Array(8 * 1024 * 1024))
+      const cid = cidText(node.ctx.attachments.take(file).cid)
+      const path = node.ctx.attachments.find(cid) as string
+      const isOpen = () =>
+        readdirSync('/proc/self/fd').some(fd => {
+          try {
+            return readlinkSync(`/proc/self/fd/${fd}`) === path
+          } catch {
+            return false
+          }
+        })
+      const [host, port] = node.controlAddress.split(':')
+      await new Promise<void>((done, fail) => {
+        const link = attachmentLink(token, cid, Date.now())
+        const request = http.get({ host, port, path: link, agent: false }, response => {
+          response.once('data', () => {
+            expect(isOpen()).toBe(true)
+            response.destroy()
+            done()
+          })
+        })
+        request.on('error', fail)
+      })
+      while (isOpen()) await new Promise(resolve => setTimeout(resolve, 5))
+      expect((await ask('GET', '/ping')).status).toBe(200)
+    },
+  )
 
   test('events carry ids; a cursor replays what was missed and one that is too old is answered with reset', async () => {
     const { events } = node.ctx

@@ -6,7 +6,17 @@ import type { Node } from '../daemon/node.ts'
 import { startTestHub, type TestHub } from '../hub/testing.ts'
 import { checkMoved, type Mover, openMover } from './mended-move.ts'
 import { type Intercept, killedAt, openGate, receiptSeqs, servedLog } from './mended-world.ts'
-import { delegated, type Lab, Line, never, openLab, stateOf, thread, until } from './two-nodes-world.ts'
+import {
+  delegated,
+  type Lab,
+  Line,
+  never,
+  openLab,
+  stateOf,
+  texts,
+  thread,
+  until,
+} from './two-nodes-world.ts'
 
 const DAY_MS = 86_400_000
 let lab: Lab
@@ -81,6 +91,34 @@ describe('a move that a crash interrupts', () => {
       await checkMoved(lab, second, mover)
     },
   )
+})
+
+describe('the outbox', () => {
+  test('is sealed anew after a rotation with the same ids and digests, also what already lay at the hub', async () => {
+    const otto = await lab.member('otto')
+    const ida = await lab.member('ida')
+    await ida.handlers.contactAdd({ aid: otto.aid, petname: 'otto' }, never)
+    const id = await delegated(otto, ida, 'first')
+    await ida.stop()
+    await otto.handlers.message({ interaction_id: id, text: 'at the hub' }, never)
+    await until('at the hub', async () => (await thread(otto, id)).turns[1]?.delivery?.state === 'at_hub')
+    await lab.line.down()
+    await otto.handlers.message({ interaction_id: id, text: 'still here' }, never)
+    const kept = () =>
+      otto.ctx.store.all(
+        "SELECT message_id, digest, number FROM messages WHERE direction = 'out' AND number > 1",
+      )
+    const before = kept()
+    await otto.handlers.idRotate({}, never)
+    expect(otto.ctx.store.get("SELECT count(*) AS n FROM outbox WHERE state = 'at_hub'")).toEqual({ n: 0 })
+    await lab.line.up()
+    const again = await lab.start('ida')
+    otto.ctx.store.run('UPDATE outbox SET next_at = 0')
+    otto.wake()
+    await until('both arrive once', async () => (await texts(again, id)).includes('still here'))
+    expect(await texts(again, id)).toEqual(['first', 'at the hub', 'still here'])
+    expect(kept()).toEqual(before)
+  })
 })
 
 describe('an unconfirmed receipt', () => {

@@ -1,5 +1,5 @@
 /** What strangers, tasks and a long backlog may not do to a node. */
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
@@ -62,6 +62,16 @@ describe('strangers', () => {
   })
 })
 
+describe('a waiting listing', () => {
+  test('ends with something new in it, not with an event that changes nothing', async () => {
+    const eve = await lab.member('eve')
+    const waiting = eve.handlers.inbox({ wait_s: 20 }, never)
+    eve.ctx.events.emit('message', { interaction_id: 'elsewhere' })
+    const { interaction_id } = await alice.handlers.delegate({ to: eve.aid, task: 'at last' }, never)
+    expect((await waiting).items.map(item => item.interaction_id)).toEqual([interaction_id])
+  })
+})
+
 describe('files of the node itself', () => {
   test('never leave, by no path and no link; other files and received attachments do', async () => {
     const plain = join(lab.folder, 'plain.txt')
@@ -94,6 +104,20 @@ describe('files of the node itself', () => {
     ) as string
     await alice.handlers.message({ interaction_id: id, text: 'and again', attach: [kept] }, never)
     await until('both arrive', async () => (await texts(bob, id)).includes('and again'))
+  })
+})
+
+describe('evidence', () => {
+  test('that could not be written to its file goes there with the next round of maintenance', async () => {
+    const path = join(lab.folder, 'bob', 'evidence.ael.jsonl')
+    bob.ctx.chain.append('svc.test', { n: 1 })
+    const whole = readFileSync(path)
+    const last = whole.lastIndexOf('\n', whole.length - 2) + 1
+    // As a full disk leaves it: stored, not in the file.
+    truncateSync(path, last)
+    bob.ctx.store.run('UPDATE chain SET drained = 0 WHERE seq = (SELECT max(seq) FROM chain)')
+    bob.wake()
+    await until('it is there again', () => readFileSync(path).equals(whole))
   })
 })
 
