@@ -131,7 +131,9 @@ export async function request(
   return {
     status: response.status,
     headers: response.headers,
-    json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>),
+    json: /json/.test(response.headers.get('Content-Type') ?? '')
+      ? (JSON.parse(text) as Record<string, unknown>)
+      : { text },
   }
 }
 

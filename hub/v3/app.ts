@@ -55,7 +55,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     ...directoryHandlers(hub),
     ...reviewHandlers(hub),
     ...cardHandlers(hub, baseUrl),
-    ...pageHandlers(hub),
+    ...pageHandlers(hub, baseUrl),
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -41,7 +41,7 @@ export function directoryHandlers(hub: Hub): Part<Names> {
 }
 
 /** The tags of a `cap` query: separated by commas, each a tag or a family that ends in `*`; none of them empty. */
-function capsOf(cap: string | undefined): string[] | undefined {
+export function capsOf(cap: string | undefined): string[] | undefined {
   if (cap === undefined) return undefined
   const caps = cap.split(',')
   if (caps.length > CAPS_MAX || !caps.every(tag => capTag.safeParse(tag).success))

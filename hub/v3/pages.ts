@@ -1,11 +1,55 @@
-/** Health and counters (hub API §4.5). */
+/** Public page, manual, research view, health and counters (hub API §4.5). */
 import { buildInfo } from '../../protocol/build-info.ts'
+import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
+import { text } from './cards.ts'
+import { afterAid, capsOf } from './directory.ts'
 import type { Part } from './handler.ts'
+import { manual } from './manual.ts'
+import type { PageContent } from './public-page.ts'
+import { pageHeaders, publicPage, researchPage } from './public-page.ts'
+import { WireRefusal } from './refusals.ts'
 import { average } from './reviews.ts'
 
-export function pageHandlers(hub: Hub): Part<'healthz' | 'stats'> {
+const SHOWN = 25
+
+type Names = 'publicPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'
+type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
+
+export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
+  const content = async (
+    query: PageQuery,
+    filter: Parameters<Directory['list']>[2],
+    path: string,
+  ): Promise<PageContent> => {
+    const { agents, next } = await hub.directory.list(afterAid(query.cursor), SHOWN, filter)
+    const { agents: registered, onlineAgents, reviews, ratings } = await hub.directory.counts()
+    const search = { q: query.q ?? '', cap: query.cap ?? '' }
+    return {
+      baseUrl: baseUrl(),
+      aid: hub.context.identity.aid,
+      figures: { agents: registered, onlineAgents, reviews, rating: average(ratings, reviews) },
+      agents,
+      search,
+      nextHref: next === undefined ? undefined : nextHref(path, search, next),
+    }
+  }
   return {
+    async publicPage({ query }) {
+      // A browser sends both fields of the form, also the empty one.
+      const caps = query.cap === undefined || query.cap === '' ? undefined : capsOf(query.cap)
+      const words = query.q === undefined || query.q === '' ? undefined : query.q
+      return page(publicPage(await content(query, { text: words, caps }, '/')))
+    },
+    async research({ query }) {
+      return page(researchPage(await content(query, { caps: ['research'] }, '/research')))
+    },
+    async manual() {
+      return text('text/plain; charset=utf-8', manual(baseUrl(), hub.context.identity.aid))
+    },
+    async removedGateway() {
+      throw new WireRefusal('gateway_removed')
+    },
     async healthz() {
       const { version, commit, builtAt } = buildInfo
       return { built_at: builtAt, commit, status: 'ok', version }
@@ -25,4 +69,12 @@ export function pageHandlers(hub: Hub): Part<'healthz' | 'stats'> {
       }
     },
   }
+}
+
+const page = (document: string) => text('text/html; charset=utf-8', document, pageHeaders)
+
+function nextHref(path: string, search: { q: string; cap: string }, next: string): string {
+  const given = Object.entries(search).filter(([, value]) => value !== '')
+  const query = new URLSearchParams([...given, ['cursor', Buffer.from(next).toString('base64url')]])
+  return `${path}?${query}`
 }

@@ -61,7 +61,7 @@ function sample(name: Wire3RouteName): Record<string, unknown> {
   return bodies[name]?.() ?? {}
 }
 
-const pathOf = (row: RouteRow): string => callPath(row, { params: { aid: agent.aid } })
+const pathOf = (row: RouteRow): string => callPath(row, { params: { aid: agent.aid, capability: 'any' } })
 
 /** Sends a row's request with a body as it stands, signed where the row is. */
 async function send(
@@ -216,7 +216,7 @@ describe('every route without identity', () => {
 })
 
 describe('every GET route', () => {
-  test.each(of(row => row.method === 'GET'))(
+  test.each(of(row => row.method === 'GET' && row.path !== wire3Routes.removedGateway.path))(
     '%s answers and refuses an unknown query member',
     async (_, row) => {
       expect((await send(row, undefined)).status).toBe(200)
@@ -225,11 +225,14 @@ describe('every GET route', () => {
     },
   )
 
-  test.each(of(row => row.method === 'GET'))('%s replies in its declared shape', async (name, row) => {
-    const reply = await send(row, undefined)
-    const read = row.reply?.safeParse(reply.json)
-    expect([name, read?.success, read?.error?.message]).toEqual([name, true, undefined])
-  })
+  test.each(of(row => row.method === 'GET' && row.reply !== undefined))(
+    '%s replies in its declared shape',
+    async (name, row) => {
+      const reply = await send(row, undefined)
+      const read = row.reply?.safeParse(reply.json)
+      expect([name, read?.success, read?.error?.message]).toEqual([name, true, undefined])
+    },
+  )
 })
 
 test.each([

@@ -403,6 +403,32 @@ export const wire3Routes = {
     limits: { bodyBytes: 640 * KIB },
   }),
 
+  removedGateway: route({
+    method: 'GET',
+    path: '/x402/resource/{aid}/{capability}',
+    auth: 'none',
+    codes: codes('gateway_removed'),
+  }),
+  publicPage: route({
+    method: 'GET',
+    path: '/',
+    auth: 'none',
+    query: z.strictObject({
+      q: z.string().max(256).optional(),
+      cap: z.string().max(1024).optional(),
+      cursor: page.cursor,
+    }),
+    produces: 'html',
+  }),
+  research: route({
+    method: 'GET',
+    path: '/research',
+    auth: 'none',
+    query: z.strictObject({ cursor: page.cursor }),
+    produces: 'html',
+  }),
+  manual: route({ method: 'GET', path: '/llms.txt', auth: 'none', produces: 'text' }),
+
   healthz: route({
     method: 'GET',
     path: '/healthz',

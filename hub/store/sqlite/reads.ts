@@ -42,6 +42,9 @@ const LISTED_WITH_TEXT =
   ' instr(lower(aid || char(10) || name || char(10) || caps || char(10) || summary || char(10) || readme), lower(?3)) > 0' +
   ' ORDER BY aid LIMIT ?2'
 
+/** SQLite's word for no limit. */
+const ALL = -1
+
 type WaitingHead = { id: number; accepted_ms: number; size: number; file: string | null }
 
 export function readPoll(
@@ -111,7 +114,7 @@ export function readAccount(db: Database, aid: string): Account {
 
 export function readList(db: Database, query: ListQuery): AgentRow[] {
   const { afterAid, limit, text, caps } = query
-  if (caps !== undefined) return readWithCaps(db, caps, afterAid, limit)
+  if (caps !== undefined) return readWithCaps(db, caps, query)
   if (query.terms !== undefined && query.terms.length > 0) return readWithTerms(db, query.terms, query)
   if (query.carded === true) return db.all<StoredAgent>(hotQueries.carded, afterAid, limit).map(agentOf)
   const rows =
@@ -122,7 +125,8 @@ export function readList(db: Database, query: ListQuery): AgentRow[] {
 }
 
 /** Agents with any of the tags; a tag that ends in `*` stands for every tag that begins with what is before it. */
-function readWithCaps(db: Database, caps: readonly string[], afterAid: string, limit: number): AgentRow[] {
+function readWithCaps(db: Database, caps: readonly string[], query: ListQuery): AgentRow[] {
+  const { afterAid, limit, text } = query
   const found = new Set<string>()
   for (const cap of caps) {
     const rows = cap.endsWith('*')
@@ -132,11 +136,17 @@ function readWithCaps(db: Database, caps: readonly string[], afterAid: string, l
           `${cap.slice(0, -1)}\u{10ffff}`,
           afterAid,
         )
-      : db.all<{ aid: string }>(hotQueries.capExact, cap, afterAid, limit)
+      : db.all<{ aid: string }>(hotQueries.capExact, cap, afterAid, text === undefined ? limit : ALL)
     for (const { aid } of rows) found.add(aid)
   }
-  const page = [...found].sort().slice(0, limit)
-  return page.flatMap(aid => readAgent(db, aid) ?? [])
+  const page: AgentRow[] = []
+  for (const aid of [...found].sort()) {
+    if (page.length === limit) break
+    const row = readAgent(db, aid)
+    if (row !== undefined && (text === undefined || fieldsOf(row).includes(text.toLowerCase())))
+      page.push(row)
+  }
+  return page
 }
 
 /** Agents whose cards have every term and whose fields hold the text, where one is given. */
