@@ -23,6 +23,8 @@ import { ENVELOPE_TYPE, headers } from '../protocol/wire3/headers.ts'
 import { xwingPublicKey } from '../protocol/xwing.ts'
 
 const RECIPIENTS = 4
+const REGISTERED = 7
+const COLLECT_EVERY = 250
 const STRANGER_EVERY = 20
 const LARGE_EVERY = 97
 const LARGE_BYTES = 100_000
@@ -40,7 +42,7 @@ export function outsider(_i: number): Outsider {
 
 export type Mail = {
   recipients: TestAgent[]
-  registered: TestAgent
+  registered: TestAgent[]
   outsiders: Outsider[]
   statuses: Map<string, number>
 }
@@ -48,7 +50,7 @@ export type Mail = {
 /** `sends` messages of both kinds: under capabilities from outsiders, under sessions from one who is registered. */
 export async function sendMail(hub: TestHub, sends: number): Promise<Mail> {
   const recipients = await Promise.all(Array.from({ length: RECIPIENTS }, () => registeredAgent(hub)))
-  const registered = await registeredAgent(hub)
+  const registered = await Promise.all(Array.from({ length: REGISTERED }, () => registeredAgent(hub)))
   const outsiders = Array.from({ length: 5 }, (_, i) => outsider(i))
   const statuses = new Map<string, number>()
   for (let i = 0; i < sends; i++) {
@@ -56,11 +58,13 @@ export async function sendMail(hub: TestHub, sends: number): Promise<Mail> {
     const from = outsiders[i % outsiders.length] as Outsider
     const stranger = i % STRANGER_EVERY === 0
     if (stranger) hub.clock.advance(SESSION_PAUSE_MS)
-    const session = stranger ? await registered.openSession() : undefined
+    const session = stranger
+      ? await (registered[(i / STRANGER_EVERY) % REGISTERED] as TestAgent).openSession()
+      : undefined
     const large = i % LARGE_EVERY === 0
     const status = await sendOne(hub, from, to, session, large)
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
-    if (i % 500 === 499) await collect(to)
+    if (i % COLLECT_EVERY === COLLECT_EVERY - 1) await Promise.all(recipients.map(collect))
   }
   return { recipients, registered, outsiders, statuses }
 }
