@@ -179,10 +179,8 @@ export class Outbox {
     if (sealed?.capability !== undefined && neverCounted(error))
       this.#ctx.capabilities.refund(sealed.capability)
     if (error instanceof HubStopped) return this.#retry(entry, error.message)
-    if (error instanceof WaitingForKeys) {
-      if (error.final) return this.#finish(entry, 'failed', error.message)
-      return this.#retry(entry, error.message)
-    }
+    if (error instanceof WaitingForKeys && error.final) return this.#finish(entry, 'failed', error.message)
+    if (error instanceof WaitingForKeys) return this.#retry(entry, error.message)
     if (error instanceof WaitingForCapability) return this.#awaitCapability(entry, error.message)
     if (!(error instanceof Refused)) return this.#retry(entry, describe(error))
     if (FINAL_CODES.has(error.code)) return this.#finish(entry, 'failed', error.code)
@@ -248,7 +246,6 @@ export class Outbox {
       reason,
       entry.message,
     )
-    this.#ctx.log.debug({ message: entry.message, reason, wait }, 'message waits')
   }
 
   #finish(entry: OutboxEntry, state: DeliveryState, reason: string): void {

@@ -84,6 +84,56 @@ describe('a correspondent who is never answered', () => {
   })
 })
 
+describe('a credential that the hub refuses', () => {
+  test('of the present epoch: two more are tried, then the message failed, and the sender never names itself', async () => {
+    const gina = await contactOfBob('gina')
+    const id = await delegated(gina, bob, 'hello')
+    await until('gina holds capabilities', () => held(gina) > 0)
+    await gina.handlers.message({ interaction_id: id, text: 'one' }, never)
+    await until('it arrives', async () => (await texts(bob, id)).includes('one'))
+    await bob.handlers.contactBlock({ peer: gina.aid, blocked: true }, never)
+    await until('revoked', () => bob.ctx.store.get('SELECT 1 FROM revocations') === undefined)
+    const before = held(gina)
+    const { turn } = await gina.handlers.message({ interaction_id: id, text: 'two' }, never)
+    await until(
+      'it failed',
+      async () => (await thread(gina, id)).turns[turn - 1]?.delivery?.state === 'failed',
+    )
+    expect((await thread(gina, id)).turns[turn - 1]?.delivery?.reason).toBe('access refused')
+    expect(held(gina)).toBe(before - 3)
+    expect(await texts(bob, id)).not.toContain('two')
+  })
+
+  test('of a former epoch: the old stock is dropped and the message goes under what is good now', async () => {
+    const hugo = await contactOfBob('hugo')
+    const id = await delegated(hugo, bob, 'hello')
+    await until('hugo holds capabilities', () => held(hugo) > 0)
+    bob.ctx.keys.startEpoch()
+    bob.ctx.capabilities.voidIssued()
+    await bob.handlers.hubRegister({ url: lab.line.url }, never)
+    await hugo.handlers.message({ interaction_id: id, text: 'still there' }, never)
+    await until('it arrives', async () => (await texts(bob, id)).includes('still there'))
+  })
+
+  test('is not used up by attempts that never reach the hub', async () => {
+    const ines = await contactOfBob('ines')
+    const id = await delegated(ines, bob, 'hello')
+    await until('ines holds capabilities', () => held(ines) > 0)
+    const uses = () => ines.ctx.store.get<{ n: number }>('SELECT sum(uses) AS n FROM capabilities_held')?.n
+    const before = uses() ?? 0
+    await lab.line.down()
+    await ines.handlers.message({ interaction_id: id, text: 'patience' }, never)
+    await until('several attempts', () => {
+      ines.ctx.store.run('UPDATE outbox SET next_at = 0')
+      ines.wake()
+      return (ines.ctx.store.get<{ n: number }>('SELECT max(attempts) AS n FROM outbox')?.n ?? 0) > 5
+    })
+    // The first attempt may have been cut on a standing connection, where nobody knows what the hub did; one more may run.
+    expect(uses()).toBeLessThanOrEqual(before + 2)
+    await lab.line.up()
+  })
+})
+
 describe('what is larger than a stranger may send', () => {
   test('a first contact goes ahead without its attachment, which follows under a capability', async () => {
     const carl = await contactOfBob('carl')

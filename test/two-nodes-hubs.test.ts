@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { callRoute, startTestHub, type TestHub } from '../hub/testing.ts'
+import { toBase64url } from '../protocol/bytes.ts'
+import { encodeKel } from '../protocol/kel.ts'
 import { KEY_RENEWAL_MS } from '../protocol/keyset.ts'
 import {
   delegated,
@@ -188,6 +190,34 @@ describe('time', () => {
     second.clock.advance(lab.hub.clock.now() - second.clock.now())
     await second.running.hub.context.store.admit(old.aid, true)
     expect(await old.handlers.hubRegister({ url: second.url }, never)).toMatchObject({ status: 'registered' })
+  })
+
+  test('a rotation made while the hub was down for a day gets through', async () => {
+    const node = await lab.member('patient')
+    await lab.line.down()
+    await node.handlers.idRotate({}, never)
+    lab.hub.clock.advance(DAY_MS)
+    await lab.line.up()
+    node.wake()
+    await until('in sync', async () => {
+      const held = await lab.hub.running.hub.agents.find(node.aid)
+      return held?.log.seq === node.ctx.identity.log.seq && node.ctx.keys.isConfirmed
+    })
+    expect(node.ctx.identity.log.seq).toBeGreaterThanOrEqual(2)
+  })
+
+  test('a pushed rotation 30 days old is taken', async () => {
+    const node = await lab.member('pushed')
+    await node.stop()
+    const { log } = node.ctx.identity
+    const rotated = node.ctx.identity.rotate(log.home, lab.hub.clock.now())
+    lab.hub.clock.advance(30 * DAY_MS)
+    const pushed = await callRoute(lab.hub, 'pushKel', {
+      aid: node.aid,
+      kel: toBase64url(encodeKel(rotated.events)),
+    })
+    expect(pushed.status).toBe(200)
+    expect((await lab.hub.running.hub.agents.find(node.aid))?.log.seq).toBe(rotated.seq)
   })
 
   test('a rotation that waited 30 days for its hub is taken by one more rotation', async () => {

@@ -65,6 +65,24 @@ describe('a message under a retired key', () => {
   })
 })
 
+describe('a key state that is not ours', () => {
+  test('in the signed notice of the hub is shown as a warning', async () => {
+    const { agents } = lab.hub.running.hub
+    const signed = agents.notice.bind(agents)
+    const warned = async (node: Node) =>
+      (await node.handlers.status(undefined, never)).warnings.some(one => one.includes('another key state'))
+    expect(await warned(alice)).toBe(false)
+    agents.notice = agent =>
+      signed({
+        log: agent.log.aid === alice.aid ? { ...agent.log, headDigest: new Uint8Array(32) } : agent.log,
+      })
+    await delegated(bob, alice, 'wakes the poll')
+    await until('alice warns', () => warned(alice))
+    agents.notice = signed
+    expect(await warned(bob)).toBe(false)
+  })
+})
+
 describe('the same identity on two machines', () => {
   test('the one that came later stops talking to the hub and says why, the first one warns', async () => {
     const first = await lab.member('twin')
