@@ -340,11 +340,13 @@ export class Outbox {
 
   /** The hub no longer knows the envelope: it expired, or the hub lost it; sent again, the same message. */
   #lost(entry: OutboxEntry): void {
-    if (entry.resent >= RESENT_MAX || this.#ctx.now() >= entry.deadlineAt)
-      this.#finish(entry, 'unknown', 'deadline')
+    const now = this.#ctx.now()
+    if (now >= entry.deadlineAt) this.#finish(entry, 'unknown', 'deadline')
+    else if (entry.resent >= RESENT_MAX) this.#finish(entry, 'unknown', 'sent again and again in vain')
     else {
       this.#ctx.store.run('UPDATE outbox SET resent = resent + 1 WHERE message = ?', entry.message)
-      this.#retry({ ...entry, attempts: entry.resent }, 'expired')
+      const expired = entry.expiresAt !== null && now >= entry.expiresAt
+      this.#retry({ ...entry, attempts: entry.resent }, expired ? 'expired' : 'to be sent again')
     }
   }
 

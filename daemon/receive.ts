@@ -265,7 +265,13 @@ function act(ctx: Context, interaction: Interaction, message: AnyPayload): Inter
     case kinds.acceptEnd:
       return takeAcceptEnd(ctx, interaction, message.payload)
     case kinds.receipt:
-      return isCut(interaction) ? takeReceipt(ctx, interaction, message.payload.receipt) : undefined
+      if (isCut(interaction)) return takeReceipt(ctx, interaction, message.payload.receipt)
+      // It may overtake the last message of the cut, and is judged when that one is here.
+      if (interaction.state !== 'end_proposed' || interaction.receipt !== null) return undefined
+      return ctx.threads.update(interaction, {
+        receipt: Receipt.encode(message.payload.receipt),
+        receiptState: 'waiting',
+      })
     case kinds.counterSignature:
       return takeCounterSignature(ctx, interaction, message.payload.counterSignature)
     case kinds.declined:
@@ -288,7 +294,7 @@ function act(ctx: Context, interaction: Interaction, message: AnyPayload): Inter
 /** A receipt that waited for this message is judged again. */
 function settleWaiting(ctx: Context, interaction: Interaction): void {
   const current = ctx.threads.byKey(interaction.key)
-  if (current.receiptState === 'waiting' && current.receipt !== null)
+  if (current.receiptState === 'waiting' && current.receipt !== null && isCut(current))
     settleReceipt(ctx, current, Receipt.decode(current.receipt))
 }
 

@@ -200,6 +200,7 @@ export class Relay {
   async #judge(hub: HubLine, opened: OpenedMessage, log: VerifiedKel, acceptedAt: number): Promise<DackCode> {
     const { body, digest, messageDigest, envelope } = opened
     const earlier = earlierVerdict(this.#ctx, body, messageDigest)
+    if (earlier === dackCodes.stored && body.keySet !== undefined) this.#ctx.peers.learn(log, body.keySet)
     if (earlier !== undefined) return earlier
     if (!timesFit(envelope.expMs, body.tsMs, this.#ctx.now())) return dackCodes.times
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {

@@ -321,6 +321,31 @@ describe('clocks', () => {
   )
 })
 
+describe('a receipt', () => {
+  test('that overtakes the last message of the provider waits for it and is signed by both then', async () => {
+    const id = await delegated(alice, bob, 'in a hurry')
+    await say(bob, id, 'done')
+    await until('alice reads it', async () => (await texts(alice, id)).includes('done'))
+    await alice.handlers.end({ interaction_id: id }, never)
+    await until('proposed', async () => (await stateOf(bob, id)) === 'end_proposed')
+    const { store } = bob.ctx
+    store.transaction(() => {
+      void bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+      const key = bob.ctx.threads.findById(id)?.key as number
+      store.run(
+        "UPDATE outbox SET state = 'at_hub', rid = 'held back', next_at = 9e15 WHERE message = (SELECT key FROM messages WHERE interaction = ? AND kind = 4)",
+        key,
+      )
+    })
+    await until('the receipt waits', () => alice.ctx.threads.findById(id)?.receiptState === 'waiting')
+    expect(await stateOf(alice, id)).toBe('end_proposed')
+    store.run("UPDATE outbox SET state = 'queued', next_at = 0 WHERE rid = 'held back'")
+    bob.wake()
+    await until('both signed', async () => (await thread(alice, id)).receipt?.verified)
+    expect(await stateOf(alice, id)).toBe('ended')
+  })
+})
+
 describe('what no receipt can name', () => {
   test('more than 1,024 missing messages of the requester: the task ends without a receipt and says so', async () => {
     const id = await delegated(alice, bob, 'a great gap')
