@@ -1,6 +1,14 @@
-/** What a failed call to a hub says of what happened there. */
+/** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
 import { Refused } from '../protocol/client.ts'
 import { HubStopped } from './hub-line.ts'
+
+/** What a delivery confirmation that is no success says, by its code. */
+export const confirmationReasons: Record<number, string> = {
+  1: 'refused by the policy of the recipient',
+  2: 'the recipient could not use it',
+  3: 'refused for its times',
+  5: 'the interaction had ended',
+}
 
 const NEVER_REACHED = new Set([
   'ECONNREFUSED',

@@ -8,7 +8,7 @@ import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '.
 import { keyAt } from '../protocol/kel.ts'
 import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
-import { causeCode, neverCounted } from './failures.ts'
+import { causeCode, confirmationReasons, neverCounted } from './failures.ts'
 import { type HubLine, HubStopped } from './hub-line.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { camelRows } from './store/rows.ts'
@@ -48,13 +48,6 @@ export type OutboxEntry = {
 
 /** Refusals that the same message will meet again, whatever is done. */
 const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large'])
-
-const confirmationReasons: Record<number, string> = {
-  1: 'refused by the policy of the recipient',
-  2: 'the recipient could not use it',
-  3: 'refused for its times',
-  5: 'the interaction had ended',
-}
 
 export class Outbox {
   #ctx: Context
