@@ -209,7 +209,7 @@ describe('taking capabilities back', () => {
   const due = (node: Node) => node.ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM revocations')?.n
 
   /** A node that handed capabilities to a contact, behind a gate. */
-  async function giver(name: string, url: string): Promise<{ node: Node; peer: Node }> {
+  async function giver(name: string, url: string): Promise<{ node: Node; peer: Node; id: string }> {
     const node = await lab.start(name)
     await lab.hub.running.hub.context.store.admit(node.aid, true)
     await node.handlers.hubRegister({ url, name }, never)
@@ -218,7 +218,7 @@ describe('taking capabilities back', () => {
     const id = await delegated(peer, node, 'hello')
     await node.handlers.message({ interaction_id: id, text: 'welcome' }, never)
     await until('it holds some', () => peer.ctx.capabilities.holdsAny(node.aid))
-    return { node, peer }
+    return { node, peer, id }
   }
 
   test('a block made while the hub is down is told to it later, also more than a call takes', async () => {
@@ -232,7 +232,7 @@ describe('taking capabilities back', () => {
         return undefined
       },
     )
-    const { node, peer } = await giver('bert', gate.url)
+    const { node, peer, id } = await giver('bert', gate.url)
     const issue = node.ctx.store
     issue.transaction(() => {
       for (let i = 0; i < 1200; i++)
@@ -252,6 +252,13 @@ describe('taking capabilities back', () => {
     again.wake()
     await until('told', () => due(again) === 0)
     expect(calls).toBe(2)
+    await peer.handlers.message({ interaction_id: id, text: 'under a capability of yours' }, never)
+    await until('the hub takes none of them', async () => {
+      peer.ctx.store.run('UPDATE outbox SET next_at = 0')
+      peer.wake()
+      const { delivery } = (await thread(peer, id)).turns.at(-1) ?? {}
+      return delivery?.state === 'failed' && delivery.reason === 'access refused'
+    })
   })
 
   test('where the list of the hub is full, the mailbox is made new', async () => {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestHub, type TestHub } from '../hub/testing.ts'
 import { checkMoved, openMover } from './mended-move.ts'
-import { killedAt } from './mended-world.ts'
-import { type Lab, openLab } from './two-nodes-world.ts'
+import { killedAt, receiptSeqs } from './mended-world.ts'
+import { delegated, type Lab, never, openLab, stateOf, until } from './two-nodes-world.ts'
 
 let lab: Lab
 let second: TestHub
@@ -33,6 +33,33 @@ test.each([
   expect(await killedAt(lab, mover.name, fault, 'hubRegister', { url: second.url })).toBe('SIGKILL')
   await checkMoved(lab, second, mover)
 })
+
+test.each(['node.rotate.after-rename', 'node.key-state.before-commit', 'node.key-state.after-commit'])(
+  'a rotation killed at %s leaves no receipt under the old key',
+  async fault => {
+    const name = `rotates-${fault}`
+    const provider = await lab.member(name)
+    const asker = await lab.member(`${name}-asks`)
+    await provider.handlers.contactAdd({ aid: asker.aid, petname: 'asker' }, never)
+    const interaction_id = await delegated(asker, provider, 'soon over')
+    await asker.handlers.end({ interaction_id }, never)
+    await until('proposed', async () => (await stateOf(provider, interaction_id)) === 'end_proposed')
+    await lab.line.down()
+    await provider.handlers.end({ interaction_id, mode: 'accept' }, never)
+    await provider.stop()
+    expect(await killedAt(lab, name, fault, 'idRotate', {})).toBe('SIGKILL')
+    const again = await lab.start(name)
+    expect(receiptSeqs(again)).toEqual([2])
+    await lab.line.up()
+    await until('both signed', async () => {
+      for (const node of [again, asker]) {
+        node.ctx.store.run('UPDATE outbox SET next_at = 0')
+        node.wake()
+      }
+      return (await again.handlers.verify({ interaction_id }, never)).counter_signed
+    })
+  },
+)
 
 test('killed before the hub is chosen, nothing has moved', async () => {
   const mover = await openMover(lab, second, 'unmoved')
