@@ -140,6 +140,19 @@ export class Chain {
     }, 'node.chain')
   }
 
+  /** Writes at the end of the file; what a failing disk took only in part is cut off again, so that a retry fits. */
+  #append(lines: Uint8Array): void {
+    const start = fs.fstatSync(this.#file).size
+    try {
+      for (let written = 0; written < lines.length; ) {
+        written += fs.writeSync(this.#file, lines, written, lines.length - written, start + written)
+      }
+    } catch (error) {
+      fs.ftruncateSync(this.#file, start)
+      throw error
+    }
+  }
+
   /** Writes stored records that the file lacks, in order; marked as drained only once they are on the disk. */
   drain(): void {
     for (;;) {
@@ -150,12 +163,7 @@ export class Chain {
       const last = rows.at(-1)
       if (last === undefined) return
       faultPoint('node.chain.before-write')
-      fs.writeSync(
-        this.#file,
-        rows.map(row => recordLine(row.record)).join(''),
-        fs.fstatSync(this.#file).size,
-        'latin1',
-      )
+      this.#append(Buffer.from(rows.map(row => recordLine(row.record)).join(''), 'latin1'))
       faultPoint('node.chain.before-sync')
       fs.fdatasyncSync(this.#file)
       faultPoint('node.chain.after-sync')

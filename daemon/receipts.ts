@@ -66,7 +66,7 @@ function covered(
  * cover may name there is none, and the interaction says so.
  */
 export function makeReceipt(ctx: Context, interaction: Interaction): Interaction {
-  if (ctx.chain.head().state === 'QUARANTINED')
+  if (ctx.chain.isQuarantined)
     return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
   const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
@@ -161,6 +161,8 @@ export function settleReceipt(ctx: Context, interaction: Interaction, receipt: R
   if (fault?.fault === 'missing_message')
     return ctx.threads.update(interaction, { receiptNote: describe(fault) })
   if (fault !== undefined) return dispute(ctx, interaction, receipt, describe(fault))
+  if (ctx.chain.isQuarantined)
+    return ctx.threads.update(interaction, { receiptNote: 'not signed: the evidence chain is quarantined' })
   const counterSignature = counterSign(ctx, receipt)
   recordAccepted(ctx, interaction, receipt, true)
   const signed = ctx.threads.update(interaction, {
