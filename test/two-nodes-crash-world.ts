@@ -59,6 +59,8 @@ async function bundledNode(folder: string): Promise<string> {
   return join(outdir, 'svc.js')
 }
 
+const ATTACHMENT_BYTES = 200_000
+
 export class CrashLab {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-crash-'))
   #children = new Map<Who, ChildProcess>()
@@ -177,15 +179,24 @@ export class CrashLab {
     }
   }
 
+  /** A file that the hub keeps as a file of its own, too large for a row of its database. */
+  #attachment(n: number): string {
+    const path = join(this.folder, `file-${n}.bin`)
+    writeFileSync(path, Buffer.alloc(ATTACHMENT_BYTES, n % 251))
+    return path
+  }
+
   /** A task from delegation to the counter-signed receipt, whatever dies on the way. */
-  async runTask(n: number): Promise<string> {
+  async runTask(n: number, withFile = false): Promise<string> {
     const bob = (await this.ask('bob', 'GET', '/status'))['aid']
-    const order = { to: bob, task: `task ${n}`, idempotency_key: `order-${n}` }
+    const attach = withFile ? { attach: [this.#attachment(n)] } : {}
+    const order = { to: bob, task: `task ${n}`, idempotency_key: `order-${n}`, ...attach }
     const id = (await this.ask('alice', 'POST', '/delegate', order))['interaction_id'] as string
     await this.until(`answer ${n}`, async () => {
       const thread = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
       return (thread['turns'] as { text: string }[]).some(turn => turn.text === `answer to task ${n}`)
     })
+    if (withFile) await this.#compareFiles(n, id)
     await this.ask('alice', 'POST', '/end', { interaction_id: id, mode: 'either' })
     await this.until(`receipt ${n}`, async () => {
       const thread = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
@@ -195,6 +206,18 @@ export class CrashLab {
       return (await this.ask('bob', 'POST', '/verify', { interaction_id: id }))['counter_signed'] === true
     })
     return id
+  }
+
+  /** The file in bob's store is the one that alice sent. */
+  async #compareFiles(n: number, id: string): Promise<void> {
+    await this.until(`file ${n}`, async () => {
+      const thread = await this.ask('bob', 'POST', '/thread', { interaction_id: id })
+      const files = (thread['turns'] as { attachments: { path: string | null }[] }[]).flatMap(
+        turn => turn.attachments,
+      )
+      const path = files[0]?.path
+      return path != null && readFileSync(path).equals(readFileSync(join(this.folder, `file-${n}.bin`)))
+    })
   }
 
   async until(what: string, holds: () => Promise<boolean>): Promise<void> {

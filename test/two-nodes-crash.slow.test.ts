@@ -43,6 +43,13 @@ const points: Record<Who, string[]> = {
   ],
 }
 
+/** Renames that only a task with a file passes. */
+const filePoints: Record<Who, string[]> = {
+  alice: ['node.attachment.before-rename', 'node.attachment.after-rename'],
+  bob: ['node.attachment.before-rename', 'node.attachment.after-rename'],
+  hub: ['hub.blob.before-rename', 'hub.blob.after-rename'],
+}
+
 const lab = new CrashLab()
 const ids: string[] = []
 beforeAll(() => lab.open())
@@ -70,6 +77,15 @@ describe('kill -9 at every named point of a delegation', () => {
         const before = lab.kills
         await lab.arm(who, point)
         ids.push(await lab.runTask(ids.length + 1))
+        expect(lab.kills).toBe(before + 1)
+      })
+
+  for (const who of ['alice', 'bob', 'hub'] as const)
+    for (const point of filePoints[who])
+      test(`${who} dies at ${point}: the task and its file arrive`, async () => {
+        const before = lab.kills
+        await lab.arm(who, point)
+        ids.push(await lab.runTask(ids.length + 1, true))
         expect(lab.kills).toBe(before + 1)
       })
 
