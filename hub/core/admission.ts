@@ -1,12 +1,14 @@
 /** Admission of new accounts (hub API §4.2): by the operator, or in open mode by proof of work and a daily quota. */
 import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/pow.ts'
-import { addressRange } from './address.ts'
+import { addressBucket, addressRange } from './address.ts'
 import type { HubContext } from './context.ts'
 import { DAY_MS } from './limits.ts'
-import { WindowCounts } from './rate.ts'
+import { RateBuckets, WindowCounts } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
 export const MODE_SETTING = 'admission'
+/** Questions without proof of work: a log of 1,024 events costs a hub its verification each time. */
+const CHECK_RATE = { perSecond: 1, burst: 20 }
 
 export type Newcomer = {
   aid: string
@@ -17,6 +19,7 @@ export type Newcomer = {
 export class Admission {
   readonly #context: HubContext
   readonly #signUps = new WindowCounts(DAY_MS)
+  readonly #checks = new RateBuckets(CHECK_RATE)
 
   constructor(context: HubContext) {
     this.#context = context
@@ -28,7 +31,11 @@ export class Admission {
     if ((await store.account(given.aid)).admitted) return 'admitted'
     if ((await store.setting(MODE_SETTING)) !== 'open')
       throw new Refusal('admissionRequired', { aid: given.aid })
-    if (given.checkOnly) return 'open'
+    if (given.checkOnly) {
+      const retryAfterMs = this.#checks.take(addressBucket(address), now())
+      if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
+      return 'open'
+    }
     const range = addressRange(address)
     if (this.#signUps.count(range, now()) >= limits.registrationsPerDay)
       throw new Refusal('registrationQuota', { retryAfterMs: this.#signUps.remainingMs(now()) })

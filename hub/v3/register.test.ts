@@ -361,6 +361,21 @@ describe('registering with open admission', () => {
   })
   afterAll(() => open.close())
 
+  test('takes 20 check_only questions of one address at once, then one a second: each costs it signatures', async () => {
+    const strangers = await startTestHub({ open: true })
+    const ask = () => {
+      const agent = new TestAgent(strangers)
+      return agent.call('register', { aid: agent.aid, kel: agent.kel, check_only: true })
+    }
+    for (let i = 0; i < 20; i++) expect((await ask()).json).toEqual({ status: 'open' })
+    const refused = await ask()
+    expectRefusal(refused, 'rate_limited')
+    expect(Number(refused.headers.get('Retry-After'))).toBeGreaterThan(0)
+    strangers.clock.advance(1000)
+    expect((await ask()).json).toEqual({ status: 'open' })
+    await strangers.close()
+  })
+
   test('asks for proof of work with a challenge that names this AID and holds ten minutes', async () => {
     const agent = new TestAgent(open)
     expect((await agent.call('register', { aid: agent.aid, kel: agent.kel, check_only: true })).json).toEqual(

@@ -87,6 +87,7 @@ const registerCodes = codes(
   'kel_rollback',
   'kel_ts_out_of_window',
   'keys_rollback',
+  'rate_limited',
 )
 
 export const wire3Routes = {
