@@ -8,8 +8,8 @@ import { World } from '../cli/demo/world.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
-const LOOK_MS = 40
-const LOOKS_MAX = 200
+const LOOK_MS = 200
+const LOOKS_MAX = 60
 
 let world: World
 let hubUrl: string
@@ -26,11 +26,11 @@ const fails = async (name: 'alice' | 'bob', ...args: string[]) => {
   return ran
 }
 
-async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
+async function until<T>(look: () => Promise<T | undefined | false>, pauseMs = LOOK_MS): Promise<T> {
   for (let i = 0; i < LOOKS_MAX; i++) {
     const found = await look()
     if (found !== undefined && found !== false) return found
-    await pause(LOOK_MS)
+    await pause(pauseMs)
   }
   throw new Error('it did not happen')
 }
@@ -157,7 +157,7 @@ describe('strangers and contacts', () => {
       const found = await until(async () => {
         const turn = ((await a('thread', again))['turns'] as { delivery?: { state: string } }[])[0]
         return turn?.delivery?.state === 'queued' || turn?.delivery?.state === 'at_hub' ? undefined : turn
-      })
+      }, 1_000)
       return found.delivery?.state === 'delivered'
     })
   })
