@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     // many tests wait for processes and sockets of their own, so more workers than cores keep both cores busy
     maxWorkers: 4,
+    globalSetup: './test/temporary-folder.ts',
     projects: [
       {
         test: { name: 'quick', include: ['**/*.test.ts'], exclude: [...never, ...slow], testTimeout: 20_000 },
