@@ -30,7 +30,7 @@ function fail(name, sentence) {
   process.exit(1)
 }
 
-function handOver(runtime, program) {
+function handOver(name, runtime, program) {
   const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
   for (const signal of [
     'SIGINT',
@@ -45,7 +45,7 @@ function handOver(runtime, program) {
     process.on(signal, () => child.kill(signal))
   }
   child.on('error', error =>
-    fail('svc', `the runtime ${runtime} does not start: ${error.message}; run npm ci again.`),
+    fail(name, `the runtime ${runtime} does not start: ${error.message}; run npm ci again.`),
   )
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code ?? 1)
@@ -74,5 +74,5 @@ export async function start(url) {
       `Node ${process.versions.node} is too old and no newer runtime is installed beside it; install Node ${NEEDED.join('.')} or newer.`,
     )
   }
-  handOver(runtime, program)
+  handOver(name, runtime, program)
 }
