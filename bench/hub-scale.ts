@@ -5,10 +5,9 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { defaultLimits } from '../hub/core/limits.ts'
 import { openDataDirectory } from '../hub/data-dir.ts'
-import type { Enqueue, Store } from '../hub/store/port.ts'
 import { random, type TestAgent } from '../hub/testing.ts'
+import { directoryBitsMax } from '../protocol/directory.ts'
 import {
   atMost,
   Connection,
@@ -21,17 +20,15 @@ import {
   registerAgents,
   startHubProcess,
 } from './hub-load.ts'
+import { addAgent, waiting } from './hub-store-items.ts'
 
 const FULL = process.env['SVC_BENCH_FULL'] === '1'
 const AGENTS = FULL ? 100_000 : 10_000
 const ENVELOPES = FULL ? 1_000_000 : 100_000
 const BATCH = 500
 const CONTENT_BYTES = 1024
-const KEL_BYTES = 512
-const BOX_BYTES = 4144
-const DAY_MS = 86_400_000
-/** As many as the narrowest bucket holds on average, so that both hubs answer with as much. */
-const REGISTERED = 40
+/** As many as the large hub's narrowest bucket holds on average, so that both hubs answer with as much. */
+const REGISTERED = Math.round(AGENTS / 2 ** directoryBitsMax(AGENTS))
 const RECIPIENTS = 16
 const ROUNDS = 5
 const SENDS = 2000
@@ -53,57 +50,6 @@ async function fill(directory: string): Promise<void> {
   await data.close()
 }
 
-async function addAgent(store: Store): Promise<number> {
-  const stored = await store.putAgent({
-    row: {
-      number: 0,
-      aid: `A${Buffer.from(random(33)).toString('base64url').slice(1)}`,
-      version: 0,
-      registered: true,
-      name: 'one of many',
-      caps: ['many'],
-      summary: '',
-      readme: '',
-      visibility: 'public',
-      kel: random(KEL_BYTES),
-      keys: random(KEL_BYTES),
-      keysBefore: undefined,
-      keysBeforeUntilMs: 0,
-      registeredDayMs: 0,
-      probationUntilMs: 0,
-      seenHourMs: 0,
-      card: undefined,
-    },
-    entry: { h: random(32), box: random(BOX_BYTES) },
-    terms: [],
-    emptyMailbox: false,
-  })
-  if (stored.outcome !== 'stored') throw new Error('an agent was not stored')
-  return stored.number
-}
-
-function waiting(mailbox: number): Enqueue {
-  return {
-    mailbox,
-    rid: random(16),
-    digest: random(32),
-    nowMs: Date.now(),
-    deleteAtMs: Date.now() + DAY_MS,
-    size: CONTENT_BYTES,
-    stranger: false,
-    content: random(CONTENT_BYTES),
-    file: undefined,
-    use: undefined,
-    limits: {
-      envelopesMax: defaultLimits.mailboxEnvelopesMax,
-      bytesMax: defaultLimits.mailboxBytesMax,
-      strangerEnvelopesMax: 0,
-      strangerBytesMax: 0,
-      timesPerDayMax: 1,
-    },
-  }
-}
-
 type Subject = { hub: HubProcess; agents: TestAgent[]; polled: TestAgent; bits: number }
 
 async function start(directory?: string): Promise<Subject> {
@@ -112,8 +58,7 @@ async function start(directory?: string): Promise<Subject> {
   const polled = agents.at(-1) as TestAgent
   await load(hub.url, prepareSends(hub, [polled], POLLED, CONTENT_BYTES), 8)
   await load(hub.url, prepareSends(hub, agents.slice(0, RECIPIENTS), SENDS / 2), 64)
-  const identity = (await (await fetch(`${hub.url}/hub/identity`)).json()) as { dir_max_bits: number }
-  return { hub, agents, polled, bits: identity.dir_max_bits }
+  return { hub, agents, polled, bits: directory === undefined ? 0 : directoryBitsMax(AGENTS) }
 }
 
 type Round = { send: number; poll: number; bucket: number }

@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import type { Row } from './hub-load.ts'
 
-const NOT_MEASUREMENTS = ['main.ts', 'hub-load.ts', 'hub-process.ts', 'node-world.ts']
+const NOT_MEASUREMENTS = ['main.ts', 'hub-load.ts', 'hub-process.ts', 'hub-store-items.ts', 'node-world.ts']
 const known = readdirSync(new URL('.', import.meta.url))
   .filter(file => file.endsWith('.ts') && !NOT_MEASUREMENTS.includes(file))
   .map(file => file.replace('.ts', ''))
