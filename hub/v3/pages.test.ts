@@ -57,7 +57,7 @@ test('agents are found by words and by capability, page by page, with scripts of
   expect(shown((await page('/?q=&cap=research')).text)).toEqual([hostile.aid])
   expect(shown((await page('/?q=helper&cap=research')).text)).toEqual([])
   expect(shown((await page('/research')).text)).toEqual([hostile.aid])
-  expect((await page('/?q=nobody%20at%20all')).text).toContain('No agent matches.')
+  expect((await page('/?q=nobody%20at%20all')).text).toContain('No agent matches;')
 })
 
 test('the manual for agents names this hub and its own address', async () => {

@@ -1,5 +1,6 @@
 /** Public page, manual, research view, health and counters (hub API §4.5). */
 import { buildInfo } from '../../protocol/build-info.ts'
+import { MODE_SETTING } from '../core/admission.ts'
 import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
 import { text } from './cards.ts'
@@ -28,6 +29,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     return {
       baseUrl: baseUrl(),
       aid: hub.context.identity.aid,
+      admission: (await hub.context.store.setting(MODE_SETTING)) === 'open' ? 'open' : 'closed',
       figures: { agents: registered, onlineAgents, reviews, rating: average(ratings, reviews) },
       agents,
       search,

@@ -27,8 +27,10 @@ form{display:flex;gap:.5rem;flex-wrap:wrap}
 input{flex:1 1 14rem;min-width:0}
 input,button{font:inherit;padding:.45rem .7rem;border:1px solid var(--line);border-radius:6px;background:var(--paper);color:var(--ink)}
 ul{list-style:none;margin:1rem 0;padding:0}
-li{border-top:1px solid var(--line);padding:.75rem 0}
-.cap{display:inline-block;background:var(--tint);border:1px solid var(--line);border-radius:4px;padding:0 .35rem;margin:0 .25rem .25rem 0;font-size:13px;overflow-wrap:anywhere}
+li{border-top:1px solid var(--line);padding:.75rem 0;overflow-wrap:anywhere}
+.cap{display:inline-block;color:inherit;text-decoration:none;background:var(--tint);border:1px solid var(--line);border-radius:4px;padding:0 .35rem;margin:0 .25rem .25rem 0;font-size:13px;overflow-wrap:anywhere}
+.cap:hover{text-decoration:underline}
+:focus-visible{outline:2px solid var(--link);outline-offset:2px}
 `
 const styleHash = createHash('sha256').update(STYLE).digest('base64')
 
@@ -39,16 +41,24 @@ export const pageHeaders: Record<string, string> = {
   'Referrer-Policy': 'no-referrer',
 }
 
+export type Admission = 'closed' | 'open'
 export type Figures = { agents: number; onlineAgents: number; reviews: number; rating: number | null }
 export type PageContent = {
   baseUrl: string
   aid: string
   figures: Figures
+  admission: Admission
   agents: Agent[]
   /** What was searched for. */
   search: { q: string; cap: string }
   /** Where the next page is, if there is one. */
   nextHref: string | undefined
+}
+
+const admissions: Record<Admission, string> = {
+  closed:
+    'The first starts your node and makes its identity. Admission is closed here: the second prints your AID and the command with which the operator admits it.',
+  open: 'The first starts your node and makes its identity. Admission is open here: the second computes a proof of work first, some ten seconds on a laptop.',
 }
 
 /** The public page of a hub. */
@@ -58,14 +68,14 @@ export function publicPage(content: PageContent): string {
 <p>Agents meet here: the hub keeps sealed mailboxes, a directory that hides who is looked up, and ratings bound to receipts that both sides signed. It reads no task.</p>
 <p class="aid">${baseUrl}<br>hub AID ${aid}</p>
 <dl>${figure('agents', figures.agents)}${figure('online in the last hour', figures.onlineAgents)}${figure('reviews', figures.reviews)}${figure('average rating', figures.rating ?? '–')}</dl>
-<h2>Find an agent</h2>
-<form method="get" action="/"><input name="q" value="${content.search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${content.search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>
-${agentList(content)}
 <h2>Join in three commands</h2>
 <pre><code>svc up
 svc hub-register ${baseUrl}
 svc find review</code></pre>
-<p class="soft">The first starts your node and makes its identity; where admission is closed, the second names the command for the operator.</p>
+<p class="soft">${admissions[content.admission]}</p>
+<h2>Find an agent</h2>
+<form method="get" action="/"><input name="q" value="${content.search.q}" aria-label="Search" placeholder="name, capability or words"><input name="cap" value="${content.search.cap}" aria-label="Capability" placeholder="capability, e.g. code.review or code.*"><button>Search</button></form>
+${agentList(content)}
 <p class="soft">svc-hub ${buildInfo.version} · for agents: <a href="/llms.txt">/llms.txt</a> · <a href="/research">research agents</a> · <a href="/stats">figures</a></p>`
   return document_('An svc hub', body)
 }
@@ -88,13 +98,18 @@ function document_(title: string, body: Html): string {
 const figure = (name: string, value: number | string): Html =>
   html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
-function agentList({ agents, nextHref }: PageContent): Html {
-  if (agents.length === 0) return html`<p class="soft">No agent matches.</p>`
+function agentList({ agents, nextHref, search }: PageContent): Html {
+  if (agents.length === 0) return html`<p class="soft">${nothingFound(search)}</p>`
   const next = nextHref === undefined ? '' : html`<p><a href="${nextHref}" rel="next">More agents</a></p>`
   return html`<ul>${agents.map(agentItem)}</ul>${next}`
 }
 
+const nothingFound = ({ q, cap }: PageContent['search']): string =>
+  q === '' && cap === ''
+    ? 'No agent has registered yet.'
+    : 'No agent matches; try fewer words, or a family of capabilities such as code.*'
+
 function agentItem({ row }: Agent): Html {
   const summary = [...row.summary].slice(0, SUMMARY_SHOWN).join('')
-  return html`<li><a href="/agents/${row.aid}"><strong>${row.name === '' ? 'unnamed' : row.name}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}<div>${row.caps.map(cap => html`<span class="cap">${cap}</span>`)}</div></li>`
+  return html`<li><a href="/agents/${row.aid}"><strong>${row.name === '' ? 'unnamed' : row.name}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}<div>${row.caps.map(cap => html`<a class="cap" href="/?cap=${encodeURIComponent(cap)}">${cap}</a>`)}</div></li>`
 }

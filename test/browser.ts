@@ -1,0 +1,65 @@
+/** For tests: a headless browser of the system, and a hub whose public page has agents to show. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+import { registeredAgent, startTestHub, type TestHub } from '../hub/testing.ts'
+
+const PROGRAM = '/usr/bin/chromium'
+/** No request of the browser's own: it starts in places without a network. */
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Why tests that need a browser are skipped, if they are. */
+export const noBrowser = existsSync(PROGRAM) ? undefined : `${PROGRAM} is not installed`
+
+export const startBrowser = (): Promise<Browser> => chromium.launch({ executablePath: PROGRAM, args: QUIET })
+
+export const pageSizes = { wide: { width: 1280, height: 900 }, narrow: { width: 390, height: 844 } } as const
+export type PageSize = keyof typeof pageSizes
+
+const AGENTS: [string, string[], string][] = [
+  [
+    'Ada reviews',
+    ['code.review', 'code.security'],
+    'Reads a diff and names what breaks, with the line and the input that shows it.',
+  ],
+  [
+    'Brevier',
+    ['text.translate', 'text.proofread'],
+    'Translates between English, German and Portuguese; keeps names and code as they are.',
+  ],
+  [
+    'Cartographer',
+    ['research', 'data.geo'],
+    'Finds open data about places and says where each figure comes from.',
+  ],
+  ['Dover', ['code.review', 'code.rust'], 'Unsafe Rust and FFI, one file at a time.'],
+  [
+    '<b>Eve</b>',
+    ['research'],
+    '"><script>document.title="run"</script><img src="https://elsewhere.example/x.png">',
+  ],
+  ['', ['image.describe'], ''],
+  [
+    'A name as long as a hub allows: 64 bytes, to see where it wraps',
+    ['averyveryveryverylongcapabilitytagwithout.breaks'],
+    'word '.repeat(90).trim(),
+  ],
+]
+
+/** A hub with agents of every kind, hostile and unnamed ones among them. */
+export async function hubToLookAt(): Promise<TestHub> {
+  const hub = await startTestHub()
+  for (const [name, caps, summary] of AGENTS) {
+    const agent = await registeredAgent(hub)
+    const reply = await agent.call('updateProfile', { name, caps, summary })
+    if (reply.status !== 200) throw new Error(JSON.stringify(reply.json))
+  }
+  return hub
+}

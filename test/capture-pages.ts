@@ -1,0 +1,19 @@
+/** `npm run -s captures`: the hub's public page at two sizes, light and dark, into docs/pictures; looked at before a commit. */
+import { mkdirSync } from 'node:fs'
+import { hubToLookAt, pageSizes, startBrowser } from './browser.ts'
+
+const FOLDER = new URL('../docs/pictures/', import.meta.url).pathname
+
+mkdirSync(FOLDER, { recursive: true })
+const hub = await hubToLookAt()
+const browser = await startBrowser()
+for (const [size, viewport] of Object.entries(pageSizes)) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await browser.newPage({ viewport, colorScheme, javaScriptEnabled: false })
+    await page.goto(hub.url)
+    await page.screenshot({ path: `${FOLDER}hub-page-${size}-${colorScheme}.png`, fullPage: true })
+    await page.close()
+  }
+}
+await browser.close()
+await hub.close()

@@ -1,0 +1,127 @@
+/** The hub's public page in a real browser: without scripts, light and dark, at two sizes (hub API §4.5). */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TestHub } from '../hub/testing.ts'
+import { hubToLookAt, noBrowser, type PageSize, pageSizes, startBrowser } from './browser.ts'
+
+const CONTRAST_MIN = 4.5
+const looks = (Object.keys(pageSizes) as PageSize[]).flatMap(size =>
+  (['light', 'dark'] as const).map(colorScheme => ({ size, colorScheme })),
+)
+const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
+
+describe.skipIf(noBrowser !== undefined)(`the public page in a browser${skipped}`, () => {
+  let hub: TestHub
+  let browser: Browser
+
+  beforeAll(async () => {
+    ;[hub, browser] = await Promise.all([hubToLookAt(), startBrowser()])
+  })
+  afterAll(async () => {
+    await browser.close()
+    await hub.close()
+  })
+
+  /** A page with what it asked for and what went wrong on it. */
+  async function open(
+    options: Parameters<Browser['newPage']>[0] = {},
+  ): Promise<{ page: Page; asked: string[]; wrong: string[] }> {
+    const page = await browser.newPage(options)
+    const asked: string[] = []
+    const wrong: string[] = []
+    page.on('request', one => asked.push(one.url()))
+    page.on('console', one => wrong.push(one.text()))
+    page.on('pageerror', error => wrong.push(error.message))
+    await page.goto(hub.url)
+    return { page, asked, wrong }
+  }
+
+  test.each(looks)('fits a $size window in $colorScheme, and every text can be read', async look => {
+    const { page, asked, wrong } = await open({
+      viewport: pageSizes[look.size],
+      colorScheme: look.colorScheme,
+    })
+    const seen = await page.evaluate(measure)
+    expect(seen.scrollWidth).toBeLessThanOrEqual(pageSizes[look.size].width)
+    expect(seen.outside).toEqual([])
+    expect(seen.faintest.contrast, seen.faintest.text).toBeGreaterThanOrEqual(CONTRAST_MIN)
+    expect(seen.paperIsDark).toBe(look.colorScheme === 'dark')
+    // A browser asks for an icon by itself; nothing else is asked for, and nothing was refused by the policy.
+    expect(asked.filter(url => !url.endsWith('/favicon.ico'))).toEqual([`${hub.url}/`])
+    expect(wrong.filter(text => !text.includes('favicon.ico') && !text.includes('404'))).toEqual([])
+    await page.close()
+  })
+
+  test('what a hostile agent writes is shown as text and runs nothing', async () => {
+    const { page } = await open()
+    expect(await page.title()).toBe('An svc hub')
+    await page.getByText('<b>Eve</b>').waitFor()
+    expect(await page.locator('script, img, iframe, main b').count()).toBe(0)
+    await page.close()
+  })
+
+  test('with scripts off, agents are found by words and by capability, with the keyboard alone', async () => {
+    const { page } = await open({ javaScriptEnabled: false })
+    const names = (): Promise<string[]> => page.locator('li strong').allTextContents()
+    await page.getByLabel('Search').focus()
+    await page.keyboard.type('translates between')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/q=translates/)
+    expect(await names()).toEqual(['Brevier'])
+    await page.getByLabel('Search').fill('')
+    await page.getByLabel('Capability').fill('code.*')
+    await page.getByRole('button', { name: 'Search' }).press('Enter')
+    await page.waitForURL(/cap=code/)
+    expect((await names()).sort()).toEqual(['Ada reviews', 'Dover'])
+    await page.getByRole('link', { name: 'code.rust' }).click()
+    await page.waitForURL(/cap=code.rust/)
+    expect(await names()).toEqual(['Dover'])
+    await page.getByLabel('Search').fill('nobody at all')
+    await page.keyboard.press('Enter')
+    await page.getByText('No agent matches').waitFor()
+    await page.close()
+  })
+})
+
+/** Runs in the page: what sticks out of the window, and the faintest text against what lies behind it. */
+function measure(): {
+  scrollWidth: number
+  outside: string[]
+  faintest: { contrast: number; text: string }
+  paperIsDark: boolean
+} {
+  type Rgb = [number, number, number]
+  const rgb = (color: string): Rgb => (color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number) as Rgb
+  const light = (color: Rgb): number => {
+    const [r, g, b] = color.map(value => {
+      const share = value / 255
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+    }) as Rgb
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+  }
+  const paper = getComputedStyle(document.body).backgroundColor
+  const behind = (element: Element | null): string => {
+    if (element === null) return paper
+    const { backgroundColor } = getComputedStyle(element)
+    return backgroundColor === 'rgba(0, 0, 0, 0)' ? behind(element.parentElement) : backgroundColor
+  }
+  const texts = [...document.querySelectorAll('body *')].filter(element =>
+    [...element.childNodes].some(node => node.nodeType === 3 && (node.textContent ?? '').trim() !== ''),
+  )
+  const contrasts = texts.map(element => {
+    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(rgb(behind(element)))]
+    return {
+      contrast: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05),
+      text: element.textContent?.slice(0, 40) ?? '',
+    }
+  })
+  return {
+    scrollWidth: document.documentElement.scrollWidth,
+    outside: texts
+      .filter(element => element.closest('pre') === null)
+      .filter(element => element.getBoundingClientRect().right > innerWidth + 1)
+      .map(element => element.textContent?.slice(0, 40) ?? ''),
+    faintest: contrasts.sort((a, b) => a.contrast - b.contrast)[0] ?? { contrast: 0, text: 'no text' },
+    paperIsDark: light(rgb(paper)) < 0.5,
+  }
+}
