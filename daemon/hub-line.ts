@@ -1,4 +1,5 @@
 /** What the node needs of a hub, whichever wire version it speaks; nothing here names a route or a header. */
+import type { AgentCard } from '../protocol/card.ts'
 import type { ByteSource } from '../protocol/chunked.ts'
 import type { KeyEvent, VerifiedKel } from '../protocol/kel.ts'
 
@@ -16,6 +17,7 @@ export type RegisterRequest = {
   keySet?: Uint8Array
   prevSeq?: number
   pow?: PowSolution
+  card?: AgentCard | undefined
 }
 export type RegisterReply = {
   keysStatus: string
@@ -80,6 +82,10 @@ export interface HubLine {
   updateProfile(profile: Profile): Promise<void>
   setVisibility(visibility: 'hub-local' | 'federated' | 'public'): Promise<void>
   deregister(): Promise<void>
+  /** The canonical text of the card that the hub serves of an agent. */
+  fetchCard(aid: string): Promise<string | undefined>
+  /** The address that the hub gives itself. */
+  publicUrl(): Promise<string | undefined>
   send(delivery: Delivery): Promise<SendReply>
   poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
   ack(items: AckItem[]): Promise<void>

@@ -14,6 +14,12 @@ export type HubRow = {
   bits: number
   role: string
   registered_seq: number | null
+  /** The address that the hub gives itself, where it is not `url`. */
+  base_url: string | null
+  /** Digest of the card that the hub answered last, and how. */
+  card: Uint8Array | null
+  card_state: 'stored' | 'refused' | null
+  card_seen_at: number | null
 }
 
 export function homeRow(store: Store): HubRow | undefined {
@@ -33,9 +39,16 @@ export function formerRows(store: Store, since: number): HubRow[] {
 export function writeHome(store: Store, line: HubLine, moves: boolean, now: number): void {
   if (moves)
     store.run("UPDATE hubs SET role = 'draining', drain_until = ? WHERE role = 'home'", now + DRAIN_MS)
-  store.run("DELETE FROM hubs WHERE role = 'home' OR url = ?", line.url)
   store.run(
-    `INSERT INTO hubs (url, aid, wire, log, bits, role) VALUES (?, ?, ?, ?, ?, 'home')`,
+    "DELETE FROM hubs WHERE (role = 'home' AND url <> ?1) OR (url = ?1 AND aid <> ?2)",
+    line.url,
+    line.identity.aid,
+  )
+  // The same hub again keeps what it is known to hold of our card.
+  store.run(
+    `INSERT INTO hubs (url, aid, wire, log, bits, role) VALUES (?, ?, ?, ?, ?, 'home')
+     ON CONFLICT (url) DO UPDATE SET wire = excluded.wire, log = excluded.log, bits = excluded.bits, role = 'home',
+       drain_until = NULL, registered_seq = NULL`,
     line.url,
     line.identity.aid,
     line.identity.wire,

@@ -2,6 +2,7 @@
 import { fromBase64url, toBase64url } from '../protocol/bytes.ts'
 import { Refused, type Send } from '../protocol/client.ts'
 import { bucketPrefixText } from '../protocol/directory.ts'
+import { canonicalJson, type JsonValue } from '../protocol/json.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../protocol/kel.ts'
 import { openSession, type SessionGrant, sessionMac } from '../protocol/session.ts'
 import { ENVELOPE_TYPE, headers as names } from '../protocol/wire3/headers.ts'
@@ -73,13 +74,14 @@ export class Wire3Hub implements HubLine {
   }
 
   async register(request: RegisterRequest): Promise<RegisterReply> {
-    const { log, profile, keySet, prevSeq, pow } = request
+    const { log, profile, keySet, prevSeq, pow, card } = request
     const body = {
       aid: log.aid,
       kel: toBase64url(encodeKel(log.events)),
       ...profileMembers(profile),
       ...(keySet === undefined ? {} : { enc_keys: toBase64url(keySet) }),
       ...(prevSeq === undefined ? {} : { prev_seq: prevSeq }),
+      ...(card === undefined ? {} : { a2a_card: card }),
       ...(pow === undefined ? {} : { pow: { seed: toBase64url(pow.seed), nonce: toBase64url(pow.nonce) } }),
     }
     const reply = await this.#calls.signed(routes.register, { body })
@@ -124,6 +126,20 @@ export class Wire3Hub implements HubLine {
 
   async deregister(): Promise<void> {
     await this.#calls.signed(routes.deregister, { params: { aid: this.#inputs.identity.aid }, body: {} })
+  }
+
+  async fetchCard(aid: string): Promise<string | undefined> {
+    const send = this.#inputs.connections.signed
+    const card = await unlessMissing(this.#calls.plain(routes.a2aCard, send, { params: { aid } }))
+    return card === undefined ? undefined : canonicalJson(card as JsonValue)
+  }
+
+  async publicUrl(): Promise<string | undefined> {
+    const catalog = await unlessMissing(
+      this.#calls.plain(routes.aiCatalog, this.#inputs.connections.signed, {}),
+    )
+    const address = catalog?.host.displayName ?? ''
+    return /^https?:\/\/[^\s]{1,256}$/.test(address) ? address : undefined
   }
 
   get probationUntilMs(): number | undefined {
@@ -341,6 +357,16 @@ export class Wire3Hub implements HubLine {
     const ends = { hub: this.#identity.aid, sid, aid: this.#inputs.identity.aid }
     const grant = openSession(seed, ends, fromBase64url(reply.enc), fromBase64url(reply.ct))
     return { sid, grant, left: grant.quota }
+  }
+}
+
+/** The reply, or undefined where the hub has no such thing. */
+async function unlessMissing<T>(reply: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reply
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return undefined
+    throw error
   }
 }
 

@@ -6,6 +6,7 @@ import { buildInfo } from '../protocol/build-info.ts'
 import { Attachments } from './attachments.ts'
 import { AutoReply } from './auto-reply.ts'
 import { Capabilities } from './capabilities.ts'
+import { cardWarning } from './card.ts'
 import { openChain } from './chain.ts'
 import { type Config, type ConfigChanges, controlPort, readConfig, writeConfig } from './config.ts'
 import { Contacts } from './contacts.ts'
@@ -16,6 +17,7 @@ import { Events } from './events.ts'
 import { ensureSecretDirectory } from './files.ts'
 import { announceDaemon, type Environment, homeDirectory, runtimeDirectory, withdrawDaemon } from './home.ts'
 import { Connections } from './http.ts'
+import type { HubLine } from './hub-line.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { lockDirectory } from './lock.ts'
 import { MailboxKeys } from './mailbox-keys.ts'
@@ -183,7 +185,7 @@ class RunningNode implements Node {
       autoReply,
       controlAddress: () => this.#address,
       version: buildInfo.version,
-      warnings: () => this.#warnings(),
+      warnings: () => this.#warnings(registration.lastHome),
       changeConfig: changes => this.#changeConfig(changes),
       outboxSize: () => outbox.size,
       pullMail: () => pullMail(ctx, relay, registration),
@@ -252,7 +254,8 @@ class RunningNode implements Node {
   }
   #autoReplyFault: string | undefined
 
-  #warnings(): string[] {
+  #warnings(hub: HubLine | undefined): string[] {
+    const card = cardWarning(this.ctx, hub)
     const host = this.#config.control_addr.slice(0, this.#config.control_addr.lastIndexOf(':'))
     const open = host === '127.0.0.1' || host === 'localhost' || host === '[::1]'
     return [
@@ -268,6 +271,7 @@ class RunningNode implements Node {
       ...(this.#relay?.twinSeen === true
         ? ['this identity also runs on another machine, which came later; stop it there']
         : []),
+      ...(card === undefined ? [] : [card]),
       ...(this.ctx.chain.isQuarantined
         ? ['the evidence chain is quarantined: two records of one seq were seen; no more receipts are signed']
         : []),

@@ -4,6 +4,7 @@ import { BackendFailed } from '../autoreply/backend.ts'
 import { Refused } from '../protocol/client.ts'
 import type { AutoReplyConfig, NodeStatus } from '../protocol/control-shapes.ts'
 import type { AutoReply } from './auto-reply.ts'
+import { cardWarning } from './card.ts'
 import { type Config, type ConfigChanges, ConfigError } from './config.ts'
 import type { Contact } from './contacts.ts'
 import type { Context } from './context.ts'
@@ -93,7 +94,8 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     async profileSet(given) {
       const config = parts.changeConfig(withoutUndefined(given))
       const published = given.summary !== undefined || given.readme !== undefined
-      if (published && registration.home !== undefined) await hubCall(() => registration.updateProfile())
+      if (published && registration.home !== undefined)
+        await hubCall(() => registration.updateProfile(parts.lifetime))
       const { summary, readme, pricing } = config
       const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
       return { status: 'profile_updated', summary, readme, pricing, ...note }
@@ -277,6 +279,7 @@ async function joinHub(
   )
   parts.changeConfig({ hub_url: hub.url })
   parts.wake()
+  const note = cardWarning(ctx, hub)
   return {
     status: 'registered',
     hub_url: hub.url,
@@ -285,6 +288,7 @@ async function joinHub(
     sealed: hub.identity.wire === 3,
     keys_status: reply.keysStatus,
     card_status: reply.cardStatus,
+    ...(note === undefined ? {} : { note }),
     ...(reply.probationUntilMs === undefined ? {} : { probation_until: reply.probationUntilMs }),
     ...(reply.trial === undefined ? {} : { trial: reply.trial }),
   }

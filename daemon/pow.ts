@@ -4,9 +4,11 @@
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { fromBase64url } from '../protocol/bytes.ts'
 import { decode, encode } from '../protocol/cbor.ts'
+import type { Refused } from '../protocol/client.ts'
 import type { PowTask } from '../protocol/pow.ts'
-import type { PowChallenge, PowSolution } from './hub-line.ts'
+import { HubStopped, type PowChallenge, type PowSolution } from './hub-line.ts'
 import type { PowMessage, PowOrder } from './pow-worker.ts'
 import type { Store } from './store/open.ts'
 
@@ -101,4 +103,12 @@ function search(
       })
     }
   })
+}
+
+/** The challenge of a refusal that asks for proof of work. */
+export function powChallenge(error: Refused): PowChallenge {
+  const { seed, bits, not_after } = (error.members['challenge'] ?? {}) as Record<string, unknown>
+  if (typeof seed !== 'string' || typeof bits !== 'number' || typeof not_after !== 'number')
+    throw new HubStopped('the hub asks for proof of work without a challenge; update it')
+  return { seed: fromBase64url(seed), bits, notAfterMs: not_after }
 }

@@ -3,24 +3,17 @@
  * weekly renewal, proof of work. A move to another hub is a rotation that names it, durable before it is sent.
  */
 
-import { fromBase64url } from '../protocol/bytes.ts'
 import { Refused } from '../protocol/client.ts'
 import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../protocol/kel.ts'
 import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../protocol/keyset.ts'
+import { isCardDue, learnAddress, noteCard, ownCard, watchCard } from './card.ts'
 import type { Context } from './context.ts'
-import {
-  type HubLine,
-  HubStopped,
-  type PowChallenge,
-  type PowSolution,
-  type Profile,
-  type RegisterReply,
-} from './hub-line.ts'
+import { type HubLine, HubStopped, type PowSolution, type Profile, type RegisterReply } from './hub-line.ts'
 import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } from './hub-rows.ts'
 import { Wire3Hub } from './hub-wire3.ts'
 import { eventTime, markNewMailbox, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
-import type { PowSolver } from './pow.ts'
+import { type PowSolver, powChallenge } from './pow.ts'
 import { refuse } from './refusal.ts'
 import { sendRevocations } from './revocations.ts'
 import { Waker } from './waker.ts'
@@ -198,8 +191,9 @@ export class Registration {
     }
     const set = keys.ensureSet(identity.log, identity.seed, this.#strangers())
     const registered = homeRow(this.#ctx.store)?.registered_seq === identity.log.seq
-    if (registered && keys.isConfirmed && !options.profile) return undefined
-    if (registered && !options.profile) {
+    const register = !registered || options.profile || isCardDue(this.#ctx, home)
+    if (!register && keys.isConfirmed) return undefined
+    if (!register) {
       await this.#publish(home, set)
       return undefined
     }
@@ -225,7 +219,9 @@ export class Registration {
     let rotatedForTime = false
     for (let attempt = 0; ; attempt++) {
       try {
-        return await this.#registerOnce(home, pow)
+        const reply = await this.#registerOnce(home, pow)
+        // The card names another address than the hub gives itself: once more with that one.
+        if (reply.cardStatus !== 'refused' || !(await this.#learnAddress(home))) return reply
       } catch (error) {
         if (!(error instanceof Refused) || attempt >= 4) {
           this.#state = { state: 'offline', reason: describe(error) }
@@ -245,6 +241,10 @@ export class Registration {
     }
   }
 
+  async #learnAddress(home: HubLine): Promise<boolean> {
+    return learnAddress(this.#ctx, home).catch(() => false)
+  }
+
   /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */
   #isBehind(home: HubLine): boolean {
     return this.#ctx.identity.log.ts < home.timeMs + EVENT_AHEAD_MAX_MS
@@ -253,14 +253,17 @@ export class Registration {
   async #registerOnce(home: Wire3Hub, pow: PowSolution | undefined): Promise<RegisterReply> {
     const { identity, keys, store } = this.#ctx
     const set = keys.ensureSet(identity.log, identity.seed, this.#strangers())
+    const card = ownCard(this.#ctx, home)
     const reply = await home.register({
       log: identity.log,
       profile: this.#profile(),
       keySet: KeySet.encode(set),
+      card,
       ...(pow === undefined ? {} : { pow }),
     })
     keys.confirm(set)
     noteRegistered(store, home.url, identity.log.seq)
+    if (card !== undefined) noteCard(this.#ctx, home, card, reply.cardStatus)
     this.#solver.forget(home.identity.aid)
     this.#state = { state: 'online' }
     this.#ctx.events.emit('hub', { state: 'online' })
@@ -289,20 +292,7 @@ export class Registration {
   }
 
   async #solve(home: HubLine, error: Refused, signal: AbortSignal): Promise<PowSolution> {
-    const given = error.members['challenge'] as
-      | { seed?: unknown; bits?: unknown; not_after?: unknown }
-      | undefined
-    if (
-      typeof given?.seed !== 'string' ||
-      typeof given.bits !== 'number' ||
-      typeof given.not_after !== 'number'
-    )
-      throw new HubStopped('the hub asks for proof of work without a challenge; update it')
-    const challenge: PowChallenge = {
-      seed: fromBase64url(given.seed),
-      bits: given.bits,
-      notAfterMs: given.not_after,
-    }
+    const challenge = powChallenge(error)
     const task = { hub: home.identity.aid, aid: this.#ctx.identity.aid, seed: challenge.seed }
     return this.#solver.solve(task, challenge, {
       signal,
@@ -328,8 +318,10 @@ export class Registration {
     return { url: address, current }
   }
 
-  async updateProfile(): Promise<void> {
+  /** Publishes the profile; the card follows, at the latest with the next round. */
+  async updateProfile(signal: AbortSignal): Promise<void> {
     await this.#home?.updateProfile(this.#profile())
+    await this.sync({ signal, profile: false }).catch(() => undefined)
   }
 
   /** Hubs whose mailbox is still emptied after a move. */
@@ -352,6 +344,7 @@ export class Registration {
     for (;;) {
       try {
         await this.refreshHome()
+        if (this.home !== undefined) await watchCard(this.#ctx, this.home)
         await this.sync({ signal, profile: false })
         await this.#revoke(signal)
         return

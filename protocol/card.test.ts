@@ -91,6 +91,10 @@ describe('a card', () => {
     ['an unknown member', { price: 3 }],
     ['null deep inside', { capabilities: { extensions: [{ uri: 'u', params: { a: { b: null } } }] } }],
     ['something empty deep inside', { capabilities: { extensions: [{ uri: 'u', params: { a: [''] } }] } }],
+    [
+      'a name that the common SDK loses',
+      JSON.parse('{"capabilities":{"extensions":[{"uri":"u","params":{"a":{"__proto__":"x"}}}]}}'),
+    ],
     ['a false that the common SDK drops', { capabilities: { extensions: [{ uri: 'u', required: false }] } }],
   ])('is refused with %s, where its two canonical forms differ', (_, more) => {
     const changed = { ...card, ...more } as unknown as UnsignedCard

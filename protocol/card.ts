@@ -7,6 +7,7 @@
 import * as z from 'zod'
 import { sign, verify } from '#crypto'
 import { fromBase64url, Malformed, toBase64url, utf8 } from './bytes.ts'
+import { securityRequirements, securitySchemes } from './card-security.ts'
 import { canonicalJson, type JsonValue, parseJson } from './json.ts'
 import type { VerifiedKel } from './kel.ts'
 
@@ -28,6 +29,8 @@ const full: z.ZodType<JsonValue> = z.custom<JsonValue>(value => isFull(value, 0)
 function isFull(value: unknown, depth: number): boolean {
   if (depth > DEPTH_MAX || value === null || value === '') return false
   if (typeof value !== 'object') return true
+  // The common SDK copies member by member, where this name sets the prototype and is gone.
+  if (Object.hasOwn(value, '__proto__')) return false
   const held = Object.values(value)
   return held.length > 0 && held.every(one => isFull(one, depth + 1))
 }
@@ -51,6 +54,7 @@ const skill = z.strictObject({
   examples: texts.optional(),
   inputModes: texts.optional(),
   outputModes: texts.optional(),
+  securityRequirements: securityRequirements.optional(),
 })
 
 const unsigned = {
@@ -77,6 +81,8 @@ const unsigned = {
   provider: z.strictObject({ url: text, organization: text }).optional(),
   documentationUrl: text.optional(),
   iconUrl: text.optional(),
+  securitySchemes: securitySchemes.optional(),
+  securityRequirements: securityRequirements.optional(),
 }
 
 /** A card before its signature. */
@@ -142,6 +148,12 @@ export function verifyCard(value: unknown, log: VerifiedKel, baseUrl: string): V
     if (error instanceof Malformed) return undefined
     throw error
   }
+}
+
+/** Whether a card that was verified once still names this address; an operator may have moved the hub since. */
+export function namesHub(card: AgentCard, aid: string, baseUrl: string): boolean {
+  const header = ProtectedHeader.parse(parseJson(fromBase64url(card.signatures[0]?.protected ?? '')))
+  return header.jku === jwksUrl(baseUrl, aid)
 }
 
 /** The JSON Web Key Set of an agent: its present key alone, because a card under a retired one must not verify. */

@@ -324,6 +324,8 @@ export const operations = {
       sealed: z.boolean(),
       keys_status: z.string().optional(),
       card_status: z.string().optional(),
+      /** What to know about it, such as a card that the hub did not take. */
+      note: z.string().optional(),
       probation_until: millis.optional(),
       trial: z.string().optional(),
     }),

@@ -92,8 +92,14 @@ export function waiting(node: Node, kind: Kind) {
     .map(({ payload, recipient }) => ({ recipient, decoded: decodePayload(kind, payload) }))
 }
 
-/** Key states that the receipts in the outbox name. */
+/** Key states that the newest receipts of a node name, whether they wait or have left already. */
 export const receiptSeqs = (node: Node): number[] =>
-  waiting(node, kinds.receipt).flatMap(({ decoded }) =>
-    decoded.kind === kinds.receipt ? [decoded.payload.receipt.body.providerKelSeq] : [],
-  )
+  node.ctx.store
+    .all<{ payload: Uint8Array }>(
+      `SELECT payload, max(key) FROM messages WHERE direction = 'out' AND kind = ? GROUP BY interaction`,
+      kinds.receipt,
+    )
+    .flatMap(({ payload }) => {
+      const decoded = decodePayload(kinds.receipt, payload)
+      return decoded.kind === kinds.receipt ? [decoded.payload.receipt.body.providerKelSeq] : []
+    })

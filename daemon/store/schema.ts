@@ -213,4 +213,11 @@ CREATE TABLE revocations (id BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRI
 ALTER TABLE interactions ADD COLUMN receipt_seq INTEGER;
 CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
 `,
+  /* sql */ `
+-- What a hub is known to hold of this node's card, and the address that such a card names.
+ALTER TABLE hubs ADD COLUMN base_url TEXT;
+ALTER TABLE hubs ADD COLUMN card BLOB;
+ALTER TABLE hubs ADD COLUMN card_state TEXT CHECK (card_state IN ('stored', 'refused'));
+ALTER TABLE hubs ADD COLUMN card_seen_at INTEGER;
+`,
 ]

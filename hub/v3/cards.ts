@@ -1,6 +1,14 @@
 /** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
 import { toBase64url } from '../../protocol/bytes.ts'
-import { CARD_MEDIA_TYPE, cardKeys, cardTerms, parseCard } from '../../protocol/card.ts'
+import {
+  type AgentCard,
+  CARD_MEDIA_TYPE,
+  cardKeys,
+  cardTerms,
+  cardText,
+  namesHub,
+  parseCard,
+} from '../../protocol/card.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -18,6 +26,12 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     if (agent === undefined) throw new Refusal('unknownAgent')
     return agent
   }
+  /** The card of an agent; one that was signed for a former address of this hub waits until it is signed anew. */
+  const cardOf = ({ row }: Agent): AgentCard | undefined => {
+    if (row.card === undefined) return undefined
+    const card = parseCard(row.card)
+    return namesHub(card, row.aid, baseUrl()) ? card : undefined
+  }
   return {
     async a2aAgents({ query }) {
       const terms = [
@@ -28,32 +42,34 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         text: query.q,
         terms,
       })
-      const entries = agents.map(agent => {
-        const { card } = agent.row
-        return card === undefined ? entryOf(hub, agent) : { ...entryOf(hub, agent), card: parseCard(card) }
+      const entries = agents.flatMap(agent => {
+        const card = cardOf(agent)
+        if (card !== undefined) return [{ ...entryOf(hub, agent), card }]
+        return terms.length === 0 ? [entryOf(hub, agent)] : []
       })
       return next === undefined
         ? { agents: entries }
         : { agents: entries, next: toBase64url(Buffer.from(next)) }
     },
     async a2aCard({ params }) {
-      const { card } = (await registered(params['aid'])).row
+      const card = cardOf(await registered(params['aid']))
       if (card === undefined) throw new Refusal('resourceUnknown')
-      return text('application/json', card)
+      return text('application/json', cardText(card))
     },
     async cardKeys({ params }) {
       return cardKeys((await registered(params['aid'])).log)
     },
     async aiCatalog() {
       const { agents } = await hub.directory.list('', CATALOG_MAX, { carded: true })
-      const entries = agents.flatMap(({ row }) => {
-        if (row.card === undefined) return []
-        const card = parseCard(row.card)
+      const entries = agents.flatMap(agent => {
+        const card = cardOf(agent)
+        if (card === undefined) return []
+        const { aid } = agent.row
         return {
-          identifier: `did:svc:${row.aid}`,
+          identifier: `did:svc:${aid}`,
           displayName: card.name,
           mediaType: CARD_MEDIA_TYPE,
-          url: `${baseUrl()}/a2a/v1/agents/${row.aid}/card`,
+          url: `${baseUrl()}/a2a/v1/agents/${aid}/card`,
           tags: cardTerms(card).tags,
         }
       })
