@@ -10,13 +10,13 @@ import { cidText, contentIdOfDigest } from '../protocol/hash.ts'
 import { ATTACHMENT_BYTES_MAX, type Attachment } from '../protocol/message.ts'
 import type { OpenedMessage } from '../protocol/open.ts'
 import { faultPoint } from './faults.ts'
+import { cleanName, saveFile } from './file-names.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from './files.ts'
 import { refuse } from './refusal.ts'
 import type { Store } from './store/open.ts'
 import { noteStreamed } from './stream-memory.ts'
 
 const READ_BYTES = 256 * 1024
-const NAME_CHARACTERS_MAX = 120
 const TEMPORARY = 'incoming-'
 const CONTENT_ID = /^b[a-z2-7]+$/
 /** Environment and memory of processes look like files there. */
@@ -60,9 +60,23 @@ export class Attachments {
   allowed(path: string): string {
     const real = realPath(path)
     const isReceived = dirname(real) === realPath(this.folder) && CONTENT_ID.test(basename(real))
-    if (!isReceived && this.#guarded.some(directory => isInside(directory, real)))
-      refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
+    const isGuarded = this.#guarded.some(directory => isInside(directory, real)) || this.#isLinked(real)
+    if (!isReceived && isGuarded) refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
     return real
+  }
+
+  /** Whether a file is, under another name, one of those that never leave. */
+  #isLinked(path: string): boolean {
+    const { nlink, dev, ino, size } = fs.statSync(path)
+    if (nlink < 2) return false
+    return this.#guarded.some(
+      directory =>
+        directory !== PROCESS_FILES &&
+        filesBelow(directory, realPath(this.folder)).some(other => {
+          const held = fs.lstatSync(other, { throwIfNoEntry: false })
+          return held?.dev === dev && held.ino === ino && held.size === size
+        }),
+    )
   }
 
   /** Copies a file of this user into the store; refuses one that is unreadable or over the limit. */
@@ -117,19 +131,7 @@ export class Attachments {
   /** Writes an attachment under its name into a directory of the user, never over another file. */
   saveAs(cid: string, directory: string, name: string): string {
     const source = this.find(cid) ?? refuse('file_unreadable', `the bytes of ${name} are not here`)
-    const clean = cleanName(name)
-    const stem = clean.slice(0, clean.length - extname(clean).length)
-    for (let n = 1; ; n++) {
-      const target = join(directory, n === 1 ? clean : `${stem}-${n}${extname(clean)}`)
-      try {
-        fs.copyFileSync(source, target, fs.constants.COPYFILE_EXCL)
-        return target
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-          refuse('file_unreadable', `cannot write ${target}: ${(error as Error).message}`)
-        if (fs.readFileSync(target).equals(fs.readFileSync(source))) return target
-      }
-    }
+    return saveFile(source, directory, name)
   }
 
   /** Removes what a crash left: temporary files, and files that no message names. */
@@ -186,6 +188,15 @@ function isInside(directory: string, path: string): boolean {
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
 }
 
+/** Every file below a directory but those in `except`, which hold what others sent. */
+function filesBelow(directory: string, except: string): string[] {
+  return fs.readdirSync(directory, { withFileTypes: true }).flatMap(entry => {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) return path === except ? [] : filesBelow(path, except)
+    return entry.isFile() ? [path] : []
+  })
+}
+
 function openRegular(path: string): number {
   try {
     const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
@@ -214,11 +225,4 @@ function copyHashed(source: number, target: Temporary, name: string): { size: nu
     fs.writeSync(target.file, part)
   }
   return { size, cid: contentIdOfDigest(hash.digest()) }
-}
-
-/** A file name without directories, control characters or a leading dot, whoever chose it. */
-export function cleanName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? ''
-  const clean = last.replace(/[\p{Cc}\p{Cf}]/gu, '').replace(/^\.+/, '')
-  return clean.slice(-NAME_CHARACTERS_MAX) || 'attachment'
 }

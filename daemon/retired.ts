@@ -62,15 +62,26 @@ function insert(
   )
 }
 
-/** What a reader of a thread sees: such a message too, until the same one came under a good key. */
-export function shownMessages(ctx: Context, interaction: Interaction): Message[] {
+/** A message as readers see it; its payload stays where it is. */
+export type ShownMessage = Omit<Message, 'payload'>
+const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
+  accepted_at, kel_seq, retired, auto, delivery, reason, delivered_at`
+
+/** A page of what a reader of a thread sees: such a message too, until the same one came under a good key. */
+export function shownMessages(
+  ctx: Context,
+  interaction: Interaction,
+  page: { skip: number; limit: number },
+): ShownMessage[] {
   return camelRows(
     ctx.store.all(
-      `SELECT * FROM messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
+      `SELECT ${SHOWN_COLUMNS} FROM messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
          AND NOT EXISTS (SELECT 1 FROM messages AS g WHERE g.interaction = m.interaction AND g.retired = 0
-           AND g.digest = m.digest))) ORDER BY key`,
+           AND g.digest = m.digest))) ORDER BY key LIMIT ? OFFSET ?`,
       interaction.key,
       kinds.delegate,
+      page.limit,
+      page.skip,
     ),
   )
 }
