@@ -11,7 +11,8 @@ import type { Interaction, Outgoing } from './threads.ts'
 
 /** Room for the messages that end an interaction. */
 const LAST_MESSAGES = 2
-const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed'])
+/** An expired task may still be answered, so its requester may also still write. */
+const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed', 'expired'])
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
 
 export const isRequester = (interaction: Interaction): boolean => interaction.side === 'sent'
@@ -122,9 +123,12 @@ function conclude(ctx: Context, interaction: Interaction): Interaction {
 }
 
 function hasResult(ctx: Context, interaction: Interaction): boolean {
-  return ctx.threads
-    .messages(interaction.key)
-    .some(message => message.direction === 'in' && message.kind === kinds.result)
+  const result = ctx.store.get(
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND retired = 0 LIMIT 1",
+    interaction.key,
+    kinds.result,
+  )
+  return result !== undefined
 }
 
 /** The provider does not take the task. */
@@ -134,9 +138,13 @@ export function decline(ctx: Context, interaction: Interaction, reason: string):
   return leave(ctx, interaction, kinds.declined, reason)
 }
 
+/** Whether the requester may withdraw: also a task that nobody answered in time, which may be answered still. */
+export const mayCancel = (interaction: Interaction): boolean =>
+  isRequester(interaction) && (!isOver(interaction) || interaction.state === 'expired')
+
 /** The requester withdraws the task; mail that is not delivered is not recalled. */
 export function cancel(ctx: Context, interaction: Interaction, reason: string): Interaction {
-  if (!isRequester(interaction) || isOver(interaction))
+  if (!mayCancel(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be cancelled from this side`)
   return leave(ctx, interaction, kinds.cancelled, reason)
 }

@@ -1,5 +1,6 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
 import type { Context } from './context.ts'
+import { expireUnanswered } from './deadlines.ts'
 import { describe } from './outbox.ts'
 import { disputeOverdueReceipts } from './receipts.ts'
 import type { Registration } from './registration.ts'
@@ -21,7 +22,7 @@ export function startMaintenance(
   let again = false
   const round = async () => {
     // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-    for (const chore of [expire, () => ctx.chain.drain()]) attempt(ctx, chore)
+    for (const chore of [expire, expireUnanswered, () => ctx.chain.drain()]) attempt(ctx, chore)
     await Promise.all([registration.keepInSync(lifetime), registration.pushToFormer()])
     for (const hub of registration.draining())
       await relay

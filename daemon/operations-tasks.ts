@@ -7,6 +7,7 @@ import { decodePayload, type Kind, kinds } from '../protocol/payload.ts'
 import type { Context } from './context.ts'
 import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from './conversation.ts'
 import { delegateTask, readText, sendText, textMessage } from './delegation.ts'
+import { cleanName, saveBytes } from './file-names.ts'
 import { listOf, markRead, waitFor, waitingList } from './listing.ts'
 import type { Handlers } from './operations.ts'
 import { refuse } from './refusal.ts'
@@ -209,7 +210,7 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
   )
   const files = carrying.flatMap(message =>
     ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-      name,
+      name: cleanName(name),
       media_type: mediaType,
       bytes: size,
       cid: cidText(cid),
@@ -217,14 +218,12 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
     })),
   )
   for (const [name, bytes] of documentsOf(ctx, interaction)) {
-    const path = resolve(directory, name)
-    fs.writeFileSync(path, bytes)
     files.push({
       name,
       media_type: 'application/json',
       bytes: bytes.length,
       cid: cidText(contentId(bytes)),
-      path,
+      path: saveBytes(bytes, directory, name),
     })
   }
   return { interaction_id: interaction.id, out: directory, files }

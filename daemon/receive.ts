@@ -18,6 +18,7 @@ import { type AnyPayload, kinds } from '../protocol/payload.ts'
 import { Receipt } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from './conversation.ts'
+import { reopened } from './deadlines.ts'
 import { noteDelivered } from './delivery.ts'
 import { answerWithEffect, resolveCapability } from './dispatch.ts'
 import { admit, mayAddWhilePending } from './policies.ts'
@@ -252,7 +253,8 @@ function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | unde
 }
 
 /** What the message changes in its interaction; undefined when it may not come now. */
-function act(ctx: Context, interaction: Interaction, message: AnyPayload): Interaction | undefined {
+function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction | undefined {
+  const interaction = held.state === 'expired' ? reopened(ctx, held) : held
   switch (message.kind) {
     case kinds.result:
     case kinds.message:

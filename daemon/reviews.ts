@@ -4,6 +4,7 @@
  */
 import { equal } from '../protocol/bytes.ts'
 import { Refused } from '../protocol/client.ts'
+import type { InteractionSummary } from '../protocol/control-shapes.ts'
 import { cidText, contentId } from '../protocol/hash.ts'
 import { keyAt } from '../protocol/kel.ts'
 import {
@@ -97,15 +98,28 @@ export async function keepReview(
 const rowOf = (ctx: Context, interaction: number): ReviewRow | undefined =>
   ctx.store.get<ReviewRow>('SELECT * FROM reviews WHERE interaction = ?', interaction)
 
-function replyOf(interaction: Interaction, row: ReviewRow): ReviewReply {
+const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
+  interaction_id: interaction.id,
+  rating: row.rating,
+  review_cid: row.cid,
+  ...standingOf(row),
+})
+
+function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_try_at?: number } {
   return {
-    interaction_id: interaction.id,
-    rating: row.rating,
-    review_cid: row.cid,
     uploaded: row.state === 'uploaded',
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(row.state === 'kept' ? { next_try_at: Math.ceil(row.next_at) } : {}),
   }
+}
+
+/** The rating of an interaction, and whether the hub has it, for listings. */
+export function reviewStanding(
+  ctx: Context,
+  interaction: Interaction,
+): Pick<InteractionSummary, 'rating' | 'review'> {
+  const row = rowOf(ctx, interaction.key)
+  return row === undefined ? {} : { rating: row.rating, review: standingOf(row) }
 }
 
 /** Uploads kept reviews one after another, each when its time has come. */

@@ -10,14 +10,19 @@ import type {
 } from '../protocol/control-shapes.ts'
 import { cidText, contentId } from '../protocol/hash.ts'
 import { type Kind, kinds } from '../protocol/payload.ts'
+import { plainLine } from '../protocol/plain-text.ts'
 import { Receipt } from '../protocol/receipt.ts'
 import type { Context } from './context.ts'
-import { isCut, isOver, isRequester, maySend } from './conversation.ts'
-import { shownMessages } from './retired.ts'
+import { isCut, isRequester, mayCancel, maySend } from './conversation.ts'
+import { cleanName } from './file-names.ts'
+import { type ShownMessage, shownMessages } from './retired.ts'
+import { reviewStanding } from './reviews.ts'
 import type { Interaction, Message } from './threads.ts'
 
 const PREVIEW_CHARACTERS = 200
 const TURN_CHARACTERS_DEFAULT = 100_000
+const TURNS_PAGE = 16
+const MEDIA_TYPE_CHARACTERS_MAX = 80
 
 export type ThreadView = z.infer<typeof threadShape>
 export type ReceiptSummary = z.infer<typeof receiptSummary>
@@ -29,7 +34,7 @@ const kindNames = Object.fromEntries(
   ]),
 ) as Record<Kind, string>
 
-export function deliveryView(ctx: Context, message: Message): Delivery {
+export function deliveryView(ctx: Context, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
   const entry = ctx.store.get<{ state: string; next_at: number; last_error: string | null }>(
     'SELECT state, next_at, last_error FROM outbox WHERE message = ?',
     message.key,
@@ -76,10 +81,6 @@ export function summaryView(ctx: Context, interaction: Interaction): Interaction
     "SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 ORDER BY key DESC LIMIT 1",
     interaction.key,
   )
-  const rating = store.get<{ rating: 1 | 2 | 3 | 4 | 5 }>(
-    'SELECT rating FROM reviews WHERE interaction = ?',
-    interaction.key,
-  )
   const receipt = receiptView(interaction)
   return {
     interaction_id: interaction.id,
@@ -87,7 +88,7 @@ export function summaryView(ctx: Context, interaction: Interaction): Interaction
     peer: interaction.peer,
     peer_name: contacts.petnameOf(interaction.peer),
     state: interaction.state,
-    ...reasonOf(ctx, interaction),
+    ...standing(interaction),
     created_at: interaction.startedAt,
     last_at: interaction.updatedAt,
     ...(interaction.capability === null ? {} : { capability: interaction.capability }),
@@ -96,29 +97,28 @@ export function summaryView(ctx: Context, interaction: Interaction): Interaction
     attachments: attachments?.n ?? 0,
     ...(own === undefined ? {} : { delivery: deliveryView(ctx, threads.message(own.key)) }),
     ...(receipt === undefined ? {} : { receipt }),
-    ...(rating === undefined ? {} : { rating: rating.rating }),
+    ...reviewStanding(ctx, interaction),
   }
 }
 
-/** Why it is as it is; a task that nobody answered says so once its deadline is past. */
-function reasonOf(ctx: Context, interaction: Interaction): { reason?: string } {
-  if (interaction.reason !== null) return { reason: interaction.reason }
+/** Why it is as it is, and until when a task that nobody answered yet waits for an answer. */
+function standing(interaction: Interaction): { reason?: string; answer_by?: number } {
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
-  return waits && ctx.now() >= interaction.deadlineAt ? { reason: 'nobody answered within the deadline' } : {}
+  return {
+    ...(interaction.reason === null ? {} : { reason: interaction.reason }),
+    ...(waits ? { answer_by: interaction.deadlineAt } : {}),
+  }
 }
 
 export type ThreadOptions = { fromTurn: number; maxChars: number | undefined }
 
 /** The conversation from a turn on, cut at a number of characters. */
 export function threadView(ctx: Context, interaction: Interaction, options: ThreadOptions): ThreadView {
-  const all = shownMessages(ctx, interaction)
   let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
   const turns: Turn[] = []
   let next: number | undefined
-  for (const [index, message] of all.entries()) {
-    const n = index + 1
-    if (n < options.fromTurn) continue
+  for (const [n, message] of shownFrom(ctx, interaction, Math.max(options.fromTurn, 1))) {
     if (left <= 0) {
       next = n
       break
@@ -134,7 +134,7 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
     peer: interaction.peer,
     peer_name: ctx.contacts.petnameOf(interaction.peer),
     state: interaction.state,
-    ...reasonOf(ctx, interaction),
+    ...standing(interaction),
     ...(interaction.capability === null ? {} : { capability: interaction.capability }),
     sealed: interaction.wire === 3,
     turns,
@@ -144,7 +144,16 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
   }
 }
 
-function turnView(ctx: Context, message: Message, n: number, charactersMax: number): Turn {
+/** Turns with their numbers, read a page at a time: a thread may hold a hundred thousand. */
+function* shownFrom(ctx: Context, interaction: Interaction, from: number): Generator<[number, ShownMessage]> {
+  for (let n = from; ; ) {
+    const page = shownMessages(ctx, interaction, { skip: n - 1, limit: TURNS_PAGE })
+    for (const message of page) yield [n++, message]
+    if (page.length < TURNS_PAGE) return
+  }
+}
+
+function turnView(ctx: Context, message: ShownMessage, n: number, charactersMax: number): Turn {
   const mine = message.direction === 'out'
   const text = message.text.slice(0, charactersMax)
   return {
@@ -156,8 +165,8 @@ function turnView(ctx: Context, message: Message, n: number, charactersMax: numb
     text,
     ...(text.length < message.text.length ? { truncated: true } : {}),
     attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-      name,
-      media_type: mediaType,
+      name: cleanName(name),
+      media_type: plainLine(mediaType, MEDIA_TYPE_CHARACTERS_MAX),
       bytes: size,
       cid: cidText(cid),
       path: ctx.attachments.find(cidText(cid)) ?? null,
@@ -177,7 +186,7 @@ export function actionsOf(interaction: Interaction): string[] {
     actions.push(interaction.endBy === 'peer' ? 'accept_end' : 'end')
     if (!isRequester(interaction)) actions.push('decline')
   }
-  if (isRequester(interaction) && !isOver(interaction)) actions.push('cancel')
+  if (mayCancel(interaction)) actions.push('cancel')
   if (isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed')
     actions.push('review')
   return actions

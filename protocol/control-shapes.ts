@@ -49,6 +49,8 @@ export const interactionSummary = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
+  /** When a task that nobody answered yet is called expired. */
+  answer_by: millis.optional(),
   created_at: millis,
   last_at: millis,
   capability: z.string().optional(),
@@ -60,6 +62,10 @@ export const interactionSummary = z.strictObject({
   delivery: deliveryShape.optional(),
   receipt: receiptSummary.optional(),
   rating: z.int().min(1).max(5).optional(),
+  /** Whether the hub has the rating; it is tried by itself until it has. */
+  review: z
+    .strictObject({ uploaded: z.boolean(), reason: z.string().optional(), next_try_at: millis.optional() })
+    .optional(),
 })
 export type InteractionSummary = z.infer<typeof interactionSummary>
 
@@ -96,6 +102,7 @@ export const threadShape = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
+  answer_by: millis.optional(),
   capability: z.string().optional(),
   sealed: z.boolean(),
   turns: z.array(turnShape),

@@ -36,11 +36,19 @@ describe('a rating', () => {
     const reply = await alice.handlers.review({ interaction_id: id, rating: 5 }, never)
     expect(reply).toMatchObject({ uploaded: false, reason: 'probation' })
     const wait = (reply.next_try_at as number) - lab.hub.clock.now()
+    const standing = async () =>
+      (await alice.handlers.results({}, never)).items.find(item => item.interaction_id === id)?.review
+    expect(await standing()).toEqual({
+      uploaded: false,
+      reason: 'probation',
+      next_try_at: reply.next_try_at,
+    })
     expect(wait).toBeGreaterThan(2 * DAY_MS)
     expect(wait).toBeLessThan(4 * DAY_MS)
     lab.hub.clock.advance(wait + 1000)
     alice.ctx.reviewUploads.wake()
     await until('uploaded', () => reviewOf(alice, id)?.state === 'uploaded')
+    expect(await standing()).toEqual({ uploaded: true })
   })
 
   test('goes up at once, the attestation of the hub is kept, and the provider has a reputation', async () => {
