@@ -241,6 +241,7 @@ export class AutoReply {
       ...(next === undefined ? [] : [next]),
       keys.mailboxSeed,
       ...keys.encryptionSeeds,
+      ...this.#ctx.capabilities.heldSeeds(),
     ]
     return [
       this.#token,

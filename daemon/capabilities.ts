@@ -173,6 +173,12 @@ export class Capabilities {
     return row !== undefined
   }
 
+  /** Holder seeds in stock: whoever has one can write to that peer in this node's place. */
+  heldSeeds(): Uint8Array[] {
+    const rows = this.#store.all<{ holder_seed: Uint8Array }>('SELECT holder_seed FROM capabilities_held')
+    return rows.map(row => row.holder_seed)
+  }
+
   spend(id: Uint8Array): void {
     this.#store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
   }

@@ -6,7 +6,13 @@ import { fromUtf8, utf8 } from '../protocol/bytes.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
-import { CLOCKS_APART_MAX_MS } from './wire3-calls.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart } from './wire3-calls.ts'
+
+/**
+ * An event is for good and the next one must be later: a hub that lies about the time can hold the identity back from
+ * every other hub for no longer than this. A clock that is wrong by a time zone or a summer hour is still followed.
+ */
+const FOLLOWED_AHEAD_MAX_MS = 2 * 3_600_000
 
 /** Set while the mailbox of this node is to be replaced and its correspondents are to be told. */
 const NEW_MAILBOX = 'new mailbox due'
@@ -17,7 +23,17 @@ const OUTBOX_SEQ = 'outbox made ready under'
 export function eventTime(ctx: Context, hub: HubLine | undefined): number {
   const now = ctx.now()
   const ahead = (hub?.timeMs ?? now) - now
-  return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, CLOCKS_APART_MAX_MS))
+  return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
+}
+
+/** Whether the clock of a hub is followed as far as an event for it needs. */
+export function isClockFollowed(ctx: Context, hub: HubLine): boolean {
+  return hub.timeMs - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
+}
+
+/** Refuses to make an event that the hub would not take for its time. */
+export function requireClock(ctx: Context, hub: HubLine): void {
+  if (!isClockFollowed(ctx, hub)) throw clocksApart(hub.timeMs - ctx.now())
 }
 
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */

@@ -15,17 +15,14 @@ export type Handlers = {
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
-/** What still makes sense once the identity has ended; all that only reads does too. */
-const afterTheEnd: ReadonlySet<string> = new Set<OperationName>(['shutdown', 'pull', 'autoReplyOff'])
-
 export function operationsOf(ctx: Context, parts: NodeParts): Handlers {
   const handlers: Handlers = {
     ...nodeOperations(ctx, parts),
     ...taskOperations(ctx, parts.pullMail, parts.suggestPeers),
   }
   const guarded = Object.entries(handlers).map(([name, handler]) => {
-    const stays = operations[name as OperationName].reads || afterTheEnd.has(name)
-    return [name, stays ? handler : refusedAfterTheEnd(ctx, handler as AnyHandler)]
+    const { staysOpen } = operations[name as OperationName]
+    return [name, staysOpen ? handler : refusedAfterTheEnd(ctx, handler as AnyHandler)]
   })
   return Object.fromEntries(guarded) as Handlers
 }

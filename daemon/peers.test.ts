@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   decodeKel,
+  EVENT_AHEAD_MAX_MS,
   encodeKel,
   incept,
   type KeyEvent,
@@ -64,6 +65,18 @@ test('a genuine entry of the own hub replaces one that is not', () => {
   const peers = book()
   peers.learn(peers.merge(bare.aid, offered(forged(1))), undefined)
   expect(witnessedAt(peers.merge(bare.aid, genuine.events), 1, hub)).toBe(now + 2)
+})
+
+test('an event of the future is not taken, neither first nor later, until its time has come', () => {
+  const peers = book()
+  const ahead = incept({ seed: seed(40), nextSeed: seed(41), ts: now + EVENT_AHEAD_MAX_MS + 1 })
+  expect(() => peers.merge(ahead.aid, ahead.events)).toThrow(/of the future/)
+  const held = peers.learn(peers.merge(bare.aid, bare.events), undefined).log
+  const later = { seed: seed(32), nextSeed: seed(33), home: hub.aid }
+  const far = rotate(held, { ...later, ts: now + EVENT_AHEAD_MAX_MS + 1 })
+  expect(() => peers.merge(bare.aid, far.events)).toThrow(/of the future/)
+  const near = rotate(held, { ...later, ts: now + EVENT_AHEAD_MAX_MS })
+  expect(peers.merge(bare.aid, near.events).seq).toBe(2)
 })
 
 test('a log that brings nothing new is the one held', () => {

@@ -12,6 +12,7 @@ import {
   KelInvalid,
   type KeyEvent,
   kelItem,
+  timesAcceptable,
   type VerifiedKel,
   verifyKel,
   type WitnessEntry,
@@ -36,8 +37,18 @@ export type Peer = {
 type PeerRow = { log: Uint8Array; keys: Uint8Array | null; introduced: string | null }
 
 /** A peer showed two valid logs that contradict each other; the first seen stays. */
-export class PeerForked extends Error {
+class PeerForked extends Error {
   override name = 'PeerForked'
+}
+
+/** A peer's log holds a new event that lies in the future: taken once its time has come. */
+class PeerAhead extends Error {
+  override name = 'PeerAhead'
+}
+
+/** Whether a log was refused for what it is, and not because something failed here. */
+export function isUnusable(error: unknown): boolean {
+  return error instanceof KelInvalid || error instanceof PeerForked || error instanceof PeerAhead
 }
 
 export class PeerBook {
@@ -72,7 +83,7 @@ export class PeerBook {
     if (held === undefined) {
       const log = verifyKel(offered)
       if (log.aid !== aid) throw new KelInvalid('wrong_aid')
-      return log
+      return this.#timely(log, 0)
     }
     const verdict = compareKel(held, offered)
     if (verdict.verdict === 'fork') {
@@ -84,8 +95,15 @@ export class PeerBook {
       throw new PeerForked(`${aid} showed two contradicting key histories`)
     }
     return verdict.verdict === 'extends'
-      ? verdict.log
+      ? this.#timely(verdict.log, held.events.length)
       : withWitnesses(held, offered, this.#hub()?.identity.log)
+  }
+
+  /** The log, unless an event that is new here lies ahead of our clock and of the hub's. */
+  #timely(log: VerifiedKel, known: number): VerifiedKel {
+    const now = Math.max(this.#now(), this.#hub()?.timeMs ?? 0)
+    if (!timesAcceptable(log, known, now)) throw new PeerAhead(`${log.aid} shows a key event of the future`)
+    return log
   }
 
   /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
@@ -133,8 +151,7 @@ export class PeerBook {
       const log = this.merge(aid, entry.kel)
       return this.learn(log, entry.keySet)
     } catch (error) {
-      if (error instanceof Malformed || error instanceof KelInvalid || error instanceof PeerForked)
-        return undefined
+      if (error instanceof Malformed || isUnusable(error)) return undefined
       throw error
     }
   }

@@ -11,7 +11,7 @@ import type { Context } from './context.ts'
 import { type HubLine, HubStopped, type PowSolution, type Profile, type RegisterReply } from './hub-line.ts'
 import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } from './hub-rows.ts'
 import { Wire3Hub } from './hub-wire3.ts'
-import { eventTime, markNewMailbox, settleKeyState } from './key-state.ts'
+import { eventTime, isClockFollowed, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
 import { type PowSolver, powChallenge } from './pow.ts'
 import { refuse } from './refusal.ts'
@@ -101,7 +101,10 @@ export class Registration {
   /** Makes a hub the home: row and duties in one transaction, then the duties, which a start repeats. */
   #settleAt(line: Wire3Hub): void {
     const { store, identity, now } = this.#ctx
-    if (identity.log.home !== line.identity.aid) identity.requireNextKey()
+    if (identity.log.home !== line.identity.aid) {
+      requireClock(this.#ctx, line)
+      identity.requireNextKey()
+    }
     const former = this.#home
     const moves = former !== undefined && former.identity.aid !== line.identity.aid
     store.transaction(() => {
@@ -247,7 +250,8 @@ export class Registration {
 
   /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */
   #isBehind(home: HubLine): boolean {
-    return this.#ctx.identity.log.ts < home.timeMs + EVENT_AHEAD_MAX_MS
+    const { log } = this.#ctx.identity
+    return isClockFollowed(this.#ctx, home) && log.ts < home.timeMs + EVENT_AHEAD_MAX_MS
   }
 
   async #registerOnce(home: Wire3Hub, pow: PowSolution | undefined): Promise<RegisterReply> {

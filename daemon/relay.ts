@@ -7,7 +7,7 @@ import { decodeAccess } from '../protocol/access.ts'
 import { Malformed } from '../protocol/bytes.ts'
 import { CapabilityBody } from '../protocol/capability.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../protocol/dack.ts'
-import { KelInvalid, keyAt, type VerifiedKel, witnessedAt } from '../protocol/kel.ts'
+import { keyAt, type VerifiedKel, witnessedAt } from '../protocol/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../protocol/keyset.ts'
 import { type MessageBody, messageDigest } from '../protocol/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../protocol/open.ts'
@@ -16,7 +16,7 @@ import type { Context } from './context.ts'
 import { faultPoint } from './faults.ts'
 import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from './hub-line.ts'
 import { describe } from './outbox.ts'
-import { PeerForked } from './peers.ts'
+import { isUnusable } from './peers.ts'
 import { earlierVerdict, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
@@ -192,7 +192,7 @@ export class Relay {
       if (held !== undefined && held.seq >= body.kelSeq) return held
       return (await this.#ctx.peers.lookup(body.from, { fresh: true }))?.log
     } catch (error) {
-      if (error instanceof KelInvalid || error instanceof PeerForked) return undefined
+      if (isUnusable(error)) return undefined
       throw error
     }
   }

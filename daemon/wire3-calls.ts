@@ -57,6 +57,15 @@ function incompatibility(response: Response): string | undefined {
   return undefined
 }
 
+/** Says how far the clock of a hub is from the one of this machine. */
+export function clocksApart(offset: number): ClocksApart {
+  const hours = Math.round(Math.abs(offset) / HOUR_MS)
+  const side = offset > 0 ? 'ahead of' : 'behind'
+  return new ClocksApart(
+    `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
+  )
+}
+
 export class Wire3Calls {
   #url: string
   #hub: string
@@ -158,12 +167,7 @@ export class Wire3Calls {
 
   /** Says that one of the two clocks is wrong; nothing is lost, and the next call tries again. */
   #checkClock(offset: number): void {
-    if (Math.abs(offset) <= CLOCKS_APART_MAX_MS) return
-    const hours = Math.round(Math.abs(offset) / HOUR_MS)
-    const side = offset > 0 ? 'ahead of' : 'behind'
-    throw new ClocksApart(
-      `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
-    )
+    if (Math.abs(offset) > CLOCKS_APART_MAX_MS) throw clocksApart(offset)
   }
 
   async #signOnce<R extends RouteRow>(

@@ -65,6 +65,8 @@ type Operation = Omit<Given, 'auth' | 'method' | 'path'> & {
   method?: 'GET' | 'POST'
   /** It changes nothing. */
   reads: boolean
+  /** It changes something and still makes sense once the identity has ended. */
+  afterEnd?: true
   timeoutMs?: number
 }
 
@@ -76,8 +78,11 @@ function operation<const P extends string, const O extends Operation>(path: P, g
   const method = given.method ?? 'POST'
   const limits = { bodyBytes: method === 'GET' ? 0 : BODY_BYTES_DEFAULT, ...given.limits }
   const own = documented.includes(path) ? {} : { own: true as const }
+  const staysOpen = given.reads || given.afterEnd === true
+  const codes = [...(given.codes ?? []), ...(staysOpen ? [] : ['identity_deactivated'])]
   return {
-    ...route({ ...given, ...own, method, path, auth: 'bearer', limits }),
+    ...route({ ...given, ...own, codes, method, path, auth: 'bearer', limits }),
+    staysOpen,
     reads: given.reads,
     timeoutMs: given.timeoutMs,
   }
@@ -110,6 +115,7 @@ export const operations = {
   status: operation('/status', { method: 'GET', reads: true, reply: nodeStatusShape }),
   shutdown: operation('/shutdown', {
     reads: false,
+    afterEnd: true,
     request: z.strictObject({}),
     reply: z.strictObject({ state: z.literal('stopping') }),
   }),
@@ -136,15 +142,7 @@ export const operations = {
       payment_required: z.unknown().optional(),
       next: z.string(),
     }),
-    codes: [
-      'unknown_peer',
-      'idempotency_conflict',
-      'file_unreadable',
-      'too_large',
-      'no_hub',
-      'no_credits',
-      'identity_deactivated',
-    ],
+    codes: ['unknown_peer', 'idempotency_conflict', 'file_unreadable', 'too_large', 'no_hub', 'no_credits'],
     limits: { bodyBytes: TEXT_BODY_BYTES },
   }),
   inbox: operation('/inbox', {
@@ -207,6 +205,7 @@ export const operations = {
   }),
   pull: operation('/pull', {
     reads: false,
+    afterEnd: true,
     request: byInteraction.extend({ out: z.string().optional() }),
     reply: z.strictObject({
       interaction_id: interactionId,
@@ -275,7 +274,7 @@ export const operations = {
       ...paging,
     }),
     reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
-    codes: ['no_hub', 'hub_unreachable', 'hub_refused'],
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
   }),
   contacts: operation('/contacts', {
     method: 'GET',
@@ -329,13 +328,13 @@ export const operations = {
       probation_until: millis.optional(),
       trial: z.string().optional(),
     }),
-    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible', 'next_key_missing', 'identity_deactivated'],
+    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible', 'next_key_missing'],
   }),
   hubLeave: operation('/hub/leave', {
     reads: false,
     request: z.strictObject({ url: z.string().optional() }),
     reply: z.strictObject({ status: z.string(), hub_url: z.string(), current: z.boolean() }),
-    codes: ['no_hub', 'hub_unreachable', 'hub_refused'],
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   accept: operation('/accept', {
     reads: false,
@@ -356,14 +355,14 @@ export const operations = {
       pricing: z.string(),
       note: z.string().optional(),
     }),
-    codes: ['hub_refused'],
+    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible'],
     limits: { bodyBytes: 256 * 1024 },
   }),
   visibility: operation('/visibility', {
     reads: false,
     request: z.strictObject({ visibility: visibilityShape }),
     reply: z.strictObject({ visibility: visibilityShape }),
-    codes: ['no_hub', 'hub_unreachable', 'hub_refused'],
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
   autoReplySet: operation('/autoreply/set', {
@@ -374,6 +373,7 @@ export const operations = {
   }),
   autoReplyOff: operation('/autoreply/off', {
     reads: false,
+    afterEnd: true,
     request: z.strictObject({}),
     reply: autoReplyView,
   }),
@@ -389,13 +389,13 @@ export const operations = {
     reads: false,
     request: z.strictObject({ recovery_phrase: z.string().optional() }),
     reply: identityReply,
-    codes: ['next_key_missing', 'identity_deactivated'],
+    codes: ['next_key_missing'],
   }),
   idDeactivate: operation('/id/deactivate', {
     reads: false,
     request: z.strictObject({ recovery_phrase: z.string().optional() }),
     reply: identityReply,
-    codes: ['next_key_missing', 'identity_deactivated'],
+    codes: ['next_key_missing'],
   }),
 
   evidence: operation('/evidence', {

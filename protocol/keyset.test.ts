@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromHex, Malformed, toHex } from './bytes.ts'
-import { decodeKel, verifyKel } from './kel.ts'
+import { deactivate, decodeKel, incept, verifyKel } from './kel.ts'
 import {
   KeySet,
   type KeySetBody,
@@ -67,6 +67,18 @@ describe('a key set', () => {
     expect(before.aid).toBe(log.aid)
     expect(verifyKeySet(before, keySet)).toBe(keySet)
     expect(() => verifyKeySet(log, keySet)).toThrow(expect.objectContaining({ fault: 'kel_seq' }))
+  })
+
+  test('under the last event of a deactivated log is refused, though its key signed it', () => {
+    const seeds = [1, 2].map(n => new Uint8Array(32).fill(n)) as [Uint8Array, Uint8Array]
+    const alive = incept({ seed: seeds[0], nextSeed: seeds[1], ts: 1 })
+    const ended = deactivate(alive, { seed: seeds[1], ts: 2 })
+    const { body } = agent('keyset bob').keySet
+    const of = (seed: Uint8Array, kelSeq: number) => KeySet.sign(seed, { ...body, aid: alive.aid, kelSeq })
+    expect(verifyKeySet(alive, of(seeds[0], 0))).toBeDefined()
+    expect(() => verifyKeySet(ended, of(seeds[1], 1))).toThrow(
+      expect.objectContaining({ fault: 'deactivated' }),
+    )
   })
 
   test('names each key by eight bytes of its labelled hash', () => {

@@ -65,7 +65,15 @@ export function kidOf(publicKey: Uint8Array): Uint8Array {
   return labelledHash('svc-kid/v1', publicKey).slice(0, 8)
 }
 
-export type KeySetFault = 'aid' | 'kel_seq' | 'life' | 'kid' | 'stranger_limits' | 'set_seq' | 'signature'
+export type KeySetFault =
+  | 'aid'
+  | 'deactivated'
+  | 'kel_seq'
+  | 'life'
+  | 'kid'
+  | 'stranger_limits'
+  | 'set_seq'
+  | 'signature'
 
 export class KeySetInvalid extends Error {
   override name = 'KeySetInvalid'
@@ -80,6 +88,7 @@ export class KeySetInvalid extends Error {
 export function verifyKeySet(log: VerifiedKel, set: KeySet): VerifiedKeySet {
   const { body } = set
   if (body.aid !== log.aid) throw new KeySetInvalid('aid')
+  if (log.deactivated) throw new KeySetInvalid('deactivated')
   if (body.kelSeq !== log.seq) throw new KeySetInvalid('kel_seq')
   if (body.exp !== body.ts + KEY_SET_LIFE_MS) throw new KeySetInvalid('life')
   if (body.setSeq < 1) throw new KeySetInvalid('set_seq')

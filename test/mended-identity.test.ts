@@ -205,6 +205,28 @@ describe('a hub whose clock lies', () => {
   )
 })
 
+describe('a hub whose clock is ahead', () => {
+  test.each([
+    [90, 'an hour and a half', true],
+    [23 * 60, 'most of a day', false],
+  ])('by %i minutes (%s) is followed by a key event: %s', async (minutes, _what, follows) => {
+    const ahead = await startTestHub()
+    ahead.clock.advance(lab.hub.clock.now() - ahead.clock.now() + minutes * 60_000)
+    const node = await lab.start(`ahead-${minutes}`)
+    await ahead.running.hub.context.store.admit(node.aid, true)
+    const joining = node.handlers.hubRegister({ url: ahead.url }, never)
+    if (follows) expect(await joining).toMatchObject({ status: 'registered' })
+    else
+      await expect(joining).rejects.toMatchObject({
+        code: 'hub_refused',
+        message: expect.stringMatching(/clock of the hub is 23 hours ahead/),
+      })
+    expect(node.ctx.identity.log.seq).toBe(follows ? 1 : 0)
+    await node.stop()
+    await ahead.close()
+  })
+})
+
 describe('taking capabilities back', () => {
   const due = (node: Node) => node.ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM revocations')?.n
 

@@ -7,21 +7,25 @@ import { type Lab, never, openLab, stateOf, texts, thread, until } from './two-n
 let lab: Lab
 let alice: Node
 let bob: Node
+let leak = ''
 
 const ANSWERER = `
+import { readFileSync } from 'node:fs'
 let prompt = ''
 process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
   const lines = prompt.match(/ask: \\w+/g) ?? []
-  console.log('answer to ' + (lines.at(-1) ?? 'nothing'))
+  const asked = lines.at(-1) ?? 'nothing'
+  console.log(asked === 'ask: leak' ? readFileSync(process.argv[2], 'utf8') : 'answer to ' + asked)
 })
 `
 
 beforeAll(async () => {
   lab = await openLab()
   const script = join(lab.folder, 'answer.mjs')
+  leak = join(lab.folder, 'leak.txt')
   writeFileSync(script, ANSWERER)
   alice = await lab.member('alice')
-  bob = await lab.member('bob', { SVC_EXEC_COMMAND: `${process.execPath} ${script}` })
+  bob = await lab.member('bob', { SVC_EXEC_COMMAND: `${process.execPath} ${script} ${leak}` })
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
   await bob.handlers.autoReplySet({ backend: 'exec', poll_interval_seconds: 1, max_auto_replies: 3 }, never)
 })
@@ -71,6 +75,22 @@ describe('auto-reply', () => {
     const order = { to: bob.aid, capability: 'x.y', args: { q: 'ask: args' } }
     const { interaction_id } = await alice.handlers.delegate(order, never)
     await until('answered', async () => (await texts(alice, interaction_id)).includes('answer to ask: args'))
+  })
+
+  test.each([
+    ['its own key', (node: Node) => node.ctx.identity.seed],
+    ['the next key', (node: Node) => node.ctx.identity.nextSeed as Uint8Array],
+    ['a credential of a peer', (node: Node) => node.ctx.capabilities.heldSeeds()[0] as Uint8Array],
+  ])('an answer that holds %s is not sent, in whatever spelling', async (_what, secretOf) => {
+    const spelled = Buffer.from(secretOf(bob))
+      .toString('hex')
+      .toUpperCase()
+      .match(/.{1,8}/g)
+      ?.join(' ')
+    writeFileSync(leak, `here you are: ${spelled}`)
+    const id = await ask(alice, 'ask: leak')
+    await until('it is answered', async () => (await texts(alice, id)).length === 2)
+    expect(await texts(alice, id)).toEqual(['ask: leak', 'I can not answer this request.'])
   })
 
   test('the test operation asks the backend outside any thread', async () => {
