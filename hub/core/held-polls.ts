@@ -15,6 +15,10 @@ export class HeldPolls {
     return this.#held.size < this.#max
   }
 
+  get size(): number {
+    return this.#held.size
+  }
+
   holds(mailbox: number): boolean {
     return this.#held.has(mailbox)
   }

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RouteRow } from '../../protocol/route.ts'
+import type { Code } from '../../protocol/wire3/codes.ts'
 import { ENVELOPE_TYPE, headers, identityHeaders, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { addressBucket, clientAddress, isLoopback } from '../core/address.ts'
@@ -33,7 +34,9 @@ const CLOSE_AFTER_MS = 2000
 
 export type AppOptions = { hub: Hub; baseUrl: () => string; onError: (id: string, error: unknown) => void }
 export type App = {
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Answers one request; resolves with the code of the refusal, if it was one. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<Code | undefined>
+  bytesInFlight(): number
   close(): void
 }
 
@@ -141,18 +144,25 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     throw unauthorized('the signer is not registered here')
   }
 
-  function refuse(request: IncomingMessage, response: ServerResponse, thrown: unknown): void {
-    if (thrown instanceof BodyCut || response.destroyed) return void response.destroy()
+  function refuse(request: IncomingMessage, response: ServerResponse, thrown: unknown): Code | undefined {
+    if (thrown instanceof BodyCut || response.destroyed) {
+      response.destroy()
+      return undefined
+    }
     let known = refusalCode(thrown, request.url?.startsWith(wire3Routes.relaySend.path) === true)
     if (known === undefined) {
       onError(Buffer.from(random(6)).toString('hex'), thrown)
       known = { code: 'internal', facts: {} }
     }
-    if (response.headersSent) return void response.destroy()
+    if (response.headersSent) {
+      response.destroy()
+      return known.code
+    }
     const spread = (random(1)[0] as number) / 256
     const refused = refusalAnswer(known.code, known.facts, baseUrl(), spread)
     finishUnread(request, response)
     sendJson(response, refused.status, refused.headers, refused.body)
+    return known.code
   }
 
   return {
@@ -160,10 +170,12 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
       response.setHeader(headers.wire, String(WIRE))
       try {
         await answer(request, response)
+        return undefined
       } catch (thrown) {
-        refuse(request, response, thrown)
+        return refuse(request, response, thrown)
       }
     },
+    bytesInFlight: () => inFlight.held,
     close: () => watch.close(),
   }
 }

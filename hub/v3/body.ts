@@ -24,6 +24,10 @@ export class BytesInFlight {
     this.#max = max
   }
 
+  get held(): number {
+    return this.#held
+  }
+
   /** Reserves room for a body; the returned function gives it back, once. */
   reserve(bytes: number): () => void {
     if (this.#held + bytes > this.#max) throw new Refusal('overloaded')
