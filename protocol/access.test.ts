@@ -21,6 +21,7 @@ describe('access records', () => {
   test(`${invalid.length} invalid records are refused`, () => {
     for (const { bytes, reason } of invalid) {
       expect(() => decodeAccess(fromHex(bytes)), reason).toThrow(Malformed)
+      expect(() => staticAccess(fromHex(bytes)), reason).toThrow(Malformed)
     }
   })
 

@@ -37,7 +37,8 @@ export function decodeAccess(encoded: Uint8Array): Access {
   return kind === 0 ? FirstContact.read(value, 'access record') : WithCapability.read(value, 'access record')
 }
 
-/** The access record without its proof, as the sealing context holds it. */
+/** The access record without its proof, as the sealing context holds it; throws {@link Malformed} like {@link decodeAccess}. */
 export function staticAccess(encoded: Uint8Array): Uint8Array {
+  decodeAccess(encoded)
   return subMap(encoded, key => key !== PROOF_KEY)
 }

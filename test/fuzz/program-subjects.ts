@@ -1,0 +1,105 @@
+/** Decoders outside the protocol: what strangers, files and operators wrote, as hub and node read it. */
+import { splitWords } from '../../autoreply/exec.ts'
+import { jsonLine, recordOfJsonLine } from '../../daemon/chain-json.ts'
+import { cleanName } from '../../daemon/file-names.ts'
+import { Refusal } from '../../hub/core/refusal.ts'
+import { readSignedHeaders } from '../../hub/v3/auth.ts'
+import { decodeBody, decodeQuery } from '../../hub/v3/decode.ts'
+import { fromHex, utf8 } from '../../protocol/bytes.ts'
+import { decode } from '../../protocol/cbor.ts'
+import { operations } from '../../protocol/control.ts'
+import { ChainRecord } from '../../protocol/evidence.ts'
+import { parseJson } from '../../protocol/json.ts'
+import type { RouteRow } from '../../protocol/route.ts'
+import { fixture } from '../../protocol/testing.ts'
+import { headers } from '../../protocol/wire3/headers.ts'
+import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
+import { bodies, queries } from './route-samples.ts'
+import { reader, type Subject } from './subject.ts'
+
+const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
+const refused = (error: unknown): boolean => error instanceof Refusal
+const routes = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
+
+function routeSubjects(): Subject[] {
+  const inBodies = routes.filter(([, row]) => row.request !== undefined)
+  const inQueries = routes.filter(([, row]) => row.query !== undefined)
+  return [
+    ...inBodies.map(([name, row]) =>
+      reader(
+        `body of ${row.method} ${row.path}`,
+        [utf8(JSON.stringify(bodies[name]))],
+        bytes => decodeBody(name, row, bytes),
+        refused,
+      ),
+    ),
+    ...inQueries.map(([name, row]) =>
+      reader(
+        `query of ${row.method} ${row.path}`,
+        [utf8(new URLSearchParams(queries[name]).toString())],
+        bytes => decodeQuery(row, text(bytes)),
+        refused,
+      ),
+    ),
+  ]
+}
+
+/** The four headers of a signed request, one a line. */
+function headersSubject(): Subject {
+  const [request] = fixture<{ requests: { headers: Record<string, string> }[] }>(
+    'signed/requests.json',
+  ).requests
+  const names = [headers.aid, headers.ts, headers.seq, headers.signature]
+  const lines = names.map(name => request?.headers[name] ?? '').join('\n')
+  const read = (bytes: Uint8Array): unknown => {
+    const values = text(bytes).split('\n')
+    return readSignedHeaders(Object.fromEntries(names.map((name, i) => [name.toLowerCase(), values[i]])))
+  }
+  return reader('headers of a signed request', [utf8(lines)], read, refused)
+}
+
+/** What programs of this machine ask of the daemon: one body that many operations know. */
+const ASKED = '{"to":"b","task":"a","text":"c","limit":1,"attach":["/d"],"args":{"e":[1]},"wait_s":2}'
+
+/** All operations of the control interface in one subject: their bodies share reader and shapes. */
+const controlSubject = (): Subject =>
+  reader('body of a control operation', [utf8(ASKED), utf8('{}')], bytes => {
+    const json = parseJson(bytes)
+    for (const row of Object.values(operations) as RouteRow[]) row.request?.safeParse(json)
+  })
+
+function nodeSubjects(): Subject[] {
+  const { records } = fixture<{ records: { record: string }[] }>('evidence/chain.json')
+  const lines = records.map(({ record }) =>
+    jsonLine(ChainRecord.read(decode(fromHex(record), { floats: true }), 'chain record')),
+  )
+  const names = ['report.pdf', '../../.ssh/id', 'a\u202egnp.exe', 'CON', '..', ''].map(utf8)
+  return [
+    reader('JSON line of a chain', lines.map(utf8), bytes => recordOfJsonLine(text(bytes))),
+    reader(
+      'name of an attachment',
+      names,
+      bytes => checkName(cleanName(text(bytes))),
+      () => false,
+    ),
+    reader(
+      'words of a command line',
+      [utf8('claude -p "two words" \\x'), utf8("a 'b c'")],
+      bytes => splitWords(text(bytes)),
+      error => error instanceof Error && error.name === 'BackendFailed',
+    ),
+  ]
+}
+
+/** A name that stays in its folder on every file system. */
+function checkName(name: string): void {
+  if (name === '' || name.startsWith('.') || /[/\\\0]/.test(name))
+    throw new Error(`leaves its folder: ${name}`)
+}
+
+export const programSubjects = (): Subject[] => [
+  ...routeSubjects(),
+  headersSubject(),
+  controlSubject(),
+  ...nodeSubjects(),
+]

@@ -1,0 +1,277 @@
+/** Every decoder of the protocol beside the bytes of the vectors. */
+import { readdirSync } from 'node:fs'
+import { decodeAccess, encodeAccess } from '../../protocol/access.ts'
+import {
+  fromBase64,
+  fromBase64url,
+  fromHex,
+  fromUtf8,
+  toBase64,
+  toBase64url,
+  toHex,
+  utf8,
+} from '../../protocol/bytes.ts'
+import { Capability } from '../../protocol/capability.ts'
+import { signCard, type UnsignedCard, verifyCard } from '../../protocol/card.ts'
+import { decode, encode } from '../../protocol/cbor.ts'
+import { openDack } from '../../protocol/dack.ts'
+import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/directory.ts'
+import {
+  documentBytes,
+  parseRequestDocument,
+  parseResultDocument,
+  parseTextDocument,
+} from '../../protocol/documents.ts'
+import { Effect } from '../../protocol/effect.ts'
+import { parseEnvelopeHead } from '../../protocol/envelope.ts'
+import {
+  ChainInvalid,
+  ChainRecord,
+  GENESIS,
+  parseRecordLine,
+  readRecord,
+  recordLine,
+} from '../../protocol/evidence.ts'
+import { cidText, parseCid } from '../../protocol/hash.ts'
+import { canonicalJson, parseJson } from '../../protocol/json.ts'
+import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/kel.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
+import { decodeHead, encodeHead } from '../../protocol/message.ts'
+import { decodePayload, encodePayload } from '../../protocol/payload.ts'
+import { plainLine, plainText } from '../../protocol/plain-text.ts'
+import {
+  Attestation,
+  CounterSignature,
+  decodeReviewable,
+  encodeReviewable,
+  Receipt,
+  Review,
+} from '../../protocol/receipt.ts'
+import { SessionGrant } from '../../protocol/session.ts'
+import { agent, fixture } from '../../protocol/testing.ts'
+import { format, malformed, reader, type Subject, subject } from './subject.ts'
+
+type Cases = Record<string, string>[]
+/** Hex members of a fixture's cases. */
+const hex = (cases: Cases, member: string): Uint8Array[] => cases.map(one => fromHex(one[member] ?? ''))
+const valid = (path: string): Cases => fixture<{ valid: Cases }>(path).valid
+const cases = (path: string): Cases => fixture<{ cases: Cases }>(path).cases
+
+function keyLogs(): Uint8Array[] {
+  const folder = new URL('../../fixtures/kel/valid/', import.meta.url)
+  return readdirSync(folder).map(file => fromHex(fixture<{ log: string }>(`kel/valid/${file}`).log))
+}
+
+type Documents = Record<'request' | 'message' | 'result', { valid: { text: string }[] }>
+const documents = (kind: keyof Documents): Uint8Array[] =>
+  fixture<Documents>('documents/documents.json')[kind].valid.map(({ text }) => utf8(text))
+const texts = (...given: string[]): Uint8Array[] => given.map(utf8)
+/** Texts of another alphabet than the reader's are no case of it: what is no UTF-8 ends before. */
+const ofText = (read: (text: string) => Uint8Array | undefined) => (bytes: Uint8Array) =>
+  read(new TextDecoder().decode(bytes))
+
+function plainFormats(): Subject[] {
+  const [floats, items] = examples()
+  const receipts = hex(valid('receipt/receipts.json'), 'receipt')
+  const json = [
+    ...documents('result'),
+    ...texts('{"a":[1,-2.5e3,"\\u00e9\\n",null,true,{}]}', '[[],{"b":""}]'),
+  ]
+  return [
+    subject('svc-cbor', [...items, ...receipts], bytes => encode(decode(bytes))),
+    subject('svc-cbor with floats', [...items, ...floats, ...effects()], bytes =>
+      encode(decode(bytes, { floats: true })),
+    ),
+    reader('strict JSON', json, bytes => canonicalJson(parseJson(bytes))),
+    subject(
+      'base64url',
+      texts('AAEC', '_-8'),
+      ofText(text => utf8(toBase64url(fromBase64url(text)))),
+    ),
+    subject(
+      'base64',
+      texts('AAEC', '+/8='),
+      ofText(text => utf8(toBase64(fromBase64(text)))),
+    ),
+    subject(
+      'hex',
+      texts('00ff', ''),
+      ofText(text => utf8(toHex(fromHex(text)))),
+    ),
+    subject('UTF-8', texts('é€😀'), bytes => utf8(fromUtf8(bytes))),
+    subject(
+      'content id',
+      fixture<{ cids: Cases }>('hash/hashes.json').cids.map(one => utf8(one['cid'] ?? '')),
+      ofText(text => utf8(cidText(parseCid(text)))),
+    ),
+    reader(
+      'bucket prefix',
+      texts('AAA', 'n0A', '_8A'),
+      ofText(text => parseBucketPrefix(text, 10)),
+    ),
+    subject('text made plain', texts('a\u202eb\r\nc', 'e\u0301'), ofText(checkPlain), () => false),
+  ]
+}
+
+/** The valid examples of RFC 8949: with floats, and without. */
+function examples(): [Uint8Array[], Uint8Array[]] {
+  const all = hex(
+    cases('cbor/appendix-a.json').filter(one => one['verdict'] === 'valid'),
+    'hex',
+  )
+  const takes = (bytes: Uint8Array): boolean => {
+    try {
+      return decode(bytes) !== undefined
+    } catch {
+      return false
+    }
+  }
+  return [all.filter(bytes => !takes(bytes)), all.filter(takes)]
+}
+
+/** What is left of a text is plain already, and one line is one line. */
+function checkPlain(text: string): undefined {
+  const plain = plainText(text)
+  if (plainText(plain) !== plain) throw new Error('made plain twice, it is another text')
+  if (/[\n\r]/.test(plainLine(text, 80)) || [...plainLine(text, 80)].length > 80) throw new Error('no line')
+}
+
+const effects = (): Uint8Array[] =>
+  fixture<{ rendered: Cases }>('effect/effects.json').rendered.map(one => fromHex(one['effect'] ?? ''))
+
+function identityFormats(): Subject[] {
+  const logs = keyLogs()
+  const boxes = valid('directory/boxes.json')
+  const [box] = boxes
+  const aid = box?.['aid'] ?? ''
+  const entries = boxes.map(one =>
+    DirectoryEntry.encode(openBox(one['aid'] ?? '', fromHex(one['box'] ?? ''))),
+  )
+  return [
+    subject('key event log', logs, bytes => encodeKel(decodeKel(bytes))),
+    reader(
+      'key event log, verified',
+      logs,
+      bytes => verifyKel(decodeKel(bytes)),
+      error => malformed(error) || error instanceof KelInvalid,
+    ),
+    format('key set', hex(valid('keyset/sets.json'), 'set'), KeySet),
+    format('key state notice', hex(cases('keyset/notices.json').slice(0, 1), 'notice'), KeyStateNotice),
+    format('directory entry', entries, DirectoryEntry),
+    reader('directory box', [fromHex(box?.['box'] ?? '')], bytes => openBox(aid, bytes)),
+  ]
+}
+
+function relayFormats(): Subject[] {
+  const [dack] = fixture<{ valid: { handleSecret: string; sealed: string }[] }>('dack/dacks.json').valid
+  const secret = fromHex(dack?.handleSecret ?? '')
+  const heads = hex(valid('seal/envelope-heads.json'), 'bytes')
+  return [
+    subject('access record', hex(valid('seal/access.json'), 'bytes'), bytes =>
+      encodeAccess(decodeAccess(bytes)),
+    ),
+    reader('envelope head', heads, bytes => parseEnvelopeHead(bytes)),
+    format('capability', signedOf('capability/capabilities.json'), Capability),
+    format('session grant', [sessionGrant()], SessionGrant),
+    reader('delivery confirmation', [fromHex(dack?.sealed ?? '')], bytes => openDack(secret, bytes)),
+  ]
+}
+
+function sessionGrant(): Uint8Array {
+  const { grant } = fixture<{ grant: { macKey: string; quota: number; expMs: number } }>(
+    'session/sessions.json',
+  )
+  return SessionGrant.encode({ ...grant, macKey: fromHex(grant.macKey) })
+}
+
+/** Signed objects of a fixture that keeps body and signature apart. */
+const signedOf = (path: string): Uint8Array[] =>
+  valid(path).map(one => encode([fromHex(one['body'] ?? ''), fromHex(one['signature'] ?? '')]))
+
+function workFormats(): Subject[] {
+  const reviews = fixture<{
+    reviewable: { item: string }
+    reviews: { valid: Cases }
+    attestation: { attestation: string }
+  }>('receipt/reviews.json')
+  const heads = hex(valid('seal/messages.json'), 'head')
+  const kinds = valid('seal/payloads.json') as unknown as { kind: number; bytes: string }[]
+  return [
+    subject('message head', heads, bytes => encodeHead(decodeHead(bytes))),
+    ...kinds.map(({ kind, bytes: real }) =>
+      subject(`payload of kind ${kind}`, [fromHex(real)], bytes => {
+        const { payload } = decodePayload(kind, bytes)
+        return encodePayload(kind as 0, payload as Parameters<typeof encodePayload<0>>[1])
+      }),
+    ),
+    subject('request document', documents('request'), bytes => documentBytes(parseRequestDocument(bytes))),
+    subject('message document', documents('message'), bytes => documentBytes(parseTextDocument(bytes))),
+    reader('result document', documents('result'), bytes => parseResultDocument(bytes)),
+    format('receipt', hex(valid('receipt/receipts.json'), 'receipt'), Receipt),
+    format(
+      'counter-signature',
+      hex(cases('receipt/counter-signatures.json').slice(0, 1), 'counterSignature'),
+      CounterSignature,
+    ),
+    subject('receipt as uploaded', [fromHex(reviews.reviewable.item)], bytes =>
+      encodeReviewable(decodeReviewable(bytes)),
+    ),
+    format('review', hex(reviews.reviews.valid, 'review'), Review),
+    format('attestation', [fromHex(reviews.attestation.attestation)], Attestation),
+    format('effect', effects(), Effect),
+    cardSubject(),
+  ]
+}
+
+function cardSubject(): Subject {
+  const { log, identitySeed } = agent('card')
+  const given: UnsignedCard = {
+    name: 'Translator',
+    description: 'Translates short texts.',
+    version: '1.0.0',
+    supportedInterfaces: [
+      { url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    ],
+    capabilities: { streaming: true },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'translate', name: 'Translate', description: 'Languages.', tags: ['text', 'language'] }],
+  }
+  const hub = 'https://hub.example'
+  const card = signCard(given, { seed: identitySeed, aid: log.aid, seq: log.seq, baseUrl: hub })
+  return reader('A2A card', [utf8(JSON.stringify(card))], bytes => verifyCard(parseJson(bytes), log, hub))
+}
+
+function chainFormats(): Subject[] {
+  const chain = fixture<{ chainDid: string; records: { record: string; line: string }[] }>(
+    'evidence/chain.json',
+  )
+  const records = chain.records.map(({ record }) => fromHex(record))
+  const place = { seq: 0, previous: GENESIS, chainDid: chain.chainDid }
+  return [
+    format('chain record', records, {
+      decode: bytes => ChainRecord.read(decode(bytes, { floats: true }), 'chain record'),
+      encode: value => encode(ChainRecord.write(value)),
+    }),
+    reader(
+      'chain record in its place',
+      records.slice(0, 1),
+      bytes => readRecord(bytes, place),
+      error => error instanceof ChainInvalid,
+    ),
+    subject(
+      'line of the chain file',
+      chain.records.map(({ line }) => utf8(line)),
+      ofText(text => utf8(recordLine(parseRecordLine(text)).trimEnd())),
+    ),
+  ]
+}
+
+/** Every decoder of the protocol. */
+export const protocolSubjects = (): Subject[] => [
+  ...plainFormats(),
+  ...identityFormats(),
+  ...relayFormats(),
+  ...workFormats(),
+  ...chainFormats(),
+]

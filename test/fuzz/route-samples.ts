@@ -1,0 +1,46 @@
+/** A body and a query for each route of wire 3, as agents send them. */
+import { toBase64url } from '../../protocol/bytes.ts'
+import { encodeKel } from '../../protocol/kel.ts'
+import { KeySet } from '../../protocol/keyset.ts'
+import { agent, seeded } from '../../protocol/testing.ts'
+import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
+
+const one = agent('sample')
+const bytes = seeded('sample of a route')
+const text = (length: number): string => toBase64url(bytes(length))
+const kel = toBase64url(encodeKel(one.log.events))
+const keys = toBase64url(KeySet.encode(one.keySet))
+
+export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
+  relaySession: { epk: text(1216) },
+  relayPoll: { limit: 10, after_id: 4 },
+  relayAck: { items: [{ id: 1 }, { id: 2, handle: text(16), dack: text(540) }] },
+  relayStatus: { items: [{ rid: text(16), handle: text(16) }] },
+  mailboxRevoke: { cap_ids: [text(16), text(16)] },
+  register: {
+    aid: one.aid,
+    kel,
+    name: 'Ada',
+    caps: ['code.review'],
+    summary: 'Reads diffs.',
+    readme: 'Send one file.',
+    enc_keys: keys,
+    prev_seq: 0,
+    pow: { seed: text(32), nonce: text(8) },
+    check_only: false,
+  },
+  publishKeys: { keys, prev_seq: 1 },
+  pushKel: { aid: one.aid, kel },
+  directoryBucket: { prefix: '', bits: 0 },
+  updateProfile: { name: 'Ada', caps: ['code.review'], summary: 'Reads diffs.', readme: 'Send one file.' },
+  setVisibility: { visibility: 'public' },
+  deregister: {},
+  uploadReview: { receipt: text(900), review: text(120), rsalt: text(32) },
+}
+
+export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
+  agents: { cap: 'code.review,text.*', limit: '10', cursor: text(44) },
+  a2aAgents: { skill: 'translate', tag: 'text', q: 'ada', limit: '10', cursor: text(44) },
+  publicPage: { q: 'ada', cap: 'code.*' },
+  research: { cursor: text(44) },
+}
