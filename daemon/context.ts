@@ -32,6 +32,8 @@ export type Context = {
   readonly events: Events
   readonly log: Logger
   readonly now: () => number
+  /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */
+  readonly hubNow: () => number
   readonly random: (length: number) => Uint8Array
   /** The configuration as it stands now. */
   config(): Config

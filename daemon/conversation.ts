@@ -64,7 +64,7 @@ export function proposeEnd(ctx: Context, interaction: Interaction): Interaction 
     state: 'end_proposed',
     endBy: 'me',
     ownLast: number,
-    ownEndAt: ctx.now(),
+    ownEndAt: ctx.hubNow(),
   })
 }
 
@@ -85,7 +85,7 @@ export function acceptEnd(ctx: Context, interaction: Interaction): Interaction {
     text: '',
     numbered: true,
   })
-  return conclude(ctx, ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.now() }))
+  return conclude(ctx, ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.hubNow() }))
 }
 
 /** The peer proposed the end. If two proposals cross, the requester's counts. */

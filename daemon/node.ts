@@ -152,6 +152,7 @@ class RunningNode implements Node {
       events,
       log,
       now,
+      hubNow: () => registration?.home?.timeMs ?? now(),
       random,
       config: () => this.#config,
     }

@@ -308,7 +308,8 @@ export class Outbox {
         const entry = asked[i] as OutboxEntry
         if (reply.dack !== undefined) await this.#takeConfirmation(entry, reply.dack)
         else if (reply.state === 'done') this.#finish(entry, 'unknown', 'collected, not confirmed')
-        else if (reply.state === 'unknown') this.#lost(entry)
+        // What has expired is given to nobody any more, whatever the hub still calls it.
+        else if (reply.state === 'unknown' || this.#isExpired(entry)) this.#lost(entry)
         else if (this.#ctx.now() >= entry.deadlineAt) this.#finish(entry, 'unknown', 'deadline')
       }
     } catch (error) {
@@ -338,9 +339,13 @@ export class Outbox {
     else if (entry.resent >= RESENT_MAX) this.#finish(entry, 'unknown', 'sent again and again in vain')
     else {
       this.#ctx.store.run('UPDATE outbox SET resent = resent + 1 WHERE message = ?', entry.message)
-      const expired = entry.expiresAt !== null && now >= entry.expiresAt
-      this.#retry({ ...entry, attempts: entry.resent }, expired ? 'expired' : 'to be sent again')
+      const reason = this.#isExpired(entry) ? 'expired' : 'to be sent again'
+      this.#retry({ ...entry, attempts: entry.resent }, reason)
     }
+  }
+
+  #isExpired({ expiresAt }: OutboxEntry): boolean {
+    return expiresAt !== null && this.#ctx.hubNow() >= expiresAt
   }
 
   async #takeConfirmation(entry: OutboxEntry, sealed: Uint8Array): Promise<void> {

@@ -75,6 +75,7 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   const theirs = covered(ctx, interaction, 'in', requesterSide)
   const ours = covered(ctx, interaction, 'out', providerSide)
   const result = resultOf(ours)
+  const end = ctx.hubNow()
   const body: ReceiptBody = {
     v: 1,
     interactionId: fromBase64url(interaction.id),
@@ -83,8 +84,8 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
     requesterCommitment: interaction.commitment as Uint8Array,
     requestCid: parseCid(interaction.requestCid),
     resultCid: result.cid,
-    start: interaction.startedAt,
-    end: Math.max(ctx.now(), interaction.startedAt),
+    start: Math.min(interaction.startedAt, end),
+    end,
     status: result.status,
     providerHead: ctx.chain.position,
     cover: [requesterSide, providerSide],
@@ -228,7 +229,7 @@ function compare(
     requestCid: parseCid(interaction.requestCid),
     resultCid,
     status,
-    now: ctx.now(),
+    now: ctx.hubNow(),
     ownEndAt: interaction.ownEndAt ?? 0,
     own,
     peer,

@@ -202,7 +202,7 @@ export class Relay {
     const earlier = earlierVerdict(this.#ctx, body, messageDigest)
     if (earlier === dackCodes.stored && body.keySet !== undefined) this.#ctx.peers.learn(log, body.keySet)
     if (earlier !== undefined) return earlier
-    if (!timesFit(envelope.expMs, body.tsMs, this.#ctx.now())) return dackCodes.times
+    if (!timesFit(envelope.expMs, body.tsMs, hub.timeMs)) return dackCodes.times
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
       this.#ctx.store.count('retired_key')
       keepRetired(this.#ctx, body, messageDigest)

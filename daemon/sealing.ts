@@ -44,7 +44,7 @@ export function ownState(ctx: Context): string {
 /** Seals a message anew; id, number and digest stay, everything that may change is taken fresh. */
 export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sealed> {
   const peer = await knownPeer(ctx, entry.peer)
-  const key = sealingKey(peer.keys, ctx.now())
+  const key = sealingKey(peer.keys, ctx.hubNow())
   if (key === undefined) throw new WaitingForKeys('the key set of the recipient has expired', false)
   const attachments = ctx.threads.attachmentsOf(entry.message)
   const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
@@ -59,7 +59,7 @@ export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sea
     body,
     identitySeed: ctx.identity.seed,
     recipientKey: { kid: key.kid, publicKey: key.publicKey },
-    expMs: latestExpMs(ctx.now()),
+    expMs: latestExpMs(ctx.hubNow()),
     credential: held === undefined ? { kind: 0 } : { kind: 1, granted: held.granted, homeHub: home },
     attachments: attachments.map(attachment => ctx.attachments.read(cidText(attachment.cid))),
     random: ctx.random,
@@ -85,7 +85,7 @@ async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonN
   const isUsable = (known: Peer | undefined) =>
     known?.keys !== undefined &&
     known.log.home !== undefined &&
-    sealingKey(known.keys, ctx.now()) !== undefined
+    sealingKey(known.keys, ctx.hubNow()) !== undefined
   if (!isUsable(peer) && peer?.log.deactivated !== true)
     peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
   if (peer?.log.deactivated === true) throw new WaitingForKeys('the recipient deactivated its identity', true)
@@ -120,7 +120,7 @@ function messageBody(
     kelSeq: log.seq,
     to: entry.peer,
     messageId: message.messageId,
-    tsMs: ctx.now(),
+    tsMs: ctx.hubNow(),
     kind: message.kind,
     ...(interaction === undefined ? {} : { interactionId: fromBase64url(interaction.id) }),
     number: message.number,
