@@ -7,6 +7,8 @@ export default defineConfig({
   test: {
     // many tests wait for processes and sockets of their own, so more workers than cores keep both cores busy
     maxWorkers: 4,
+    // files share their worker's modules: nothing of ours keeps state in a module
+    isolate: false,
     globalSetup: './test/temporary-folder.ts',
     projects: [
       {
