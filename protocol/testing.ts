@@ -167,6 +167,9 @@ export const anyAid = fc.uint8Array({ maxLength: 8 }).map(aidOfInception)
 /** Unsigned integers of the safe range, small ones often. */
 export const anyUint = fc.oneof(fc.nat(100), fc.maxSafeNat())
 
+/** Texts of any UTF-16 units, surrogates without a partner among them. */
+export const anyText = fc.array(fc.nat(0xffff), { maxLength: 40 }).map(units => String.fromCharCode(...units))
+
 /** Reads a fixture by its path under `fixtures/`. */
 export function fixture<T>(path: string): T {
   return JSON.parse(readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8')) as T
