@@ -183,6 +183,36 @@ describe('coding agents', () => {
   )
 
   test.each([
+    ['claude', ['--strict-mcp-config', '--tools ""', '--no-session-persistence']],
+    ['codex', ['-s read-only', 'features.shell_tool=false', '--ignore-user-config', '--ignore-rules']],
+    ['gemini', ['--approval-mode plan', '--allowed-mcp-server-names none']],
+    ['copilot', ['--available-tools ""', '--disable-builtin-mcps', '--no-custom-instructions']],
+    ['qwen', ['--approval-mode plan', '--max-tool-calls 0', '--safe-mode']],
+  ])(
+    '%s is run without tools, without MCP servers and without files of the owner that instruct it',
+    (id, locks) => {
+      const row = agents.find(agent => agent.id === id)
+      const line = row
+        ?.argv(given)
+        .map(word => word || '""')
+        .join(' ')
+      for (const lock of locks) expect(line).toContain(lock)
+      const loose = row
+        ?.argv({ ...given, tools: 'write' })
+        .map(word => word || '""')
+        .join(' ')
+      expect(locks.every(lock => loose?.includes(lock))).toBe(false)
+    },
+  )
+
+  test('opencode has no such words: its settings deny everything, and openclaw is not run without leave', () => {
+    const settings =
+      agents.find(agent => agent.id === 'opencode')?.settings?.['OPENCODE_CONFIG_CONTENT'] ?? ''
+    expect(JSON.parse(settings)).toMatchObject({ permission: { '*': 'deny' } })
+    expect(agents.filter(agent => agent.alwaysTools).map(agent => agent.id)).toEqual(['openclaw'])
+  })
+
+  test.each([
     ['claude', 'noise\n{"result":"42","is_error":false}', '42'],
     [
       'codex',

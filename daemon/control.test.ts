@@ -54,6 +54,11 @@ describe('the control interface', () => {
     expect(statSync(join(dir, 'control_token.txt')).mode & 0o777).toBe(0o600)
   })
 
+  test('the root leads to the console', async () => {
+    const { status, headers } = await ask('GET', '/')
+    expect([status, headers.location]).toEqual([302, '/console'])
+  })
+
   test('without the bearer token every operation is refused, ping and the console are not', async () => {
     expect((await ask('GET', '/status')).status).toBe(401)
     expect((await ask('GET', '/status', { Authorization: 'Bearer x' })).status).toBe(401)
