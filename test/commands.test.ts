@@ -4,12 +4,14 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Control, connect } from '../cli/control-client.ts'
 import { World } from '../cli/demo/world.ts'
+import { processIo } from '../cli/io.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
-const LOOK_MS = 200
-const LOOKS_MAX = 60
+const LOOK_MS = 50
+const LOOKS_MAX = 400
 
 let world: World
 let hubUrl: string
@@ -26,24 +28,26 @@ const fails = async (name: 'alice' | 'bob', ...args: string[]) => {
   return ran
 }
 
-async function until<T>(look: () => Promise<T | undefined | false>, pauseMs = LOOK_MS): Promise<T> {
+async function until<T>(look: () => Promise<T | undefined | false>): Promise<T> {
   for (let i = 0; i < LOOKS_MAX; i++) {
     const found = await look()
     if (found !== undefined && found !== false) return found
-    await pause(pauseMs)
+    await pause(LOOK_MS)
   }
   throw new Error('it did not happen')
 }
-const stateOf = (who: typeof a, id: string, state: string) =>
+/** Looks through the control interface, so that waiting starts no process. */
+const looksOf = (name: 'alice' | 'bob'): Control =>
+  connect({ ...processIo(), env: world.env(name) }, { id: undefined })
+const threadOf = (name: 'alice' | 'bob', id: string) => looksOf(name).call('thread', { interaction_id: id })
+const stateOf = (name: 'alice' | 'bob', id: string, state: string) =>
   until(async () => {
-    const thread = await who('thread', id).catch(() => undefined)
-    return thread?.['state'] === state ? thread : undefined
+    const thread = await threadOf(name, id).catch(() => undefined)
+    return thread?.state === state ? thread : undefined
   })
-const received = async (id: string) =>
+const received = (id: string) =>
   until(async () =>
-    ((await b('inbox'))['items'] as { interaction_id: string; state: string }[]).find(
-      item => item.interaction_id === id,
-    ),
+    (await looksOf('bob').call('inbox', { pull: true })).items.find(item => item.interaction_id === id),
   )
 const delegate = async (...args: string[]) => String((await a('delegate', ...args))['interaction_id'])
 
@@ -116,7 +120,7 @@ describe('strangers and contacts', () => {
     expect(await b('approve', first)).toMatchObject({ state: 'open' })
     await received(second)
     await b('decline', second, 'no time')
-    expect(await stateOf(a, second, 'declined')).toMatchObject({
+    expect(await stateOf('alice', second, 'declined')).toMatchObject({
       reason: expect.stringContaining('no time') as string,
     })
   })
@@ -138,26 +142,24 @@ describe('strangers and contacts', () => {
     const id = await delegate('bob', 'never mind')
     await received(id)
     expect(await a('cancel', id, 'changed my mind')).toMatchObject({ state: 'cancelled' })
-    await stateOf(b, id, 'cancelled')
+    await stateOf('bob', id, 'cancelled')
   })
 
   test('what a blocked agent sends is refused, and it learns so', async () => {
     await b('contact', 'block', 'alice')
     const id = await delegate('bob', 'blocked')
     const thread = await until(async () => {
-      const found = await a('thread', id)
-      return (found['turns'] as { delivery?: { state: string } }[])[0]?.delivery?.state === 'failed'
-        ? found
-        : undefined
+      const found = await threadOf('alice', id)
+      return found.turns[0]?.delivery?.state === 'failed' ? found : undefined
     })
-    expect(thread['state']).toBe('failed')
+    expect(thread.state).toBe('failed')
     await b('contact', 'block', 'alice', '--off')
     await until(async () => {
       const again = await delegate('bob', 'friends again')
       const found = await until(async () => {
-        const turn = ((await a('thread', again))['turns'] as { delivery?: { state: string } }[])[0]
+        const [turn] = (await threadOf('alice', again)).turns
         return turn?.delivery?.state === 'queued' || turn?.delivery?.state === 'at_hub' ? undefined : turn
-      }, 1_000)
+      })
       return found.delivery?.state === 'delivered'
     })
   })
@@ -184,9 +186,7 @@ describe('a task with files', () => {
     expect((await fails('bob', 'message', id, '--attach', '/no/such/file')).stderr).toContain(
       'file_unreadable',
     )
-    await until(async () =>
-      ((await a('thread', id)) as { turns: Turn[] }).turns.some(turn => turn.text === 'It is 6.'),
-    )
+    await until(async () => (await threadOf('alice', id)).turns.some(turn => turn.text === 'It is 6.'))
     const out = join(world.root, 'out')
     mkdirSync(out)
     const { files } = (await b('pull', id, '--out', out)) as { files: { path: string }[] }
@@ -197,10 +197,10 @@ describe('a task with files', () => {
     expect((await fails('alice', 'accept-end', id)).stderr).toContain('wrong_state')
     expect((await fails('alice', 'verify', id)).stderr).toContain('no_receipt')
     await a('end', id, 'thanks')
-    await until(async () => ((await b('thread', id))['actions'] as string[]).includes('accept_end'))
+    await until(async () => (await threadOf('bob', id)).actions.includes('accept_end'))
     await b('msg', id, 'one more thing')
     await b('accept-end', id)
-    await until(async () => (await a('thread', id))['receipt'])
+    await until(async () => (await threadOf('alice', id)).receipt)
     const items = (await a('results'))['items'] as { interaction_id: string; receipt: Reply }[]
     expect(items.find(item => item.interaction_id === id)?.receipt).toMatchObject({
       verified: true,
