@@ -40,9 +40,18 @@ export class CommandFailed extends Error {
   }
 }
 
+/** What a terminal obeys or hides and `JSON.stringify` leaves as it is: controls and invisible formats. */
+const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** JSON in which every character that a terminal would not show is escaped; it reads back as the same value. */
+export function jsonText(value: unknown, indent?: number): string {
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  return JSON.stringify(value, null, indent).replace(UNSEEN, seen => seen.split('').map(escaped).join(''))
+}
+
 /** Output of every command: the reply as indented JSON. */
 export function printJson(io: Io, reply: unknown): void {
-  io.out(`${JSON.stringify(reply, null, 2)}\n`)
+  io.out(`${jsonText(reply, 2)}\n`)
 }
 
 /** One dim line for a person after the JSON. */

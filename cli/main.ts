@@ -1,4 +1,5 @@
 /** Runs one command line: clipanion dispatches what the normaliser has made of it; every failure ends here. */
+import { plainText } from '../protocol/plain-text.ts'
 import { dispatch } from './dispatch.ts'
 import { parseArguments } from './flags.ts'
 import { CommandFailed, type Io } from './io.ts'
@@ -15,12 +16,12 @@ export async function main(io: Io, argv: readonly string[]): Promise<number> {
 
 function report(io: Io, error: unknown): number {
   if (error instanceof CommandFailed) {
-    io.err(`svc: ${error.message}\n`)
-    if (error.next !== undefined) io.err(`try: ${error.next}\n`)
+    io.err(`svc: ${plainText(error.message)}\n`)
+    if (error.next !== undefined) io.err(`try: ${plainText(error.next)}\n`)
     return error.exitCode
   }
   const message = error instanceof Error ? error.message : String(error)
-  io.err(`svc: ${message}\n`)
+  io.err(`svc: ${plainText(message)}\n`)
   if (io.env['SVC_DEBUG'] && error instanceof Error) io.err(`${error.stack}\n`)
   return 1
 }

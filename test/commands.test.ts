@@ -101,6 +101,8 @@ describe('joining', () => {
     expect(await b('accept', 'no')).toEqual({ accept_delegations: false })
     expect(await b('accept', 'Y')).toEqual({ accept_delegations: true })
     expect((await fails('bob', 'visibility', 'everywhere')).stderr).toMatch(/^svc: bad_request/)
+    // an error repeats what was said to it without what a terminal obeys
+    expect((await fails('bob', 'no\u001b[31msuch\u202e')).stderr).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u)
   })
 
   test('find searches text or the capability index, without falling back', async () => {

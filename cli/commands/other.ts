@@ -2,7 +2,7 @@
 import * as http from 'node:http'
 import type { Input, Run } from '../command.ts'
 import { connect, readToken } from '../control-client.ts'
-import { CommandFailed, type Io } from '../io.ts'
+import { CommandFailed, type Io, jsonText } from '../io.ts'
 import { flags } from './values.ts'
 
 export const watch: Run = async (io, input) => {
@@ -51,5 +51,5 @@ function printEvent(io: Io, block: string): void {
     event: fields.get('event') ?? 'message',
     data: JSON.parse(data) as unknown,
   }
-  io.out(`${JSON.stringify(event)}\n`)
+  io.out(`${jsonText(event)}\n`)
 }
