@@ -2,63 +2,57 @@
  * Opening the chain file: every record is parsed, hashed and compared with the store; signatures are checked but for
  * those that an earlier open checked, which a checkpoint signed by this identity proves (objects: evidence chain).
  */
-import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { verifyAsync } from '#crypto'
 import { equal, Malformed } from '../protocol/bytes.ts'
-import { decode, encode } from '../protocol/cbor.ts'
 import {
   ChainInvalid,
   chainDid,
-  GENESIS,
   parseRecordLine,
   readRecord,
   recordSignatureHolds,
 } from '../protocol/evidence.ts'
-import { labelledSign, labelledVerify } from '../protocol/hash.ts'
 import { keyAt } from '../protocol/kel.ts'
+import { type Checkpoint, readCheckpoint, VerifiedPart } from './chain-checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './chain-json.ts'
 import type { Identity } from './identity.ts'
+import { InFlight } from './in-flight.ts'
 import type { Store } from './store/open.ts'
 
 const READ_BYTES = 1024 * 1024
 const VERIFICATIONS_IN_FLIGHT_MAX = 64
 const IDS_READ_AT_ONCE = 4096
-const CHECKPOINT = 'chain-checkpoint'
-const CHECKPOINT_LABEL = 'svc-chain-checkpoint/v1'
 
 export class ChainRefused extends Error {
   override name = 'ChainRefused'
 }
 
 export type ChainFile = { path: string; file: number; store: Store; identity: Identity }
-/** Records up to `count` were verified whole; `digest` is over their bytes. */
-type Checkpoint = { count: number; digest: Uint8Array }
 
-/** Number of good records in the file, after cutting off a torn last line that the store can write again. */
-export async function verifyChainFile(chain: ChainFile): Promise<number> {
-  const checkpoint = readCheckpoint(chain)
-  const pass = (await verifyPass(chain, checkpoint)) ?? (await verifyPass(chain, undefined))
-  if (pass === undefined) throw new Error('a pass without a checkpoint always ends')
-  checkUndrained(chain, pass.count, pass.previous)
-  if (pass.count !== checkpoint?.count) writeCheckpoint(chain, pass)
-  return pass.count
+/** The good records of the file, after cutting off a torn last line that the store can write again. */
+export async function verifyChainFile(chain: ChainFile): Promise<VerifiedPart> {
+  const checkpoint = readCheckpoint(chain.store, chain.identity)
+  const part = (await verifyPass(chain, checkpoint)) ?? (await verifyPass(chain, undefined))
+  if (part === undefined) throw new Error('a pass without a checkpoint always ends')
+  checkUndrained(chain, part.count, part.previous)
+  part.write()
+  return part
 }
 
-type Pass = { count: number; previous: Uint8Array; digest: Uint8Array }
-
 /** Reads the whole file once; undefined when its bytes are not those of the checkpoint. */
-async function verifyPass(chain: ChainFile, checkpoint: Checkpoint | undefined): Promise<Pass | undefined> {
+async function verifyPass(
+  chain: ChainFile,
+  checkpoint: Checkpoint | undefined,
+): Promise<VerifiedPart | undefined> {
   const { path, file, store, identity } = chain
   const trusted = checkpoint?.count ?? 0
   const did = chainDid(identity.aid)
   const ids = storedIds(store)
-  const hash = createHash('sha256')
-  let seq = 0
-  let previous: Uint8Array = GENESIS
-  let inFlight: Promise<void>[] = []
+  const part = new VerifiedPart(store, identity, trusted)
+  const checks = new InFlight(VERIFICATIONS_IN_FLIGHT_MAX)
   for (const line of linesOf(file)) {
-    const record = parseLine(path, line, seq, previous, did)
+    const seq = part.count
+    const record = parseLine(path, line, seq, part.previous, did)
     const stored = ids.next().value
     if (record === undefined || !line.complete) {
       if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
@@ -69,22 +63,13 @@ async function verifyPass(chain: ChainFile, checkpoint: Checkpoint | undefined):
     }
     if (stored === undefined) throw longer(path, seq)
     if (!equal(stored, record.record.id)) throw refused(path, seq, 'the store holds another record')
-    hash.update(record.bytes)
-    if (seq >= trusted) inFlight.push(checkSignature(path, seq, record, identity))
-    if (inFlight.length >= VERIFICATIONS_IN_FLIGHT_MAX) {
-      await Promise.all(inFlight)
-      inFlight = []
-    }
-    previous = record.record.id
-    seq += 1
-    if (seq === trusted && checkpoint !== undefined && !equal(digestOf(hash), checkpoint.digest))
-      return undefined
+    if (seq >= trusted) await checks.add(checkSignature(path, seq, record, identity))
+    part.add(record.bytes, record.record.id)
+    if (checkpoint !== undefined && part.count === trusted && !part.isAt(checkpoint)) return undefined
   }
-  await Promise.all(inFlight)
-  return seq < trusted ? undefined : { count: seq, previous, digest: digestOf(hash) }
+  await checks.end()
+  return part.count < trusted ? undefined : part
 }
-
-const digestOf = (hash: Hash): Uint8Array => new Uint8Array(hash.copy().digest())
 
 /** Ids of the store in order, read in pages. */
 function* storedIds(store: Store): Generator<Uint8Array, undefined> {
@@ -97,28 +82,6 @@ function* storedIds(store: Store): Generator<Uint8Array, undefined> {
     for (const row of rows) yield row.id
     if (rows.length < IDS_READ_AT_ONCE) return undefined
   }
-}
-
-/** The checkpoint of this identity; one that anybody else made is no checkpoint. */
-function readCheckpoint({ store, identity }: ChainFile): Checkpoint | undefined {
-  const stored = store.recall(CHECKPOINT)
-  if (stored === undefined) return undefined
-  try {
-    const [body, kelSeq, signature] = decode(stored) as [Uint8Array, number, Uint8Array]
-    const key = keyAt(identity.log, kelSeq)
-    if (key === undefined || !labelledVerify(CHECKPOINT_LABEL, key, body, signature)) return undefined
-    const [count, digest] = decode(body) as [number, Uint8Array]
-    return { count, digest }
-  } catch (error) {
-    if (error instanceof Malformed || error instanceof TypeError) return undefined
-    throw error
-  }
-}
-
-function writeCheckpoint({ store, identity }: ChainFile, { count, digest }: Pass): void {
-  const body = encode([count, digest])
-  const signature = labelledSign(CHECKPOINT_LABEL, identity.seed, body)
-  store.remember(CHECKPOINT, encode([body, identity.log.seq, signature]))
 }
 
 export const refused = (path: string, seq: number, why: string) =>

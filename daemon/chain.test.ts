@@ -2,6 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { decode } from '../protocol/cbor.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { openStore, type Store } from './store/open.ts'
@@ -25,6 +26,12 @@ async function reopen(of: Fixture): Promise<Chain> {
 }
 
 const lines = (file: string) => readFileSync(file, 'latin1').split('\n').filter(Boolean)
+
+/** Number of records that the checkpoint speaks for. */
+function vouchedFor({ store }: Fixture): number {
+  const [body] = decode(store.recall('chain-checkpoint') as Uint8Array) as [Uint8Array]
+  return (decode(body) as [number])[0]
+}
 
 describe('the evidence chain', () => {
   test('records link to the one before, and the file holds one base64 line each', async () => {
@@ -128,6 +135,28 @@ describe('the evidence chain', () => {
     forged[forged.length - 1] = (forged.at(-1) as number) ^ 1
     of.store.remember('chain-checkpoint', forged)
     expect((await reopen(of)).length).toBe(3)
+  })
+
+  test('a running node vouches for what it wrote: what it leaves behind needs no signature checked again', async () => {
+    const of = await fixture(5)
+    of.chain.close()
+    expect(vouchedFor(of)).toBe(5)
+    expect((await openChain(of.dir, of.store, of.identity, Date.now)).length).toBe(5)
+  })
+
+  test('but not for a record that somebody put into the store before it went to the file', async () => {
+    const of = await fixture(2)
+    const other = await fixture(3)
+    const foreign = other.store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = 2')?.record
+    of.store.run(
+      "INSERT INTO chain (seq, id, type, record) VALUES (2, ?, 'test.forged', ?)",
+      new Uint8Array(36),
+      foreign ?? null,
+    )
+    of.chain.drain()
+    of.chain.close()
+    expect(vouchedFor(of)).toBe(2)
+    await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(/record 2/)
   })
 
   test('an event of a transaction that fails is in neither store nor file', async () => {

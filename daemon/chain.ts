@@ -18,6 +18,7 @@ import {
   signRecord,
 } from '../protocol/evidence.ts'
 import { cidText } from '../protocol/hash.ts'
+import type { VerifiedPart } from './chain-checkpoint.ts'
 import { ChainRefused, verifyChainFile } from './chain-file.ts'
 import { faultPoint } from './faults.ts'
 import { SECRET_FILE_MODE } from './files.ts'
@@ -55,8 +56,9 @@ export async function openChain(
   const path = join(dir, 'evidence.ael.jsonl')
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
   try {
-    const verified = await verifyChainFile({ path, file, store, identity })
-    const chain = new Chain(file, store, identity, now)
+    const part = await verifyChainFile({ path, file, store, identity })
+    const verified = part.count
+    const chain = new Chain(file, store, identity, { now, part })
     store.transaction(() => {
       store.run('UPDATE chain SET drained = 0 WHERE seq >= ? AND drained = 1', verified)
       store.run('UPDATE chain SET drained = 1 WHERE seq < ? AND drained = 0', verified)
@@ -74,13 +76,20 @@ export class Chain {
   #store: Store
   #identity: Identity
   #now: () => number
+  #part: VerifiedPart
   #onAppend: (() => void) | undefined
 
-  constructor(file: number, store: Store, identity: Identity, now: () => number) {
+  constructor(
+    file: number,
+    store: Store,
+    identity: Identity,
+    { now, part }: { now: () => number; part: VerifiedPart },
+  ) {
     this.#file = file
     this.#store = store
     this.#identity = identity
     this.#now = now
+    this.#part = part
   }
 
   /** Called after a record is durable in the store. */
@@ -168,6 +177,7 @@ export class Chain {
       fs.fdatasyncSync(this.#file)
       faultPoint('node.chain.after-sync')
       this.#store.run('UPDATE chain SET drained = 1 WHERE drained = 0 AND seq <= ?', last.seq)
+      for (const { seq, record } of rows) this.#part.extend(seq, record)
     }
   }
 
@@ -209,6 +219,11 @@ export class Chain {
   }
 
   close(): void {
+    try {
+      this.#part.write()
+    } catch {
+      // A full disk: the next open checks more signatures.
+    }
     fs.closeSync(this.#file)
   }
 
