@@ -149,10 +149,21 @@ export class MailboxKeys {
       ...this.#file,
       confirmedSet: set.body.setSeq,
       confirmedKel: set.body.kelSeq,
-      keys: this.#file.keys
-        .map(key => (held(key) || key.droppedAt !== undefined ? key : { ...key, droppedAt: now }))
-        .filter(key => key.droppedAt === undefined || now < key.droppedAt + KEY_DELETION_MS),
+      keys: this.#file.keys.map(key =>
+        held(key) || key.droppedAt !== undefined ? key : { ...key, droppedAt: now },
+      ),
     }
+    this.#write()
+  }
+
+  /** Deletes the private keys to which nothing that is still on its way can be sealed. */
+  deleteOld(): void {
+    const now = this.#inputs.now()
+    const keys = this.#file.keys.filter(
+      key => key.droppedAt === undefined || now < key.droppedAt + KEY_DELETION_MS,
+    )
+    if (keys.length === this.#file.keys.length) return
+    this.#file = { ...this.#file, keys }
     this.#write()
   }
 

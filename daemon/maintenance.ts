@@ -22,7 +22,8 @@ export function startMaintenance(
   let again = false
   const round = async () => {
     // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-    for (const chore of [expire, expireUnanswered, () => ctx.chain.drain()]) attempt(ctx, chore)
+    const chores = [expire, expireUnanswered, () => ctx.keys.deleteOld(), () => ctx.chain.drain()]
+    for (const chore of chores) attempt(ctx, chore)
     await Promise.all([registration.keepInSync(lifetime), registration.pushToFormer()])
     for (const hub of registration.draining())
       await relay
