@@ -1,15 +1,18 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/bytes.ts'
 import { MODE_SETTING } from './core/admission.ts'
 import { ensureIdentity, type HubIdentity } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
 import { lockDirectory } from './store/lock.ts'
-import type { Store, StoreBroken } from './store/port.ts'
+import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
 import { openStore } from './store/sqlite/open.ts'
 
 const SECRET_SETTING = 'pow_secret'
+/** Lies in a data directory while a backup is being restored into it. */
+export const RESTORE_MARKER = 'restoring'
 const SECRET_BYTES = 32
 
 export type DataDirectory = {
@@ -31,6 +34,7 @@ export type DataDirectoryOptions = {
   groupMax?: number
   /** The database file grows no further. */
   bytesMax?: number | undefined
+  onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Opens a data directory for this process alone, creating what is missing. */
@@ -39,6 +43,10 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const lock = lockDirectory(directory)
   try {
+    if (existsSync(join(directory, RESTORE_MARKER)))
+      throw new StoreRefused(
+        `${directory} holds a restore that did not finish; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
+      )
     const { identity, created } = ensureIdentity(directory, now, random)
     const store = openStore({ ...options, release: RELEASE })
     const secret = await ensureSecret(store, random)

@@ -1,83 +1,140 @@
-/** The program svc-hub: serving, and the operator's commands on a running or a stopped hub. */
+/** The program svc-hub: its commands and their flags in one table, the parser that reads it, exit codes. */
 import { parseArgs } from 'node:util'
-import type { Logger } from 'pino'
-import { isAid } from '../protocol/aid.ts'
 import { buildInfo } from '../protocol/build-info.ts'
+import {
+  admissionOrder,
+  aidOf,
+  EXIT_FAILED,
+  type Flags,
+  init,
+  order,
+  print,
+  quotaFlags,
+  quotaOrder,
+  serve,
+  UsageError,
+} from './commands.ts'
 import { type Config, ConfigRefused, readConfig } from './config.ts'
-import { systemRandom } from './core/random.ts'
-import { openDataDirectory } from './data-dir.ts'
-import { keepMemorySmall } from './lean-memory.ts'
-import { carryOut, type Order } from './operations.ts'
-import { orderRunningHub } from './operator-socket.ts'
-import { type Log, startHub } from './serve.ts'
 import { StoreRefused } from './store/port.ts'
 
-const EXIT_FAILED = 1
 const EXIT_USAGE = 2
-/** Nothing that the hub writes is for anybody else on the machine. */
-const PRIVATE_UMASK = 0o077
 
-type Flags = Record<string, string | boolean | undefined>
 type Command = {
   usage: string
   summary: string
   flags: string[]
+  /** How many arguments beside flags it takes at most. */
+  positionals: number
   run(positionals: string[], flags: Flags): Promise<number>
 }
 
-/** The command line was not understood. */
-class UsageError extends Error {
-  override name = 'UsageError'
+/** Every flag: what its value is called, nothing for a switch, and what it does. */
+const flagTable: Record<string, { value?: string; summary: string }> = {
+  'data-dir': { value: 'DIR', summary: 'the data directory; ./svc-hub-data where none is named' },
+  config: {
+    value: 'FILE',
+    summary: 'the configuration; config.json in the data directory where none is named',
+  },
+  listen: { value: 'host:port', summary: 'address of the hub; 127.0.0.1:8088 where none is named' },
+  'base-url': { value: 'URL', summary: 'the address by which others reach the hub' },
+  'operator-listen': { value: 'host:port', summary: 'address for figures and health, as 127.0.0.1:8078' },
+  wire: { value: '3', summary: 'the wire version that is served' },
+  check: { summary: 'look at the backup only, write nothing' },
+  reset: { summary: 'go back to the limits of the hub' },
+  json: { summary: 'print one JSON object' },
+  envelopes: { value: 'N', summary: 'envelopes that may wait' },
+  bytes: { value: 'N', summary: 'bytes that may wait' },
+  'stranger-envelopes': { value: 'N', summary: 'envelopes of non-contacts that may wait' },
+  'stranger-bytes': { value: 'N', summary: 'bytes of non-contacts that may wait' },
+  'stranger-per-minute': { value: 'N', summary: 'first contacts a minute' },
 }
-
-const placeFlags = ['data-dir', 'config']
-const quotaFlags = ['envelopes', 'bytes', 'stranger-envelopes', 'stranger-bytes', 'stranger-per-minute']
+const placeFlags = ['data-dir', 'config', 'json']
 
 const commands: Record<string, Command> = {
   serve: {
-    usage: 'serve [--listen host:port] [--data-dir DIR] [--base-url URL] [--config FILE] [--wire 3]',
+    usage: 'serve',
     summary: 'run the hub; creates what is missing',
-    flags: [...placeFlags, 'listen', 'base-url', 'wire'],
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire'],
+    positionals: 0,
     run: (_, flags) => serve(configOf(flags)),
   },
   init: {
-    usage: 'init [--data-dir DIR]',
+    usage: 'init',
     summary: 'create identity and store without serving',
     flags: placeFlags,
+    positionals: 0,
     run: (_, flags) => init(configOf(flags)),
   },
   admission: {
     usage: 'admission [open|closed]',
     summary: 'who may register: everybody who does proof of work, or whom you admit',
     flags: placeFlags,
+    positionals: 1,
     run: ([mode], flags) => order(admissionOrder(mode), configOf(flags)),
   },
   admit: {
     usage: 'admit <AID>',
     summary: 'let one agent register',
     flags: placeFlags,
+    positionals: 1,
     run: ([aid], flags) => order({ command: 'admit', aid: aidOf(aid) }, configOf(flags)),
   },
   quota: {
-    usage: `quota <AID> [${quotaFlags.map(flag => `--${flag} N`).join('] [')}] [--reset]`,
+    usage: 'quota <AID>',
     summary: 'show or change the limits of one mailbox',
     flags: [...placeFlags, ...quotaFlags, 'reset'],
+    positionals: 1,
     run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
   },
   stats: {
     usage: 'stats',
     summary: 'counters of the hub',
     flags: placeFlags,
+    positionals: 0,
     run: (_, flags) => order({ command: 'stats' }, configOf(flags)),
+  },
+  backup: {
+    usage: 'backup <folder>',
+    summary: 'save everything to a new folder, also while the hub serves',
+    flags: placeFlags,
+    positionals: 1,
+    run: async ([folder], flags) =>
+      (await import('./operator/commands.ts')).backup(needed(folder, 'a folder'), configOf(flags)),
+  },
+  restore: {
+    usage: 'restore <backup>',
+    summary: 'make an empty data directory from a backup, or --check one',
+    flags: [...placeFlags, 'check'],
+    positionals: 1,
+    run: async ([backup], flags) => {
+      const { check, restore } = await import('./operator/commands.ts')
+      const folder = needed(backup, 'a backup')
+      return flags['check'] === true ? await check(folder) : await restore(folder, configOf(flags))
+    },
+  },
+  doctor: {
+    usage: 'doctor',
+    summary: 'look for what is wrong, and name the command that mends it',
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
+    positionals: 0,
+    run: async (_, flags) =>
+      (await import('./operator/doctor.ts')).doctor(() => configOf(flags), { json: flags['json'] === true }),
   },
   version: {
     usage: 'version',
     summary: 'release, commit and build time',
-    flags: [],
+    flags: ['json'],
+    positionals: 0,
     run: async () =>
       print({ version: buildInfo.version, commit: buildInfo.commit, built_at: buildInfo.builtAt }),
   },
-  help: { usage: 'help', summary: 'this list', flags: [], run: async () => help() },
+  help: {
+    usage: 'help [command]',
+    summary: 'this list, or one command with its flags',
+    flags: [],
+    positionals: 1,
+    run: async ([name]) => help(name),
+  },
 }
 const aliases: Record<string, string> = {
   '--version': 'version',
@@ -90,11 +147,9 @@ const aliases: Record<string, string> = {
 export async function main(argv: string[]): Promise<number> {
   const [given = 'help', ...rest] = argv
   const name = aliases[given] ?? given
-  const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (command === undefined) {
-    process.stderr.write(`svc-hub: there is no command ${given}; see: svc-hub help\n`)
-    return EXIT_USAGE
-  }
+  const command = find(name)
+  if (command === undefined) return noCommand(given)
+  if (rest.some(argument => argument === '--help' || argument === '-h')) return help(name)
   try {
     const { positionals, flags } = parse(rest, command)
     return await command.run(positionals, flags)
@@ -103,12 +158,28 @@ export async function main(argv: string[]): Promise<number> {
   }
 }
 
+function find(name: string): Command | undefined {
+  return Object.hasOwn(commands, name) ? commands[name] : undefined
+}
+
+function noCommand(given: string): number {
+  process.stderr.write(
+    `svc-hub: there is no command ${given}; commands: ${Object.keys(commands).join(', ')}\n`,
+  )
+  return EXIT_USAGE
+}
+
 function parse(rest: string[], command: Command): { positionals: string[]; flags: Flags } {
   const options = Object.fromEntries(
-    command.flags.map(flag => [flag, { type: flag === 'reset' ? 'boolean' : 'string' } as const]),
+    command.flags.map(flag => [
+      flag,
+      { type: flagTable[flag]?.value === undefined ? 'boolean' : 'string' } as const,
+    ]),
   )
   try {
     const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true, strict: true })
+    if (positionals.length > command.positionals)
+      throw new UsageError(`${positionals[command.positionals]} is one argument too many`)
     return { positionals, flags: values as Flags }
   } catch (error) {
     const accepted = command.flags.map(flag => `--${flag}`).join(', ')
@@ -121,12 +192,22 @@ function fail(error: unknown, command: Command): number {
   const message = error instanceof Error ? error.message : String(error)
   process.stderr.write(`svc-hub: ${message}\n`)
   if (error instanceof UsageError) {
-    process.stderr.write(`usage: svc-hub ${command.usage}\n`)
+    process.stderr.write(`usage: svc-hub ${withFlags(command)}\n`)
     return EXIT_USAGE
   }
-  if (!(error instanceof ConfigRefused) && !(error instanceof StoreRefused) && error instanceof Error)
-    process.stderr.write(`${error.stack ?? ''}\n`)
+  const expected = error instanceof ConfigRefused || error instanceof StoreRefused || isOfSystem(error)
+  if (!expected && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
+}
+
+/** What the operating system refused says enough in its own sentence. */
+function isOfSystem(error: unknown): boolean {
+  return typeof (error as NodeJS.ErrnoException).syscall === 'string'
+}
+
+function needed(text: string | undefined, what: string): string {
+  if (text === undefined) throw new UsageError(`${what} is missing`)
+  return text
 }
 
 function configOf(flags: Flags): Config {
@@ -137,134 +218,33 @@ function configOf(flags: Flags): Config {
       listen: text('listen'),
       dataDir: text('data-dir'),
       baseUrl: text('base-url'),
+      operatorListen: text('operator-listen'),
       wire: text('wire'),
     },
     process.env,
   )
 }
 
-async function serve(config: Config): Promise<number> {
-  process.umask(PRIVATE_UMASK)
-  keepMemorySmall()
-  const ended = Promise.withResolvers<number>()
-  const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))
-  announce(config, running)
-  const code = await ended.promise
-  // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
-  await running.close()
-  return code
+function shown(flag: string): string {
+  const value = flagTable[flag]?.value
+  return value === undefined ? `--${flag}` : `--${flag} ${value}`
 }
 
-function announce(
-  config: Config,
-  running: { url: string; baseUrl: string; aid: string; created: boolean },
-): void {
-  const { url, baseUrl, aid, created } = running
-  const lines = [
-    `svc-hub ${buildInfo.version} serves wire 3 at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
-    `hub AID ${aid}`,
-    `data in ${config.dataDir}`,
-  ]
-  if (created) lines.push('admission is closed; let an agent register with: svc-hub admit <AID>')
-  if (!/^(127\.|::1$|localhost$)/.test(config.listen.host))
-    lines.push('this address is reachable from outside: put TLS in front of it')
-  process.stdout.write(`${lines.join('\n')}\n`)
+function withFlags({ usage, flags }: Command): string {
+  return [usage, ...flags.map(flag => `[${shown(flag)}]`)].join(' ')
 }
 
-async function init(config: Config): Promise<number> {
-  const data = await openOffline(config)
-  const { created } = data
-  const { aid } = data.identity
-  await data.close()
-  return print({ aid, data_dir: config.dataDir, created })
-}
-
-/** Gives an order to the running hub, or carries it out on the store of a stopped one. */
-async function order(given: Order, config: Config): Promise<number> {
-  const answer = await orderRunningHub(config.dataDir, given)
-  if (answer !== undefined) {
-    if (answer.ok) return print(answer.result)
-    process.stderr.write(`svc-hub: ${answer.error}\n`)
-    return EXIT_FAILED
+function help(name: string | undefined): number {
+  if (name === undefined || name === 'help') {
+    const rows = Object.values(commands).map(({ usage, summary }) => `  svc-hub ${usage}\n      ${summary}`)
+    const title = `svc-hub ${buildInfo.version}: a hub for svc nodes`
+    const more = 'Flags of one command: svc-hub help <command>'
+    process.stdout.write(`${title}\n\n${rows.join('\n')}\n\n${more}\n`)
+    return 0
   }
-  const data = await openOffline(config)
-  try {
-    return print(
-      await carryOut(given, {
-        store: data.store,
-        now: Date.now,
-        limits: config.limits,
-        changed: () => undefined,
-      }),
-    )
-  } finally {
-    await data.close()
-  }
-}
-
-function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
-  process.umask(PRIVATE_UMASK)
-  return openDataDirectory({
-    directory: config.dataDir,
-    now: Date.now,
-    random: systemRandom,
-    onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
-  })
-}
-
-function admissionOrder(mode: string | undefined): Order {
-  if (mode === undefined) return { command: 'admission' }
-  if (mode !== 'open' && mode !== 'closed') throw new UsageError(`admission is open or closed, not ${mode}`)
-  return { command: 'admission', mode }
-}
-
-function aidOf(text: string | undefined): string {
-  if (text === undefined || !isAid(text)) throw new UsageError('an AID is missing or is none')
-  return text
-}
-
-function quotaOrder(aid: string, flags: Flags): Order {
-  const given = Object.fromEntries(
-    quotaFlags.flatMap(flag => {
-      const text = flags[flag]
-      if (text === undefined) return []
-      if (typeof text !== 'string' || !/^[0-9]{1,15}$/.test(text))
-        throw new UsageError(`--${flag} takes a whole number`)
-      return [[flag.replaceAll('-', '_'), Number(text)]]
-    }),
-  )
-  const reset = flags['reset'] === true
-  return {
-    command: 'quota',
-    aid,
-    ...(Object.keys(given).length === 0 ? {} : { quota: given }),
-    ...(reset ? { reset } : {}),
-  }
-}
-
-/** JSON lines on stderr. The logger is loaded with the first line, because a healthy hub writes none. */
-function makeLog(): Log {
-  let loaded: Promise<Logger> | undefined
-  const write = (level: 'info' | 'warn' | 'error') => (event: string, facts: Record<string, unknown>) => {
-    loaded ??= import('pino').then(({ pino }) =>
-      pino({ base: null }, pino.destination({ fd: 2, sync: true })),
-    )
-    loaded.then(
-      logger => logger[level](facts, event),
-      () => undefined,
-    )
-  }
-  return { info: write('info'), warn: write('warn'), error: write('error') }
-}
-
-function print(value: Record<string, unknown>): number {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
-  return 0
-}
-
-function help(): number {
-  const rows = Object.values(commands).map(({ usage, summary }) => `  svc-hub ${usage}\n      ${summary}`)
-  process.stdout.write(`svc-hub ${buildInfo.version}: a hub for svc nodes\n\n${rows.join('\n')}\n`)
+  const command = find(name)
+  if (command === undefined) return noCommand(name)
+  const rows = command.flags.map(flag => `  ${shown(flag)}\n      ${flagTable[flag]?.summary ?? ''}`)
+  process.stdout.write(`${[`svc-hub ${command.usage}: ${command.summary}`, ...rows].join('\n')}\n`)
   return 0
 }

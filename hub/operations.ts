@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { aidShape } from '../protocol/shapes.ts'
 import { MODE_SETTING } from './core/admission.ts'
 import { HOUR_MS, type Limits } from './core/limits.ts'
+import type { FileLeases } from './operator/leases.ts'
 import type { Quota, Store } from './store/port.ts'
 
 const count = z.int().min(0).optional()
@@ -26,6 +27,9 @@ export const orderShape = z.discriminatedUnion('command', [
     reset: z.boolean().optional(),
   }),
   z.strictObject({ command: z.literal('stats') }),
+  z.strictObject({ command: z.literal('running') }),
+  z.strictObject({ command: z.literal('keep_files') }),
+  z.strictObject({ command: z.literal('let_go'), lease: z.string() }),
 ])
 export type Order = z.infer<typeof orderShape>
 export type OperatorContext = {
@@ -34,6 +38,17 @@ export type OperatorContext = {
   limits: Limits
   /** Tells a running hub that what it remembers of an AID has changed. */
   changed: (aid: string) => void
+  /** Only a hub that runs has these. */
+  leases?: FileLeases
+  running?: () => RunningState
+}
+export type RunningState = {
+  url: string
+  baseUrl: string
+  operatorUrl: string | undefined
+  pid: number
+  full: boolean
+  broken: boolean
 }
 
 /** Carries out an order and tells the state after it. */
@@ -51,6 +66,12 @@ export async function carryOut(order: Order, context: OperatorContext): Promise<
       return await quota(order, context)
     case 'stats':
       return await stats(context)
+    case 'running':
+      return { ...context.running?.() }
+    case 'keep_files':
+      return { lease: context.leases?.take() }
+    case 'let_go':
+      return { ended: await context.leases?.end(order.lease) }
   }
 }
 

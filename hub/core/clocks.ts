@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts'
 
 /** A time this far ahead of the hub's clock is stored before the request takes effect. */
 const AHEAD_UNSTORED_MS = 2000
-const CLOCK_SETTING = 'clock'
+export const CLOCK_SETTING = 'clock'
 const CLOCK_STORED_EVERY_MS = 1000
 const SIGNATURES_MAX = 100_000
 

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { faultPoint } from '../faults.ts'
+import { syncFolder, writeAll } from './files.ts'
 import { StoreBroken, StoreFull } from './port.ts'
 
 const NAME = /^[0-9a-f]{32}$/
@@ -26,6 +27,9 @@ export type BlobWriter = {
 export class Blobs {
   readonly #folder: string
   readonly #temporary: string
+  /** While somebody copies the store, files whose rows go meanwhile stay. */
+  #holders = 0
+  #heldBack: string[] = []
 
   constructor(directory: string) {
     this.#folder = join(directory, 'blobs')
@@ -57,7 +61,7 @@ export class Blobs {
         faultPoint('hub.blob.before-rename')
         const folder = await this.#ensureFolder(name)
         await typed(() => rename(temporary, join(folder, name)))
-        await syncFolder(folder)
+        await typed(() => syncFolder(folder))
         faultPoint('hub.blob.after-rename')
       },
       async abort() {
@@ -70,7 +74,7 @@ export class Blobs {
   async #ensureFolder(name: string): Promise<string> {
     const folder = this.#folderOf(name)
     const made = await typed(() => mkdir(folder, { recursive: true, mode: 0o700 }))
-    if (made !== undefined) await syncFolder(this.#folder)
+    if (made !== undefined) await typed(() => syncFolder(this.#folder))
     return folder
   }
 
@@ -91,7 +95,20 @@ export class Blobs {
 
   /** Removes blobs whose rows are gone. */
   async remove(names: string[]): Promise<void> {
+    if (this.#holders > 0) {
+      this.#heldBack.push(...names)
+      return
+    }
     for (const name of names) await rm(join(this.#folderOf(name), name), { force: true })
+  }
+
+  /** Keeps every blob until the returned function is called: rows that were copied meanwhile still have theirs. */
+  hold(): () => Promise<void> {
+    this.#holders += 1
+    return async () => {
+      this.#holders -= 1
+      if (this.#holders === 0) await this.remove(this.#heldBack.splice(0))
+    }
   }
 
   /** At start, when nothing is under way: removes temporary files, and old blobs that no row names. */
@@ -108,22 +125,6 @@ export class Blobs {
       }
     }
     return removed
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let offset = 0; offset < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, offset, bytes.length - offset)
-    offset += bytesWritten
-  }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await typed(() => open(path, 'r'))
-  try {
-    await typed(() => folder.sync())
-  } finally {
-    await folder.close()
   }
 }
 

@@ -145,6 +145,18 @@ export type SweepResult = { envelopes: { mailbox: number; id: number }[]; files:
 /** `ratings` is the sum of all ratings. */
 export type StoreCounts = { agents: number; onlineAgents: number; reviews: number; ratings: number }
 
+/** Sums over all mailboxes. */
+export type MailTotals = {
+  mailboxes: number
+  envelopes: number
+  bytes: number
+  strangerEnvelopes: number
+  revocations: number
+}
+
+/** One transaction: how many changes it took, and how long until it was on the disk. */
+export type GroupCommitted = { changes: number; ms: number }
+
 /** A review as it is kept; `reviewer` tells reviewers of one provider apart and names none. */
 export type StoredReview = {
   provider: string
@@ -222,6 +234,7 @@ export interface Store {
   sweep(nowMs: number, limit: number): Promise<SweepResult>
   /** Which of these blob names no envelope holds. */
   unusedFiles(names: string[]): Promise<string[]>
+  totals(): Promise<MailTotals>
   /** Quick integrity check: an empty list, or what is wrong. */
   check(): Promise<string[]>
   /** Whether writes have failed for want of room, or for good. */

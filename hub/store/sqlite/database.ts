@@ -15,6 +15,8 @@ const CACHE_KIB = 4 * 1024
 const READER_CACHE_KIB = 2 * 1024
 const PAGE_BYTES = 4096
 const CHECKPOINT_PAGES = 4000
+/** More pages than a database has: the copy is one step and needs no second start. */
+const PAGES_MAX = 2 ** 31 - 1
 const BUSY_WAIT_MS = 5000
 const RESULT_BUSY = 5
 const RESULT_IOERR = 10
@@ -85,6 +87,13 @@ export function openReader(path: string): Database {
   return database
 }
 
+/** Opens a database for reading that no other process has open; unlike a mere reader it leaves no files beside it. */
+export function openAlone(path: string): Database {
+  const database = new Database(new EngineClass(path))
+  database.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF`)
+  return database
+}
+
 /** Opens a file that serves as a lock only: the operating system drops the lock when the process ends. */
 export function openLock(path: string): Database {
   const database = new Database(new EngineClass(path))
@@ -113,4 +122,26 @@ export function faultClass(error: unknown): FaultClass {
 /** Copies a whole database into a new file in one consistent step. */
 export function copyDatabase(database: Database, path: string): void {
   database.run('VACUUM INTO ?', path)
+}
+
+/**
+ * Copies the database that lies at `path`, as it stands at one moment, into a new file that needs no files beside it.
+ * The copying is done by another thread; writers go on meanwhile.
+ */
+export async function copyLive(path: string, target: string, alone: boolean): Promise<void> {
+  const source = alone ? openAlone(path) : openReader(path)
+  try {
+    await sqlite.backup(source.engine, target, { rate: PAGES_MAX })
+  } finally {
+    source.close()
+  }
+  const copy = new Database(new EngineClass(target))
+  copy.exec('PRAGMA journal_mode = DELETE')
+  copy.close()
+}
+
+/** Everything that the engine finds wrong in a database; an empty list when it is whole. */
+export function integrityFaults(database: Database): string[] {
+  const rows = database.all<{ integrity_check: string }>('PRAGMA integrity_check')
+  return rows.map(row => row.integrity_check).filter(line => line !== 'ok')
 }

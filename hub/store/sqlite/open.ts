@@ -1,7 +1,7 @@
 /** The embedded store: one writer thread, one connection for reading, blobs beside it. */
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Store, StoreBroken } from '../port.ts'
+import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
 import { openReader, openWriter } from './database.ts'
 import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
@@ -9,8 +9,8 @@ import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
 import { WriterClient } from './writer-client.ts'
 
-const DATABASE_FILE = 'hub.db'
-const RESERVE_FILE = 'reserve'
+export const DATABASE_FILE = 'hub.db'
+export const RESERVE_FILE = 'reserve'
 const RESERVE_BYTES = 16 * 1024 * 1024
 /** Changes that one transaction takes at most. */
 const GROUP_MAX = 512
@@ -22,6 +22,7 @@ export type StoreOptions = {
   groupMax?: number
   /** The database file grows no further. */
   bytesMax?: number | undefined
+  onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
 /** Opens, and where needed migrates, the store of a data directory. */
@@ -34,7 +35,7 @@ export function openStore(options: StoreOptions): Store {
   const reserve = join(options.directory, RESERVE_FILE)
   makeReserve(reserve)
   const { groupMax = GROUP_MAX, bytesMax } = options
-  const writer = new WriterClient({ path, groupMax, bytesMax }, options.onBroken)
+  const writer = new WriterClient({ path, groupMax, bytesMax }, options)
   return storeOver(reader, writer, reserve)
 }
 
@@ -90,6 +91,7 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
     unusedFiles: async names =>
       names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),
+    totals: async () => reads.readTotals(reader),
     check: async () => {
       const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
       return rows.map(row => row.quick_check).filter(line => line !== 'ok')

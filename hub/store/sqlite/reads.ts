@@ -5,6 +5,7 @@ import type {
   DeliveryState,
   DirectoryEntry,
   ListQuery,
+  MailTotals,
   StoreCounts,
   WaitingEnvelope,
 } from '../port.ts'
@@ -173,6 +174,20 @@ export function readBucket(
   const { first, last, afterH, limit } = query
   if (afterH === undefined) return db.all<DirectoryEntry>(hotQueries.bucket, first, last, limit)
   return db.all<DirectoryEntry>(hotQueries.bucketAfter, afterH, last, limit)
+}
+
+export function readTotals(db: Database): MailTotals {
+  const sums = db.one<Record<keyof MailTotals, number | null>>(
+    'SELECT count(*) AS mailboxes, sum(envelopes) AS envelopes, sum(bytes) AS bytes,' +
+      ' sum(stranger_envelopes) AS strangerEnvelopes, sum(revocations) AS revocations FROM mailbox',
+  )
+  return {
+    mailboxes: sums?.mailboxes ?? 0,
+    envelopes: sums?.envelopes ?? 0,
+    bytes: sums?.bytes ?? 0,
+    strangerEnvelopes: sums?.strangerEnvelopes ?? 0,
+    revocations: sums?.revocations ?? 0,
+  }
 }
 
 export function readCounts(db: Database, seenSinceMs: number): StoreCounts {

@@ -1,6 +1,6 @@
 /** The main thread's end of the writer: few messages with many changes, one promise a change. */
 import { Worker } from 'node:worker_threads'
-import { StoreBroken, StoreFull } from '../port.ts'
+import { type GroupCommitted, StoreBroken, StoreFull } from '../port.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
 import type { Outcome, WriteArgument, WriteName, WriteResult } from './writes.ts'
 
@@ -16,10 +16,15 @@ const MESSAGES_MAX = 2
 
 type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void }
 
+export type StoreEvents = {
+  onBroken: (error: StoreBroken) => void
+  onGroup?: ((group: GroupCommitted) => void) | undefined
+}
+
 export class WriterClient {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
-  readonly #onBroken: (error: StoreBroken) => void
+  readonly #events: StoreEvents
   #outbox: Extract<ToWriter, { jobs: unknown }>['jobs'] = []
   /** The last ticket of each message whose outcomes are still to come. */
   readonly #posted: number[] = []
@@ -28,8 +33,8 @@ export class WriterClient {
   #closed: PromiseWithResolvers<void> | undefined
   full = false
 
-  constructor(options: WriterData, onBroken: (error: StoreBroken) => void) {
-    this.#onBroken = onBroken
+  constructor(options: WriterData, events: StoreEvents) {
+    this.#events = events
     this.#worker = new Worker(WRITER_FILE, {
       workerData: options,
       name: 'svc-hub-store',
@@ -83,6 +88,7 @@ export class WriterClient {
       this.#closed?.resolve()
       return
     }
+    this.#events.onGroup?.({ changes: message.tickets.length, ms: message.ms })
     message.tickets.forEach((ticket, index) => {
       const waiting = this.#waiting.get(ticket)
       this.#waiting.delete(ticket)
@@ -112,7 +118,7 @@ export class WriterClient {
     this.#broken = error
     for (const waiting of this.#waiting.values()) waiting.reject(error)
     this.#waiting.clear()
-    this.#onBroken(error)
+    this.#events.onBroken(error)
   }
 }
 

@@ -8,7 +8,7 @@ import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.t
 
 export type WriterData = { path: string; groupMax: number; bytesMax: number | undefined }
 export type ToWriter = { jobs: (Job & { ticket: number })[] } | { close: true }
-export type FromWriter = { tickets: number[]; outcomes: Outcome[] } | { closed: true }
+export type FromWriter = { tickets: number[]; outcomes: Outcome[]; ms: number } | { closed: true }
 
 const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')
@@ -30,8 +30,10 @@ port.on('message', (first: ToWriter) => {
 })
 
 function commit(jobs: (Job & { ticket: number })[]): void {
+  const startedMs = performance.now()
   const outcomes = runGroup(db, jobs)
-  port?.postMessage({ tickets: jobs.map(job => job.ticket), outcomes } satisfies FromWriter)
+  const ms = performance.now() - startedMs
+  port?.postMessage({ tickets: jobs.map(job => job.ticket), outcomes, ms } satisfies FromWriter)
   for (const job of jobs) release(job)
 }
 

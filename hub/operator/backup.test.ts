@@ -1,0 +1,296 @@
+/** Saving a hub and making it again: what was waiting still waits, and nothing of the time between can be used twice. */
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/bytes.ts'
+import { signRequest } from '../../protocol/wire3/signed-request.ts'
+import { openDataDirectory } from '../data-dir.ts'
+import { StoreRefused } from '../store/port.ts'
+import { openReader, openWriter } from '../store/sqlite/database.ts'
+import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import { writeBackup } from './backup.ts'
+import { FileLeases } from './leases.ts'
+import { MANIFEST_FILE, type Manifest } from './manifest.ts'
+import { backupFaults, restoreBackup } from './restore.ts'
+
+const IDS_SKIPPED = 2 ** 32
+const LARGE_BYTES = 70_000
+
+const folders: string[] = []
+const hubs: TestHub[] = []
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'svc-hub-backup-'))
+  folders.push(made)
+  return made
+}
+afterEach(async () => {
+  for (const hub of hubs.splice(0)) await hub.close()
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+async function startHub(directory?: string): Promise<TestHub> {
+  const hub = await startTestHub(directory === undefined ? {} : { directory })
+  hubs.push(hub)
+  // The clock of a restored hub begins anew, below the time that its store knows.
+  if (directory !== undefined) hub.clock.advance(10_000)
+  return hub
+}
+
+async function send(hub: TestHub, agent: TestAgent, contentBytes = 64): Promise<string> {
+  const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes })
+  expect((await sendEnvelope(hub, envelope)).json['status']).toBe('queued')
+  return toBase64url(envelope.bytes)
+}
+
+function save(hub: TestHub, target: string, alone = false): Promise<Manifest> {
+  return writeBackup({ directory: hub.directory, target, hub: hub.aid, now: hub.clock.now, alone })
+}
+
+const restoreTo = (backup: string, directory: string, now = Date.now) =>
+  restoreBackup({ backup, directory, now, release: '0.3.0' })
+
+/** A hub with one small and one large envelope waiting, and its backup. */
+async function saved(): Promise<{ hub: TestHub; agent: TestAgent; target: string; envelopes: string[] }> {
+  const hub = await startHub()
+  const agent = await registeredAgent(hub)
+  const envelopes = [await send(hub, agent), await send(hub, agent, LARGE_BYTES)]
+  const target = join(folder(), 'saved')
+  await save(hub, target)
+  return { hub, agent, target, envelopes }
+}
+
+let empty: string
+beforeAll(async () => {
+  const base = mkdtempSync(join(tmpdir(), 'svc-hub-backup-'))
+  const directory = join(base, 'data')
+  const data = await openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+  await data.close()
+  empty = join(base, 'saved')
+  await writeBackup({ directory, target: empty, hub: data.identity.aid, now: Date.now, alone: true })
+})
+afterAll(() => rmSync(join(empty, '..'), { recursive: true, force: true }))
+
+/** A backup of an empty store, for what goes wrong with files. */
+function savedEmpty(): string {
+  const target = join(folder(), 'saved')
+  cpSync(empty, target, { recursive: true })
+  return target
+}
+
+describe('a backup', () => {
+  test('of a running hub is whole, private to its user, and restores to the same hub with the same mail', async () => {
+    const { hub, agent, target, envelopes } = await saved()
+    const { faults, manifest } = await backupFaults(target)
+    expect(faults).toEqual([])
+    expect(manifest.hub).toBe(hub.aid)
+    const paths = readdirSync(target, { recursive: true }).map(path => join(target, String(path)))
+    for (const path of [target, ...paths]) expect([path, statSync(path).mode & 0o077]).toEqual([path, 0])
+    expect(readdirSync(join(target, '..'))).toEqual(['saved'])
+
+    const directory = join(folder(), 'new')
+    await restoreTo(target, directory)
+    const restored = await startHub(directory)
+    expect(restored.aid).toBe(hub.aid)
+    agent.target = restored
+    const { messages } = await agent.poll()
+    expect(messages.map(message => message.envelope)).toEqual(envelopes)
+  })
+
+  test('taken while mail is collected holds the file of every envelope that it holds', async () => {
+    const hub = await startHub()
+    const agent = await registeredAgent(hub)
+    for (let i = 0; i < 3; i++) await send(hub, agent, LARGE_BYTES)
+    const leases = new FileLeases(hub.running.hub.context.blobs)
+    const lease = leases.take()
+    const writing = save(hub, join(folder(), 'saved'))
+    const { messages } = await agent.poll()
+    await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
+    const manifest = await writing
+    expect(manifest.missing).toBe(0)
+    const stored = (): number =>
+      readdirSync(join(hub.directory, 'blobs'), { recursive: true, withFileTypes: true }).filter(entry =>
+        entry.isFile(),
+      ).length
+    expect(stored()).toBe(3)
+    expect(await leases.end(lease)).toBe(true)
+    expect([stored(), await leases.end(lease)]).toEqual([0, false])
+  })
+
+  test('never overwrites, and does not go into the directory that it saves', async () => {
+    const hub = await startHub()
+    const place = folder()
+    await expect(save(hub, place)).rejects.toThrow(/exists already; name a folder/)
+    await expect(save(hub, join(place, 'a', 'b'))).rejects.toThrow(/does not exist; create it/)
+    await expect(save(hub, join(hub.directory, 'saved'))).rejects.toThrow(/name a place outside/)
+    expect(readdirSync(place)).toEqual([])
+  })
+})
+
+describe('a restored hub', () => {
+  test('gives no message id twice: ids go on 2^32 above those of the backup', async () => {
+    const { hub, agent, target } = await saved()
+    const before = (await agent.poll()).messages.map(({ id }) => id)
+    // Lost with the hub: ids that were given out after the backup.
+    await send(hub, agent)
+    const lost = (await agent.poll()).messages.map(({ id }) => id).filter(id => !before.includes(id))
+    const directory = join(folder(), 'new')
+    await restoreTo(target, directory)
+    const restored = await startHub(directory)
+    agent.target = restored
+    await send(restored, agent)
+    const after = (await agent.poll()).messages.map(({ id }) => id)
+    expect(after.slice(0, 2)).toEqual(before)
+    expect(after[2]).toBe(IDS_SKIPPED + (lost[0] as number))
+    const items = after.map(id => ({ id }))
+    expect((await agent.call('relayAck', { items })).json['acked']).toBe(3)
+    expect((await agent.poll({ after_id: after[2] as number })).messages).toEqual([])
+  })
+
+  test('takes no request that its lost self may have taken: every floor lies at the restore', async () => {
+    const { agent, target, hub } = await saved()
+    const taken = agent.nextTs()
+    const directory = join(folder(), 'new')
+    // The machine that restores has a clock that is an hour ahead of the backup, and then loses that hour.
+    await restoreTo(target, directory, () => hub.clock.now() + 3_600_000)
+    const restored = await startHub(directory)
+    const body = Buffer.from('{}')
+    const given = {
+      action: 'poll',
+      aid: agent.aid,
+      hub: restored.aid,
+      ts: taken,
+      method: 'POST',
+      path: '/relay/poll',
+      body,
+    }
+    const headers = signRequest(given, { seed: agent.seed, seq: agent.log.seq })
+    const reply = await request(`${restored.url}/relay/poll`, 'POST', { headers: { ...headers }, body })
+    expect([reply.status, reply.json['reason']]).toEqual([401, 'ts_stale'])
+    expect(Number(reply.json['floor'])).toBeGreaterThanOrEqual(hub.clock.now() + 3_500_000)
+  })
+
+  test('is made in an empty directory only', async () => {
+    const target = savedEmpty()
+    const directory = folder()
+    writeFileSync(join(directory, 'mine'), 'kept')
+    await expect(restoreTo(target, directory)).rejects.toThrow(/is not empty; name an empty or a new one/)
+    expect(readdirSync(directory)).toEqual(['mine'])
+  })
+
+  test('does not start from a restore that did not finish', async () => {
+    const directory = folder()
+    writeFileSync(join(directory, 'restoring'), '')
+    const opening = openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
+    await expect(opening).rejects.toThrow(/did not finish; empty it, then: svc-hub restore/)
+  })
+})
+
+describe('restore --check', () => {
+  const damage: [string, (backup: string) => void, RegExp][] = [
+    ['a flipped byte', backup => flip(join(backup, 'hub.db')), /hub\.db is not what was saved/],
+    ['a missing file', backup => rmSync(join(backup, 'identity.next')), /identity\.next is missing/],
+    [
+      'a shortened file',
+      backup => writeFileSync(join(backup, 'identity.kel'), ''),
+      /identity\.kel is not what/,
+    ],
+  ]
+  test.each(damage)('finds %s, and nothing is restored', async (_, spoil, why) => {
+    const target = savedEmpty()
+    spoil(target)
+    expect((await backupFaults(target)).faults.join()).toMatch(why)
+    const directory = join(folder(), 'new')
+    await expect(restoreTo(target, directory)).rejects.toThrow(why)
+    expect(existsSync(directory)).toBe(false)
+  })
+
+  test.each([
+    ['no manifest', undefined, /holds no manifest/],
+    ['a torn manifest', '{"format": "svc-hub', /not a manifest of this release/],
+    ['a path outside', { path: '../identity.kel' }, /not a manifest of this release/],
+    ['a path of another kind', { path: 'blobs/00/../../identity.kel' }, /not a manifest of this release/],
+  ])('refuses a folder with %s', async (_, content, why) => {
+    const backup = folder()
+    const file = { path: 'hub.db', bytes: 1, sha256: '0'.repeat(64) }
+    const whole = { format: 'svc-hub-backup/1', release: '0.3.0', schema: 1, hub: '', made_ms: 0, missing: 0 }
+    const text =
+      typeof content === 'object' ? JSON.stringify({ ...whole, files: [{ ...file, ...content }] }) : content
+    if (text !== undefined) writeFileSync(join(backup, MANIFEST_FILE), text)
+    await expect(backupFaults(backup)).rejects.toThrow(why)
+  })
+
+  test('refuses a backup of a newer schema, naming the release that it needs', async () => {
+    const target = savedEmpty()
+    editManifest(target, manifest => ({ ...manifest, schema: 99, release: '9.9.9' }))
+    await expect(backupFaults(target)).rejects.toThrow(StoreRefused)
+    await expect(restoreTo(target, join(folder(), 'new'))).rejects.toThrow(
+      /schema 99.*run svc-hub release 9\.9\.9/,
+    )
+  })
+
+  test('sees a manifest that names another hub, and rows whose files were never saved', async () => {
+    const { target } = await saved()
+    const { hub } = JSON.parse(readFileSync(join(empty, MANIFEST_FILE), 'utf8')) as Manifest
+    editManifest(target, manifest => ({
+      ...manifest,
+      hub,
+      files: manifest.files.filter(({ path }) => !path.startsWith('blobs/')),
+    }))
+    expect((await backupFaults(target)).faults).toEqual([
+      'the identity is not that of the hub it was saved from',
+      '1 envelopes lack their files',
+    ])
+  })
+})
+
+test('a backup of an older schema is migrated when it is restored', async () => {
+  const target = savedEmpty()
+  const path = join(target, 'hub.db')
+  const before = openReader(path)
+  const newest = before.one<{ user_version: number }>('PRAGMA user_version')
+  before.close()
+  const db = openWriter(path)
+  // Back to the second schema, as a release before this one left it.
+  db.exec('DROP TABLE card_term; DROP INDEX agent_carded; ALTER TABLE agent DROP COLUMN card')
+  db.exec('PRAGMA user_version = 2; PRAGMA journal_mode = DELETE')
+  db.close()
+  const bytes = readFileSync(path)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  editManifest(target, manifest => ({
+    ...manifest,
+    schema: 2,
+    files: manifest.files.map(file =>
+      file.path === 'hub.db' ? { ...file, bytes: bytes.length, sha256 } : file,
+    ),
+  }))
+  const directory = join(folder(), 'new')
+  mkdirSync(directory)
+  await restoreTo(target, directory)
+  const after = openReader(join(directory, 'hub.db'))
+  expect(after.one('PRAGMA user_version')).toEqual(newest)
+  after.close()
+})
+
+function flip(path: string): void {
+  const bytes = readFileSync(path)
+  bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
+
+function editManifest(backup: string, change: (manifest: Manifest) => Manifest): void {
+  const path = join(backup, MANIFEST_FILE)
+  writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')) as Manifest)))
+}

@@ -1,0 +1,106 @@
+/**
+ * Copying a data directory as it stands at one moment: rows first, then the files that they name, which the running hub
+ * keeps meanwhile. The copy becomes visible under its name when all of it is on the disk.
+ */
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { syncFolder } from '../store/files.ts'
+import { StoreRefused } from '../store/port.ts'
+import { copyLive } from '../store/sqlite/database.ts'
+import { inspectDatabase } from '../store/sqlite/inspect.ts'
+import {
+  copyFile,
+  DATABASE_COPY,
+  digestFile,
+  type FileEntry,
+  MANIFEST_FILE,
+  type Manifest,
+  makeManifest,
+  SMALL_FILES,
+} from './manifest.ts'
+
+export type BackupOptions = {
+  directory: string
+  target: string
+  hub: string
+  now: () => number
+  /** No hub has the directory open. */
+  alone: boolean
+}
+
+/** Writes a backup of `directory` to the new folder `target`; whoever calls keeps its files from being removed. */
+export async function writeBackup(options: BackupOptions): Promise<Manifest> {
+  const target = resolve(options.target)
+  checkTarget(target, options.directory)
+  const draft = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`)
+  await mkdir(draft, { mode: 0o700 })
+  try {
+    const manifest = await fill(draft, options)
+    await rename(draft, target)
+    await syncFolder(dirname(target))
+    return manifest
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true })
+    throw error
+  }
+}
+
+function checkTarget(target: string, directory: string): void {
+  if (existsSync(target)) throw new StoreRefused(`${target} exists already; name a folder that does not`)
+  if (!existsSync(dirname(target)))
+    throw new StoreRefused(`${dirname(target)} does not exist; create it, or name another place`)
+  if (!relative(directory, target).startsWith('..'))
+    throw new StoreRefused(`${target} lies in the data directory that it would save; name a place outside`)
+}
+
+async function fill(draft: string, { directory, hub, now, alone }: BackupOptions): Promise<Manifest> {
+  const madeMs = now()
+  const files: FileEntry[] = []
+  for (const path of SMALL_FILES) {
+    if (existsSync(join(directory, path)))
+      files.push({ path, ...(await copyFile(join(directory, path), join(draft, path))) })
+  }
+  const database = join(draft, DATABASE_COPY)
+  await copyLive(join(directory, DATABASE_COPY), database, alone)
+  const { schema, release, blobs } = inspectDatabase(database, { deep: false, alone: true })
+  await syncFile(database)
+  files.push({ path: DATABASE_COPY, ...(await digestFile(database)) })
+  const saved = await copyBlobs(directory, draft, blobs)
+  files.push(...saved)
+  const missing = blobs.length - saved.length
+  const manifest = makeManifest({ release, schema, hub, made_ms: madeMs, missing, files })
+  await writeWhole(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 1)}\n`)
+  await syncFolder(draft)
+  return manifest
+}
+
+async function copyBlobs(directory: string, draft: string, names: string[]): Promise<FileEntry[]> {
+  const saved: FileEntry[] = []
+  const folders = new Set<string>()
+  for (const name of names) {
+    const folder = join('blobs', name.slice(0, 2))
+    const path = join(folder, name)
+    if (!existsSync(join(directory, path))) continue
+    await mkdir(join(draft, folder), { recursive: true, mode: 0o700 })
+    folders.add(folder)
+    saved.push({ path, ...(await copyFile(join(directory, path), join(draft, path))) })
+  }
+  for (const folder of folders.size === 0 ? [] : ['blobs', ...folders]) await syncFolder(join(draft, folder))
+  return saved
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, 'r+')
+  await file.chmod(0o600)
+  await file.sync()
+  await file.close()
+}
+
+async function writeWhole(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  await file.writeFile(text)
+  await file.sync()
+  await file.close()
+}

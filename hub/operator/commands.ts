@@ -1,0 +1,77 @@
+/** Saving a hub, looking at what was saved, and making a hub of it again. Loaded only for these commands. */
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { RELEASE } from '../../protocol/build-info.ts'
+import { EXIT_FAILED, keepPrivate, print } from '../commands.ts'
+import type { Config } from '../config.ts'
+import { ensureIdentity } from '../core/identity.ts'
+import { orderRunningHub } from '../operator-socket.ts'
+import { lockDirectory } from '../store/lock.ts'
+import { StoreRefused } from '../store/port.ts'
+import { writeBackup } from './backup.ts'
+import { DATABASE_COPY, type Manifest } from './manifest.ts'
+import { backupFaults, restoreBackup } from './restore.ts'
+
+/** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock; then reads it all again. */
+export async function backup(folder: string, { dataDir }: Config): Promise<number> {
+  keepPrivate()
+  const target = resolve(folder)
+  const identity = identityOf(dataDir)
+  const write = (alone: boolean): Promise<Manifest> =>
+    writeBackup({ directory: dataDir, target, hub: identity, now: Date.now, alone })
+  const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
+  if (answer === undefined) {
+    const lock = lockDirectory(dataDir)
+    await write(true).finally(() => lock.release())
+  } else if (!answer.ok) {
+    throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
+  } else {
+    const lease = String(answer.result['lease'])
+    await write(false).finally(() => orderRunningHub(dataDir, { command: 'let_go', lease }))
+  }
+  return await check(target)
+}
+
+function identityOf(directory: string): string {
+  const never = (): never => {
+    throw new Error('no identity is made here')
+  }
+  if (!existsSync(join(directory, 'identity.kel')) || !existsSync(join(directory, DATABASE_COPY)))
+    throw new StoreRefused(`${directory} holds no hub; name its data directory with --data-dir`)
+  return ensureIdentity(directory, never, never).identity.aid
+}
+
+/** Tells whether a backup can be restored; changes nothing. */
+export async function check(folder: string): Promise<number> {
+  const { manifest, faults } = await backupFaults(folder)
+  print({ backup: resolve(folder), ...facts(manifest), faults })
+  if (faults.length === 0) return 0
+  process.stderr.write(
+    `svc-hub: ${folder} can not be restored: ${faults.join(', ')}; make or use another backup\n`,
+  )
+  return EXIT_FAILED
+}
+
+export async function restore(folder: string, { dataDir }: Config): Promise<number> {
+  keepPrivate()
+  const manifest = await restoreBackup({
+    backup: folder,
+    directory: dataDir,
+    now: Date.now,
+    release: RELEASE,
+  })
+  return print({ data_dir: dataDir, ...facts(manifest), next: `svc-hub serve --data-dir ${dataDir}` })
+}
+
+function facts(manifest: Manifest): Record<string, unknown> {
+  const { hub, release, schema, files, missing } = manifest
+  return {
+    hub,
+    release,
+    schema,
+    made: new Date(manifest.made_ms).toISOString(),
+    files: files.length,
+    bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
+    missing,
+  }
+}

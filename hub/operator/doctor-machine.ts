@@ -1,0 +1,162 @@
+/** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
+import * as z from 'zod'
+import { parseJson } from '../../protocol/json.ts'
+import { headers, WIRE } from '../../protocol/wire3/headers.ts'
+import { isLocal } from '../commands.ts'
+import type { Config } from '../config.ts'
+import type { RunningState } from '../operations.ts'
+import { freeBytes } from '../store/files.ts'
+import { type Finding, note, ok, wrong } from './finding.ts'
+
+const RUNTIME_NEEDED = [24, 15] as const
+const MIB = 1024 * 1024
+const ROOM_NEEDED_BYTES = 64 * MIB
+const ROOM_WISHED_BYTES = 1024 * MIB
+/** Requests whose time differs by more are refused, so a clock that is off by more shuts agents out. */
+const CLOCK_OFF_MS = 300_000
+const CLOCK_BACK_MS = 2000
+const FETCH_MS = 5000
+const MS_PER_SECOND = 1000
+
+const identityShape = z.object({ aid: z.string() })
+const healthShape = z.object({ status: z.literal('ok'), version: z.string() })
+
+export function checkRuntime(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [neededMajor, neededMinor] = RUNTIME_NEEDED
+  if (major > neededMajor || (major === neededMajor && minor >= neededMinor))
+    return ok('runtime', `Node ${version}`)
+  return wrong('runtime', `Node ${version} is too old`, `install Node ${RUNTIME_NEEDED.join('.')} or newer`)
+}
+
+export async function checkRoom(directory: string, running: RunningState | undefined): Promise<Finding> {
+  const free = await freeBytes(directory)
+  const found = `${Math.floor(free / MIB)} MiB free`
+  const mend = 'make room on the file system of the data directory'
+  if (running?.broken === true)
+    return wrong('disk', 'a write to the disk failed', 'look at the disk, then start the hub again')
+  if (running?.full === true || free < ROOM_NEEDED_BYTES)
+    return wrong('disk', `${found}: mail is refused or soon will be`, mend)
+  return free < ROOM_WISHED_BYTES ? note('disk', found, mend) : ok('disk', found)
+}
+
+/** The newest time that the hub itself wrote can't lie ahead, unless the clock went back. */
+export function checkClock(storedMs: number | undefined, nowMs: number): Finding {
+  const aheadMs = (storedMs ?? 0) - nowMs
+  if (aheadMs <= CLOCK_BACK_MS) return ok('clock', 'is not behind the store')
+  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up`
+  return wrong('clock', found, 'set the clock: timedatectl set-ntp true')
+}
+
+/** The addresses of a hub, and whether it is this hub that answers there. */
+export async function checkNetwork(
+  config: Config,
+  running: RunningState | undefined,
+  aid: string | undefined,
+): Promise<Finding[]> {
+  const findings = [checkListen(config), await checkBaseUrl(config, running, aid)]
+  if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
+  findings.push(await checkOperator(config, running))
+  return findings
+}
+
+function checkListen({ listen, baseUrl }: Config): Finding {
+  const shown = `${listen.host}:${listen.port}`
+  if (isLocal(listen.host)) return ok('listen address', shown)
+  const mend = 'put a TLS proxy in front and listen on 127.0.0.1:8088 (deploy/Caddyfile)'
+  return note(
+    'listen address',
+    `${shown} is reachable from outside${baseUrl?.startsWith('https:') ? '' : ' without TLS'}`,
+    mend,
+  )
+}
+
+async function checkBaseUrl(
+  { baseUrl, dataDir }: Config,
+  running: RunningState | undefined,
+  aid: string | undefined,
+): Promise<Finding> {
+  if (baseUrl === undefined)
+    return note(
+      'base_url',
+      'is not set, so links name the listen address',
+      'set base_url to the address that others use',
+    )
+  const { protocol, hostname } = new URL(baseUrl)
+  if (protocol === 'http:' && !isLocal(hostname.replace(/^\[|\]$/g, '')))
+    return wrong('base_url', `${baseUrl} goes without TLS`, 'set base_url to an https address')
+  if (running === undefined)
+    return note(
+      'base_url',
+      `${baseUrl} was not asked, because no hub runs`,
+      `svc-hub serve --data-dir ${dataDir}`,
+    )
+  return await checkAnswer('base_url', baseUrl, aid)
+}
+
+/** Asks an address who it is and what time it has. */
+async function checkAnswer(check: string, url: string, aid: string | undefined): Promise<Finding> {
+  const mend = 'look at the proxy, the name and the port; svc-hub serve prints where the hub listens'
+  try {
+    const health = await ask(`${url}/healthz`)
+    if (!healthShape.safeParse(health.body).success)
+      return wrong(check, `${url}/healthz is not the answer of a hub`, mend)
+    const { body } = await ask(`${url}/hub/identity`)
+    const there = identityShape.safeParse(body).data?.aid
+    if (there !== aid) return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
+    const offMs = Math.abs(health.dateMs - Date.now())
+    if (offMs > CLOCK_OFF_MS)
+      return wrong(
+        check,
+        `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`,
+        'timedatectl set-ntp true',
+      )
+    return ok(check, `${url} is this hub`)
+  } catch (error) {
+    const cause = (error as { cause?: { message?: string } }).cause?.message
+    return wrong(check, `${url} does not answer: ${cause ?? String(error)}`, mend)
+  }
+}
+
+async function ask(url: string): Promise<{ body: unknown; dateMs: number }> {
+  const response = await fetch(url, {
+    headers: { [headers.wire]: String(WIRE) },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(FETCH_MS),
+  })
+  const text = await response.text()
+  const date = response.headers.get('Date')
+  return { body: json(text), dateMs: date === null ? Date.now() : Date.parse(date) }
+}
+
+function json(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+async function checkOperator(config: Config, running: RunningState | undefined): Promise<Finding> {
+  const { operatorListen } = config
+  const check = 'operator listener'
+  if (operatorListen !== undefined && !isLocal(operatorListen.host)) {
+    const shown = `${operatorListen.host}:${operatorListen.port}`
+    return note(check, `${shown} shows the figures to others`, 'set operator_listen to 127.0.0.1:8078')
+  }
+  const url = running?.operatorUrl
+  if (url === undefined) {
+    if (running === undefined || operatorListen === undefined)
+      return ok(check, operatorListen === undefined ? 'is off' : 'opens with the hub')
+    return note(check, 'is configured, but the hub runs without it', 'start the hub again')
+  }
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(FETCH_MS) })
+    const text = (await response.text()).trim()
+    return response.ok
+      ? ok(check, `${url} says ${text}`)
+      : wrong(check, `${url}/readyz says: ${text}`, 'start the hub again; its log says why')
+  } catch (error) {
+    return wrong(check, `${url} does not answer: ${String(error)}`, 'start the hub again')
+  }
+}

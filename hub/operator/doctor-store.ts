@@ -1,0 +1,86 @@
+/** The doctor on the store: its schema, its integrity, and whether rows and the files they name agree. */
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { type Inspection, inspectDatabase } from '../store/sqlite/inspect.ts'
+import { RESERVE_FILE } from '../store/sqlite/open.ts'
+import { type Finding, note, ok, wrong } from './finding.ts'
+import { DATABASE_COPY } from './manifest.ts'
+
+/** A file whose row is on its way to the disk is younger than this. */
+const ORPHAN_AFTER_MS = 3_600_000
+
+/** Reads the whole store; `alone` says that no hub has it open. */
+export function checkStore(
+  directory: string,
+  alone: boolean,
+): { findings: Finding[]; clockMs: number | undefined } {
+  let seen: Inspection
+  const mend =
+    'stop the hub, keep this directory aside, and: svc-hub restore <backup> --data-dir <new folder>'
+  try {
+    seen = inspectDatabase(join(directory, DATABASE_COPY), { deep: true, alone })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { findings: [wrong('store', `hub.db can not be read: ${why}`, mend)], clockMs: undefined }
+  }
+  const whole =
+    seen.faults.length === 0
+      ? ok('store', 'every page of hub.db is whole')
+      : wrong('store', `hub.db is damaged: ${seen.faults[0]}`, mend)
+  return {
+    findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory)],
+    clockMs: Number(seen.setting(CLOCK_SETTING) ?? 0),
+  }
+}
+
+function checkSchema({ schema, newestSchema, release }: Inspection): Finding {
+  if (schema === newestSchema) return ok('schema', `${schema}`)
+  if (schema < newestSchema)
+    return note('schema', `${schema}; this build knows ${newestSchema}`, 'the next start migrates it')
+  return wrong(
+    'schema',
+    `${schema} is newer than this build, which knows up to ${newestSchema}`,
+    `install svc-hub ${release} or newer`,
+  )
+}
+
+function checkBlobs(directory: string, { blobs }: Inspection): Finding[] {
+  const named = new Set(blobs)
+  const present = new Map<string, string>()
+  const folder = join(directory, 'blobs')
+  for (const entry of existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [])
+    if (entry.isFile()) present.set(entry.name, join(entry.parentPath, entry.name))
+  const lost = blobs.filter(name => !present.has(name)).length
+  const orphans = [...present].filter(([name, path]) => !named.has(name) && isOld(path)).length
+  return [
+    lost === 0
+      ? ok('envelopes', `${blobs.length} envelopes in files, all there`)
+      : wrong(
+          'envelopes',
+          `the files of ${lost} waiting envelopes are gone, and nobody will get these`,
+          `copy their files from a backup into ${folder}; else they go when they expire`,
+        ),
+    orphans === 0
+      ? ok('files', 'each belongs to an envelope')
+      : note('files', `${orphans} files belong to no envelope`, 'the next start removes them'),
+  ]
+}
+
+function isOld(path: string): boolean {
+  try {
+    return Date.now() - statSync(path).mtimeMs > ORPHAN_AFTER_MS
+  } catch {
+    // Collected meanwhile.
+    return false
+  }
+}
+
+function checkReserve(directory: string): Finding {
+  if (existsSync(join(directory, RESERVE_FILE))) return ok('reserve', 'there is room for a full disk')
+  return note(
+    'reserve',
+    'the room that is kept for a full disk was given up',
+    'make room on the disk, then start the hub again',
+  )
+}

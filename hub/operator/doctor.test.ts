@@ -1,0 +1,279 @@
+/** The doctor: each thing that can be wrong with a hub is found and comes with what mends it. */
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Config, ConfigRefused } from '../config.ts'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { defaultLimits } from '../core/limits.ts'
+import { lockDirectory } from '../store/lock.ts'
+import { openWriter } from '../store/sqlite/database.ts'
+import { registeredAgent, startTestHub, type TestHub } from '../testing.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import { examine } from './doctor.ts'
+import { checkRuntime } from './doctor-machine.ts'
+import type { Finding } from './finding.ts'
+
+const LARGE_BYTES = 70_000
+const HOURS_AGO_2_S = Date.now() / 1000 - 7200
+const LOCAL = { host: '127.0.0.1', port: 8088 }
+
+/** A stopped hub with one envelope in a file. */
+let healthy: string
+const folders: string[] = []
+const hubs: TestHub[] = []
+function folder(): string {
+  const made = mkdtempSync(join(tmpdir(), 'svc-hub-doctor-'))
+  folders.push(made)
+  return made
+}
+beforeAll(async () => {
+  healthy = mkdtempSync(join(tmpdir(), 'svc-hub-doctor-'))
+  const hub = await startTestHub({ directory: healthy })
+  const agent = await registeredAgent(hub)
+  const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: LARGE_BYTES })
+  expect((await sendEnvelope(hub, envelope)).status).toBe(200)
+  await hub.running.close()
+  // The tests' clock ran ahead.
+  set(healthy, CLOCK_SETTING, String(Date.now()))
+  rmSync(join(healthy, 'reserve'))
+  writeFileSync(join(healthy, 'reserve'), 'small', { mode: 0o600 })
+})
+afterEach(async () => {
+  for (const hub of hubs.splice(0)) await hub.close()
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+afterAll(() => rmSync(healthy, { recursive: true, force: true }))
+
+function copy(): string {
+  const directory = folder()
+  cpSync(healthy, directory, { recursive: true })
+  makePrivate(directory)
+  return directory
+}
+
+/** The program does so by its umask, which these tests can't set. */
+function makePrivate(directory: string): void {
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true }))
+    chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600)
+  chmodSync(directory, 0o700)
+}
+
+function set(directory: string, name: string, value: string): void {
+  const db = openWriter(join(directory, 'hub.db'))
+  db.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', name, value)
+  db.close()
+}
+
+const configOf = (dataDir: string, more: Partial<Config> = {}): Config => ({
+  listen: LOCAL,
+  baseUrl: undefined,
+  dataDir,
+  limits: defaultLimits,
+  ...more,
+})
+const look = (directory: string, more: Partial<Config> = {}): Promise<Finding[]> =>
+  examine(() => configOf(directory, more))
+const wrongOnes = (findings: Finding[]): string[] =>
+  findings.filter(({ state }) => state === 'wrong').map(({ check }) => check)
+const named = (findings: Finding[], check: string): Finding => {
+  const finding = findings.find(one => one.check === check)
+  if (finding === undefined) throw new Error(`no finding about ${check}`)
+  return finding
+}
+
+function blobOf(directory: string): string {
+  const files = readdirSync(join(directory, 'blobs'), { recursive: true, withFileTypes: true })
+  const [file] = files.filter(entry => entry.isFile())
+  return file === undefined ? '' : join(file.parentPath, file.name)
+}
+
+describe('a stopped hub', () => {
+  test('that is healthy has nothing wrong, and stays as it was', async () => {
+    const directory = copy()
+    const before = readdirSync(directory, { recursive: true }).sort()
+    const findings = await look(directory)
+    expect(wrongOnes(findings)).toEqual([])
+    expect(named(findings, 'process')).toMatchObject({
+      state: 'note',
+      mend: expect.stringContaining('serve'),
+    })
+    expect(named(findings, 'envelopes').found).toMatch(/^1 envelopes/)
+    expect(readdirSync(directory, { recursive: true }).sort()).toEqual(before)
+  })
+
+  const spoiled: [string, (directory: string) => void, string, RegExp, RegExp][] = [
+    [
+      'a file that others may read',
+      d => chmodSync(join(d, 'hub.db'), 0o640),
+      'modes',
+      /hub\.db/,
+      /^chmod -R go= /,
+    ],
+    ['an open directory', d => chmodSync(d, 0o755), 'modes', /others may read/, /^chmod -R go= /],
+    ['a missing next key', d => rmSync(join(d, 'identity.next')), 'identity', /identity\.next/, /backup/],
+    [
+      'a torn identity',
+      d => truncateSync(join(d, 'identity.kel'), 40),
+      'identity',
+      /can not be read/,
+      /backup/,
+    ],
+    [
+      'a lost file of an envelope',
+      d => rmSync(blobOf(d)),
+      'envelopes',
+      /files of 1 waiting/,
+      /from a backup/,
+    ],
+    ['a damaged store', d => smash(join(d, 'hub.db')), 'store', /damaged|can not be read/, /svc-hub restore/],
+    ['a store of a newer release', newer, 'schema', /99 is newer/, /install svc-hub 9\.9\.9/],
+    [
+      'a clock that went back',
+      d => set(d, CLOCK_SETTING, String(Date.now() + 3_600_000)),
+      'clock',
+      /36\d\d s behind/,
+      /timedatectl/,
+    ],
+    [
+      'a restore that did not finish',
+      d => writeFileSync(join(d, 'restoring'), '', { mode: 0o600 }),
+      'restore',
+      /did not finish/,
+      /svc-hub restore/,
+    ],
+  ]
+  test.each(spoiled)('with %s', async (_, spoil, check, found, mend) => {
+    const directory = copy()
+    spoil(directory)
+    const findings = await look(directory)
+    expect(wrongOnes(findings)).toEqual([check])
+    expect(named(findings, check).found).toMatch(found)
+    expect(named(findings, check).mend).toMatch(mend)
+  })
+
+  test('with left-overs has them noted: orphans, torn bodies, copies from before an upgrade, no reserve', async () => {
+    const directory = copy()
+    const orphan = join(directory, 'blobs', 'ff', 'f'.repeat(32))
+    mkdirSync(join(directory, 'blobs', 'ff'), { recursive: true, mode: 0o700 })
+    for (const path of [orphan, join(directory, 'tmp', 'torn'), join(directory, 'hub.db.before-schema-3')])
+      writeFileSync(path, 'x', { mode: 0o600 })
+    utimesSync(orphan, HOURS_AGO_2_S, HOURS_AGO_2_S)
+    rmSync(join(directory, 'reserve'))
+    const findings = await look(directory)
+    expect(wrongOnes(findings)).toEqual([])
+    const notes = findings.filter(({ state }) => state === 'note').map(({ check }) => check)
+    expect(notes).toEqual(['process', 'unfinished files', 'copies', 'files', 'reserve', 'base_url'])
+  })
+
+  test('whose lock a process holds that does not answer', async () => {
+    const directory = copy()
+    const lock = lockDirectory(directory)
+    const findings = await look(directory)
+    lock.release()
+    expect(named(findings, 'process')).toMatchObject({ state: 'wrong', mend: expect.stringMatching(/fuser/) })
+  })
+
+  test('behind an address without TLS', async () => {
+    const findings = await look(copy(), {
+      baseUrl: 'http://hub.example',
+      listen: { host: '0.0.0.0', port: 8088 },
+    })
+    expect(wrongOnes(findings)).toEqual(['base_url'])
+    expect(named(findings, 'listen address').found).toMatch(/reachable from outside without TLS/)
+  })
+})
+
+describe('a running hub', () => {
+  async function start(): Promise<TestHub> {
+    const hub = await startTestHub()
+    hubs.push(hub)
+    set(hub.directory, CLOCK_SETTING, String(Date.now()))
+    makePrivate(hub.directory)
+    return hub
+  }
+
+  test('is asked at the address that others use, and is found there', async () => {
+    const hub = await start()
+    const findings = await look(hub.directory, { baseUrl: hub.url })
+    expect(wrongOnes(findings)).toEqual([])
+    expect(named(findings, 'base_url').found).toBe(`${hub.url} is this hub`)
+    expect(named(findings, 'process').found).toContain(hub.url)
+  })
+
+  test('is told when another hub, something else or nobody answers at its base_url', async () => {
+    const hub = await start()
+    const other = await start()
+    const at = async (baseUrl: string): Promise<Finding> =>
+      named(await look(hub.directory, { baseUrl }), 'base_url')
+    expect((await at(other.url)).found).toContain(`another hub answers: ${other.aid}`)
+    expect((await at(`${other.url}/elsewhere`)).found).toMatch(/healthz is not the answer of a hub/)
+    const gone = other.url
+    await hubs.pop()?.close()
+    expect((await at(gone)).found).toMatch(/does not answer/)
+  })
+
+  test('whose disk failed or is full says so', async () => {
+    const hub = await start()
+    const { store } = hub.running.hub.context
+    store.health = () => ({ full: true, broken: false })
+    expect(named(await look(hub.directory), 'disk')).toMatchObject({ state: 'wrong' })
+    store.health = () => ({ full: false, broken: true })
+    expect(named(await look(hub.directory), 'disk').found).toBe('a write to the disk failed')
+  })
+
+  test('without the operator listener that is configured is to be started again', async () => {
+    const hub = await start()
+    const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8078 } })
+    expect(named(findings, 'operator listener')).toMatchObject({
+      state: 'note',
+      found: expect.stringMatching(/without it/),
+    })
+  })
+})
+
+test('an empty directory and a configuration that is not accepted are found first', async () => {
+  const findings = await look(join(folder(), 'none'))
+  expect(wrongOnes(findings)).toEqual(['data directory'])
+  const refused = await examine(() => {
+    throw new ConfigRefused('config.json: wire is not accepted; correct it')
+  })
+  expect(refused).toEqual([
+    {
+      check: 'configuration',
+      state: 'wrong',
+      found: 'config.json: wire is not accepted',
+      mend: 'correct it',
+    },
+  ])
+})
+
+test('a runtime below the one that is needed is found', () => {
+  expect(checkRuntime('24.15.0').state).toBe('ok')
+  expect(checkRuntime('24.14.9')).toMatchObject({ state: 'wrong', mend: 'install Node 24.15 or newer' })
+})
+
+/** Overwrites the middle of a database. */
+function smash(path: string): void {
+  const bytes = readFileSync(path)
+  bytes.fill(0xa5, Math.floor(bytes.length / 2), Math.floor(bytes.length / 2) + 8192)
+  writeFileSync(path, bytes, { mode: 0o600 })
+}
+
+function newer(directory: string): void {
+  set(directory, 'release', '9.9.9')
+  const db = openWriter(join(directory, 'hub.db'))
+  db.exec('PRAGMA user_version = 99')
+  db.close()
+}

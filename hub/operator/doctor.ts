@@ -1,0 +1,106 @@
+/**
+ * `svc-hub doctor`: looks at a hub, running or stopped, from outside and names what is wrong together with what mends it.
+ * It changes nothing.
+ */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { EXIT_FAILED, keepPrivate } from '../commands.ts'
+import { type Config, ConfigRefused } from '../config.ts'
+import type { RunningState } from '../operations.ts'
+import { orderRunningHub } from '../operator-socket.ts'
+import { lockDirectory } from '../store/lock.ts'
+import { StoreRefused } from '../store/port.ts'
+import { checkDirectory } from './doctor-directory.ts'
+import { checkClock, checkNetwork, checkRoom, checkRuntime } from './doctor-machine.ts'
+import { checkStore } from './doctor-store.ts'
+import { type Finding, note, ok, wrong } from './finding.ts'
+import { DATABASE_COPY } from './manifest.ts'
+
+/** Looks at everything and prints it; the exit code is 1 when anything is wrong. */
+export async function doctor(read: () => Config, options: { json: boolean }): Promise<number> {
+  keepPrivate()
+  const findings = await examine(read)
+  const bad = findings.filter(({ state }) => state === 'wrong').length
+  process.stdout.write(options.json ? asJson(findings, bad) : asText(findings, bad))
+  return bad === 0 ? 0 : EXIT_FAILED
+}
+
+/** Everything that can be seen from outside, one finding a thing. */
+export async function examine(read: () => Config): Promise<Finding[]> {
+  let config: Config
+  try {
+    config = read()
+  } catch (error) {
+    if (!(error instanceof ConfigRefused)) throw error
+    const [found = '', mend = 'correct it'] = error.message.split('; ')
+    return [wrong('configuration', found, mend)]
+  }
+  const machine = [ok('configuration', 'is accepted'), checkRuntime(process.versions.node)]
+  const { dataDir } = config
+  if (!existsSync(join(dataDir, DATABASE_COPY)) || !existsSync(join(dataDir, 'identity.kel'))) {
+    const mend = `svc-hub init --data-dir ${dataDir}, or name the right one with --data-dir`
+    return [...machine, wrong('data directory', `${dataDir} holds no hub`, mend)]
+  }
+  return [...machine, ...(await examineHub(config))]
+}
+
+async function examineHub(config: Config): Promise<Finding[]> {
+  const { dataDir } = config
+  const { running, lock, finding } = await findRunning(dataDir)
+  try {
+    const alone = lock !== undefined
+    const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
+    const { findings: ofStore, clockMs } = checkStore(dataDir, alone)
+    return [
+      finding,
+      ...ofDirectory,
+      ...ofStore,
+      await checkRoom(dataDir, running),
+      checkClock(clockMs, Date.now()),
+      ...(await checkNetwork(config, running, aid)),
+    ]
+  } finally {
+    lock?.release()
+  }
+}
+
+type Found = {
+  running: RunningState | undefined
+  lock: ReturnType<typeof lockDirectory> | undefined
+  finding: Finding
+}
+
+/** A hub that answers on its socket runs; one that holds the lock and does not answer is stuck. */
+async function findRunning(directory: string): Promise<Found> {
+  const answer = await orderRunningHub(directory, { command: 'running' }).catch(() => undefined)
+  if (answer?.ok === true) {
+    const running = answer.result as RunningState
+    const found = `process ${running.pid} serves at ${running.url}`
+    return { running, lock: undefined, finding: ok('process', found) }
+  }
+  try {
+    const lock = lockDirectory(directory)
+    const finding = note('process', 'no hub runs on this directory', `svc-hub serve --data-dir ${directory}`)
+    return { running: undefined, lock, finding }
+  } catch (error) {
+    if (!(error instanceof StoreRefused)) throw error
+    const mend = `fuser ${join(directory, 'lock')} names it; end it and start the hub again`
+    const finding = wrong('process', 'a process holds the directory and does not answer orders', mend)
+    return { running: undefined, lock: undefined, finding }
+  }
+}
+
+function asJson(findings: Finding[], bad: number): string {
+  return `${JSON.stringify({ ok: bad === 0, wrong: bad, findings }, null, 2)}\n`
+}
+
+const MARKS = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' } as const
+
+function asText(findings: Finding[], bad: number): string {
+  const lines = findings.map(({ check, state, found, mend }) => {
+    const after = mend === undefined ? '' : `\n        mend: ${mend}`
+    return `${MARKS[state]} ${check}: ${found}${after}`
+  })
+  const summary = bad === 0 ? 'nothing is wrong' : `${bad} of ${findings.length} checks found something wrong`
+  return `${[...lines, summary].join('\n')}\n`
+}

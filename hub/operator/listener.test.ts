@@ -1,0 +1,115 @@
+/** The operator's listener on a hub that is at work. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { defaultLimits } from '../core/limits.ts'
+import { orderRunningHub } from '../operator-socket.ts'
+import { type RunningHub, startHub } from '../serve.ts'
+import { callRoute, makeClock, type Target, TestAgent } from '../testing.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+
+const PAST_START_FLOOR_MS = 3000
+const ends: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+async function start(watched: boolean): Promise<{ hub: RunningHub; target: Target; directory: string }> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-watched-'))
+  ends.push(() => rmSync(directory, { recursive: true, force: true }))
+  const clock = makeClock()
+  const local = { host: '127.0.0.1', port: 0 }
+  const hub = await startHub({
+    config: {
+      listen: local,
+      baseUrl: undefined,
+      dataDir: directory,
+      limits: defaultLimits,
+      ...(watched ? { operatorListen: local } : {}),
+    },
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    now: clock.now,
+    onBroken: () => undefined,
+  })
+  let closed = false
+  const { close } = hub
+  hub.close = async () => {
+    if (!closed) await close()
+    closed = true
+  }
+  ends.push(hub.close)
+  clock.advance(PAST_START_FLOOR_MS)
+  return { hub, directory, target: { url: hub.url, aid: hub.aid, clock } }
+}
+
+async function read(hub: RunningHub, path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${hub.operatorUrl}${path}`)
+  return { status: response.status, text: await response.text() }
+}
+
+test('there is no operator listener unless one is configured, and its paths are not on the public one', async () => {
+  const { hub } = await start(false)
+  expect(hub.operatorUrl).toBeUndefined()
+  for (const path of ['/metrics', '/readyz', '/livez'])
+    expect([path, (await fetch(hub.url + path)).status]).toEqual([path, 404])
+})
+
+test('counts requests by route and status, refusals by code, mail and commits, and names nobody', async () => {
+  const { hub, target, directory } = await start(true)
+  const agent = new TestAgent(target)
+  await agent.register()
+  await orderRunningHub(directory, { command: 'admit', aid: agent.aid })
+  expect((await agent.register()).status).toBe(200)
+  const envelope = sealedUnderCapability(agent, agent.capability())
+  expect((await sendEnvelope(target, envelope)).status).toBe(200)
+  const held = agent.poll({ after_id: 1 }, { headers: { Prefer: 'wait=30' } })
+  await callRoute(target, 'agentKel', undefined, { params: { aid: agent.aid } })
+  await fetch(`${hub.url}/${agent.aid}/nowhere`, { headers: { 'X-Svc-Wire': '3' } })
+  let text = ''
+  do text = (await read(hub, '/metrics')).text
+  while (!text.includes('svc_hub_held_polls 1\n'))
+
+  expect(text).toContain('svc_hub_requests_total{route="POST /register",status="403"} 1')
+  expect(text).toContain('svc_hub_requests_total{route="POST /register",status="200"} 1')
+  expect(text).toContain('svc_hub_requests_total{route="GET /agents/{aid}/kel",status="200"} 1')
+  expect(text).toContain('svc_hub_requests_total{route="none",status="404"} 1')
+  expect(text).toContain('svc_hub_refusals_total{code="admission_required"} 1')
+  expect(text).toContain('svc_hub_request_seconds_count{route="POST /relay/send"} 1')
+  expect(text).toMatch(/svc_hub_store_group_changes_count [1-9]/)
+  expect(text).toContain('svc_hub_envelopes_waiting 1\n')
+  expect(text).toContain(`svc_hub_bytes_waiting ${envelope.bytes.length}\n`)
+  expect(text).toContain('svc_hub_bytes_in_flight')
+  expect(text).toMatch(/process_resident_memory_bytes \d/)
+
+  const aid = agent.aid
+  const spellings = [aid, hub.aid, encodeURIComponent(aid), Buffer.from(aid, 'base64url').toString('hex')]
+  for (const name of [...spellings, '127.0.0.1', '::1', agent.target.url.slice(7)])
+    expect(text.toLowerCase()).not.toContain(name.toLowerCase())
+  hub.hub.polls.endAll()
+  await held
+})
+
+test('is alive from the start, ready while it serves, and not after the store failed or while it stops', async () => {
+  const { hub } = await start(true)
+  expect(await read(hub, '/livez')).toEqual({ status: 200, text: 'alive\n' })
+  expect(await read(hub, '/readyz')).toEqual({ status: 200, text: 'ready\n' })
+  expect((await read(hub, '/elsewhere')).status).toBe(404)
+  expect((await fetch(`${hub.operatorUrl}/metrics`, { method: 'POST' })).status).toBe(404)
+
+  const { store } = hub.hub.context
+  const health = store.health
+  store.health = () => ({ full: false, broken: true })
+  expect(await read(hub, '/readyz')).toEqual({ status: 503, text: 'the store failed\n' })
+  expect((await read(hub, '/livez')).status).toBe(200)
+  store.health = health
+
+  let stopping: { status: number; text: string } | undefined
+  const { stop } = hub.hub
+  hub.hub.stop = async () => {
+    stopping = await read(hub, '/readyz')
+    await stop()
+  }
+  await hub.close()
+  expect(stopping).toEqual({ status: 503, text: 'stopping\n' })
+})

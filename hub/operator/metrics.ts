@@ -1,0 +1,151 @@
+/**
+ * What the hub counts, in the text form that Prometheus reads. Labels are routes, statuses and codes; never an AID, an
+ * address or a mailbox, because a row a correspondent would be a log of who talks to whom.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { GroupCommitted, MailTotals, StoreCounts } from '../store/port.ts'
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+/** Sums over the whole store are read again after so long at the earliest. */
+const SUMS_KEPT_MS = 10_000
+const MS_PER_SECOND = 1000
+
+/** Where the present state is read when somebody asks for it. */
+export type Sources = {
+  release: string
+  commit: string
+  now: () => number
+  bytesInFlight: () => number
+  heldPolls: () => number
+  health: () => { full: boolean; broken: boolean }
+  counts: () => Promise<StoreCounts>
+  totals: () => Promise<MailTotals>
+  /** Bytes that the file system of the data directory has left. */
+  freeBytes: () => Promise<number>
+}
+
+export type Answered = { route: string; status: number; code: string | undefined; ms: number }
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests: Counter<'route' | 'status'>
+  readonly #refusals: Counter<'code'>
+  readonly #seconds: Histogram<'route'>
+  readonly #groupSize: Histogram
+  readonly #groupSeconds: Histogram
+
+  constructor() {
+    const registers = [this.#registry]
+    this.#requests = new Counter({
+      name: 'svc_hub_requests_total',
+      help: 'Requests by route and status',
+      labelNames: ['route', 'status'],
+      registers,
+    })
+    this.#refusals = new Counter({
+      name: 'svc_hub_refusals_total',
+      help: 'Refusals by code',
+      labelNames: ['code'],
+      registers,
+    })
+    this.#seconds = new Histogram({
+      name: 'svc_hub_request_seconds',
+      help: 'Time from the request to its answer; a poll that is held counts with its wait',
+      labelNames: ['route'],
+      buckets: SECONDS,
+      registers,
+    })
+    this.#groupSize = new Histogram({
+      name: 'svc_hub_store_group_changes',
+      help: 'Changes in one transaction of the store',
+      buckets: GROUP_SIZES,
+      registers,
+    })
+    this.#groupSeconds = new Histogram({
+      name: 'svc_hub_store_commit_seconds',
+      help: 'Time of one transaction until it is on the disk',
+      buckets: SECONDS,
+      registers,
+    })
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+
+  answered({ route, status, code, ms }: Answered): void {
+    this.#requests.inc({ route, status })
+    this.#seconds.observe({ route }, ms / MS_PER_SECOND)
+    if (code !== undefined) this.#refusals.inc({ code })
+  }
+
+  committed({ changes, ms }: GroupCommitted): void {
+    this.#groupSize.observe(changes)
+    this.#groupSeconds.observe(ms / MS_PER_SECOND)
+  }
+
+  text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  /** Adds the gauges that look at a hub, once it is there. */
+  watch(sources: Sources): void {
+    const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
+      new Gauge({
+        name: `svc_hub_${name}`,
+        help,
+        registers: [this.#registry],
+        async collect() {
+          this.set(await read())
+        },
+      })
+    }
+    const totals = kept(sources.totals, sources.now)
+    const counts = kept(sources.counts, sources.now)
+    gauge('bytes_in_flight', 'Bytes of request bodies under way', sources.bytesInFlight)
+    gauge('held_polls', 'Polls that wait for mail', sources.heldPolls)
+    gauge('mailboxes', 'Mailboxes', async () => (await totals()).mailboxes)
+    gauge('envelopes_waiting', 'Envelopes that wait in all mailboxes', async () => (await totals()).envelopes)
+    gauge(
+      'stranger_envelopes_waiting',
+      'Waiting envelopes of non-contacts',
+      async () => (await totals()).strangerEnvelopes,
+    )
+    gauge('bytes_waiting', 'Bytes of waiting envelopes', async () => (await totals()).bytes)
+    gauge('revocations', 'Revocations that are kept', async () => (await totals()).revocations)
+    gauge('agents', 'Registered agents', async () => (await counts()).agents)
+    gauge(
+      'agents_online',
+      'Agents that collected mail in the last hour',
+      async () => (await counts()).onlineAgents,
+    )
+    gauge('reviews', 'Reviews', async () => (await counts()).reviews)
+    gauge('store_full', '1 while writes fail for want of room', () => (sources.health().full ? 1 : 0))
+    gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
+    gauge('disk_free_bytes', 'Room on the file system of the data directory', sources.freeBytes)
+    new Gauge({
+      name: 'svc_hub_build_info',
+      help: 'Release and commit',
+      labelNames: ['release', 'commit'],
+      registers: [this.#registry],
+    }).set({ release: sources.release, commit: sources.commit }, 1)
+  }
+}
+
+/** Several gauges of one scrape share one reading. */
+function kept<T>(read: () => Promise<T>, now: () => number): () => Promise<T> {
+  let value: Promise<T> | undefined
+  let readMs = 0
+  return () => {
+    if (value === undefined || Math.abs(now() - readMs) >= SUMS_KEPT_MS) {
+      readMs = now()
+      value = read()
+      value.catch(() => {
+        value = undefined
+      })
+    }
+    return value
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A backup looked at, and made a data directory again. Nothing is overwritten: the directory must be empty. What comes
+ * out is a hub of the past, so floors and message ids are raised before it may serve.
+ */
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { ensureIdentity } from '../core/identity.ts'
+import { RESTORE_MARKER } from '../data-dir.ts'
+import { syncFolder } from '../store/files.ts'
+import { lockDirectory } from '../store/lock.ts'
+import { StoreRefused } from '../store/port.ts'
+import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
+import { readMigrations } from '../store/sqlite/migrate.ts'
+import { copyFile, DATABASE_COPY, digestFile, type Manifest, readManifest } from './manifest.ts'
+
+const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]
+
+/** Everything that is wrong with a backup, each as a sentence; empty when it can be restored. */
+export async function backupFaults(folder: string): Promise<{ manifest: Manifest; faults: string[] }> {
+  const manifest = readManifest(folder)
+  checkSchema(manifest)
+  const faults: string[] = []
+  for (const { path, bytes, sha256 } of manifest.files) {
+    if (!existsSync(join(folder, path))) {
+      faults.push(`${path} is missing`)
+      continue
+    }
+    const found = await digestFile(join(folder, path))
+    if (found.bytes !== bytes || found.sha256 !== sha256) faults.push(`${path} is not what was saved`)
+  }
+  const listed = new Set(manifest.files.map(({ path }) => path))
+  for (const path of NEEDED_FILES) if (!listed.has(path)) faults.push(`the manifest lists no ${path}`)
+  if (faults.length === 0) faults.push(...contentFaults(folder, manifest, listed))
+  return { manifest, faults }
+}
+
+function checkSchema(manifest: Manifest): void {
+  const newest = readMigrations().length
+  if (manifest.schema > newest)
+    throw new StoreRefused(
+      `the backup has schema ${manifest.schema}, this build knows up to ${newest}; run svc-hub release ${manifest.release} or newer`,
+    )
+}
+
+/** Every file is as it was saved; whether it was worth saving is seen inside. */
+function contentFaults(folder: string, manifest: Manifest, listed: Set<string>): string[] {
+  const faults: string[] = []
+  if (identityOf(folder) !== manifest.hub)
+    faults.push('the identity is not that of the hub it was saved from')
+  const inspected = inspect(join(folder, DATABASE_COPY))
+  if (inspected === undefined) return [...faults, `${DATABASE_COPY} can not be read`]
+  if (inspected.schema !== manifest.schema) faults.push('the schema is not the one that was saved')
+  faults.push(...inspected.faults.map(fault => `${DATABASE_COPY}: ${fault}`))
+  const lost = inspected.blobs.filter(name => !listed.has(`blobs/${name.slice(0, 2)}/${name}`)).length
+  if (lost !== manifest.missing) faults.push(`${lost - manifest.missing} envelopes lack their files`)
+  return faults
+}
+
+function identityOf(folder: string): string | undefined {
+  const never = (): never => {
+    throw new Error('no identity is made here')
+  }
+  try {
+    return ensureIdentity(folder, never, never).identity.aid
+  } catch {
+    return undefined
+  }
+}
+
+function inspect(path: string): Inspection | undefined {
+  try {
+    return inspectDatabase(path, { deep: true, alone: false })
+  } catch {
+    return undefined
+  }
+}
+
+export type RestoreOptions = { backup: string; directory: string; now: () => number; release: string }
+
+/** Makes an empty directory the data directory that was saved. */
+export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+  const { backup, directory } = options
+  const { manifest, faults } = await backupFaults(backup)
+  if (faults.length > 0) throw new StoreRefused(`${backup}: ${faults.join(', ')}; restore another backup`)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  if (readdirSync(directory).length > 0)
+    throw new StoreRefused(`${directory} is not empty; name an empty or a new one with --data-dir`)
+  const lock = lockDirectory(directory)
+  try {
+    await place(manifest, options)
+  } catch (error) {
+    for (const name of readdirSync(directory))
+      await rm(join(directory, name), { recursive: true, force: true })
+    throw error
+  } finally {
+    lock.release()
+  }
+  return manifest
+}
+
+async function place(manifest: Manifest, options: RestoreOptions): Promise<void> {
+  const { backup, directory, now, release } = options
+  const marker = join(directory, RESTORE_MARKER)
+  closeSync(openSync(marker, 'wx', 0o600))
+  await syncFolder(directory)
+  const folders = new Set<string>()
+  for (const { path, sha256 } of manifest.files) {
+    const target = join(directory, path)
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    folders.add(dirname(target))
+    const copied = await copyFile(join(backup, path), target)
+    if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was read; try again`)
+  }
+  raiseRestored(join(directory, DATABASE_COPY), { nowMs: now(), release, clockSetting: CLOCK_SETTING })
+  for (const folder of folders) await syncFolder(folder)
+  await syncFolder(directory)
+  await rm(marker)
+  await syncFolder(directory)
+}

@@ -1,0 +1,67 @@
+/** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
+import { integrityFaults, openAlone, openReader, openWriter } from './database.ts'
+import { migrate, readMigrations, schemaNumber } from './migrate.ts'
+
+/** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
+const IDS_SKIPPED = 4_294_967_296
+
+export type Inspection = {
+  schema: number
+  /** The newest schema that this build knows. */
+  newestSchema: number
+  /** The release that wrote the schema. */
+  release: string
+  /** What the engine finds wrong; empty where the check was not asked for. */
+  faults: string[]
+  /** Names of the blobs that waiting envelopes have. */
+  blobs: string[]
+  setting(name: string): string | undefined
+}
+
+/** Reads what a database says of itself; `deep` reads every page, `alone` says that no process has it open. */
+export function inspectDatabase(path: string, options: { deep: boolean; alone: boolean }): Inspection {
+  const db = options.alone ? openAlone(path) : openReader(path)
+  try {
+    const faults = options.deep ? integrityFaults(db) : []
+    const settings = new Map(
+      db
+        .all<{ name: string; value: string }>('SELECT name, value FROM setting')
+        .map(({ name, value }) => [name, value]),
+    )
+    const files = db.all<{ file: string }>('SELECT file FROM envelope WHERE file IS NOT NULL')
+    return {
+      schema: schemaNumber(db),
+      newestSchema: readMigrations().length,
+      release: settings.get('release') ?? 'unknown',
+      faults,
+      blobs: files.map(({ file }) => file),
+      setting: name => settings.get(name),
+    }
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * A restored store is a store of the past: signed requests and message ids of the time since then were given out already.
+ * Every floor rises to `nowMs`, every mailbox goes on with ids that were never used.
+ */
+export function raiseRestored(
+  path: string,
+  given: { nowMs: number; release: string; clockSetting: string },
+): void {
+  const db = openWriter(path)
+  try {
+    migrate(db, path, given.release)
+    db.exec('BEGIN IMMEDIATE')
+    db.run('UPDATE account SET floor_ms = max(floor_ms, ?)', given.nowMs)
+    const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', given.clockSetting)
+    const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
+    db.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', given.clockSetting, String(clockMs))
+    db.exec(`UPDATE mailbox SET next_id = next_id + ${IDS_SKIPPED}`)
+    db.exec('COMMIT')
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+}
