@@ -37,7 +37,10 @@ export class PollSpool {
   /** Reads an answer; gives it back with every envelope replaced by its number. */
   async read(body: AsyncIterable<Uint8Array>): Promise<string> {
     const scanner = new Scanner(this)
-    for await (const chunk of body) scanner.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
+    for await (const chunk of body) {
+      scanner.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))
+      noteStreamed(chunk.length)
+    }
     return scanner.finish()
   }
 
@@ -47,7 +50,7 @@ export class PollSpool {
     if (spooled === undefined) throw new Malformed('the poll answer names an envelope that it does not hold')
     const { file } = spooled
     if (file === undefined) return spooled.parts
-    return fs.createReadStream(file.path, { highWaterMark: READ_BYTES })
+    return readPieces(file.path)
   }
 
   /** Removes every temporary file of this answer. */
@@ -61,6 +64,7 @@ export class PollSpool {
     return this.#spooled.push({ parts: [], file: undefined }) - 1
   }
 
+  /** Takes in bytes; the caller may use their buffer again. */
   append(index: number, bytes: Uint8Array): void {
     const spooled = this.#spooled[index] as Spooled
     if (spooled.file === undefined && this.#inMemory + bytes.length > MEMORY_BYTES_MAX) {
@@ -70,11 +74,9 @@ export class PollSpool {
       this.#inMemory -= spooled.parts.reduce((sum, part) => sum + part.length, 0)
       spooled.parts = []
     }
-    if (spooled.file !== undefined) {
-      fs.writeSync(spooled.file.descriptor, bytes)
-      noteStreamed(bytes.length)
-    } else {
-      spooled.parts.push(bytes)
+    if (spooled.file !== undefined) fs.writeSync(spooled.file.descriptor, bytes)
+    else {
+      spooled.parts.push(new Uint8Array(bytes))
       this.#inMemory += bytes.length
     }
   }
@@ -82,6 +84,22 @@ export class PollSpool {
   end(index: number): void {
     const file = this.#spooled[index]?.file
     if (file !== undefined) fs.closeSync(file.descriptor)
+  }
+}
+
+/** A file in pieces: the first, which its reader may keep, in a buffer of its own, all others in one. */
+async function* readPieces(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  const file = await fs.promises.open(path, 'r')
+  try {
+    let buffer = Buffer.alloc(READ_BYTES)
+    for (let first = true; ; first = false) {
+      const { bytesRead } = await file.read(buffer, 0, READ_BYTES, null)
+      if (bytesRead === 0) return
+      yield buffer.subarray(0, bytesRead)
+      if (first) buffer = Buffer.alloc(READ_BYTES)
+    }
+  } finally {
+    await file.close()
   }
 }
 
@@ -97,6 +115,7 @@ class Scanner {
   #escaped = false
   #index = 0
   #carry = ''
+  #scratch: Buffer = Buffer.alloc(0)
 
   constructor(spool: PollSpool) {
     this.#spool = spool
@@ -156,7 +175,7 @@ class Scanner {
     const whole = end < 0 ? text.length - (text.length % 4) : text.length
     const piece = text.slice(0, whole)
     if (!BASE64URL.test(piece)) throw new Malformed('an envelope of the poll answer is not base64url')
-    this.#spool.append(this.#index, Buffer.from(piece, 'base64url'))
+    this.#spool.append(this.#index, this.#decoded(piece))
     this.#carry = text.slice(whole)
     if (end < 0) return chunk.length
     this.#spool.end(this.#index)
@@ -165,6 +184,12 @@ class Scanner {
     this.#lastString = ''
     this.#carry = ''
     return end + 1
+  }
+
+  /** The bytes of a piece, in a buffer that the next piece overwrites. */
+  #decoded(piece: string): Uint8Array {
+    if (this.#scratch.length < piece.length) this.#scratch = Buffer.alloc(piece.length)
+    return this.#scratch.subarray(0, this.#scratch.write(piece, 'base64url'))
   }
 
   #keep(chunk: Buffer, from: number, to: number): void {
