@@ -1,0 +1,76 @@
+/** The files by which others run a hub: what can be checked of them without an engine that runs them. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { ENVELOPE_BYTES_MAX } from '../../protocol/envelope.ts'
+import { readConfig } from '../config.ts'
+
+const at = (name: string): string => new URL(`../deploy/${name}`, import.meta.url).pathname
+const read = (name: string): string => readFileSync(at(name), 'utf8')
+const withoutComments = (text: string): string => text.replace(/^\s*#.*$/gm, '')
+const unit = withoutComments(read('svc-hub.service'))
+const container = withoutComments(read('Containerfile'))
+const caddy = withoutComments(read('Caddyfile'))
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  devDependencies: Record<string, string>
+}
+
+/** Exposure that systemd may find at most, in tenths; 9.6 is a unit without any protection. */
+const EXPOSURE_TENTHS_MAX = 15
+
+function settings(text: string): Record<string, string> {
+  const found = [...text.matchAll(/\b(SVC_HUB_[A-Z_]+)=(\S+)/g)]
+  return Object.fromEntries(found.map(([, name, value]) => [name as string, value as string]))
+}
+
+test.each([
+  ['svc-hub.service', unit],
+  ['Containerfile', container],
+])('%s names settings that the hub knows, and listens on this machine only', (_, text) => {
+  const env = settings(text)
+  expect(Object.keys(env).length).toBeGreaterThan(0)
+  const config = readConfig({}, env)
+  expect(config.dataDir).toBe('/var/lib/svc-hub')
+  expect(config.listen).toEqual({ host: '127.0.0.1', port: 8088 })
+  expect(['127.0.0.1', undefined]).toContain(config.operatorListen?.host)
+})
+
+test('the unit starts the hub, starts it again only after a failure, and leaves it time to stop', () => {
+  expect(unit).toMatch(/^ExecStart=\S+ svc-hub serve$/m)
+  expect(unit).toMatch(/^Restart=on-failure$/m)
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
+  expect(seconds).toBeGreaterThan(10)
+})
+
+const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0
+
+test.runIf(hasAnalyze)('systemd takes the unit without a word and finds it hardly exposed', () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-hub-unit-'))
+  const run = (...args: string[]): string =>
+    execFileSync('systemd-analyze', args, {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: home },
+      stdio: 'pipe',
+    })
+  expect(run('verify', at('svc-hub.service'))).toBe('')
+  expect(
+    run('security', '--offline=true', `--threshold=${EXPOSURE_TENTHS_MAX}`, at('svc-hub.service')),
+  ).toMatch(/exposure level/)
+  rmSync(home, { recursive: true })
+})
+
+test('the container has the pinned runtime, no root, and starts the hub', () => {
+  expect(container).toContain(`FROM docker.io/library/node:${manifest.devDependencies['node']}-slim`)
+  const user = container.indexOf('USER node')
+  expect(user).toBeGreaterThan(container.indexOf('RUN npm install'))
+  expect(container.indexOf('ENTRYPOINT ["svc-hub"]')).toBeGreaterThan(user)
+})
+
+test('the proxy lets the largest envelope through, and does not cut a held poll', () => {
+  const mib = Number(/max_size (\d+)MiB/.exec(caddy)?.[1])
+  expect(mib * 1024 * 1024).toBeGreaterThanOrEqual(ENVELOPE_BYTES_MAX)
+  expect(caddy).toContain('reverse_proxy 127.0.0.1:8088')
+  expect(caddy).not.toMatch(/_timeout|^\s*log\b/m)
+})
