@@ -24,7 +24,7 @@ export class ConfigRefused extends Error {
 
 const between = (min: number, max: number) => z.int().min(min).max(max).optional()
 
-const limitsShape = z.strictObject({
+export const limitsShape = z.strictObject({
   mailbox_envelopes: between(1, 10_000_000),
   mailbox_bytes: between(MIB, 1024 * GIB),
   stranger_per_minute: between(0, 100_000),

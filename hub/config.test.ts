@@ -1,0 +1,141 @@
+/** The configuration: which source wins, and that every value out of bounds is refused by name. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ConfigRefused, limitsShape, readConfig } from './config.ts'
+
+let folder: string
+let file: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-hub-config-'))
+  file = join(folder, 'hub.json')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+type Read = ReturnType<typeof readConfig>
+function fromFile(content: unknown): Read {
+  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  return readConfig({ config: file }, {})
+}
+
+function refusal(read: () => Read): string {
+  try {
+    read()
+  } catch (error) {
+    if (error instanceof ConfigRefused) return error.message
+    throw error
+  }
+  return 'accepted'
+}
+
+describe('strength', () => {
+  const rows: [
+    string,
+    string,
+    keyof Parameters<typeof readConfig>[0],
+    string,
+    string,
+    string,
+    (c: Read) => unknown,
+  ][] = [
+    ['listen', 'SVC_HUB_LISTEN', 'listen', 'a:1', 'b:2', 'c:3', c => `${c.listen.host}:${c.listen.port}`],
+    ['base_url', 'SVC_HUB_BASE_URL', 'baseUrl', 'https://a', 'https://b', 'https://c', c => c.baseUrl],
+    ['data_dir', 'SVC_HUB_DATA_DIR', 'dataDir', '/a', '/b', '/c', c => c.dataDir],
+    [
+      'operator_listen',
+      'SVC_HUB_OPERATOR_LISTEN',
+      'operatorListen',
+      'a:1',
+      'b:2',
+      'c:3',
+      c => `${c.operatorListen?.host}:${c.operatorListen?.port}`,
+    ],
+  ]
+  test.each(rows)(
+    'of %s rises from the file over %s to the flag',
+    (member, variable, flag, low, middle, high, of) => {
+      writeFileSync(file, JSON.stringify({ [member]: low }))
+      expect(of(readConfig({ config: file }, {}))).toBe(low)
+      expect(of(readConfig({ config: file }, { [variable]: middle }))).toBe(middle)
+      expect(of(readConfig({ config: file, [flag]: high }, { [variable]: middle }))).toBe(high)
+    },
+  )
+
+  test('limits of the environment stand over those of the file, each for itself', () => {
+    writeFileSync(file, JSON.stringify({ limits: { mailbox_envelopes: 10, session_quota: 20 } }))
+    const { limits } = readConfig({ config: file }, { SVC_HUB_LIMITS: '{"session_quota": 30}' })
+    expect([limits.mailboxEnvelopesMax, limits.sessionQuota]).toEqual([10, 30])
+  })
+
+  test('without any setting the hub listens on this machine only, and nobody watches', () => {
+    const config = readConfig({}, {})
+    expect(config.listen).toEqual({ host: '127.0.0.1', port: 8088 })
+    expect([config.baseUrl, config.operatorListen]).toEqual([undefined, undefined])
+  })
+})
+
+describe('bounds', () => {
+  test.each(Object.keys(limitsShape.shape))(
+    'limits.%s is taken up to its edges; beyond, file, member and bound are named',
+    member => {
+      const set = (value: unknown): string => refusal(() => fromFile({ limits: { [member]: value } }))
+      const bound = (value: number): number => Number(/; write (\d+) or (?:more|less)$/.exec(set(value))?.[1])
+      const [least, most] = [bound(-1), bound(Number.MAX_SAFE_INTEGER)]
+      expect(set(least)).toBe('accepted')
+      expect(set(most)).toBe('accepted')
+      expect(set(least - 1)).toBe(`${file}: limits.${member} is too small; write ${least} or more`)
+      expect(set(most + 1)).toBe(`${file}: limits.${member} is too large; write ${most} or less`)
+      for (const strange of ['1', 1.5, true]) expect(set(strange)).toContain(`${file}: limits.${member} `)
+    },
+  )
+
+  test.each([
+    [
+      { listen: '127.0.0.1' },
+      'listen: 127.0.0.1 is no listen address; write host:port with a port of 0 to 65535',
+    ],
+    [{ listen: '[::1]:65536' }, 'listen: [::1]:65536 is no listen address'],
+    [{ operator_listen: 'x:y' }, 'operator_listen: x:y is no listen address'],
+    [
+      { operator_listen: '127.0.0.1:8088' },
+      "operator_listen: the operator's listener can't share the hub's address; give it",
+    ],
+    [{ base_url: 'hub.example' }, 'base_url: hub.example is no base URL; write http(s)://host'],
+    [{ base_url: 'ftp://hub.example' }, 'base_url: ftp://hub.example is no base URL'],
+    [{ base_url: 'https://me@hub.example' }, 'base_url: https://me@hub.example is no base URL'],
+    [{ base_url: 'https://hub.example/?a' }, 'base_url: https://hub.example/?a is no base URL'],
+    [{ wire: 1 }, 'wire is not accepted'],
+    [{ limits: { nonsense: 1 } }, 'limits.nonsense is no setting; remove it or correct its name'],
+    [{ lisTen: 1 }, 'lisTen is no setting'],
+  ])('%j is refused', (content, why) => {
+    expect(refusal(() => fromFile(content))).toContain(`${file}: ${why}`)
+  })
+
+  test('a file that is not JSON, holds a member twice or is missing is refused', () => {
+    expect(refusal(() => fromFile('{'))).toContain(`${file}: `)
+    expect(refusal(() => fromFile('{"wire": 3, "wire": 3}'))).toMatch(/wire/)
+    expect(refusal(() => readConfig({ config: join(folder, 'none') }, {}))).toMatch(
+      /does not exist; name another/,
+    )
+  })
+
+  test('the environment and flags are named as such', () => {
+    expect(refusal(() => readConfig({}, { SVC_HUB_LISTEN: 'x' }))).toMatch(/^SVC_HUB_LISTEN: x is no listen/)
+    expect(refusal(() => readConfig({ listen: 'x' }, {}))).toMatch(/^--listen: x is no listen/)
+    expect(refusal(() => readConfig({ wire: '1' }, {}))).toMatch(
+      /^--wire: this release serves wire 3, not wire 1/,
+    )
+    expect(refusal(() => readConfig({}, { SVC_HUB_LIMITS: '{"pow_bits": 1}' }))).toBe(
+      'SVC_HUB_LIMITS: pow_bits is too small; write 22 or more',
+    )
+    expect(refusal(() => readConfig({}, { SVC_HUB_NONSENSE: '1' }))).toMatch(/SVC_HUB_NONSENSE is no setting/)
+  })
+
+  test('listen takes a host name, an IPv4 and an IPv6 address, and port 0', () => {
+    const listen = (text: string) => readConfig({ listen: text }, {}).listen
+    expect(listen('localhost:80')).toEqual({ host: 'localhost', port: 80 })
+    expect(listen('[::1]:8088')).toEqual({ host: '::1', port: 8088 })
+    expect(listen(':0')).toEqual({ host: '0.0.0.0', port: 0 })
+  })
+})
