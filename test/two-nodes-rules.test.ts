@@ -1,0 +1,108 @@
+/** What a receiver takes from whom, and what it remembers of what it refused. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expire } from '../daemon/maintenance.ts'
+import type { Node } from '../daemon/node.ts'
+import { queueCapabilities } from '../daemon/top-ups.ts'
+import { delegated, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
+
+const HOUR_MS = 3_600_000
+let lab: Lab
+let alice: Node
+let bob: Node
+
+beforeAll(async () => {
+  lab = await openLab()
+  alice = await lab.member('alice')
+  bob = await lab.member('bob')
+  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+})
+afterAll(() => lab.close())
+
+const say = (node: Node, interaction_id: string, text: string) =>
+  node.handlers.message({ interaction_id, text }, never)
+const retryNow = (node: Node) => {
+  node.ctx.store.run('UPDATE outbox SET next_at = 0')
+  node.wake()
+}
+
+/** What became of a message in the end. */
+async function verdictOf(node: Node, key: number): Promise<string | null> {
+  await until('there is a verdict', () => {
+    retryNow(node)
+    return node.ctx.threads.message(key).delivery === 'failed'
+  })
+  return node.ctx.threads.message(key).reason
+}
+
+describe('a receiver', () => {
+  test('takes capabilities outside any task from contacts and open correspondents only', async () => {
+    const mallory = await lab.member('mallory')
+    const before = bob.ctx.store.counted('foreign')
+    queueCapabilities(mallory.ctx, bob.aid)
+    const sent = mallory.ctx.store.get<{ key: number }>('SELECT max(key) AS key FROM messages')
+    expect(await verdictOf(mallory, sent?.key ?? 0)).toBe('the recipient could not use it')
+    expect(bob.ctx.store.counted('foreign')).toBeGreaterThan(before)
+    expect(bob.ctx.peers.find(mallory.aid)).toBeUndefined()
+  })
+
+  test('refuses another message under a number that it holds', async () => {
+    const id = await delegated(alice, bob, 'numbers')
+    await say(alice, id, 'two')
+    await until('it is there', async () => (await texts(bob, id)).includes('two'))
+    const { store, threads } = alice.ctx
+    const { key } = threads.findById(id) as { key: number }
+    store.run('UPDATE messages SET number = 90 WHERE interaction = ? AND number = 2', key)
+    store.run('UPDATE interactions SET numbered = 1 WHERE key = ?', key)
+    await say(alice, id, 'another two')
+    const forged = store.get<{ key: number }>('SELECT key FROM messages WHERE text = ?', 'another two')
+    expect(await verdictOf(alice, forged?.key ?? 0)).toBe('the recipient could not use it')
+    expect(await texts(bob, id)).toEqual(['numbers', 'two'])
+  })
+
+  test('remembers what it refused until a day after no copy can come, so it does not think again', async () => {
+    const erin = await lab.member('erin')
+    await bob.handlers.contactBlock({ peer: erin.aid, blocked: true }, never)
+    const { interaction_id: id } = await erin.handlers.delegate({ to: bob.aid, task: 'hello' }, never)
+    const { key } = erin.ctx.threads.findById(id) as { key: number }
+    const [first] = erin.ctx.threads.messages(key, 0, 1)
+    expect(await verdictOf(erin, first?.key ?? 0)).toBe('refused by the policy of the recipient')
+    const seen = () =>
+      bob.ctx.store.get<{ code: number; until: number }>(
+        'SELECT code, until FROM seen WHERE sender = ?',
+        erin.aid,
+      )
+    expect(seen()?.code).toBe(1)
+    const left = (seen()?.until ?? 0) - lab.hub.clock.now()
+    expect(left).toBeGreaterThan((13 * 24 + 26) * HOUR_MS)
+    expect(left).toBeLessThanOrEqual((14 * 24 + 26) * HOUR_MS)
+    lab.hub.clock.advance(left - 60_000)
+    expire(bob.ctx)
+    expect(seen()).toBeDefined()
+    lab.hub.clock.advance(120_000)
+    expire(bob.ctx)
+    expect(seen()).toBeUndefined()
+  })
+})
+
+describe('a sender', () => {
+  test('brings its log and key set until a message with them is delivered, and again after they changed', async () => {
+    const id = await delegated(alice, bob, 'who am I')
+    await say(bob, id, 'alice')
+    await until('the answer proves the delivery', async () => (await texts(alice, id)).includes('alice'))
+    const brought = async (text: string) => {
+      await say(alice, id, text)
+      await until('it arrives', async () => (await texts(bob, id)).includes(text))
+      const row = alice.ctx.store.get<{ introduces: string | null }>(
+        'SELECT o.introduces FROM outbox AS o JOIN messages AS m ON m.key = o.message WHERE m.text = ?',
+        text,
+      )
+      return row?.introduces
+    }
+    expect(await brought('you know me')).toBeNull()
+    await alice.handlers.idRotate({}, never)
+    const { seq } = alice.ctx.identity.log
+    expect(await brought('with another key')).toMatch(new RegExp(`^${seq}\\.`))
+    expect(bob.ctx.peers.find(alice.aid)?.log.seq).toBe(seq)
+    expect((await thread(bob, id)).turns).toHaveLength(4)
+  })
+})
