@@ -40,6 +40,11 @@ describe('a running hub', () => {
     expect((await new TestAgent(hub).register()).json['reason']).toBe('pow_required')
     expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ agents: 1, admission: 'open' })
 
+    const saved = join(folder(), 'saved')
+    expect(json((await runHub(['backup', saved, ...at])).stdout)).toMatchObject({ hub: hub.aid, faults: [] })
+    const doctor = await runHub(['doctor', '--json', ...at])
+    expect([doctor.code, json(doctor.stdout)]).toEqual([0, expect.objectContaining({ ok: true, wrong: 0 })])
+
     const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub uses')])
 
@@ -48,8 +53,37 @@ describe('a running hub', () => {
     const stopped = await runHub(['quota', agent.aid, '--reset', ...at])
     expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
+    expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
+    expect((await runHub(['doctor', ...at])).stdout).toMatch(/no hub runs on this directory/)
+    const again = await runHub(['backup', saved, ...at])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already; name a folder')])
+    const later = join(folder(), 'later')
+    expect((await runHub(['backup', later, ...at])).code).toBe(0)
+    expect(json((await runHub(['restore', '--check', later])).stdout)).toMatchObject({ faults: [] })
+
+    const fresh = join(folder(), 'fresh')
+    const restored = await runHub(['restore', later, '--data-dir', fresh])
+    expect(json(restored.stdout)).toMatchObject({ hub: hub.aid, next: `svc-hub serve --data-dir ${fresh}` })
+    expect(statSync(join(fresh, 'hub.db')).mode & 0o077).toBe(0)
+    expect(json((await runHub(['stats', '--data-dir', fresh])).stdout)).toMatchObject({ agents: 1 })
+    writeFileSync(join(later, 'identity.next'), '')
+    const spoiled = await runHub(['restore', '--check', later])
+    expect([spoiled.code, spoiled.stderr]).toEqual([1, expect.stringContaining('identity.next is not what')])
   })
 })
+
+const COMMANDS = {
+  serve: '--operator-listen host:port',
+  init: '--data-dir DIR',
+  admission: '--config FILE',
+  admit: '--data-dir DIR',
+  quota: '--stranger-per-minute N',
+  stats: '--json',
+  backup: '--data-dir DIR',
+  restore: '--check',
+  doctor: '--json',
+  version: '--json',
+}
 
 describe('the command line', () => {
   test('init creates an identity once, in a folder that was empty', async () => {
@@ -67,6 +101,9 @@ describe('the command line', () => {
     [['admit'], /an AID is missing/],
     [['admit', 'nobody'], /an AID is missing or is none/],
     [['admission', 'ajar'], /open or closed/],
+    [['admission', 'open', 'closed'], /closed is one argument too many/],
+    [['backup'], /a folder is missing/],
+    [['help', 'nonsense'], /no command nonsense; commands: serve/],
     [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
   ])('%j ends with exit code 2 and says why', async (args, why) => {
     const { code, stderr } = await runHub(args, { cwd: folder() })
@@ -91,9 +128,31 @@ describe('the command line', () => {
     expect([code, stderr]).toEqual([1, expect.stringMatching(/wire 3/)])
   })
 
-  test('version and help answer', async () => {
+  test('version and help answer, help with every command', async () => {
     expect(json((await runHub(['version'])).stdout)).toMatchObject({ version: '0.3.0' })
-    expect((await runHub(['--help'])).stdout).toMatch(/svc-hub admit <AID>/)
+    const { stdout } = await runHub(['--help'])
+    const listed = [...stdout.matchAll(/^ {2}svc-hub (\S+)/gm)].map(([, name]) => name)
+    expect(listed).toEqual([...Object.keys(COMMANDS), 'help'])
+  })
+
+  test('every command has help with its flags, and refuses another flag with the list of its own', async () => {
+    const cwd = folder()
+    const names = Object.entries(COMMANDS)
+    const helps = await Promise.all(names.map(([name]) => runHub(['help', name], { cwd })))
+    const refused = await Promise.all(names.map(([name]) => runHub([name, '--nonsense'], { cwd })))
+    for (const [index, [name, flag]] of names.entries()) {
+      expect([name, helps[index]?.code, helps[index]?.stdout]).toEqual([
+        name,
+        0,
+        expect.stringContaining(flag),
+      ])
+      const own = flag.split(' ')[0] as string
+      expect([name, refused[index]?.code, refused[index]?.stderr]).toEqual([
+        name,
+        2,
+        expect.stringMatching(new RegExp(`accepted: .*${own}`)),
+      ])
+    }
   })
 })
 
