@@ -1,5 +1,6 @@
 /** What a requester does with a receipt that is not the one it could sign, and which receipts a provider recognizes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FORK_ANCHOR } from '../daemon/chain.ts'
 import { expire } from '../daemon/maintenance.ts'
 import type { Node } from '../daemon/node.ts'
 import { makeReceipt, takeCounterSignature, takeReceipt } from '../daemon/receipts.ts'
@@ -80,6 +81,26 @@ describe('a receipt', () => {
     expect(judged({}, loses(1)).receiptState).toBe('waiting')
     const requestCid = new Uint8Array(body.requestCid).fill(1, 4)
     expect(judged({ requestCid }, loses(1)).receiptState).toBe('disputed')
+  })
+
+  test('is signed by neither side while its evidence chain is quarantined', () => {
+    const quarantine = (node: Node) => void node.ctx.chain.append(FORK_ANCHOR, {})
+    const held = judged({}, quarantine)
+    expect(held).toMatchObject({
+      receiptState: 'waiting',
+      counterSignature: null,
+      receiptNote: 'not signed: the evidence chain is quarantined',
+    })
+    let made: Interaction | undefined
+    const undo = new Error('undo')
+    const provide = () =>
+      bob.ctx.store.transaction(() => {
+        quarantine(bob)
+        made = makeReceipt(bob.ctx, bob.ctx.threads.update(at(bob), { receipt: null }))
+        throw undo
+      })
+    expect(provide).toThrow(undo)
+    expect(made).toMatchObject({ receipt: null, reason: 'no receipt: the evidence chain is quarantined' })
   })
 
   test('that waited longer than any mail takes is disputed', () => {
