@@ -13,7 +13,7 @@ const documents = [
 const security = readFileSync(join(root, 'docs/security.md'), 'utf8')
 
 /** Claims name their tests as a file followed by words of names: `file`: *words* · *words*. */
-const held = [...security.matchAll(/`([\w/.-]+\.(?:test\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g)].flatMap(
+const held = [...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g)].flatMap(
   ([, file = '', names = '']) =>
     [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
 )

@@ -1,4 +1,5 @@
 /** Whole envelopes, mutated and fed in pieces: what opens is what was sealed, all else is refused. */
+import { expect, test } from 'vitest'
 import { decodeAccess } from '../../protocol/access.ts'
 import { fromHex, Malformed, toHex } from '../../protocol/bytes.ts'
 import { parseEnvelopeHead } from '../../protocol/envelope.ts'
@@ -50,7 +51,7 @@ function withoutProof(bytes: Uint8Array, real: Uint8Array): Uint8Array {
 }
 
 /** Opens an envelope in pieces as it is, and mutated; returns what is wrong. */
-export async function fuzzOpening(seed: number): Promise<string | undefined> {
+async function fuzzOpening(seed: number): Promise<string | undefined> {
   const draw = drawFrom(seed)
   const sealed = envelopes[draw(envelopes.length)] as Sealed
   const real = fromHex(sealed.bytes)
@@ -60,4 +61,12 @@ export async function fuzzOpening(seed: number): Promise<string | undefined> {
   if (same && opened !== sealed.messageDigest) return `seed ${seed}: the sealed envelope did not open`
   if (!same && opened !== undefined) return `seed ${seed}: an altered envelope opened`
   return undefined
+}
+
+/** The test of so many envelopes. */
+export function testOpenings(cases: number): void {
+  const first = Math.floor(Math.random() * 1e9)
+  test(`${cases} envelopes (from ${first}), fed in pieces: whole ones open, altered ones are refused`, async () => {
+    for (let seed = first; seed < first + cases; seed++) expect(await fuzzOpening(seed)).toBeUndefined()
+  })
 }
