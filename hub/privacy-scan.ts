@@ -4,11 +4,12 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { expect, test } from 'vitest'
 import { aidBytes } from '../protocol/aid.ts'
 import { utf8 } from '../protocol/bytes.ts'
 import { sha256 } from '../protocol/crypto.node.ts'
 import { openReader, type Value } from './store/sqlite/database.ts'
-import { registeredAgent, type TestAgent, type TestHub } from './testing.ts'
+import { registeredAgent, startTestHub, type TestAgent, type TestHub } from './testing.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './testing-mail.ts'
 
 /** Tables whose rows are the registry's own rows of an agent. */
@@ -67,10 +68,10 @@ function holds(value: Value, wanted: Buffer[]): boolean {
   return wanted.some(form => bytes.includes(form))
 }
 
-export type Traffic = { senders: TestAgent[]; recipients: TestAgent[]; secrets: Uint8Array[] }
+type Traffic = { senders: TestAgent[]; recipients: TestAgent[]; secrets: Uint8Array[] }
 
 /** Sends of both kinds between registered agents, some large, some collected. */
-export async function makeTraffic(hub: TestHub, sends: number): Promise<Traffic> {
+async function makeTraffic(hub: TestHub, sends: number): Promise<Traffic> {
   const senders = await agents(hub, 4)
   const recipients = await agents(hub, 8)
   for (let i = 0; i < sends; i++) {
@@ -94,4 +95,17 @@ async function collect(agent: TestAgent): Promise<void> {
 
 async function agents(hub: TestHub, count: number): Promise<TestAgent[]> {
   return await Promise.all(Array.from({ length: count }, () => registeredAgent(hub)))
+}
+
+/** The test after so many sends. */
+export function testNothingTells(sends: number): void {
+  test(`after ${sends} sends of both kinds nothing on the disk tells who sent`, async () => {
+    const hub = await startTestHub()
+    const { secrets, senders } = await makeTraffic(hub, sends)
+    expect(scanTables(hub.directory, secrets)).toEqual([])
+    expect(scanFiles(hub.directory, secrets, name => !name.startsWith('hub.db'))).toEqual([])
+    const tells = hub.alerts.filter(alert => senders.some(one => JSON.stringify(alert).includes(one.aid)))
+    expect(tells).toEqual([])
+    await hub.close()
+  })
 }

@@ -1,31 +1,3 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { toBase64url } from '../protocol/bytes.ts'
-import { makeTraffic, scanFiles, scanTables } from './privacy-scan.ts'
-import { random, registeredAgent, startTestHub } from './testing.ts'
+import { testNothingTells } from './privacy-scan.ts'
 
-const SENDS = 10_000
-
-test('after 10_000 sends of both kinds nothing on the disk tells who sent', {
-  timeout: 900_000,
-}, async () => {
-  const hub = await startTestHub()
-  const { secrets, senders } = await makeTraffic(hub, SENDS)
-  expect(scanTables(hub.directory, secrets)).toEqual([])
-  expect(scanFiles(hub.directory, secrets, name => !name.startsWith('hub.db'))).toEqual([])
-  expect(hub.alerts.filter(alert => senders.some(one => JSON.stringify(alert).includes(one.aid)))).toEqual([])
-  await hub.close()
-})
-
-test('the scan finds what is there', async () => {
-  const hub = await startTestHub()
-  const agent = await registeredAgent(hub)
-  const canary = random(33)
-  await hub.running.hub.context.store.putSetting('canary', `text ${toBase64url(canary)} text`)
-  writeFileSync(join(hub.directory, 'tmp', 'canary'), Buffer.concat([random(10), canary, random(10)]))
-  expect(scanTables(hub.directory, [canary])).toEqual(['setting.value'])
-  expect(scanFiles(hub.directory, [canary], name => !name.startsWith('hub.db'))).toEqual(['tmp/canary'])
-  expect(scanTables(hub.directory, [Buffer.from(agent.aid, 'base64url')], ['agent'])).toContain('agent.aid')
-  await hub.close()
-})
+testNothingTells(10_000)

@@ -13,9 +13,10 @@ const documents = [
 const security = readFileSync(join(root, 'docs/security.md'), 'utf8')
 
 /** Claims name their tests as a file followed by words of names: `file`: *words* · *words*. */
-const held = [...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g)].flatMap(
-  ([, file = '', names = '']) =>
-    [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
+const held = [
+  ...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|scan\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g),
+].flatMap(([, file = '', names = '']) =>
+  [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
 )
 
 test.each(held)('the claim held by $file: $words', ({ file, words }) => {
