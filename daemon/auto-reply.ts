@@ -163,7 +163,7 @@ export class AutoReply {
   /** One look at the store, whatever lies there unanswered; a few threads of each peer, so that none crowds out others. */
   #waiting(): WaitingThread[] {
     const ctx = this.#ctx
-    if (ctx.identity.log.deactivated) return []
+    if (ctx.identity.log.deactivated || ctx.oldCopy() !== undefined) return []
     const strangers = ctx.config().auto_reply?.strangers === true
     const rows = ctx.store.all<WaitingRow>(WAITING_SQL, strangers ? 1 : 0, THREADS_PER_PEER_MAX, WAITING_MAX)
     return rows.map(row => ({

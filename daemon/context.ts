@@ -35,6 +35,8 @@ export type Context = {
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */
   readonly hubNow: () => number
   readonly random: (length: number) => Uint8Array
+  /** Why this machine holds an old copy of its identity, which signs nothing; undefined while it does not. */
+  oldCopy(): string | undefined
   /** The configuration as it stands now. */
   config(): Config
 }

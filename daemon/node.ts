@@ -154,6 +154,7 @@ class RunningNode implements Node {
       now,
       hubNow: () => registration?.home?.timeMs ?? now(),
       random,
+      oldCopy: () => registration?.oldCopy,
       config: () => this.#config,
     }
     topUps = new TopUps(ctx)

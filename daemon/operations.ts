@@ -22,14 +22,21 @@ export function operationsOf(ctx: Context, parts: NodeParts): Handlers {
   }
   const guarded = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]
-    return [name, staysOpen ? handler : refusedAfterTheEnd(ctx, handler as AnyHandler)]
+    return [name, staysOpen ? handler : guardedBy(() => requireSigning(ctx), handler as AnyHandler)]
   })
   return Object.fromEntries(guarded) as Handlers
 }
 
-function refusedAfterTheEnd(ctx: Context, handler: AnyHandler): AnyHandler {
+function guardedBy(guard: () => void, handler: AnyHandler): AnyHandler {
   return async (given, signal) => {
-    if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+    guard()
     return handler(given, signal)
   }
+}
+
+/** Whatever changes something signs something, which an ended identity and an old copy of one must not. */
+function requireSigning(ctx: Context): void {
+  if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+  const oldCopy = ctx.oldCopy()
+  if (oldCopy !== undefined) refuse('old_copy', oldCopy)
 }

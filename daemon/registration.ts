@@ -13,6 +13,7 @@ import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } f
 import { Wire3Hub } from './hub-wire3.ts'
 import { eventTime, isClockFollowed, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
+import { haltOldCopy } from './own-log.ts'
 import { type PowSolver, powChallenge } from './pow.ts'
 import { refuse } from './refusal.ts'
 import { sendRevocations } from './revocations.ts'
@@ -34,6 +35,7 @@ export class Registration {
   #solver: PowSolver
   #home: Wire3Hub | undefined
   #state: HubState = { state: 'offline' }
+  #oldCopy: string | undefined
   #syncing: Promise<void> = Promise.resolve()
   #waker = new Waker()
   #onChange: () => void
@@ -60,6 +62,11 @@ export class Registration {
   get state(): HubState {
     const stopped = this.#home?.stopped
     return stopped === undefined ? this.#state : { state: 'stopped', reason: stopped }
+  }
+
+  /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
+  get oldCopy(): string | undefined {
+    return this.#oldCopy
   }
 
   /** Ends the pause before the next attempt. */
@@ -348,7 +355,11 @@ export class Registration {
     for (;;) {
       try {
         await this.refreshHome()
-        if (this.home !== undefined) await watchCard(this.#ctx, this.home)
+        if (this.home !== undefined) {
+          this.#oldCopy = await haltOldCopy(this.#ctx, this.home)
+          if (this.#oldCopy !== undefined) return
+          await watchCard(this.#ctx, this.home)
+        }
         await this.sync({ signal, profile: false })
         await this.#revoke(signal)
         return

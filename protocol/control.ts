@@ -52,6 +52,7 @@ export const controlCodes = {
     next: 'svc version; the hub and this node must be of the same release line',
   },
   identity_deactivated: { status: 409, next: 'svc id new <name>' },
+  old_copy: { status: 409, next: 'svc status; stop this node before its files are replaced' },
   next_key_missing: { status: 409, next: 'svc id next import' },
   no_auto_reply: { status: 409, next: 'svc autoreply set --agent <tool>' },
   backend_failed: { status: 502, next: 'svc autoreply show, svc logs' },
@@ -79,7 +80,7 @@ function operation<const P extends string, const O extends Operation>(path: P, g
   const limits = { bodyBytes: method === 'GET' ? 0 : BODY_BYTES_DEFAULT, ...given.limits }
   const own = documented.includes(path) ? {} : { own: true as const }
   const staysOpen = given.reads || given.afterEnd === true
-  const codes = [...(given.codes ?? []), ...(staysOpen ? [] : ['identity_deactivated'])]
+  const codes = [...(given.codes ?? []), ...(staysOpen ? [] : ['identity_deactivated', 'old_copy'])]
   return {
     ...route({ ...given, ...own, codes, method, path, auth: 'bearer', limits }),
     staysOpen,

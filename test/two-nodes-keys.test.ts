@@ -1,4 +1,4 @@
-import { cpSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
@@ -80,6 +80,38 @@ describe('a key state that is not ours', () => {
     await until('alice warns', () => warned(alice))
     agents.notice = signed
     expect(await warned(bob)).toBe(false)
+  })
+})
+
+describe('an old backup', () => {
+  test('is noticed by the key state that the hub holds: the node signs nothing, says what is needed, and can be read', async () => {
+    const node = await lab.member('restored')
+    await node.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+    const id = await delegated(bob, node, 'before the backup')
+    await node.stop()
+    const [dir, backup] = [join(lab.folder, 'restored'), join(lab.folder, 'backup')]
+    cpSync(dir, backup, { recursive: true })
+    const newer = await lab.start('restored')
+    await newer.handlers.idRotate({}, never)
+    await until('the hub has it', () => newer.ctx.identity.log.events.at(-1)?.witnesses.length === 1)
+    await newer.stop()
+    rmSync(dir, { recursive: true })
+    cpSync(backup, dir, { recursive: true })
+    const old = await lab.start('restored')
+    const hub = async () => (await old.handlers.status(undefined, never)).hub
+    await until('it stopped', async () => (await hub())?.state === 'stopped')
+    expect((await hub())?.reason).toMatch(
+      /holds key event 2 of this identity and this machine 1.*restore the newest/,
+    )
+    const length = old.ctx.chain.length
+    for (const attempt of [
+      say(old, id, 'from the past'),
+      old.handlers.idRotate({}, never),
+      old.handlers.delegate({ to: bob.aid, task: 'x' }, never),
+    ])
+      await expect(attempt).rejects.toMatchObject({ code: 'old_copy' })
+    expect(old.ctx.chain.length).toBe(length)
+    expect(await texts(old, id)).toEqual(['before the backup'])
   })
 })
 
