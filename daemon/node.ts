@@ -277,6 +277,11 @@ class RunningNode implements Node {
       ...(this.ctx.chain.isQuarantined
         ? ['the evidence chain is quarantined: two records of one seq were seen; no more receipts are signed']
         : []),
+      ...(this.#opened.store.counted('numbers_ahead') === 0
+        ? []
+        : [
+            'a correspondent says that it holds messages of this node which are not here; if these files came from a backup, restore a newer one',
+          ]),
       ...(this.#opened.store.counted('peer_forks') === 0
         ? []
         : ['a peer showed two contradicting key histories']),

@@ -302,6 +302,8 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 
 /** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
+  // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
+  if (storedUpTo > interaction.numbered) ctx.store.count('numbers_ahead')
   const proven = ctx.store.all<{ key: number }>(
     `SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
      AND delivery <> 'delivered'`,

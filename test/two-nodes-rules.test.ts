@@ -89,6 +89,22 @@ describe('a receiver', () => {
 })
 
 describe('a sender', () => {
+  test('whose store is older than what it sent is warned by the answer of its correspondent', async () => {
+    const id = await delegated(alice, bob, 'from a backup')
+    await say(alice, id, 'sent after the backup')
+    await until('it is there', async () => (await texts(bob, id)).includes('sent after the backup'))
+    const warned = async () =>
+      (await alice.handlers.status(undefined, never)).warnings.some(one =>
+        one.includes('restore a newer one'),
+      )
+    expect(await warned()).toBe(false)
+    const { key } = alice.ctx.threads.findById(id) as { key: number }
+    alice.ctx.store.run('UPDATE interactions SET numbered = 1 WHERE key = ?', key)
+    await say(bob, id, 'I hold two')
+    await until('it is read', async () => (await texts(alice, id)).includes('I hold two'))
+    expect(await warned()).toBe(true)
+  })
+
   test('brings its log and key set until a message with them is delivered, and again after they changed', async () => {
     const id = await delegated(alice, bob, 'who am I')
     await say(bob, id, 'alice')
