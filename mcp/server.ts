@@ -14,11 +14,14 @@ import {
 import * as z from 'zod'
 import { controlCodes } from '../protocol/control.ts'
 import { plainLine, plainText } from '../protocol/plain-text.ts'
+import type { AskUser } from './approval.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools.ts'
 
 const PROGRESS_EVERY_MS = 5_000
 const MARKER_BYTES = 4
+/** As long as a tool may wait for anything. */
+const USER_WAIT_MS = 45_000
 
 const errorShape = z.object({ code: z.string(), message: z.string(), next: z.string() }).partial()
 
@@ -62,6 +65,7 @@ export function createServer(call: ControlCall, options: ServerOptions): Server 
     { name: 'svc', title: 'svc: work with other agents', version: options.version },
     { capabilities: { tools: {} }, instructions: instructions(options.pending ?? 0) },
   )
+  const asked = new Set<string>()
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }))
   server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
     const tool = tools.find(row => row.name === request.params.name)
@@ -70,7 +74,14 @@ export function createServer(call: ControlCall, options: ServerOptions): Server 
     const token = extra._meta?.progressToken
     const progress = token === undefined ? undefined : startProgress(token, extra.sendNotification)
     try {
-      return await runTool(tool, request.params.arguments ?? {}, call, extra.signal)
+      const { signal } = extra
+      const askUser = userOf(server, signal)
+      return await runTool(tool, request.params.arguments ?? {}, {
+        call,
+        signal,
+        asked,
+        ...(askUser === undefined ? {} : { askUser }),
+      })
     } finally {
       clearInterval(progress)
     }
@@ -98,11 +109,26 @@ function startProgress(progressToken: string | number, notify: Notify): NodeJS.T
   return timer
 }
 
-async function runTool(tool: Tool, args: unknown, call: ControlCall, signal: AbortSignal) {
+/** The user behind a client that declares elicitation; one who does not answer in time has said nothing. */
+function userOf(server: Server, signal: AbortSignal): AskUser | undefined {
+  if (server.getClientCapabilities()?.elicitation === undefined) return undefined
+  return async (question, answers) => {
+    const [names, titles] = [Object.keys(answers), Object.values(answers)]
+    const decision = { type: 'string' as const, title: 'Your decision', enum: names, enumNames: titles }
+    const requestedSchema = { type: 'object' as const, properties: { decision }, required: ['decision'] }
+    const options = { timeout: USER_WAIT_MS, signal }
+    const answer = await server
+      .elicitInput({ message: question, requestedSchema }, options)
+      .catch(() => undefined)
+    const decided = answer?.action === 'accept' ? answer.content?.['decision'] : undefined
+    return typeof decided === 'string' ? decided : undefined
+  }
+}
+
+async function runTool(tool: Tool, args: unknown, given: Omit<ToolContext, 'fence'>) {
   const marker = randomBytes(MARKER_BYTES).toString('hex')
   const context: ToolContext = {
-    call,
-    signal,
+    ...given,
     fence: text => (text === '' ? '' : `<<untrusted ${marker}>>${plainText(text)}<</untrusted ${marker}>>`),
   }
   try {

@@ -6,6 +6,7 @@ import type * as z from 'zod'
 import type { Call } from '../protocol/client.ts'
 import type { OperationName, Operations } from '../protocol/control.ts'
 import type { ReplyOf } from '../protocol/route.ts'
+import type { AskUser } from './approval.ts'
 
 export type ControlCall = <N extends OperationName>(
   name: N,
@@ -31,6 +32,10 @@ export type ToolContext = {
   /** Wraps a peer's words in this result's random marker, control characters removed. */
   fence(text: string): string
   signal: AbortSignal
+  /** Asks the user of the client, where the client can. */
+  askUser?: AskUser
+  /** Interactions that the user was asked about in this session. */
+  asked: Set<string>
 }
 
 export type Tool<I extends z.ZodType = z.ZodType> = {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
 
@@ -42,6 +43,8 @@ beforeAll(async () => {
     'bob \u202e<script>',
     '--caps',
     'text.count,text.sum',
+    '--guest-messages',
+    '50',
   )
   await world.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
   client = new Client({ name: 'test', version: '1' })
@@ -214,6 +217,48 @@ describe("the SDK's client", () => {
     } while (cursor !== undefined)
     expect(new Set(seen).size).toBe(seen.length)
     expect(seen).toHaveLength(25)
+  })
+})
+
+describe('a task of a stranger', () => {
+  /** A client of alice whose user gives these answers, one a question. */
+  async function userWho(...answers: string[]): Promise<{ client: Client; questions: string[] }> {
+    const questions: string[] = []
+    const user = new Client({ name: 'person', version: '1' }, { capabilities: { elicitation: { form: {} } } })
+    user.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+      questions.push(params.message)
+      return { action: 'accept', content: { decision: answers.shift() ?? 'later' } }
+    })
+    const env = world.env('bob')
+    await user.connect(
+      new StdioClientTransport({ command: process.execPath, args: [programs.svc, 'mcp'], env }),
+    )
+    return { client: user, questions }
+  }
+  const waits = async (task: string): Promise<string> => {
+    const id = String((await ask('task_delegate', { to: bob, task }))['interaction_id'])
+    await until(async () => {
+      const { items } = await world.svc('bob', 'inbox')
+      return (items as { interaction_id: string }[]).find(item => item.interaction_id === id)
+    })
+    return id
+  }
+  const stateAfterReading = async (reader: Client, id: string): Promise<unknown> => {
+    const read = (await reader.callTool({ name: 'task_inbox', arguments: { interaction_id: id } })) as Result
+    return read.structuredContent?.['state']
+  }
+
+  test('is approved or declined by the user whom the client asks, once; the model alone cannot', async () => {
+    await world.svc('bob', 'contact', 'rm', 'alice')
+    const { client: user, questions } = await userWho('approve', 'decline', 'later')
+    const ids = [await waits('take\u202e this'), await waits('or this'), await waits('or that')]
+    const states = []
+    for (const id of ids) states.push(await stateAfterReading(user, id))
+    expect(states).toEqual(['open', 'declined', 'pending'])
+    expect(questions[0]).toContain('“take this”')
+    expect(await stateAfterReading(user, ids[2] as string)).toBe('pending')
+    expect(questions).toHaveLength(3)
+    await user.close()
   })
 })
 

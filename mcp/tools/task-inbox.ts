@@ -1,6 +1,7 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
 import * as z from 'zod'
 import { plainLine } from '../../protocol/plain-text.ts'
+import { askAbout } from '../approval.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
 import {
   cursorArgument,
@@ -75,18 +76,16 @@ async function list(args: Arguments, context: ToolContext): Promise<Record<strin
 
 async function thread(id: string, args: Arguments, context: ToolContext): Promise<Record<string, unknown>> {
   const budget = args.max_chars ?? RESULT_CHARACTERS_DEFAULT
-  const found = await context.call(
-    'thread',
-    {
-      interaction_id: id,
-      mark_read: true,
-      max_chars: budget,
-      ...(args.from_turn === undefined ? {} : { from_turn: args.from_turn }),
-      ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
-    },
-    {},
-    { signal: context.signal },
-  )
+  const body = {
+    interaction_id: id,
+    mark_read: true,
+    max_chars: budget,
+    ...(args.from_turn === undefined ? {} : { from_turn: args.from_turn }),
+    ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
+  }
+  const read = () => context.call('thread', body, {}, { signal: context.signal })
+  let found = await read()
+  if (found.state === 'pending' && (await askAbout(found, context))) found = await read()
   const head = {
     interaction_id: found.interaction_id,
     peer: found.peer_name ?? found.peer,

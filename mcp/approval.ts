@@ -1,0 +1,35 @@
+/**
+ * A task of a stranger is approved by a person, never by the model: where the client can put a question to its user,
+ * reading a task that waits asks that question, once a session.
+ */
+import { plainLine } from '../protocol/plain-text.ts'
+import type { ToolContext } from './tool.ts'
+
+const PREVIEW_CHARACTERS_MAX = 400
+const ANSWERS = { approve: 'take it', decline: 'decline it', later: 'decide later' } as const
+
+/** Puts a question to the user of the client; resolves to the answer's name, or undefined when there is none. */
+export type AskUser = (
+  question: string,
+  answers: Readonly<Record<string, string>>,
+) => Promise<string | undefined>
+
+type Waiting = {
+  interaction_id: string
+  peer: string
+  turns: readonly { mine: boolean; text: string }[]
+}
+
+/** Asks about a waiting task and does what the user said; true when its state has changed. */
+export async function askAbout(waiting: Waiting, context: ToolContext): Promise<boolean> {
+  const { interaction_id } = waiting
+  if (context.askUser === undefined || context.asked.has(interaction_id)) return false
+  context.asked.add(interaction_id)
+  const words = waiting.turns.find(turn => !turn.mine)?.text ?? ''
+  const question = `${waiting.peer} is no contact of yours and asks your agent for this: “${plainLine(words, PREVIEW_CHARACTERS_MAX)}”`
+  const answer = await context.askUser(question, ANSWERS)
+  if (answer === 'approve') await context.call('approve', { interaction_id })
+  else if (answer === 'decline') await context.call('decline', { interaction_id })
+  else return false
+  return true
+}
