@@ -46,8 +46,10 @@ describe('a rating', () => {
     expect(wait).toBeGreaterThan(2 * DAY_MS)
     expect(wait).toBeLessThan(4 * DAY_MS)
     lab.hub.clock.advance(wait + 1000)
-    alice.ctx.reviewUploads.wake()
-    await until('uploaded', () => reviewOf(alice, id)?.state === 'uploaded')
+    await until('uploaded', () => {
+      alice.ctx.reviewUploads.wake()
+      return reviewOf(alice, id)?.state === 'uploaded'
+    })
     expect(await standing()).toEqual({ uploaded: true })
   })
 
@@ -83,8 +85,10 @@ describe('a rating', () => {
     const id = await ended(alice, 'twice')
     await alice.handlers.review({ interaction_id: id, rating: 2 }, never)
     alice.ctx.store.run("UPDATE reviews SET state = 'kept', next_at = 0")
-    alice.ctx.reviewUploads.wake()
-    await until('settled', () => reviewOf(alice, id)?.reason === 'review_exists')
+    await until('settled', () => {
+      alice.ctx.reviewUploads.wake()
+      return reviewOf(alice, id)?.reason === 'review_exists'
+    })
     expect(reviewOf(alice, id)?.state).toBe('uploaded')
   })
 
