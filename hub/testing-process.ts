@@ -14,18 +14,24 @@ export type HubChild = Target & {
   kill(signal: NodeJS.Signals): void
 }
 
-/** Starts `svc-hub serve` on a directory; `fault` arms one named point. */
-export async function startHubChild(
-  directory: string,
-  options: { fault?: string; failingFlush?: string } = {},
-): Promise<HubChild> {
+export type HubChildOptions = {
+  /** Arms one named point. */
+  fault?: string
+  failingFlush?: string
+  env?: Record<string, string>
+}
+
+/** Starts `svc-hub serve` on a directory. */
+export async function startHubChild(directory: string, options: HubChildOptions = {}): Promise<HubChild> {
+  const failing = options.failingFlush !== undefined || options.env !== undefined
   const child = spawn(
     process.execPath,
     [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
     {
-      stdio: ['ignore', 'pipe', options.failingFlush === undefined ? 'inherit' : 'ignore'],
+      stdio: ['ignore', 'pipe', failing ? 'ignore' : 'inherit'],
       env: {
         ...process.env,
+        ...options.env,
         ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }),
         ...(options.failingFlush === undefined ? {} : { SVC_FAULT_FLUSH: options.failingFlush }),
       },
