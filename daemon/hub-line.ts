@@ -79,6 +79,8 @@ export interface HubLine {
   publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void>
   pushLog(log: VerifiedKel): Promise<void>
   fetchLog(aid: string): Promise<KeyEvent[]>
+  /** Log and key set of a registered agent; undefined when the hub has none of that. */
+  fetchAgent(aid: string): Promise<{ log: KeyEvent[]; keySet: Uint8Array } | undefined>
   updateProfile(profile: Profile): Promise<void>
   setVisibility(visibility: 'hub-local' | 'federated' | 'public'): Promise<void>
   deregister(): Promise<void>

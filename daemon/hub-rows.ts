@@ -62,6 +62,11 @@ export function writeHome(store: Store, line: HubLine, moves: boolean, now: numb
   )
 }
 
+/** Registers again at the next occasion: the hub does not have what it once confirmed. */
+export function forgetRegistered(store: Store, url: string): void {
+  store.run('UPDATE hubs SET registered_seq = NULL WHERE url = ?', url)
+}
+
 /** Notes the last event of ours that a hub has. */
 export function noteRegistered(store: Store, url: string, seq: number): void {
   store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', seq, url)

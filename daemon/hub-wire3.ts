@@ -113,6 +113,13 @@ export class Wire3Hub implements HubLine {
     return decodeKel(fromBase64url(reply.kel))
   }
 
+  async fetchAgent(aid: string): Promise<{ log: KeyEvent[]; keySet: Uint8Array } | undefined> {
+    const send = this.#inputs.connections.signed
+    const reply = await unlessMissing(this.#calls.plain(routes.agentKeys, send, { params: { aid } }))
+    if (reply === undefined) return undefined
+    return { log: decodeKel(fromBase64url(reply.kel)), keySet: fromBase64url(reply.keys) }
+  }
+
   async updateProfile(profile: Profile): Promise<void> {
     await this.#calls.signed(routes.updateProfile, { body: profileMembers(profile) })
   }

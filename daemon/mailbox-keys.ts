@@ -156,6 +156,12 @@ export class MailboxKeys {
     this.#write()
   }
 
+  /** The hub lost the newest set and has to be given one again. */
+  unconfirm(): void {
+    this.#file = { ...this.#file, confirmedSet: 0 }
+    this.#write()
+  }
+
   /** Deletes the private keys to which nothing that is still on its way can be sealed. */
   deleteOld(): void {
     const now = this.#inputs.now()

@@ -1,28 +1,40 @@
 /**
- * Whether the hub holds a later key state of this identity than this machine (design: restore): then it is an old copy,
- * and whatever it signed would stand beside what the newer one signed. The first look comes before a start registers.
+ * What the hub holds of this identity beside what this machine holds. Later key events there: this is an old copy, and
+ * whatever it signed would stand beside what the newer one signed (design: restore). Less than it once confirmed: the
+ * hub came back from a backup, and is told again.
  */
 import { Malformed } from '../protocol/bytes.ts'
 import { Refused } from '../protocol/client.ts'
 import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../protocol/kel.ts'
+import { KeySet } from '../protocol/keyset.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'
+import { forgetRegistered } from './hub-rows.ts'
 
-/** Stops talking to a hub that knows better and says why: nothing is signed any more, what is here can still be read. */
-export async function haltOldCopy(ctx: Context, hub: HubLine): Promise<string | undefined> {
-  const { identity } = ctx
-  const held = await servedLog(hub, identity.aid)
-  const why = held === undefined ? undefined : contradiction(identity.log, held)
-  if (why === undefined) return undefined
-  ctx.log.error({ reason: why }, 'stopped talking to the hub')
-  hub.halt(why)
-  ctx.events.emit('hub', { state: 'stopped' })
-  return why
+/** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
+export async function compareWithHub(ctx: Context, hub: HubLine): Promise<string | undefined> {
+  const { identity, keys, store } = ctx
+  const held = await servedState(hub, identity.aid)
+  const why = held === undefined ? undefined : contradiction(identity.log, held.log)
+  if (why !== undefined) {
+    ctx.log.error({ reason: why }, 'stopped talking to the hub')
+    hub.halt(why)
+    ctx.events.emit('hub', { state: 'stopped' })
+    return why
+  }
+  const isBehind =
+    held === undefined || held.log.length < identity.log.events.length || held.keySet === undefined
+  if (isBehind) forgetRegistered(store, hub.url)
+  else if (isOlder(held.keySet as Uint8Array, keys.set)) keys.unconfirm()
+  return undefined
 }
 
-async function servedLog(hub: HubLine, aid: string): Promise<KeyEvent[] | undefined> {
+type Served = { log: KeyEvent[]; keySet: Uint8Array | undefined }
+
+/** Log and key set as the hub serves them; of an agent that is not registered there, the log alone. */
+async function servedState(hub: HubLine, aid: string): Promise<Served | undefined> {
   try {
-    return await hub.fetchLog(aid)
+    return (await hub.fetchAgent(aid)) ?? { log: await hub.fetchLog(aid), keySet: undefined }
   } catch (error) {
     // A hub that never knew the identity, or shows nothing that can be read, knows no better.
     if (error instanceof Malformed || (error instanceof Refused && error.code === 'unknown_aid'))
@@ -44,4 +56,10 @@ function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | un
     if (error instanceof KelInvalid) return undefined
     throw error
   }
+}
+
+function isOlder(held: Uint8Array, own: KeySet | undefined): boolean {
+  if (own === undefined) return false
+  const { body } = KeySet.decode(held)
+  return body.kelSeq === own.body.kelSeq && body.setSeq < own.body.setSeq
 }

@@ -13,7 +13,7 @@ import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } f
 import { Wire3Hub } from './hub-wire3.ts'
 import { eventTime, isClockFollowed, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { describe } from './outbox.ts'
-import { haltOldCopy } from './own-log.ts'
+import { compareWithHub } from './own-log.ts'
 import { type PowSolver, powChallenge } from './pow.ts'
 import { refuse } from './refusal.ts'
 import { sendRevocations } from './revocations.ts'
@@ -356,7 +356,7 @@ export class Registration {
       try {
         await this.refreshHome()
         if (this.home !== undefined) {
-          this.#oldCopy = await haltOldCopy(this.#ctx, this.home)
+          this.#oldCopy = await compareWithHub(this.#ctx, this.home)
           if (this.#oldCopy !== undefined) return
           await watchCard(this.#ctx, this.home)
         }

@@ -1,5 +1,8 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callRoute, startTestHub, type TestHub } from '../hub/testing.ts'
 import { toBase64url } from '../protocol/bytes.ts'
@@ -10,6 +13,7 @@ import {
   finished,
   inboxIds,
   type Lab,
+  Line,
   never,
   openLab,
   texts,
@@ -150,6 +154,44 @@ describe('moving to another hub', () => {
       const answer = await fetch(`${lab.line.url}/agents/${ben.aid}/kel`, { headers: { 'X-Svc-Wire': '3' } })
       return ((await answer.json()) as { kel: string }).kel.length > 900
     })
+  })
+})
+
+describe('a hub that comes back from an old backup', () => {
+  test('is told everything again, by itself: the registration, the rotation since, the newest key set', async () => {
+    let hub = await startTestHub()
+    const { directory } = hub
+    const backup = mkdtempSync(join(tmpdir(), 'svc-backup-'))
+    const line = new Line(() => Number(new URL(hub.url).port))
+    const copied = async (from: string, to: string) => {
+      await hub.running.close()
+      rmSync(to, { recursive: true })
+      cpSync(from, to, { recursive: true })
+      hub = await startTestHub({ directory })
+    }
+    const node = await lab.start('remembers')
+    const peer = await lab.start('remembers-peer')
+    for (const { aid } of [node, peer]) await hub.running.hub.context.store.admit(aid, true)
+    await copied(directory, backup)
+    await line.up()
+    await node.handlers.hubRegister({ url: line.url, caps: ['remembers'] }, never)
+    await peer.handlers.hubRegister({ url: line.url }, never)
+    await delegated(peer, node, 'before')
+    await node.handlers.idRotate({}, never)
+    await line.down()
+    await copied(backup, directory)
+    await line.up()
+    expect(await hub.running.hub.agents.find(node.aid)).toBeUndefined()
+    for (const one of [node, peer]) one.wake()
+    await until('both are back', async () => {
+      const held = await Promise.all([node, peer].map(({ aid }) => hub.running.hub.agents.find(aid)))
+      return held.every(agent => agent?.keys !== undefined)
+    })
+    expect((await hub.running.hub.agents.find(node.aid))?.log.seq).toBe(node.ctx.identity.log.seq)
+    await delegated(peer, node, 'after')
+    await Promise.all([node.stop(), peer.stop()])
+    await line.down()
+    await hub.close()
   })
 })
 
