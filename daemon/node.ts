@@ -21,7 +21,7 @@ import type { HubLine } from './hub-line.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { lockDirectory } from './lock.ts'
 import { MailboxKeys } from './mailbox-keys.ts'
-import { startMaintenance } from './maintenance.ts'
+import { type Maintenance, startMaintenance } from './maintenance.ts'
 import { type Handlers, operationsOf } from './operations.ts'
 import { Outbox } from './outbox.ts'
 import { PeerBook } from './peers.ts'
@@ -131,6 +131,7 @@ class RunningNode implements Node {
     let registration: Registration | undefined
     let topUps: TopUps | undefined
     let reviewUploads: ReviewUploads | undefined
+    let maintenance: Maintenance | undefined
     const ctx: Context = {
       dir,
       identity,
@@ -166,7 +167,10 @@ class RunningNode implements Node {
     const relay = new Relay(
       ctx,
       () => registration?.home,
-      error => registration?.noteContact(error),
+      error => {
+        // Whatever the hub has become: a round finds out, and repeats until it is there again.
+        if (registration?.noteContact(error) === true) maintenance?.run()
+      },
     )
     registration = new Registration(
       ctx,
@@ -205,10 +209,11 @@ class RunningNode implements Node {
     reviewUploads.start()
     undo.defer(() => ctx.reviewUploads.stop())
     undo.defer(() => ctx.topUps.stop())
-    const maintenance = undo.use(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
+    const started = undo.use(startMaintenance(ctx, registration, relay, this.#lifetime.signal))
+    maintenance = started
     this.#wake = () => {
       registration.wake()
-      maintenance.run()
+      started.run()
       relay.wake()
       outbox.wake()
       ctx.reviewUploads.wake()

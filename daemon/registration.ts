@@ -74,12 +74,13 @@ export class Registration {
     this.#waker.wake()
   }
 
-  /** Notes how the last call to the hub went. */
-  noteContact(error: string | undefined): void {
-    if (this.#state.state === 'registering') return
+  /** Notes how the last call to the hub went; true when contact was just lost. */
+  noteContact(error: string | undefined): boolean {
+    if (this.#state.state === 'registering') return false
     const before = this.#state.state
     this.#state = error === undefined ? { state: 'online' } : { state: 'offline', reason: error }
     if (before !== this.#state.state) this.#ctx.events.emit('hub', { state: this.#state.state })
+    return before === 'online' && error !== undefined
   }
 
   /** Joins a hub: asks first whether it would take us, then rotates to it where needed, then registers. */

@@ -182,6 +182,7 @@ describe('a hub that comes back from an old backup', () => {
     await copied(backup, directory)
     await line.up()
     expect(await hub.running.hub.agents.find(node.aid)).toBeUndefined()
+    // They would look again within a minute.
     for (const one of [node, peer]) one.wake()
     await until('both are back', async () => {
       const held = await Promise.all([node, peer].map(({ aid }) => hub.running.hub.agents.find(aid)))
