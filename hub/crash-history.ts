@@ -35,6 +35,10 @@ export class CrashHistory {
     }
   }
 
+  get agents(): TestAgent[] {
+    return this.#mailboxes.map(({ agent }) => agent)
+  }
+
   get hub(): HubChild {
     if (this.#hub === undefined) throw new Error('the hub was never started')
     return this.#hub
@@ -115,11 +119,12 @@ async function untilGone(operations: number, operate: (i: number) => Promise<voi
   }
 }
 
-/** Whether a call failed because nobody answers any more. */
+/** Whether a call failed because nobody answers any more, or because the hub says that it ends. */
 function isGone(error: unknown): boolean {
   const code = (error as { cause?: { code?: string } }).cause?.code ?? ''
   const gone = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'].includes(code)
-  return gone || (error instanceof TypeError && /fetch failed|terminated/.test(error.message))
+  const cut = error instanceof TypeError && /fetch failed|terminated/.test(error.message)
+  return gone || cut || (error instanceof Error && /unavailable/.test(error.message))
 }
 
 const folders: string[] = []

@@ -49,13 +49,14 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       )
     const { identity, created } = ensureIdentity(directory, now, random)
     const store = openStore({ ...options, release: RELEASE })
+    const blobs = new Blobs(directory, error => store.fail(error))
     const secret = await ensureSecret(store, random)
     if ((await store.setting(MODE_SETTING)) === undefined) await store.putSetting(MODE_SETTING, 'closed')
     const close = async (): Promise<void> => {
       await store.close()
       lock.release()
     }
-    return { identity, created, store, blobs: new Blobs(directory), secret, close }
+    return { identity, created, store, blobs, secret, close }
   } catch (error) {
     lock.release()
     throw error

@@ -31,7 +31,11 @@ export class Blobs {
   #holders = 0
   #heldBack: string[] = []
 
-  constructor(directory: string) {
+  readonly #onBroken: (error: StoreBroken) => void
+
+  /** `onBroken` is told when the disk has failed; nothing may be written from then on. */
+  constructor(directory: string, onBroken: (error: StoreBroken) => void = () => undefined) {
+    this.#onBroken = onBroken
     this.#folder = join(directory, 'blobs')
     this.#temporary = join(directory, 'tmp')
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
@@ -41,27 +45,27 @@ export class Blobs {
   /** Starts a blob under a fresh random name (32 hex characters). */
   async create(name: string): Promise<BlobWriter> {
     const temporary = join(this.#temporary, name)
-    const file = await typed(() => open(temporary, 'wx', 0o600))
+    const file = await this.#typed(() => open(temporary, 'wx', 0o600))
     return this.#writer(name, temporary, file)
   }
 
   #writer(name: string, temporary: string, file: FileHandle): BlobWriter {
     let unflushed = 0
     return {
-      async write(bytes) {
-        await typed(() => writeAll(file, bytes))
+      write: async bytes => {
+        await this.#typed(() => writeAll(file, bytes))
         unflushed += bytes.length
         if (unflushed < FLUSH_EVERY_BYTES) return
         unflushed = 0
-        await typed(() => file.datasync())
+        await this.#typed(() => file.datasync())
       },
       commit: async () => {
-        await typed(() => file.datasync())
+        await this.#typed(() => file.datasync())
         await file.close()
         faultPoint('hub.blob.before-rename')
         const folder = await this.#ensureFolder(name)
-        await typed(() => rename(temporary, join(folder, name)))
-        await typed(() => syncFolder(folder))
+        await this.#typed(() => rename(temporary, join(folder, name)))
+        await this.#typed(() => syncFolder(folder))
         faultPoint('hub.blob.after-rename')
       },
       async abort() {
@@ -73,8 +77,8 @@ export class Blobs {
 
   async #ensureFolder(name: string): Promise<string> {
     const folder = this.#folderOf(name)
-    const made = await typed(() => mkdir(folder, { recursive: true, mode: 0o700 }))
-    if (made !== undefined) await typed(() => syncFolder(this.#folder))
+    const made = await this.#typed(() => mkdir(folder, { recursive: true, mode: 0o700 }))
+    if (made !== undefined) await this.#typed(() => syncFolder(this.#folder))
     return folder
   }
 
@@ -90,6 +94,20 @@ export class Blobs {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw error
+    }
+  }
+
+  /** No room is a state that passes; a failed write or flush is the end, because its pages may be lost silently. */
+  async #typed<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      return await action()
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code
+      if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for an envelope')
+      if (code !== 'EIO' && code !== 'EROFS') throw error
+      const broken = new StoreBroken(`the disk failed: ${code}`)
+      this.#onBroken(broken)
+      throw broken
     }
   }
 
@@ -125,17 +143,5 @@ export class Blobs {
       }
     }
     return removed
-  }
-}
-
-/** No room is a state that passes; a failed write or flush is the end, because its pages may be lost silently. */
-async function typed<T>(action: () => Promise<T>): Promise<T> {
-  try {
-    return await action()
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for an envelope')
-    if (code === 'EIO' || code === 'EROFS') throw new StoreBroken(`the disk failed: ${code}`)
-    throw error
   }
 }

@@ -237,6 +237,8 @@ export interface Store {
   totals(): Promise<MailTotals>
   /** Quick integrity check: an empty list, or what is wrong. */
   check(): Promise<string[]>
+  /** Ends all writing: a file beside the rows could not be brought to the disk. */
+  fail(error: StoreBroken): void
   /** Whether writes have failed for want of room, or for good. */
   health(): { full: boolean; broken: boolean }
   /** Finishes the writes under way, checkpoints and closes. */

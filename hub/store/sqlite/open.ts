@@ -96,6 +96,7 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
       const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
       return rows.map(row => row.quick_check).filter(line => line !== 'ok')
     },
+    fail: error => writer.fail(error),
     health: () => ({ full: writer.full, broken: writer.broken }),
     async close() {
       reader.close()

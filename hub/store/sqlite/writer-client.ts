@@ -42,10 +42,10 @@ export class WriterClient {
     })
     this.#worker.on('message', (message: FromWriter) => this.#receive(message))
     this.#worker.on('error', (error: Error) =>
-      this.#break(new StoreBroken(`the store writer ended: ${error.message}`)),
+      this.fail(new StoreBroken(`the store writer ended: ${error.message}`)),
     )
     this.#worker.on('exit', () => {
-      if (this.#closed === undefined) this.#break(new StoreBroken('the store writer ended'))
+      if (this.#closed === undefined) this.fail(new StoreBroken('the store writer ended'))
       else this.#closed.resolve()
     })
   }
@@ -107,13 +107,13 @@ export class WriterClient {
       waiting.reject(new StoreFull(outcome.message))
     } else if (outcome.fault === 'broken') {
       const broken = new StoreBroken(outcome.message)
-      this.#break(broken)
+      this.fail(broken)
       waiting.reject(broken)
     } else waiting.reject(new Error(outcome.message))
   }
 
   /** After a failed write to the disk nothing can be known about it; every later write is refused. */
-  #break(error: StoreBroken): void {
+  fail(error: StoreBroken): void {
     if (this.#broken !== undefined) return
     this.#broken = error
     for (const waiting of this.#waiting.values()) waiting.reject(error)
