@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConfigRefused, limitsShape, readConfig } from './config.ts'
+import { ConfigRefused, readConfig } from './config.ts'
+import { limitsShape } from './limits-config.ts'
 
 let folder: string
 let file: string

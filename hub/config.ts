@@ -6,41 +6,18 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { parseJson } from '../protocol/json.ts'
-import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from './core/limits.ts'
+import type { Limits } from './core/limits.ts'
+import { limitsOf, limitsShape } from './limits-config.ts'
 
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
 const CONFIG_FILE = 'config.json'
 const PORT_MAX = 65_535
-const SECOND_MS = 1000
-const PROBATION_HOURS_MAX = (30 * DAY_MS) / HOUR_MS
-const MIB = 1024 * 1024
-const GIB = 1024 * MIB
 
 /** The hub can't start as it is configured; the sentence says what to change. */
 export class ConfigRefused extends Error {
   override name = 'ConfigRefused'
 }
-
-const between = (min: number, max: number) => z.int().min(min).max(max).optional()
-
-export const limitsShape = z.strictObject({
-  mailbox_envelopes: between(1, 10_000_000),
-  mailbox_bytes: between(MIB, 1024 * GIB),
-  stranger_per_minute: between(0, 100_000),
-  stranger_envelopes: between(0, 10_000_000),
-  stranger_bytes: between(0, 1024 * GIB),
-  probation_hours: between(0, PROBATION_HOURS_MAX),
-  pow_bits: between(22, 40),
-  registrations_per_day: between(0, 1_000_000),
-  session_quota: between(1, 1_000_000),
-  bytes_in_flight: between(100 * MIB, 64 * GIB),
-  held_polls: between(0, 1_000_000),
-  connections: between(16, 1_000_000),
-  store_bytes: between(16 * MIB, 1024 * GIB),
-  body_bytes_per_second: between(1, MIB),
-  body_grace_seconds: between(1, 600),
-})
 
 const fileShape = z.strictObject({
   listen: z.string().optional(),
@@ -184,27 +161,4 @@ function checkApart({ listen, operatorListen }: Config, from: string): void {
     throw new ConfigRefused(
       `${from}: the operator's listener can't share the hub's address; give it a port of its own`,
     )
-}
-
-function limitsOf(given: z.infer<typeof limitsShape>): Limits {
-  const d = defaultLimits
-  return {
-    ...d,
-    mailboxEnvelopesMax: given.mailbox_envelopes ?? d.mailboxEnvelopesMax,
-    mailboxBytesMax: given.mailbox_bytes ?? d.mailboxBytesMax,
-    strangerPerMinute: given.stranger_per_minute ?? d.strangerPerMinute,
-    strangerEnvelopesMax: given.stranger_envelopes ?? d.strangerEnvelopesMax,
-    strangerBytesMax: given.stranger_bytes ?? d.strangerBytesMax,
-    probationMs: given.probation_hours === undefined ? d.probationMs : given.probation_hours * HOUR_MS,
-    powBits: given.pow_bits ?? d.powBits,
-    registrationsPerDay: given.registrations_per_day ?? d.registrationsPerDay,
-    sessionQuota: given.session_quota ?? d.sessionQuota,
-    bytesInFlightMax: given.bytes_in_flight ?? d.bytesInFlightMax,
-    heldPollsMax: given.held_polls ?? d.heldPollsMax,
-    connectionsMax: given.connections ?? d.connectionsMax,
-    storeBytesMax: given.store_bytes ?? d.storeBytesMax,
-    bodyBytesPerSecondMin: given.body_bytes_per_second ?? d.bodyBytesPerSecondMin,
-    bodyGraceMs:
-      given.body_grace_seconds === undefined ? d.bodyGraceMs : given.body_grace_seconds * SECOND_MS,
-  }
 }

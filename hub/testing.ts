@@ -18,10 +18,10 @@ import { xwingPublicKey } from '../protocol/xwing.ts'
 import type { Config } from './config.ts'
 import { defaultLimits, HOUR_MS, type Limits } from './core/limits.ts'
 import { type RunningHub, startHub } from './serve.ts'
+import { UNNAMED_CODE } from './v3/app.ts'
 
 /** After a start every signing time must lie above start + 2 s. */
 const PAST_START_FLOOR_MS = 3000
-const _ENC_BYTES = 1120
 const KIB = 1024
 
 export const random = (count: number): Uint8Array => new Uint8Array(randomBytes(count))
@@ -98,6 +98,8 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     async close() {
       await hub.running.close()
       rmSync(directory, { recursive: true, force: true })
+      const unnamed = alerts.filter(({ facts }) => facts['id'] === UNNAMED_CODE)
+      if (unnamed.length > 0) throw new Error(`codes that no row names: ${JSON.stringify(unnamed)}`)
     },
   }
   if (options.open === true) await hub.running.hub.context.store.putSetting('admission', 'open')

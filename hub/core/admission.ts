@@ -7,8 +7,6 @@ import { RateBuckets, WindowCounts } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
 export const MODE_SETTING = 'admission'
-/** Questions without proof of work: a log of 1,024 events costs a hub its verification each time. */
-const CHECK_RATE = { perSecond: 1, burst: 20 }
 
 export type Newcomer = {
   aid: string
@@ -19,10 +17,11 @@ export type Newcomer = {
 export class Admission {
   readonly #context: HubContext
   readonly #signUps = new WindowCounts(DAY_MS)
-  readonly #checks = new RateBuckets(CHECK_RATE)
+  readonly #checks: RateBuckets
 
   constructor(context: HubContext) {
     this.#context = context
+    this.#checks = new RateBuckets(context.limits.checkRate)
   }
 
   /** Who may become a new account here: those the operator admitted, or in open mode whoever has worked for it. */

@@ -12,16 +12,7 @@ import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
 import { Capabilities } from './credentials.ts'
 import type { HeldPolls } from './held-polls.ts'
-import {
-  DELIVERY_LIFE_FETCHED_MS,
-  DELIVERY_LIFE_MS,
-  ENVELOPE_LIFE_MS,
-  INLINE_BYTES_MAX,
-  POLL_BYTES_MAX,
-  QUEUED_PER_DAY_MAX,
-  REVOCATION_LIFE_MS,
-  REVOCATIONS_MAX,
-} from './limits.ts'
+import { INLINE_BYTES_MAX, POLL_BYTES_MAX } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 import type { Sessions, SessionUse } from './sessions.ts'
@@ -102,7 +93,7 @@ export class Mailboxes {
       return { repeated: { status: 'duplicate', rid: first, recipientQuiet: this.#agents.isQuiet(agent) } }
     }
     const share = credential.sender && this.#admitStranger(offer, agent, keys, credential.sender, quota)
-    const deleteAtMs = Math.min(head.expMs, nowMs + ENVELOPE_LIFE_MS)
+    const deleteAtMs = Math.min(head.expMs, nowMs + this.#context.limits.envelopeLifeMs)
     return { accepted: { digest, agent, deleteAtMs, use: credential.use, share, quota } }
   }
 
@@ -134,7 +125,13 @@ export class Mailboxes {
     const mailbox = agent.row.number
     const share = this.#strangers.share(sender, mailbox)
     const perMinute = quota.strangerPerMinute ?? limits.strangerPerMinute
-    const waitMs = this.#strangers.waitMs(share, mailbox, { perMinute, perDay: wished.perDay }, now())
+    const room = {
+      perMinute,
+      perDay: wished.perDay,
+      senderPerMinute: limits.senderPerMinuteMax,
+      senderWaiting: limits.senderWaitingMax,
+    }
+    const waitMs = this.#strangers.waitMs(share, mailbox, room, now())
     if (waitMs > 0) throw new Refusal('strangersBusy', { retryAfterMs: waitMs })
     this.#strangers.count(share, mailbox, now())
     this.#sessions.noteSent(sender)
@@ -163,7 +160,7 @@ export class Mailboxes {
           bytesMax: quota.bytesMax ?? limits.mailboxBytesMax,
           strangerEnvelopesMax: quota.strangerEnvelopesMax ?? limits.strangerEnvelopesMax,
           strangerBytesMax: quota.strangerBytesMax ?? limits.strangerBytesMax,
-          timesPerDayMax: QUEUED_PER_DAY_MAX,
+          timesPerDayMax: limits.queuedPerDayMax,
         },
       },
     ])
@@ -202,9 +199,9 @@ export class Mailboxes {
           : handle.length === HANDLE_BYTES && dack.length === DACK_BYTES,
       )
     if (!wellFormed) throw new Refusal('ackItemMalformed')
-    const { store, blobs, now } = this.#context
+    const { store, blobs, now, limits } = this.#context
     const mailbox = agent.row.number
-    const [result] = await store.ackMany([{ mailbox, items, keepUntilMs: now() + DELIVERY_LIFE_MS }])
+    const [result] = await store.ackMany([{ mailbox, items, keepUntilMs: now() + limits.deliveryLifeMs }])
     if (result === undefined) throw new Error('the store answered no ack')
     for (const id of result.ids) this.#strangers.noteGone(mailbox, id)
     await blobs.remove(result.files)
@@ -220,7 +217,7 @@ export class Mailboxes {
       items.length <= STATUS_ITEMS_MAX &&
       items.every(({ rid, handle }) => rid.length === RID_BYTES && handle.length === HANDLE_BYTES)
     if (!wellFormed) throw new Refusal('statusQueryMalformed')
-    const { store, now } = this.#context
+    const { store, now, limits } = this.#context
     const states = await store.status(items.map(item => item.rid))
     const fetched: Uint8Array[] = []
     const answers = states.map((found, index) => {
@@ -231,21 +228,21 @@ export class Mailboxes {
       if (knows && !found.fetched) fetched.push(rid)
       return { state: found.state, dack: knows ? dack : undefined }
     })
-    if (fetched.length > 0) await store.markFetched(fetched, now() + DELIVERY_LIFE_FETCHED_MS)
+    if (fetched.length > 0) await store.markFetched(fetched, now() + limits.deliveryLifeFetchedMs)
     return answers
   }
 
   /** Takes capabilities of an agent back. */
   async revoke(agent: Agent, capabilities: Uint8Array[]): Promise<{ revoked: number; total: number }> {
-    const { store, now } = this.#context
+    const { store, now, limits } = this.#context
     const waitMs = this.#revokes.take(agent.row.aid, now())
     if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
     const result = await store.revoke({
       mailbox: agent.row.number,
       capabilities,
-      deleteAtMs: now() + REVOCATION_LIFE_MS,
+      deleteAtMs: now() + limits.revocationLifeMs,
       nowMs: now(),
-      max: REVOCATIONS_MAX,
+      max: limits.revocationsMax,
     })
     if (result.outcome === 'full') throw new Refusal('revocationsFull')
     return { revoked: result.revoked, total: result.total }

@@ -274,8 +274,9 @@ function withProfile(agent: Agent, profile: Profile): Agent {
   return { ...agent, row: { ...agent.row, ...Object.fromEntries(given) } }
 }
 
+/** Rows of agents are never deleted, so one that was found before is still there. */
 function required(agent: Agent | undefined): Agent {
-  if (agent === undefined) throw new Refusal('unknownAgent')
+  if (agent === undefined) throw new Error('an agent that was found is gone')
   return agent
 }
 

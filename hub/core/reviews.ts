@@ -21,7 +21,7 @@ import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
 import { KeyLogs } from './key-logs.ts'
-import { CLOCK_WINDOW_MS, REVIEW_WINDOW_MS } from './limits.ts'
+import { CLOCK_WINDOW_MS } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
 const REVIEWER_BYTES = 16
@@ -42,7 +42,7 @@ export class Reviews {
 
   /** Takes a review of its signer; returns the hub's attestation. Hashes and times come before signatures. */
   async upload(signer: Agent, given: ReviewUpload): Promise<Attestation> {
-    const { now, store, identity } = this.#context
+    const { now, store, identity, limits } = this.#context
     const nowMs = now()
     if (signer.row.probationUntilMs > nowMs) throw new Refusal('probation')
     const { reviewable, review } = decode(given)
@@ -54,7 +54,7 @@ export class Reviews {
       throw new Refusal('commitmentMismatch')
     if (!equal(review.receiptDigest, receiptDigest(receipt.bodyBytes)))
       throw new Refusal('requestMalformed', { why: 'review rates another receipt' })
-    if (nowMs > end + REVIEW_WINDOW_MS) throw new Refusal('reviewWindowClosed')
+    if (nowMs > end + limits.reviewWindowMs) throw new Refusal('reviewWindowClosed')
     if (provider === requester || end > nowMs + CLOCK_WINDOW_MS) throw new Refusal('receiptNotReviewable')
     if (await store.hasReview(provider, interactionId)) throw new Refusal('reviewExists')
     await this.#checkSignatures(signer.log, reviewable)

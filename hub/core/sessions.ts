@@ -5,7 +5,7 @@
 import { toBase64url } from '../../protocol/bytes.ts'
 import { sealSession, verifySessionMac } from '../../protocol/session.ts'
 import type { HubContext } from './context.ts'
-import { CLOCK_WINDOW_MS, DAY_MS, SESSION_LIFE_MS, SESSIONS_PER_AGENT_MAX } from './limits.ts'
+import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets, WindowCounts } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
@@ -40,7 +40,7 @@ export class Sessions {
       sid: random(SID_BYTES),
       aid,
       macKey: random(MAC_KEY_BYTES),
-      expMs: now() + SESSION_LIFE_MS,
+      expMs: now() + limits.sessionLifeMs,
     }
     const quota = Math.max(0, limits.sessionQuota - this.#sent.count(aid, now()))
     const grant = { macKey: session.macKey, quota, expMs: session.expMs }
@@ -53,7 +53,7 @@ export class Sessions {
     this.#prune()
     const name = toBase64url(session.sid)
     const names = [...(this.#byAid.get(session.aid) ?? []), name]
-    for (const old of names.splice(0, Math.max(0, names.length - SESSIONS_PER_AGENT_MAX)))
+    for (const old of names.splice(0, Math.max(0, names.length - this.#context.limits.sessionsPerAgentMax)))
       this.#bySid.delete(old)
     this.#byAid.set(session.aid, names)
     this.#bySid.set(name, session)

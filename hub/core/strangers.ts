@@ -4,11 +4,18 @@
  */
 import { toBase64url, utf8 } from '../../protocol/bytes.ts'
 import { hmacSha256 } from '../../protocol/crypto.node.ts'
-import { DAY_MS, SENDER_PER_MINUTE_MAX, SENDER_WAITING_MAX } from './limits.ts'
+import { DAY_MS } from './limits.ts'
 import { WindowCounts } from './rate.ts'
 
 const MINUTE_MS = 60_000
 const WAITING_MAX = 200_000
+
+export type StrangerLimits = {
+  perMinute: number
+  perDay: number
+  senderPerMinute: number
+  senderWaiting: number
+}
 
 export class Strangers {
   readonly #key: Uint8Array
@@ -29,18 +36,13 @@ export class Strangers {
   }
 
   /** 0, or how long a first contact of this sender has to wait. */
-  waitMs(
-    share: string,
-    mailbox: number,
-    limits: { perMinute: number; perDay: number },
-    nowMs: number,
-  ): number {
+  waitMs(share: string, mailbox: number, limits: StrangerLimits, nowMs: number): number {
     if (limits.perDay === 0) return this.#perDay.remainingMs(nowMs)
     if (this.#perDay.count(share, nowMs) >= limits.perDay) return this.#perDay.remainingMs(nowMs)
-    if ((this.#counts.get(share) ?? 0) >= SENDER_WAITING_MAX) return MINUTE_MS
+    if ((this.#counts.get(share) ?? 0) >= limits.senderWaiting) return MINUTE_MS
     const minuteFull =
       this.#perMailbox.count(String(mailbox), nowMs) >= limits.perMinute ||
-      this.#perSender.count(share, nowMs) >= Math.min(SENDER_PER_MINUTE_MAX, limits.perMinute)
+      this.#perSender.count(share, nowMs) >= Math.min(limits.senderPerMinute, limits.perMinute)
     return minuteFull ? this.#perMinuteWait(nowMs) : 0
   }
 

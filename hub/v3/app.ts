@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RouteRow } from '../../protocol/route.ts'
-import type { Code } from '../../protocol/wire3/codes.ts'
+import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts'
 import { ENVELOPE_TYPE, headers, identityHeaders, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { addressBucket, clientAddress, isLoopback } from '../core/address.ts'
@@ -31,6 +31,9 @@ const NO_BODY = new Uint8Array(0)
 /** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
 const REST_BYTES_MAX = 256 * 1024
 const CLOSE_AFTER_MS = 2000
+
+/** Stands where the id of an error would: a refusal with a code that its row does not name. */
+export const UNNAMED_CODE = 'unnamed-code'
 
 export type AppOptions = { hub: Hub; baseUrl: () => string; onError: (id: string, error: unknown) => void }
 export type App = {
@@ -113,9 +116,9 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
   function reserve(row: RouteRow, request: IncomingMessage): () => void {
     if (row.limits.bodyBytes === 0) return () => undefined
     const declared = declaredLength(request)
-    if (declared !== undefined && declared > row.limits.bodyBytes)
-      throw new Refusal('tooLarge', { limitBytes: row.limits.bodyBytes })
-    return inFlight.reserve(declared ?? row.limits.bodyBytes)
+    const bytesMax = row.raw === undefined ? row.limits.bodyBytes : limits.envelopeBytesMax
+    if (declared !== undefined && declared > bytesMax) throw new Refusal('tooLarge', { limitBytes: bytesMax })
+    return inFlight.reserve(declared ?? bytesMax)
   }
 
   async function authenticate(
@@ -154,6 +157,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
       onError(Buffer.from(random(6)).toString('hex'), thrown)
       known = { code: 'internal', facts: {} }
     }
+    checkNamed(request, known.code)
     if (response.headersSent) {
       response.destroy()
       return known.code
@@ -163,6 +167,14 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     finishUnread(request, response)
     sendJson(response, refused.status, refused.headers, refused.body)
     return known.code
+  }
+
+  /** A code that its row does not name is a fault of the hub: clients are told nothing of it beforehand. */
+  function checkNamed(request: IncomingMessage, code: Code): void {
+    const [path = '/'] = splitTarget(request.url ?? '/')
+    const found = findRoute(request.method ?? '', path)
+    if (found !== undefined && !namesCode(wire3Routes[found.name], code))
+      onError(UNNAMED_CODE, new Error(`${request.method} ${found.name} answered ${code}`))
   }
 
   return {
@@ -178,6 +190,13 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
     bytesInFlight: () => inFlight.held,
     close: () => watch.close(),
   }
+}
+
+/** Whether a row, its kind of authentication or every route names a code. */
+export function namesCode(row: RouteRow, code: Code): boolean {
+  const common: readonly string[] = commonCodes
+  const ofAuth: readonly string[] = row.auth in authCodes ? authCodes[row.auth as keyof typeof authCodes] : []
+  return row.codes.includes(code) || common.includes(code) || ofAuth.includes(code)
 }
 
 /** Path and query of a request target. */

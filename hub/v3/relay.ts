@@ -7,7 +7,6 @@ import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.t
 import { POLL_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
-import { WAIT_SECONDS_MAX } from '../core/limits.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SessionUse } from '../core/sessions.ts'
 import type { WaitingEnvelope } from '../store/port.ts'
@@ -74,6 +73,8 @@ async function send(hub: Hub, incoming: Incoming<'relaySend'>) {
   const source = incoming.openBody()
   try {
     const body = await readEnvelopeHead(source, declaredLength(incoming.request))
+    const { envelopeBytesMax } = hub.context.limits
+    if (body.size > envelopeBytesMax) throw new Refusal('tooLarge', { limitBytes: envelopeBytesMax })
     const judged = await hub.mailboxes.judge({
       head: body.head,
       access,
@@ -127,7 +128,7 @@ function readSession(given: IncomingHttpHeaders): SessionUse {
 async function poll(hub: Hub, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
   const { signer, body } = incoming
   const limit = Math.min(body.limit ?? POLL_LIMIT_DEFAULT, POLL_LIMIT_MAX)
-  const waitSeconds = preferredWait(header(incoming.headers, 'prefer'))
+  const waitSeconds = preferredWait(header(incoming.headers, 'prefer'), hub.context.limits.pollWaitSecondsMax)
   hub.agents.noteSeen(signer)
   const ask = () => hub.mailboxes.poll(signer, body.after_id ?? 0, limit)
   let page = await ask()
@@ -171,9 +172,9 @@ async function isCurrent(hub: Hub, signer: Agent): Promise<boolean> {
 }
 
 /** Seconds of `Prefer: wait=N` (RFC 7240), cut to what the hub holds; 0 without it. */
-function preferredWait(prefer: string | undefined): number {
+function preferredWait(prefer: string | undefined, secondsMax: number): number {
   const seconds = WAIT.exec(prefer ?? '')?.[1]
-  return seconds === undefined ? 0 : Math.min(Number(seconds), WAIT_SECONDS_MAX)
+  return seconds === undefined ? 0 : Math.min(Number(seconds), secondsMax)
 }
 
 type Malformations = 'ackItemMalformed' | 'statusQueryMalformed' | 'sessionInvalid'

@@ -98,7 +98,7 @@ export const codes = {
     'only the requester of the interaction can review it; sign as the requester',
   ),
   review_exists: row(409, 'this interaction is already reviewed; nothing more to do'),
-  review_window_closed: row(400, 'the 30 days for a review are over; nothing more to do'),
+  review_window_closed: row(400, 'the time for a review of this task is over; nothing more to do'),
   revocation_list_full: row(429, 'the revocation list of the mailbox is full; start a new mailbox epoch', {
     retryAfter: 86_400,
   }),

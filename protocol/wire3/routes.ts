@@ -143,6 +143,7 @@ export const wire3Routes = {
       key_state_notice: notice.optional(),
       key_state_notice_error: z.string().optional(),
     }),
+    codes: codes('rate_limited'),
     limits: { bodyBytes: KIB },
   }),
   relayAck: route({
@@ -156,7 +157,7 @@ export const wire3Routes = {
       ),
     }),
     reply: z.strictObject({ acked: count, stored: count }),
-    codes: codes('bad_ack_item'),
+    codes: codes('rate_limited', 'bad_ack_item'),
     limits: { bodyBytes: MIB, items: ACK_ITEMS_MAX },
   }),
   relayStatus: route({
@@ -216,7 +217,7 @@ export const wire3Routes = {
     action: 'keys',
     request: z.strictObject({ keys, prev_seq: count.optional() }),
     reply: z.strictObject({ keys_status: z.enum(['stored', 'unchanged']) }),
-    codes: codes('keys_rollback', 'kel_invalid'),
+    codes: codes('rate_limited', 'keys_rollback', 'kel_invalid'),
     limits: { bodyBytes: 16 * KIB },
   }),
   agentKeys: route({
@@ -224,7 +225,7 @@ export const wire3Routes = {
     path: '/agents/{aid}/keys',
     auth: 'none',
     reply: z.strictObject({ aid: aidShape, keys, kel }),
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
   pushKel: route({
     method: 'POST',
@@ -247,19 +248,21 @@ export const wire3Routes = {
     path: '/hub/identity',
     auth: 'none',
     reply: z.strictObject({ aid: aidShape, kel, wire: count, dir_max_bits: count }),
+    codes: codes('rate_limited'),
   }),
   hubKels: route({
     method: 'GET',
     path: '/hub/kels',
     auth: 'none',
     reply: z.strictObject({ hubs: z.array(z.strictObject({ aid: aidShape, kel })) }),
+    codes: codes('rate_limited'),
   }),
   agentKel: route({
     method: 'GET',
     path: '/agents/{aid}/kel',
     auth: 'none',
     reply: z.strictObject({ aid: aidShape, kel, registered: z.boolean() }),
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
   directoryBucket: route({
     method: 'POST',
@@ -282,6 +285,7 @@ export const wire3Routes = {
     auth: 'anonymous',
     query: z.strictObject({ cap: z.string().optional(), ...page }),
     reply: agentList,
+    codes: codes('rate_limited'),
   }),
   a2aAgents: route({
     method: 'GET',
@@ -297,13 +301,14 @@ export const wire3Routes = {
       agents: z.array(agentEntry.extend({ card: cardShape.optional() })),
       next: z.string().optional(),
     }),
+    codes: codes('rate_limited'),
   }),
   agent: route({
     method: 'GET',
     path: '/agents/{aid}',
     auth: 'none',
     reply: agentEntry.extend({ readme: z.string(), visibility: visibilityShape }),
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
 
   a2aCard: route({
@@ -311,7 +316,7 @@ export const wire3Routes = {
     path: '/a2a/v1/agents/{aid}/card',
     auth: 'none',
     reply: cardShape,
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
   cardKeys: route({
     method: 'GET',
@@ -329,7 +334,7 @@ export const wire3Routes = {
         }),
       ),
     }),
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
   aiCatalog: route({
     method: 'GET',
@@ -349,6 +354,7 @@ export const wire3Routes = {
         }),
       ),
     }),
+    codes: codes('rate_limited'),
   }),
   reputation: route({
     method: 'GET',
@@ -364,7 +370,7 @@ export const wire3Routes = {
       distinct_reviewers: count,
       note: z.string(),
     }),
-    codes: codes('unknown_aid'),
+    codes: codes('rate_limited', 'unknown_aid'),
   }),
   graph: route({
     method: 'GET',
@@ -382,6 +388,7 @@ export const wire3Routes = {
       /** Who reviewed whom is nobody's business: always empty. */
       edges: z.array(z.never()),
     }),
+    codes: codes('rate_limited'),
   }),
   uploadReview: route({
     method: 'POST',
@@ -395,6 +402,7 @@ export const wire3Routes = {
     }),
     reply: z.strictObject({ status: z.literal('accepted'), attestation: blobText(512) }),
     codes: codes(
+      'rate_limited',
       'probation',
       'review_exists',
       'requester_commit_mismatch',
@@ -408,7 +416,7 @@ export const wire3Routes = {
     method: 'GET',
     path: '/x402/resource/{aid}/{capability}',
     auth: 'none',
-    codes: codes('gateway_removed'),
+    codes: codes('rate_limited', 'gateway_removed'),
   }),
   publicPage: route({
     method: 'GET',
@@ -420,6 +428,7 @@ export const wire3Routes = {
       cursor: page.cursor,
     }),
     produces: 'html',
+    codes: codes('rate_limited'),
   }),
   research: route({
     method: 'GET',
@@ -427,8 +436,15 @@ export const wire3Routes = {
     auth: 'none',
     query: z.strictObject({ cursor: page.cursor }),
     produces: 'html',
+    codes: codes('rate_limited'),
   }),
-  manual: route({ method: 'GET', path: '/llms.txt', auth: 'none', produces: 'text' }),
+  manual: route({
+    method: 'GET',
+    path: '/llms.txt',
+    auth: 'none',
+    produces: 'text',
+    codes: codes('rate_limited'),
+  }),
 
   healthz: route({
     method: 'GET',
@@ -440,6 +456,7 @@ export const wire3Routes = {
       status: z.literal('ok'),
       version: z.string(),
     }),
+    codes: codes('rate_limited'),
   }),
   updateProfile: route({
     method: 'POST',
@@ -448,6 +465,7 @@ export const wire3Routes = {
     action: 'profile',
     request: z.strictObject(profile),
     reply: z.strictObject({ status: z.literal('profile_updated') }),
+    codes: codes('rate_limited'),
     limits: { bodyBytes: 128 * KIB },
   }),
   setVisibility: route({
@@ -457,6 +475,7 @@ export const wire3Routes = {
     action: 'visibility',
     request: z.strictObject({ visibility: visibilityShape }),
     reply: z.strictObject({ status: z.literal('visibility_set'), visibility: visibilityShape }),
+    codes: codes('rate_limited'),
     limits: { bodyBytes: KIB },
   }),
   deregister: route({
@@ -466,6 +485,7 @@ export const wire3Routes = {
     action: 'deregister',
     request: z.strictObject({}),
     reply: z.strictObject({ status: z.literal('deregistered'), undelivered: count }),
+    codes: codes('rate_limited'),
     limits: { bodyBytes: KIB },
   }),
   stats: route({
@@ -482,6 +502,7 @@ export const wire3Routes = {
       online_nodes: count,
       version: z.string(),
     }),
+    codes: codes('rate_limited'),
   }),
 } as const
 
