@@ -186,7 +186,7 @@ describe('coding agents', () => {
     ['claude', ['--strict-mcp-config', '--tools ""', '--no-session-persistence']],
     ['codex', ['-s read-only', 'features.shell_tool=false', '--ignore-user-config', '--ignore-rules']],
     ['gemini', ['--approval-mode plan', '--allowed-mcp-server-names none']],
-    ['copilot', ['--available-tools ""', '--disable-builtin-mcps', '--no-custom-instructions']],
+    ['copilot', ['--available-tools=none', '--disable-builtin-mcps', '--no-custom-instructions']],
     ['qwen', ['--approval-mode plan', '--max-tool-calls 0', '--safe-mode']],
   ])(
     '%s is run without tools, without MCP servers and without files of the owner that instruct it',
