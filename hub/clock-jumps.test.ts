@@ -1,5 +1,5 @@
 /** The hub's clock jumps by an hour and by a day, both ways, while it runs and over a restart. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { utf8 } from '../protocol/bytes.ts'
 import { DAY_MS, HOUR_MS } from './core/limits.ts'
 import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from './testing.ts'
@@ -9,7 +9,10 @@ const PAST_FLOOR_MS = 10_000
 const POLL = '/relay/poll'
 
 let hub: TestHub
-afterEach(() => hub.close())
+beforeAll(async () => {
+  hub = await startTestHub()
+})
+afterAll(() => hub.close())
 
 type Signed = { headers: Record<string, string>; body: Uint8Array }
 
@@ -55,7 +58,6 @@ describe('the clock goes forward', () => {
   test.each(cases)(
     'by %s %s: mail stays, no request works twice, sessions end',
     async (_, __, ms, across) => {
-      hub = await startTestHub()
       const agent = await registeredAgent(hub)
       const sender = await registeredAgent(hub)
       const session = await sender.openSession()
@@ -78,7 +80,6 @@ describe('the clock goes forward', () => {
   )
 
   test('a signer whose own clock is right is told the floor, and is taken above it', async () => {
-    hub = await startTestHub()
     const agent = await registeredAgent(hub)
     const right = hub.clock.now()
     hub.clock.advance(HOUR_MS)
@@ -93,7 +94,6 @@ describe('the clock goes back', () => {
   test.each(cases)(
     'by %s %s: no floor falls, mail goes on, and all is well once it has caught up',
     async (_, __, ms, across) => {
-      hub = await startTestHub()
       const agent = await registeredAgent(hub)
       expect(await send(agent)).toBe('queued')
       const accepted = signPoll(agent)
@@ -116,7 +116,6 @@ describe('the clock goes back', () => {
   )
 
   test('and what has expired before does not come back', async () => {
-    hub = await startTestHub()
     const agent = await registeredAgent(hub)
     const expMs = Math.ceil(hub.clock.now() / HOUR_MS) * HOUR_MS
     const envelope = sealedUnderCapability(agent, agent.capability(), { expMs })

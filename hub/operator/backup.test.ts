@@ -13,7 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/bytes.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { openDataDirectory } from '../data-dir.ts'
@@ -63,15 +63,10 @@ const restoreTo = (backup: string, directory: string, now = Date.now) =>
   restoreBackup({ backup, directory, now, release: '0.3.0' })
 
 /** A hub with one small and one large envelope waiting, and its backup. */
-async function saved(): Promise<{ hub: TestHub; agent: TestAgent; target: string; envelopes: string[] }> {
-  const hub = await startHub()
-  const agent = await registeredAgent(hub)
-  const envelopes = [await send(hub, agent), await send(hub, agent, LARGE_BYTES)]
-  const target = join(folder(), 'saved')
-  await save(hub, target)
-  return { hub, agent, target, envelopes }
-}
-
+let hub: TestHub
+let agent: TestAgent
+let target: string
+let envelopes: string[]
 let empty: string
 beforeAll(async () => {
   const base = mkdtempSync(join(tmpdir(), 'svc-hub-backup-'))
@@ -80,8 +75,19 @@ beforeAll(async () => {
   await data.close()
   empty = join(base, 'saved')
   await writeBackup({ directory, target: empty, hub: data.identity.aid, now: Date.now, alone: true })
+  hub = await startTestHub()
+  agent = await registeredAgent(hub)
+  envelopes = [await send(hub, agent), await send(hub, agent, LARGE_BYTES)]
+  target = join(base, 'of-running')
+  await save(hub, target)
 })
-afterAll(() => rmSync(join(empty, '..'), { recursive: true, force: true }))
+beforeEach(() => {
+  agent.target = hub
+})
+afterAll(async () => {
+  await hub.close()
+  rmSync(join(empty, '..'), { recursive: true, force: true })
+})
 
 /** A backup of an empty store, for what goes wrong with files. */
 function savedEmpty(): string {
@@ -92,13 +98,12 @@ function savedEmpty(): string {
 
 describe('a backup', () => {
   test('of a running hub is whole, private to its user, and restores to the same hub with the same mail', async () => {
-    const { hub, agent, target, envelopes } = await saved()
     const { faults, manifest } = await backupFaults(target)
     expect(faults).toEqual([])
     expect(manifest.hub).toBe(hub.aid)
     const paths = readdirSync(target, { recursive: true }).map(path => join(target, String(path)))
     for (const path of [target, ...paths]) expect([path, statSync(path).mode & 0o077]).toEqual([path, 0])
-    expect(readdirSync(join(target, '..'))).toEqual(['saved'])
+    expect(readdirSync(join(target, '..')).sort()).toEqual(['data', 'of-running', 'saved'])
 
     const directory = join(folder(), 'new')
     await restoreTo(target, directory)
@@ -130,7 +135,6 @@ describe('a backup', () => {
   })
 
   test('never overwrites, and does not go into the directory that it saves', async () => {
-    const hub = await startHub()
     const place = folder()
     await expect(save(hub, place)).rejects.toThrow(/exists already; name a folder/)
     await expect(save(hub, join(place, 'a', 'b'))).rejects.toThrow(/does not exist; create it/)
@@ -141,7 +145,6 @@ describe('a backup', () => {
 
 describe('a restored hub', () => {
   test('gives no message id twice: ids go on 2^32 above those of the backup', async () => {
-    const { hub, agent, target } = await saved()
     const before = (await agent.poll()).messages.map(({ id }) => id)
     // Lost with the hub: ids that were given out after the backup.
     await send(hub, agent)
@@ -160,7 +163,6 @@ describe('a restored hub', () => {
   })
 
   test('takes no request that its lost self may have taken: every floor lies at the restore', async () => {
-    const { agent, target, hub } = await saved()
     const taken = agent.nextTs()
     const directory = join(folder(), 'new')
     // The machine that restores has a clock that is an hour ahead of the backup, and then loses that hour.
@@ -242,14 +244,15 @@ describe('restore --check', () => {
   })
 
   test('sees a manifest that names another hub, and rows whose files were never saved', async () => {
-    const { target } = await saved()
-    const { hub } = JSON.parse(readFileSync(join(empty, MANIFEST_FILE), 'utf8')) as Manifest
-    editManifest(target, manifest => ({
+    const spoiled = join(folder(), 'saved')
+    cpSync(target, spoiled, { recursive: true })
+    const other = JSON.parse(readFileSync(join(empty, MANIFEST_FILE), 'utf8')) as Manifest
+    editManifest(spoiled, manifest => ({
       ...manifest,
-      hub,
+      hub: other.hub,
       files: manifest.files.filter(({ path }) => !path.startsWith('blobs/')),
     }))
-    expect((await backupFaults(target)).faults).toEqual([
+    expect((await backupFaults(spoiled)).faults).toEqual([
       'the identity is not that of the hub it was saved from',
       '1 envelopes lack their files',
     ])
