@@ -196,6 +196,30 @@ describe('a hub that comes back from an old backup', () => {
   })
 })
 
+describe('a hub that forgot the newest key set', () => {
+  test('is given one again, above what it holds', async () => {
+    const node = await lab.member('weekly')
+    const { agents } = lab.hub.running.hub
+    const before = await agents.find(node.aid)
+    lab.hub.clock.advance(KEY_RENEWAL_MS + DAY_MS)
+    const seqAtHub = async () => (await agents.find(node.aid))?.keys?.body.setSeq
+    await until('renewed', async () => {
+      node.wake()
+      return (await seqAtHub()) === 2 && node.ctx.keys.isConfirmed
+    })
+    const { keys, row } = before as NonNullable<typeof before>
+    await agents.update(node.aid, held => {
+      const agent = held as NonNullable<typeof held>
+      return { ...agent, keys, row: { ...agent.row, keys: row.keys } }
+    })
+    expect(await seqAtHub()).toBe(1)
+    await until('it has one again', async () => {
+      node.wake()
+      return (await seqAtHub()) === node.ctx.keys.set?.body.setSeq && node.ctx.keys.isConfirmed
+    })
+  })
+})
+
 describe('time', () => {
   test('a new encryption key is published weekly, and correspondents follow', async () => {
     const carl = await lab.member('carl')
