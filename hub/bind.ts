@@ -1,13 +1,24 @@
 /** Binding a listener to its address, and what it is then called. */
 import type { Server } from 'node:http'
-import type { Listen } from './config.ts'
+import { ConfigRefused, type Listen } from './config.ts'
+
+/** Why an address can't be listened on, by the code of the system. */
+const reasons: Record<string, string> = {
+  EADDRINUSE: 'is in use; stop what listens there, or choose another port',
+  EADDRNOTAVAIL: 'is no address of this machine; choose one that it has',
+  EACCES: 'needs rights that this user has not; choose a port above 1023 and put a proxy in front',
+  ENOTFOUND: 'is a name that nobody knows; write an address of this machine',
+}
 
 /** Resolves with the URL of the bound address; a port of 0 took a free one. */
 export function bindServer(server: Server, { host, port }: Listen): Promise<string> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason = reasons[error.code ?? '']
+      reject(reason === undefined ? error : new ConfigRefused(`${host}:${port} ${reason}`))
+    })
     server.listen(port, host, () => {
-      server.removeListener('error', reject)
+      server.removeAllListeners('error')
       const bound = server.address()
       if (bound === null || typeof bound === 'string') return reject(new Error('the listener has no address'))
       const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address

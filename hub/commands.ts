@@ -21,6 +21,7 @@ export const quotaFlags = [
   'stranger-per-minute',
 ]
 
+type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'operatorUrl'>
 export type Flags = Record<string, string | boolean | undefined>
 
 /** The command line was not understood. */
@@ -39,14 +40,15 @@ export async function serve(config: Config): Promise<number> {
   const ended = Promise.withResolvers<number>()
   const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))
-  announce(config, running)
+  process.stdout.write(`${announcement(config, running).join('\n')}\n`)
   const code = await ended.promise
   // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
   await running.close()
   return code
 }
 
-function announce(config: Config, running: RunningHub): void {
+/** What a start says: where the hub is, whose it is, what is worth knowing, and what comes next. */
+export function announcement(config: Config, running: Announced): string[] {
   const { url, baseUrl, aid, created, operatorUrl } = running
   const lines = [
     `svc-hub ${buildInfo.version} serves wire 3 at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
@@ -56,10 +58,10 @@ function announce(config: Config, running: RunningHub): void {
   if (operatorUrl !== undefined) lines.push(`figures and health at ${operatorUrl}`)
   if (created) lines.push('admission is closed; let an agent register with: svc-hub admit <AID>')
   if (!isLocal(config.listen.host))
-    lines.push('this address is reachable from outside: put TLS in front of it')
+    lines.push('this address is reachable from outside; put TLS in front of it')
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
-    lines.push('the figures are reachable from outside: bind operator_listen to 127.0.0.1')
-  process.stdout.write(`${lines.join('\n')}\n`)
+    lines.push('the figures are reachable from outside; set operator_listen to an address of 127.0.0.1')
+  return lines
 }
 
 /** Whether only this machine reaches a host name or address of a listener. */
