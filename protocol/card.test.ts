@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fromBase64url, toBase64url, utf8 } from './bytes.ts'
+import { fromBase64url, fromHex, toBase64url, utf8 } from './bytes.ts'
 import {
   type AgentCard,
   cardKeys,
@@ -12,7 +12,8 @@ import {
 } from './card.ts'
 import { sign } from './crypto.node.ts'
 import { canonicalJson, type JsonValue } from './json.ts'
-import { incept, rotate } from './kel.ts'
+import { decodeKel, incept, rotate, verifyKel } from './kel.ts'
+import { fixture } from './testing.ts'
 
 const seed = new Uint8Array(32).fill(1)
 const nextSeed = new Uint8Array(32).fill(2)
@@ -54,6 +55,35 @@ function withHeader(more: Record<string, JsonValue>): AgentCard {
   const input = utf8(`${protectedText}.${toBase64url(utf8(canonicalJson(card as JsonValue)))}`)
   return { ...card, signatures: [{ protected: protectedText, signature: toBase64url(sign(seed, input)) }] }
 }
+
+describe('the vectors', () => {
+  type Vector = { reason: string; card: AgentCard; canonical: string }
+  const vectors = fixture<{
+    base_url: string
+    seed: string
+    kel: string
+    jwks: unknown
+    valid: Vector[]
+    invalid: Vector[]
+  }>('card/cards.json')
+  const owner = verifyKel(decodeKel(fromHex(vectors.kel)))
+  const signs = { seed: fromHex(vectors.seed), aid: owner.aid, seq: owner.seq, baseUrl: vectors.base_url }
+
+  test.each(vectors.valid)('a card with $reason verifies and is signed again to the same bytes', vector => {
+    expect(verifyCard(vector.card, owner, vectors.base_url)).toEqual(vector.card)
+    const { signatures: _, ...unsigned } = vector.card
+    expect(canonicalJson(unsigned as JsonValue)).toBe(vector.canonical)
+    expect(signCard(unsigned, signs)).toEqual(vector.card)
+  })
+
+  test.each(vectors.invalid)('a card is refused: $reason', ({ card }) => {
+    expect(verifyCard(card, owner, vectors.base_url)).toBeUndefined()
+  })
+
+  test('name the one key that they are signed with', () => {
+    expect(cardKeys(owner)).toEqual(vectors.jwks)
+  })
+})
 
 describe('a card', () => {
   test('verifies under the present key of its agent, at the hub that it names', () => {

@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { cardKeys, signCard, UnsignedCard, verifyCard } from '../protocol/card.ts'
 import { canonicalJson, type JsonValue } from '../protocol/json.ts'
 import { incept } from '../protocol/kel.ts'
+import { fixture } from '../protocol/testing.ts'
 
 const RUNS = 500
 const seed = new Uint8Array(32).fill(3)
@@ -83,6 +84,17 @@ describe('security schemes', () => {
     ['a requirement without scopes', schemes['an API key'] as object, { securityRequirements: needs([]) }],
   ])('with %s refuse the card', (_, scheme, more) => {
     expect(() => signCard(withScheme(scheme, more), signer)).toThrow(/not accepted/)
+  })
+})
+
+describe('the vectors', () => {
+  type Vectors = { jwks: { keys: object[] }; valid: { reason: string; card: SdkCard; canonical: string }[] }
+  const { jwks, valid } = fixture<Vectors>('card/cards.json')
+  const verify = verifyAgentCardSignature(async () => jwks.keys[0] as never)
+
+  test.each(valid)('of a card with $reason verify in the stock SDK, over the same form', async vector => {
+    expect(canonicalizeAgentCard(vector.card)).toBe(vector.canonical)
+    await expect(verify(vector.card)).resolves.toBeUndefined()
   })
 })
 
