@@ -229,6 +229,30 @@ describe('a message that waits', () => {
   })
 })
 
+describe('a message that nobody confirms', () => {
+  test.each([
+    ['queued here, its hub out of reach', { status: 503, body: { reason: 'unavailable', error: 'busy' } }],
+    ['at the hub, its recipient away', undefined],
+  ])(
+    '%s: after 28 days its delivery is unknown(deadline), and it is tried no more',
+    async (what, refusal) => {
+      const away = await joined(`gone-${what.length}`, lab.line.url)
+      await away.stop()
+      if (refusal !== undefined) lies = { 'POST /relay/send': refusal }
+      const { interaction_id: id } = await alice.handlers.delegate({ to: away.aid, task: 'anybody' }, never)
+      const waits = refusal === undefined ? 'at_hub' : 'queued'
+      await until('it waits', async () => (await told(alice, id))?.state === waits)
+      lab.hub.clock.advance(28 * DAY_MS + 60_000)
+      await until('given up', async () => {
+        retryNow(alice, id)
+        return (await told(alice, id))?.state === 'unknown'
+      })
+      expect(await told(alice, id)).toEqual({ state: 'unknown', reason: 'deadline' })
+      expect(entryOf(alice, id)).toBeUndefined()
+    },
+  )
+})
+
 describe('a hub in the middle of the conversation', () => {
   test('that requires another wire version is left alone, and the status says why', async () => {
     const node = await joined('cut-off', gate.url)
