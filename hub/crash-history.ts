@@ -18,6 +18,8 @@ export class CrashHistory {
   directory: string
   readonly #mailboxes: MailboxHistory[] = []
   #hub: HubChild | undefined
+  /** How far the clients' clocks run ahead of what they do by themselves. */
+  aheadMs = 0
   #kills = 0
 
   constructor(directory: string) {
@@ -46,7 +48,11 @@ export class CrashHistory {
 
   /** Starts the hub and points every client at it. */
   async start(options: HubChildOptions = {}): Promise<HubChild> {
-    const hub = await startHubChild(this.directory, options)
+    const child = await startHubChild(this.directory, options)
+    const hub: HubChild = {
+      ...child,
+      clock: { now: () => child.clock.now() + this.aheadMs, advance: () => undefined },
+    }
     this.#hub = hub
     for (const { agent } of this.#mailboxes) agent.target = hub
     return hub
