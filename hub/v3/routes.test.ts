@@ -1,26 +1,22 @@
 /** Tests that the route table generates: what holds for every row because it is a row. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/bytes.ts'
-import { callBody, callPath } from '../../protocol/client.ts'
+import type * as z from 'zod'
 import type { RouteRow } from '../../protocol/route.ts'
-import { authCodes, codes, commonCodes } from '../../protocol/wire3/codes.ts'
+import { codes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
-import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
-import { xwingPublicKey } from '../../protocol/xwing.ts'
+import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import {
   type Reply,
   random,
   registeredAgent,
   request,
   startTestHub,
-  TestAgent,
+  type TestAgent,
   type TestHub,
 } from '../testing.ts'
-import { cardOf } from '../testing-cards.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
-import { reviewUpload } from '../testing-reviews.ts'
+import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing-routes.ts'
 
-const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
 const jsonRows = of(row => row.request !== undefined)
 const signedRows = of(row => row.auth === 'signed')
@@ -37,60 +33,18 @@ afterAll(() => hub.close())
 /** An agent of whom there is everything that GET routes show. */
 async function agentWithCard(): Promise<TestAgent> {
   const made = await registeredAgent(hub)
-  await made.call('register', { aid: made.aid, kel: made.kel, a2a_card: cardOf(made) })
+  await made.call('register', cardBody(made))
   return made
 }
 
-/** A body that its route accepts, as far as its form goes. */
-function sample(name: Wire3RouteName): Record<string, unknown> {
-  const bodies: Partial<Record<Wire3RouteName, () => Record<string, unknown>>> = {
-    relaySession: () => ({ epk: toBase64url(xwingPublicKey(random(32))) }),
-    relayPoll: () => ({ limit: 1, after_id: 0 }),
-    relayAck: () => ({ items: [{ id: 1 }] }),
-    relayStatus: () => ({ items: [{ rid: toBase64url(random(16)), handle: toBase64url(random(16)) }] }),
-    mailboxRevoke: () => ({ cap_ids: [toBase64url(random(16))] }),
-    register: () => ({ aid: agent.aid, kel: agent.kel, name: 'name' }),
-    publishKeys: () => ({ keys: agent.makeKeys({ setSeq: 2 }), prev_seq: 1 }),
-    pushKel: () => ({ aid: agent.aid, kel: agent.kel }),
-    directoryBucket: () => ({ prefix: '', bits: 0 }),
-    updateProfile: () => ({ name: 'name' }),
-    setVisibility: () => ({ visibility: 'public' }),
-    uploadReview: () => reviewUpload(agent, new TestAgent(hub)),
-    deregister: () => ({}),
-  }
-  return bodies[name]?.() ?? {}
-}
-
-const pathOf = (row: RouteRow): string => callPath(row, { params: { aid: agent.aid, capability: 'any' } })
-
-/** Sends a row's request with a body as it stands, signed where the row is. */
-async function send(
-  row: RouteRow,
-  body: Uint8Array | undefined,
-  more: { headers?: Record<string, string>; sign?: { action?: string; hub?: string } | 'none' } = {},
-): Promise<Reply> {
-  const path = pathOf(row)
-  const bytes = body ?? new Uint8Array(0)
-  const sign = more.sign ?? {}
-  const signed =
-    row.auth === 'signed' && sign !== 'none'
-      ? agent.sign(
-          sign.action ?? row.action ?? '',
-          row.method,
-          path,
-          bytes,
-          sign.hub === undefined ? {} : { hub: sign.hub },
-        )
-      : {}
-  return await request(hub.url + path, row.method, {
-    ...(row.method === 'GET' ? {} : { body: bytes }),
-    headers: { ...signed, ...more.headers },
-  })
-}
-
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
-const expectRefusal = (reply: Reply, status: number, reason: string): void => {
-  expect([reply.status, reply.json['reason']]).toEqual([status, reason])
+const sample = (name: Wire3RouteName) => sampleBody(name, agent)
+/** Members of an object shape, and whether `value` fits each. */
+const members = (shape: z.ZodType | undefined): [string, z.ZodType][] =>
+  shape !== undefined && 'shape' in shape ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
+
+function expectRefusal(reply: Reply, code: keyof typeof codes): void {
+  expect([reply.status, reply.json['reason']]).toEqual([codes[code].status, code])
   expect(reply.json['error']).toMatch(/^[^;]+; [^;]+$/)
   expect(reply.headers.get(headers.wire)).toBe('3')
 }
@@ -101,166 +55,186 @@ describe('every route', () => {
     for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'].filter(
       one => !served.includes(one as 'GET'),
     ))
-      expectRefusal(await request(hub.url + pathOf(row), method), 404, 'not_found')
+      expectRefusal(await request(hub.url + pathOf(row, agent), method), 'not_found')
   })
 
-  test.each(rows)('%s refuses a wire version above 3', async (_, row) => {
-    expectRefusal(await send(row, json({}), { headers: { [headers.wire]: '4' } }), 400, 'wire_too_new')
+  test.each(rows)('%s refuses a wire version above 3', async name => {
+    for (const wire of ['4', '99'])
+      expectRefusal(await sendRow(name, agent, { headers: { [headers.wire]: wire } }), 'wire_too_new')
   })
 
-  test.each(rows)('%s refuses versions below 3 and none, unless browsers read it', async (_, row) => {
-    for (const wire of ['2', '']) {
-      const reply = await send(row, json({}), { headers: { [headers.wire]: wire } })
-      if (row.method === 'GET') expect(reply.status).not.toBe(426)
-      else {
-        expectRefusal(reply, 426, 'wire_too_old')
+  test.each(rows)(
+    '%s refuses versions below 3, none and no number, unless browsers read it',
+    async (name, row) => {
+      const browsers =
+        row.method === 'GET' && !row.path.startsWith('/relay/') && !row.path.startsWith('/fed/')
+      for (const wire of ['2', '', '3.0']) {
+        const reply = await sendRow(name, agent, { headers: { [headers.wire]: wire } })
+        if (browsers) {
+          expect([reply.status === 426, reply.headers.get(headers.wire)]).toEqual([false, '3'])
+          continue
+        }
+        expectRefusal(reply, 'wire_too_old')
         expect(reply.json).toMatchObject({ required_wire: 3, required_svc: '0.3' })
       }
-    }
-  })
+    },
+  )
 
-  test.each(rows)('%s names its own codes only, none of the common ones', (_, row) => {
-    expect(row.codes.filter(code => (commonCodes as readonly string[]).includes(code))).toEqual([])
+  test.each(rows.filter(([, row]) => row.query === undefined))('%s takes no query', async (name, row) => {
+    const reply = await sendRow(name, agent, { path: `${pathOf(row, agent)}?unknown=1` })
+    expectRefusal(reply, 'bad_request')
   })
 })
 
 describe('every JSON route', () => {
   test.each(jsonRows)(
-    '%s takes its sample, so that the refusals below have their cause',
+    '%s takes its sample, which has every member, so that the refusals below have their cause',
     async (name, row) => {
-      const reply = await send(row, callBody(row, sample(name)))
-      expect([name, reply.json['reason']]).toEqual([name, undefined])
+      const body = sample(name)
+      const missing = members(row.request).filter(([member]) => !(member in body) && member !== 'a2a_card')
+      expect(missing.map(([member]) => member)).toEqual([])
+      const reply = await sendRow(name, agent, { body: json(body) })
+      expect([name, reply.status, reply.json['reason']]).toEqual([name, 200, undefined])
       if (name === 'deregister') agent = await agentWithCard()
     },
   )
 
-  test.each(jsonRows)('%s refuses an unknown member', async (name, row) => {
-    expectRefusal(await send(row, json({ ...sample(name), unknown: 1 })), 400, 'bad_request')
+  test.each(jsonRows)('%s refuses an unknown member', async name => {
+    expectRefusal(await sendRow(name, agent, { body: json({ ...sample(name), unknown: 1 }) }), 'bad_request')
   })
 
-  test.each(jsonRows)('%s refuses a member that stands twice', async (name, row) => {
-    const text = JSON.stringify({ ...sample(name), last: 1 }).replace('"last":1', '"last":1,"last":1')
-    expectRefusal(await send(row, Buffer.from(text)), 400, 'bad_request')
-  })
-
-  test.each(jsonRows)('%s refuses a value of the wrong type', async (name, row) => {
-    for (const member of Object.keys(sample(name))) {
-      const reply = await send(row, json({ ...sample(name), [member]: { wrong: true } }))
-      expectRefusal(reply, 400, 'bad_request')
-    }
-    for (const body of ['[]', 'null', '"text"', '', '{', '\xff']) {
-      expectRefusal(await send(row, Buffer.from(body, 'latin1')), 400, 'bad_request')
+  test.each(jsonRows)('%s refuses each member that stands twice', async name => {
+    const body = { ...sample(name), last: 1 }
+    for (const [member, value] of Object.entries(body)) {
+      const pair = `${JSON.stringify(member)}:${JSON.stringify(value)}`
+      const text = JSON.stringify(body).replace(pair, `${pair},${pair}`)
+      expectRefusal(await sendRow(name, agent, { body: Buffer.from(text) }), 'bad_request')
     }
   })
 
-  test.each(jsonRows)('%s refuses a body over its limit, declared or not', async (_, row) => {
+  test.each(jsonRows)(
+    '%s refuses the wrong type of each member, and each required one that is missing',
+    async (name, row) => {
+      for (const [member, shape] of members(row.request)) {
+        for (const wrong of [{ wrong: true }, null, [[]], 1.5].filter(
+          value => !shape.safeParse(value).success,
+        ))
+          expectRefusal(
+            await sendRow(name, agent, { body: json({ ...sample(name), [member]: wrong }) }),
+            'bad_request',
+          )
+        if (shape.safeParse(undefined).success) continue
+        const { [member]: _, ...rest } = sample(name)
+        expectRefusal(await sendRow(name, agent, { body: json(rest) }), 'bad_request')
+      }
+    },
+  )
+
+  test.each(jsonRows)('%s refuses what is no JSON object in UTF-8', async name => {
+    for (const body of ['[]', 'null', '"text"', '', '{', '{}x', '\xff'])
+      expectRefusal(await sendRow(name, agent, { body: Buffer.from(body, 'latin1') }), 'bad_request')
+  })
+})
+
+describe('every route with a body', () => {
+  test.each(jsonRows)('%s refuses a body over its limit, declared or not', async (name, row) => {
     const tooLong = new Uint8Array(row.limits.bodyBytes + 1).fill(32)
-    expectRefusal(await send(row, tooLong), 413, 'too_large')
-    const response = await fetch(hub.url + pathOf(row), {
+    expectRefusal(await sendRow(name, agent, { body: tooLong }), 'too_large')
+    expectRefusal(await sendRow(name, agent, { body: tooLong.subarray(1) }), 'bad_request')
+    const response = await fetch(hub.url + pathOf(row, agent), {
       method: 'POST',
       headers: { [headers.wire]: '3' },
       body: new Blob([tooLong]).stream(),
       duplex: 'half',
     } as RequestInit)
-    expect([response.status, ((await response.json()) as { reason: string }).reason]).toEqual([
-      413,
-      'too_large',
-    ])
+    const { reason } = (await response.json()) as { reason: string }
+    expect([response.status, reason]).toEqual([413, 'too_large'])
   })
 })
 
 describe('every signed route', () => {
-  test.each(signedRows)('%s refuses a request without a signature', async (name, row) => {
-    expectRefusal(await send(row, json(sample(name)), { sign: 'none' }), 401, 'unauthorized')
+  test.each(signedRows)('%s refuses a request without a signature', async name => {
+    expectRefusal(await sendRow(name, agent, { sign: 'none' }), 'unauthorized')
   })
 
-  test.each(signedRows)('%s refuses a signature for another action', async (name, row) => {
-    const action = row.action === 'poll' ? 'ack' : 'poll'
-    expectRefusal(await send(row, json(sample(name)), { sign: { action } }), 401, 'unauthorized')
+  test.each(signedRows)('%s refuses each of the four headers when it is missing or malformed', async name => {
+    for (const header of [headers.aid, headers.ts, headers.seq, headers.signature])
+      for (const value of ['', '-1', 'x'.repeat(100)])
+        expectRefusal(await sendRow(name, agent, { headers: { [header]: value } }), 'unauthorized')
   })
 
-  test.each(signedRows)('%s refuses a signature for another hub', async (name, row) => {
-    expectRefusal(await send(row, json(sample(name)), { sign: { hub: agent.aid } }), 401, 'unauthorized')
+  test.each(signedRows)('%s refuses a signature for any other action', async name => {
+    const own = signedRows.find(([other]) => other === name)?.[1].action
+    const actions = new Set(signedRows.map(([, row]) => row.action ?? '').filter(action => action !== own))
+    for (const action of [...actions, 'send', 'p2p', 'fedkeys', ''])
+      expectRefusal(await sendRow(name, agent, { sign: { action } }), 'unauthorized')
   })
 
-  test.each(signedRows)('%s refuses a signature over another body', async (name, row) => {
-    const signed = agent.sign(row.action ?? '', row.method, pathOf(row), json({ other: true }))
-    const reply = await send(row, json(sample(name)), { sign: 'none', headers: signed })
-    expectRefusal(reply, 401, 'unauthorized')
+  test.each(signedRows)('%s refuses a signature for another hub', async name => {
+    expectRefusal(await sendRow(name, agent, { sign: { hub: agent.aid } }), 'unauthorized')
   })
 
-  test.each(signedRows.filter(([, row]) => row.path.includes('{aid}')))(
-    '%s refuses a signer who is not the agent of the path',
+  test.each(signedRows)('%s refuses a signature over another body, path or method', async (name, row) => {
+    const body = json(sample(name))
+    const action = row.action ?? ''
+    const path = pathOf(row, agent)
+    for (const signed of [
+      agent.sign(action, row.method, path, json({ other: true })),
+      agent.sign(action, row.method, `${path}?a=b`, body),
+      agent.sign(action, 'PUT', path, body),
+    ])
+      expectRefusal(await sendRow(name, agent, { sign: 'none', headers: signed, body }), 'unauthorized')
+  })
+
+  test.each(signedRows)(
+    '%s refuses the key of another agent, and another agent about this one',
     async (name, row) => {
       const other = await registeredAgent(hub)
-      const path = pathOf(row)
-      const body = json(sample(name))
-      const signed = other.sign(row.action ?? '', row.method, path, body)
-      expectRefusal(await request(hub.url + path, row.method, { headers: signed, body }), 401, 'unauthorized')
+      const { seed } = agent
+      agent.seed = random(32)
+      expectRefusal(await sendRow(name, agent), 'unauthorized')
+      agent.seed = seed
+      if (row.path.includes('{aid}') || members(row.request).some(([member]) => member === 'aid'))
+        expectRefusal(await sendRow(name, agent, { sign: { by: other } }), 'unauthorized')
     },
   )
 })
 
 describe('every route without identity', () => {
   const anonymous = of(row => row.auth === 'anonymous' || row.auth === 'credential')
-  test.each(anonymous)('%s refuses each identity header', async (name, row) => {
+  test.each(anonymous)('%s refuses each identity header, even an empty one', async (name, row) => {
     const envelope = sealedUnderCapability(agent, agent.capability())
-    const raw = row.raw === 'envelope'
-    for (const header of [headers.aid, headers.seq, headers.signature]) {
-      const reply = await send(row, raw ? envelope.bytes : json(sample(name)), {
-        headers: { ...(raw ? sendHeaders(envelope) : {}), [header]: '1' },
-      })
-      expectRefusal(reply, 400, 'identity_headers_not_allowed')
-    }
+    const given = row.raw === 'envelope' ? sendHeaders(envelope) : {}
+    for (const header of [headers.aid, headers.seq, headers.signature])
+      for (const value of ['1', '']) {
+        const reply = await sendRow(name, agent, { headers: { ...given, [header]: value } })
+        expectRefusal(reply, 'identity_headers_not_allowed')
+      }
   })
 })
 
 describe('every GET route', () => {
-  test.each(of(row => row.method === 'GET' && row.path !== wire3Routes.removedGateway.path))(
-    '%s answers and refuses an unknown query member',
-    async (_, row) => {
-      expect((await send(row, undefined)).status).toBe(200)
-      const reply = await request(`${hub.url}${pathOf(row)}?unknown=1`, 'GET')
-      expectRefusal(reply, 400, 'bad_request')
-    },
-  )
-
-  test.each(of(row => row.method === 'GET' && row.reply !== undefined))(
-    '%s replies in its declared shape',
-    async (name, row) => {
-      const reply = await send(row, undefined)
+  const shown = of(row => row.method === 'GET' && (row.reply ?? row.produces) !== undefined)
+  test.each(shown)('%s answers, in its declared shape where it has one', async (name, row) => {
+    const query = new URLSearchParams(sampleQuery(name)).toString()
+    for (const path of [pathOf(row, agent), `${pathOf(row, agent)}${query === '' ? '' : `?${query}`}`]) {
+      const reply = await sendRow(name, agent, { path })
       const read = row.reply?.safeParse(reply.json)
-      expect([name, read?.success, read?.error?.message]).toEqual([name, true, undefined])
+      expect([name, reply.status, read?.error?.message]).toEqual([name, 200, undefined])
+    }
+  })
+
+  test.each(shown.filter(([, row]) => row.query !== undefined))(
+    '%s refuses query members that are unknown, stand twice or have no such value',
+    async (name, row) => {
+      const path = pathOf(row, agent)
+      const refused = async (query: string): Promise<void> =>
+        expectRefusal(await sendRow(name, agent, { path: `${path}?${query}` }), 'bad_request')
+      await refused('unknown=1')
+      for (const [member] of members(row.query)) {
+        await refused(`${member}=1&${member}=1`)
+        await refused(`${member}=${'x'.repeat(5000)}`)
+      }
     },
   )
-})
-
-test.each([
-  ['POST', '/agents/keys:lookup'],
-  ['POST', '/agents/kel:lookup'],
-  ['POST', '/a2a/v1/agents/card:lookup'],
-  ['GET', '/agents/kel:push'],
-  ['GET', '/p2p/peers'],
-  ['POST', '/fed/v1/forward'],
-  ['GET', '/fed/v2/cards'],
-  ['POST', '/federation/clear'],
-  ['GET', '/no/such/path'],
-])('%s %s is not served', async (method, path) => {
-  expectRefusal(await request(hub.url + path, method), 404, 'not_found')
-})
-
-/** Codes whose routes are still to come; this list may only get shorter. */
-const WAITING = ['home_unreachable', 'not_peer', 'proof_unavailable', 'source_rate', 'unknown_destination']
-
-test('every code stands in a row or among the common ones, but those that wait for their routes', () => {
-  const named = new Set<string>([
-    ...commonCodes,
-    ...Object.values(authCodes).flat(),
-    ...rows.flatMap(([, row]) => row.codes),
-  ])
-  expect(
-    Object.keys(codes)
-      .filter(code => !named.has(code))
-      .sort(),
-  ).toEqual(WAITING)
 })
