@@ -1,4 +1,5 @@
 /** The operator's listener on a hub that is at work. */
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +8,8 @@ import { defaultLimits } from '../core/limits.ts'
 import { orderRunningHub } from '../operator-socket.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { callRoute, makeClock, type Target, TestAgent } from '../testing.ts'
-import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import { openOperatorListener } from './listener.ts'
 
 const PAST_START_FLOOR_MS = 3000
 const ends: (() => Promise<void> | void)[] = []
@@ -63,7 +65,13 @@ test('counts requests by route and status, refusals by code, mail and commits, a
   expect((await agent.register()).status).toBe(200)
   const envelope = sealedUnderCapability(agent, agent.capability())
   expect((await sendEnvelope(target, envelope)).status).toBe(200)
-  const held = agent.poll({ after_id: 1 }, { headers: { Prefer: 'wait=30' } })
+  const stranger = new TestAgent(target)
+  await orderRunningHub(directory, { command: 'admit', aid: stranger.aid })
+  await stranger.register()
+  const first = sealedForStranger(agent)
+  const session = await stranger.openSession()
+  expect((await sendEnvelope(target, first, session)).status).toBe(200)
+  const held = agent.poll({ after_id: 2 }, { headers: { Prefer: 'wait=30' } })
   await callRoute(target, 'agentKel', undefined, { params: { aid: agent.aid } })
   await fetch(`${hub.url}/${agent.aid}/nowhere`, { headers: { 'X-Svc-Wire': '3' } })
   let text = ''
@@ -71,23 +79,40 @@ test('counts requests by route and status, refusals by code, mail and commits, a
   while (!text.includes('svc_hub_held_polls 1\n'))
 
   expect(text).toContain('svc_hub_requests_total{route="POST /register",status="403"} 1')
-  expect(text).toContain('svc_hub_requests_total{route="POST /register",status="200"} 1')
+  expect(text).toContain('svc_hub_requests_total{route="POST /register",status="200"} 2')
   expect(text).toContain('svc_hub_requests_total{route="GET /agents/{aid}/kel",status="200"} 1')
   expect(text).toContain('svc_hub_requests_total{route="none",status="404"} 1')
   expect(text).toContain('svc_hub_refusals_total{code="admission_required"} 1')
-  expect(text).toContain('svc_hub_request_seconds_count{route="POST /relay/send"} 1')
+  expect(text).toContain('svc_hub_request_seconds_count{route="POST /relay/send"} 2')
   expect(text).toMatch(/svc_hub_store_group_changes_count [1-9]/)
-  expect(text).toContain('svc_hub_envelopes_waiting 1\n')
-  expect(text).toContain(`svc_hub_bytes_waiting ${envelope.bytes.length}\n`)
+  expect(text).toContain('svc_hub_envelopes_waiting 2\n')
+  expect(text).toContain('svc_hub_stranger_envelopes_waiting 1\n')
+  expect(text).toContain(`svc_hub_bytes_waiting ${envelope.bytes.length + first.bytes.length}\n`)
   expect(text).toContain('svc_hub_bytes_in_flight')
   expect(text).toMatch(/process_resident_memory_bytes \d/)
 
-  const aid = agent.aid
-  const spellings = [aid, hub.aid, encodeURIComponent(aid), Buffer.from(aid, 'base64url').toString('hex')]
+  const spellings = [agent.aid, stranger.aid, hub.aid].flatMap(aid => {
+    const bytes = Buffer.from(aid, 'base64url')
+    return [
+      aid,
+      bytes.toString('hex'),
+      bytes.toString('base64'),
+      createHash('sha256').update(aid).digest('hex'),
+    ]
+  })
   for (const name of [...spellings, '127.0.0.1', '::1', agent.target.url.slice(7)])
     expect(text.toLowerCase()).not.toContain(name.toLowerCase())
   hub.hub.polls.endAll()
   await held
+})
+
+test('says that it is starting until the hub serves', async () => {
+  const opened = await openOperatorListener({ host: '127.0.0.1', port: 0 })
+  ends.push(opened.close)
+  const ready = await fetch(`${opened.url}/readyz`)
+  expect([ready.status, await ready.text()]).toEqual([503, 'starting\n'])
+  expect((await fetch(`${opened.url}/livez`)).status).toBe(200)
+  expect((await fetch(`${opened.url}/metrics`)).status).toBe(200)
 })
 
 test('is alive from the start, ready while it serves, and not after the store failed or while it stops', async () => {
