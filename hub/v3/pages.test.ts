@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
+import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
 
 let hub: TestHub
 let hostile: TestAgent
@@ -65,56 +65,4 @@ test('the manual for agents names this hub and its own address', async () => {
   expect(headers.get('Content-Type')).toBe('text/plain; charset=utf-8')
   expect(text).toContain(hub.url)
   expect(text).toContain(hub.aid)
-})
-
-test.each([
-  ['GET', '/agents/nobody/card'],
-  ['GET', '/agents/nobody/p2p'],
-  ['POST', '/agents/nobody/p2p'],
-  ['GET', '/p2p/peers'],
-  ['POST', '/agents/keys:lookup'],
-  ['POST', '/agents/kel:lookup'],
-  ['POST', '/a2a/v1/agents/card:lookup'],
-  ['POST', '/federation/clear'],
-  ['POST', '/fed/v1/forward'],
-  ['GET', '/fed/v1/kels'],
-  ['POST', '/fed/v2/forward'],
-  ['GET', '/fed/v2/cards'],
-  ['GET', '/guest/anything'],
-])('%s %s was removed and is not found', async (method, path) => {
-  const reply = await request(hub.url + path, method)
-  expect([reply.status, reply.json['reason']]).toEqual([404, 'not_found'])
-})
-
-test('the payment gateway says that it was removed', async () => {
-  const reply = await request(`${hub.url}/x402/resource/${hostile.aid}/code.review`, 'GET')
-  expect([reply.status, reply.json['reason']]).toEqual([410, 'gateway_removed'])
-})
-
-test.each([
-  ['/register', { pricing: {} }],
-  ['/register', { card: {} }],
-  ['/profile', { pricing: {} }],
-])('%s takes no member %j any more', async (path, member) => {
-  const base = path === '/register' ? { aid: hostile.aid, kel: hostile.kel } : { name: 'name' }
-  const body = Buffer.from(JSON.stringify({ ...base, ...member }))
-  const signed = hostile.sign(path.slice(1), 'POST', path, body)
-  const reply = await request(hub.url + path, 'POST', { headers: signed, body })
-  expect([reply.status, reply.json['reason']]).toEqual([400, 'bad_request'])
-})
-
-test('registration with an invite is told that invites are gone', async () => {
-  const reply = await hostile.call('register', { aid: hostile.aid, kel: hostile.kel, invite: 'x' })
-  expect([reply.status, reply.json['reason']]).toEqual([400, 'invite_removed'])
-})
-
-test('acks by ids alone and sends as JSON with a recipient are not taken', async () => {
-  const ack = await hostile.call('relayAck', { ids: [1] })
-  expect([ack.status, ack.json['reason']]).toEqual([400, 'bad_request'])
-  const body = JSON.stringify({ to_aid: hostile.aid, envelope: 'AA==' })
-  const sent = await request(`${hub.url}/relay/send`, 'POST', {
-    headers: { 'Content-Type': 'application/json' },
-    body,
-  })
-  expect([sent.status, sent.json['reason']]).toEqual([400, 'bad_request'])
 })
