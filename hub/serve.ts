@@ -1,6 +1,6 @@
 /** A running hub: data directory, core, one listener that speaks one line, the operator's socket, and an orderly end. */
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { buildInfo } from '../protocol/build-info.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 import { bindServer } from './bind.ts'
@@ -115,7 +115,11 @@ async function serve(
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const handle = watched === undefined ? app.handle : counted(app.handle, watched)
-  const server = protectedServer(config, (request, response) => void handle(request, response))
+  const open = new OpenAnswers()
+  const server = protectedServer(config, (request, response) => {
+    open.add(response)
+    void handle(request, response)
+  })
   const url = await bindServer(server, config.listen)
   if (baseUrl === '') baseUrl = url
   const leases = new FileLeases(blobs)
@@ -133,6 +137,7 @@ async function serve(
     if (watched !== undefined) watched.phase = 'stopping'
     operator.close()
     await leases.endAll()
+    open.makeLast()
     hub.polls.endAll()
     await closeServer(server)
     app.close()
@@ -197,6 +202,23 @@ function protectedServer(config: Config, listener: NonNullable<Listener>): Serve
   // Known to the runtime, not yet to its types.
   Object.assign(server, { dropMaxConnection: true })
   return server
+}
+
+/** Answers under way. Once the hub ends, each says that it is the last on its connection, so that clients let go. */
+class OpenAnswers {
+  readonly #open = new Set<ServerResponse>()
+  #ending = false
+
+  add(response: ServerResponse): void {
+    if (this.#ending) response.shouldKeepAlive = false
+    this.#open.add(response)
+    response.once('close', () => this.#open.delete(response))
+  }
+
+  makeLast(): void {
+    this.#ending = true
+    for (const response of this.#open) response.shouldKeepAlive = false
+  }
 }
 
 /** Stops accepting, lets requests under way finish, then ends what is left. */

@@ -5,6 +5,7 @@ export type PollEnd = 'mail' | 'timeout' | 'ended' | 'gone'
 export class HeldPolls {
   readonly #max: number
   readonly #held = new Map<number, (end: PollEnd) => void>()
+  #over = false
 
   constructor(max: number) {
     this.#max = max
@@ -12,7 +13,7 @@ export class HeldPolls {
 
   /** Whether one more poll may be held. */
   get free(): boolean {
-    return this.#held.size < this.#max
+    return !this.#over && this.#held.size < this.#max
   }
 
   get size(): number {
@@ -33,7 +34,9 @@ export class HeldPolls {
     this.end(mailbox, 'mail')
   }
 
+  /** The hub ends: from here on none is held. */
   endAll(): void {
+    this.#over = true
     for (const end of [...this.#held.values()]) end('ended')
   }
 
