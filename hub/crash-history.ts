@@ -80,6 +80,15 @@ export class CrashHistory {
     )
   }
 
+  /** Sends to every mailbox while nobody collects. */
+  async fill(envelopes: number): Promise<void> {
+    await Promise.all(
+      this.#mailboxes.map(async box => {
+        for (let i = 0; i < envelopes; i++) await box.send(this.hub)
+      }),
+    )
+  }
+
   /** Works until the hub is killed after a while, starts it again and tells what is wrong. */
   async dieAfter(delayMs: number): Promise<string[]> {
     const hub = this.hub

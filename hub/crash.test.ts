@@ -42,6 +42,7 @@ async function kill({ hub }: CrashHistory): Promise<void> {
 
 test('the checker finds a planted loss, and a hub that went back in time', { timeout: 60_000 }, async () => {
   const history = await newHistory()
+  await history.fill(2)
   await kill(history)
   const past = join(crashFolder(), 'past')
   cpSync(history.directory, past, { recursive: true })
