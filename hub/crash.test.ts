@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { type CrashHistory, crashFolder, newHistory, removeHistories } from './crash-history.ts'
 import { openWriter } from './store/sqlite/database.ts'
 
-const ROUNDS = 8
+const ROUNDS = 6
 const KILL_WITHIN_MS = 150
 
 afterEach(removeHistories)

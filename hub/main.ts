@@ -19,13 +19,20 @@ import { StoreRefused } from './store/port.ts'
 
 const EXIT_USAGE = 2
 
+/** Where help and refusals go. */
+export type Terminal = { out: (text: string) => void; err: (text: string) => void }
+const standard: Terminal = {
+  out: text => process.stdout.write(text),
+  err: text => process.stderr.write(text),
+}
+
 type Command = {
   usage: string
   summary: string
   flags: string[]
   /** How many arguments beside flags it takes at most. */
   positionals: number
-  run(positionals: string[], flags: Flags): Promise<number>
+  run(positionals: string[], flags: Flags, terminal: Terminal): Promise<number>
 }
 
 /** Every flag: what its value is called, nothing for a switch, and what it does. */
@@ -133,7 +140,7 @@ const commands: Record<string, Command> = {
     summary: 'this list, or one command with its flags',
     flags: [],
     positionals: 1,
-    run: async ([name]) => help(name),
+    run: async ([name], _, terminal) => help(name, terminal),
   },
 }
 const aliases: Record<string, string> = {
@@ -144,17 +151,17 @@ const aliases: Record<string, string> = {
 }
 
 /** Runs one command; the returned number is the exit code. */
-export async function main(argv: string[]): Promise<number> {
+export async function main(argv: string[], terminal: Terminal = standard): Promise<number> {
   const [given = 'help', ...rest] = argv
   const name = aliases[given] ?? given
   const command = find(name)
-  if (command === undefined) return noCommand(given)
-  if (rest.some(argument => argument === '--help' || argument === '-h')) return help(name)
+  if (command === undefined) return noCommand(given, terminal)
+  if (rest.some(argument => argument === '--help' || argument === '-h')) return help(name, terminal)
   try {
     const { positionals, flags } = parse(rest, command)
-    return await command.run(positionals, flags)
+    return await command.run(positionals, flags, terminal)
   } catch (error) {
-    return fail(error, command)
+    return fail(error, command, terminal)
   }
 }
 
@@ -162,10 +169,8 @@ function find(name: string): Command | undefined {
   return Object.hasOwn(commands, name) ? commands[name] : undefined
 }
 
-function noCommand(given: string): number {
-  process.stderr.write(
-    `svc-hub: there is no command ${given}; commands: ${Object.keys(commands).join(', ')}\n`,
-  )
+function noCommand(given: string, { err }: Terminal): number {
+  err(`svc-hub: there is no command ${given}; commands: ${Object.keys(commands).join(', ')}\n`)
   return EXIT_USAGE
 }
 
@@ -188,15 +193,15 @@ function parse(rest: string[], command: Command): { positionals: string[]; flags
   }
 }
 
-function fail(error: unknown, command: Command): number {
+function fail(error: unknown, command: Command, { err }: Terminal): number {
   const message = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`svc-hub: ${message}\n`)
+  err(`svc-hub: ${message}\n`)
   if (error instanceof UsageError) {
-    process.stderr.write(`usage: svc-hub ${withFlags(command)}\n`)
+    err(`usage: svc-hub ${withFlags(command)}\n`)
     return EXIT_USAGE
   }
   const expected = error instanceof ConfigRefused || error instanceof StoreRefused || isOfSystem(error)
-  if (!expected && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`)
+  if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
 }
 
@@ -234,17 +239,17 @@ function withFlags({ usage, flags }: Command): string {
   return [usage, ...flags.map(flag => `[${shown(flag)}]`)].join(' ')
 }
 
-function help(name: string | undefined): number {
+function help(name: string | undefined, terminal: Terminal): number {
   if (name === undefined || name === 'help') {
     const rows = Object.values(commands).map(({ usage, summary }) => `  svc-hub ${usage}\n      ${summary}`)
     const title = `svc-hub ${buildInfo.version}: a hub for svc nodes`
     const more = 'Flags of one command: svc-hub help <command>'
-    process.stdout.write(`${title}\n\n${rows.join('\n')}\n\n${more}\n`)
+    terminal.out(`${title}\n\n${rows.join('\n')}\n\n${more}\n`)
     return 0
   }
   const command = find(name)
-  if (command === undefined) return noCommand(name)
+  if (command === undefined) return noCommand(name, terminal)
   const rows = command.flags.map(flag => `  ${shown(flag)}\n      ${flagTable[flag]?.summary ?? ''}`)
-  process.stdout.write(`${[`svc-hub ${command.usage}: ${command.summary}`, ...rows].join('\n')}\n`)
+  terminal.out(`${[`svc-hub ${command.usage}: ${command.summary}`, ...rows].join('\n')}\n`)
   return 0
 }
