@@ -16,6 +16,11 @@ export class HeldPolls {
     return !this.#over && this.#held.size < this.#max
   }
 
+  /** Whether a poll of this mailbox may be held; at the cap it still takes the place of its own older one. */
+  mayHold(mailbox: number): boolean {
+    return this.free || (!this.#over && this.#held.has(mailbox))
+  }
+
   get size(): number {
     return this.#held.size
   }

@@ -133,7 +133,7 @@ async function poll(hub: Hub, incoming: Incoming<'relayPoll'>): Promise<Streamed
   const ask = () => hub.mailboxes.poll(signer, body.after_id ?? 0, limit)
   let page = await ask()
   let applied = false
-  if (page.envelopes.length === 0 && waitSeconds > 0 && hub.polls.free) {
+  if (page.envelopes.length === 0 && waitSeconds > 0 && hub.polls.mayHold(signer.row.number)) {
     applied = true
     page = await held(hub, incoming, waitSeconds, ask)
   }
