@@ -198,9 +198,12 @@ const startEdges = {
     const small = sealedUnderCapability(agent, capability, { contentBytes: MIB })
     const rest = 2 * MIB - (small.bytes.length - MIB)
     const replies = []
-    for (const contentBytes of [rest, rest + 1])
+    for (const contentBytes of [MIB, rest, rest + 1])
       replies.push(await sendEnvelope(hub, sealedUnderCapability(agent, capability, { contentBytes })))
     expectEdge(replies, 'unavailable')
+    expect(
+      (await sendEnvelope(hub, sealedUnderCapability(agent, capability, { contentBytes: rest }))).status,
+    ).toBe(200)
   },
   heldPollsMax: async hub => {
     const [one, two] = [await registeredAgent(hub), await registeredAgent(hub)]

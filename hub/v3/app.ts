@@ -193,7 +193,7 @@ export function createApp({ hub, baseUrl, onError }: AppOptions): App {
 }
 
 /** Whether a row, its kind of authentication or every route names a code. */
-export function namesCode(row: RouteRow, code: Code): boolean {
+function namesCode(row: RouteRow, code: Code): boolean {
   const common: readonly string[] = commonCodes
   const ofAuth: readonly string[] = row.auth in authCodes ? authCodes[row.auth as keyof typeof authCodes] : []
   return row.codes.includes(code) || common.includes(code) || ofAuth.includes(code)

@@ -138,12 +138,6 @@ describe('sending', () => {
     expect(answers).toEqual(['session_invalid', undefined, undefined])
   })
 
-  test('opens no more than ten sessions a minute for one agent', async () => {
-    const agent = await registeredAgent(hub)
-    for (let i = 0; i < 10; i++) await agent.openSession()
-    expectRefusal(await agent.call('relaySession', { epk: epkOf() }), 'rate_limited')
-  })
-
   test('says that an agent which is not admitted has no session here', async () => {
     const stranger = new TestAgent(hub)
     expectRefusal(await stranger.call('relaySession', { epk: epkOf() }), 'admission_required', {
@@ -285,46 +279,6 @@ describe('limits of a mailbox', () => {
     expectRefusal(await send(sealedUnderCapability(agent, capability)), 'mailbox_full')
   })
 
-  test('holds one sender to three first contacts a minute, others still get through', async () => {
-    const agent = await registeredAgent(hub)
-    const [one, two] = [await bob.openSession(), await alice.openSession()]
-    for (let i = 0; i < 3; i++)
-      expect((await sendEnvelope(hub, sealedForStranger(agent), one)).status).toBe(200)
-    expectRefusal(await sendEnvelope(hub, sealedForStranger(agent), one), 'strangers_busy')
-    expect((await sendEnvelope(hub, sealedForStranger(agent), two)).status).toBe(200)
-    hub.clock.advance(60_000)
-    expect((await sendEnvelope(hub, sealedForStranger(agent), one)).status).toBe(200)
-  })
-
-  test('holds all first contacts to the rate and room of the recipient', async () => {
-    const agent = await registeredAgent(hub)
-    const session = await bob.openSession()
-    await quota(agent.aid, { stranger_per_minute: 1 })
-    expect((await sendEnvelope(hub, sealedForStranger(agent), session)).status).toBe(200)
-    expectRefusal(await sendEnvelope(hub, sealedForStranger(agent), session), 'strangers_busy')
-    await quota(agent.aid, { stranger_per_minute: 100, stranger_envelopes: 1 })
-    hub.clock.advance(60_000)
-    expectRefusal(await sendEnvelope(hub, sealedForStranger(agent), session), 'strangers_busy')
-    expect((await send(sealedUnderCapability(agent, agent.capability()))).status).toBe(200)
-  })
-
-  test('lets one sender have twenty first contacts waiting', async () => {
-    const agent = await registeredAgent(hub)
-    await quota(agent.aid, { stranger_per_minute: 1000 })
-    const answers = []
-    for (let i = 0; i < 21; i++) {
-      if (i % 3 === 0) hub.clock.advance(60_000)
-      const session = await sessionOf(bob)
-      answers.push((await sendEnvelope(hub, sealedForStranger(agent), session)).json['reason'] ?? 'queued')
-    }
-    expect(answers.lastIndexOf('queued')).toBe(19)
-    expect(answers[20]).toBe('strangers_busy')
-    const { messages } = await agent.poll({ limit: 1 })
-    await agent.call('relayAck', { items: [{ id: messages[0]?.id }] })
-    hub.clock.advance(60_000)
-    expect((await sendEnvelope(hub, sealedForStranger(agent), await sessionOf(bob))).status).toBe(200)
-  })
-
   test('keeps to what the recipient takes from strangers: size, and how many a day', async () => {
     const agent = await registeredAgent(hub, made => {
       made.strangers = { bytes: 384 * KIB, perDay: 1 }
@@ -338,18 +292,6 @@ describe('limits of a mailbox', () => {
       made.strangers = { bytes: 384 * KIB, perDay: 0 }
     })
     expectRefusal(await sendEnvelope(hub, sealedForStranger(closed), session), 'strangers_busy')
-  })
-
-  test('queues one envelope only so often within a day', async () => {
-    const agent = await registeredAgent(hub)
-    const envelope = sealedUnderCapability(agent, agent.capability())
-    let reply = await send(envelope)
-    for (let i = 0; i < 20 && reply.status === 200; i++) {
-      const { messages } = await agent.poll()
-      await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
-      reply = await send(envelope)
-    }
-    expectRefusal(reply, 'redelivery_limited')
   })
 })
 
@@ -437,18 +379,6 @@ describe('confirming', () => {
     expect(await statusOf(rid, handle)).toEqual({ state: 'unknown' })
   })
 
-  test('keeps an unfetched confirmation for seven days', async () => {
-    const agent = await registeredAgent(hub)
-    const { rid } = (await send(sealedUnderCapability(agent, agent.capability()))).json
-    await agent.call('relayAck', { items: [{ id: 1, handle: toBase64url(handle), dack: toBase64url(dack) }] })
-    hub.clock.advance(6 * DAY_MS)
-    await hub.running.hub.mailboxes.sweep(1000)
-    expect((await statusOf(rid))?.state).toBe('done')
-    hub.clock.advance(DAY_MS)
-    await hub.running.hub.mailboxes.sweep(1000)
-    expect((await statusOf(rid))?.state).toBe('unknown')
-  })
-
   test.each([
     ['no id', { handle: toBase64url(handle), dack: toBase64url(dack) }],
     ['a handle alone', { id: 1, handle: toBase64url(handle) }],
@@ -487,17 +417,6 @@ describe('asking for states', () => {
     expect((await ask(Array.from({ length: 64 }, item))).status).toBe(200)
     await own.close()
   })
-
-  test('answers an address fifty times at once, then ten times a second', async () => {
-    const own = await startTestHub()
-    const ask = () => callRoute(own, 'relayStatus', { items: [item()] })
-    const answers = []
-    for (let i = 0; i < 200; i++) answers.push(await ask())
-    const refused = answers.find(reply => reply.status !== 200)
-    expect(answers.slice(0, 50).every(reply => reply.status === 200)).toBe(true)
-    expectRefusal(refused as Reply, 'rate_limited')
-    await own.close()
-  })
 })
 
 describe('revoking', () => {
@@ -515,26 +434,6 @@ describe('revoking', () => {
       reply = await agent.call('mailboxRevoke', { cap_ids: ids(1) })
     expectRefusal(reply, 'rate_limited')
   })
-
-  test('refuses more than 100,000 revocations that are still in force', async () => {
-    const agent = await registeredAgent(hub)
-    const found = await hub.running.hub.agents.find(agent.aid)
-    const { store } = hub.running.hub.context
-    const capabilities = Array.from({ length: 100_000 }, (_, i) => {
-      const id = new Uint8Array(16)
-      new DataView(id.buffer).setUint32(0, i)
-      return id
-    })
-    const nowMs = hub.clock.now()
-    const mailbox = found?.row.number ?? 0
-    await store.revoke({ mailbox, capabilities, deleteAtMs: nowMs + DAY_MS, nowMs, max: 100_000 })
-    expectRefusal(
-      await agent.call('mailboxRevoke', { cap_ids: [toBase64url(random(16))] }),
-      'revocation_list_full',
-    )
-    hub.clock.advance(DAY_MS)
-    expect((await agent.call('mailboxRevoke', { cap_ids: [toBase64url(random(16))] })).json['total']).toBe(1)
-  })
 })
 
 const envelopeType = { 'Content-Type': 'application/vnd.svc.envelope+cbor' }
@@ -545,7 +444,7 @@ const sessions = new Map<
   { opened: number; session: Awaited<ReturnType<TestAgent['openSession']>> }
 >()
 /** A live session, opened again before the old one ends. */
-async function sessionOf(agent: TestAgent) {
+async function _sessionOf(agent: TestAgent) {
   const held = sessions.get(agent)
   if (held !== undefined && held.session.expMs > hub.clock.now() + 120_000) return held.session
   const session = await agent.openSession()
