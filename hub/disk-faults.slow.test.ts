@@ -1,5 +1,5 @@
 /** A disk that fails for real under a hub at work: flushes with EIO at every early place, no room, and power cuts. */
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../protocol/bytes.ts'
@@ -56,31 +56,66 @@ describe.runIf(hasCompiler)('the disk', () => {
     expect(await hub.exited).toEqual({ code: 1, signal: null })
   })
 
-  test('has no room: sends wait, mail is collected, and that makes room', { timeout: 120_000 }, async () => {
+  test.each([
+    ['', false],
+    [', also for a hub that starts', true],
+  ])(
+    'has no room%s: sends wait, mail is collected, and that makes room',
+    { timeout: 120_000 },
+    async (_, starts) => {
+      const history = await newHistory()
+      await history.stop()
+      const mark = join(crashFolder(), 'full')
+      const hub = await history.start({ env: faultyDisk(history.directory, { fullWhile: mark }) })
+      const [agent] = history.agents as [TestAgent]
+      const waiting = sealedUnderCapability(agent, agent.capability())
+      expect((await sendEnvelope(hub, waiting)).status).toBe(200)
+      writeFileSync(mark, '')
+      for (const contentBytes of [64, 70_000]) {
+        const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes })
+        const reply = await sendEnvelope(hub, envelope)
+        expect([reply.status, reply.json['reason']]).toEqual([507, 'mailbox_full'])
+        expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
+      }
+      // It must also start on a full disk, or nobody could make room; it takes what it needs from its reserve.
+      expect(existsSync(join(history.directory, 'reserve'))).toBe(true)
+      if (starts) {
+        hub.kill('SIGKILL')
+        await hub.exited
+        await history.start({ env: faultyDisk(history.directory, { fullWhile: mark }) })
+        expect(existsSync(join(history.directory, 'reserve'))).toBe(false)
+      }
+      const { messages } = await agent.poll()
+      expect(messages.map(({ envelope }) => envelope)).toContain(toBase64url(waiting.bytes))
+      const [own] = messages.filter(({ envelope }) => envelope === toBase64url(waiting.bytes))
+      const items = [{ id: own?.id, handle: toBase64url(random(16)), dack: toBase64url(random(540)) }]
+      expect((await agent.call('relayAck', { items })).json).toMatchObject({ acked: 1 })
+      expect(existsSync(join(history.directory, 'reserve'))).toBe(false)
+      await history.work(5)
+      rmSync(mark)
+      expect(await history.dieAfter(100)).toEqual([])
+      await history.stop()
+    },
+  )
+
+  test('has no room for a backup or a restore: a sentence says so, and nothing is left of either', async () => {
     const history = await newHistory()
-    await history.stop()
+    const place = crashFolder()
     const mark = join(crashFolder(), 'full')
-    const hub = await history.start({ env: faultyDisk(history.directory, { fullWhile: mark }) })
-    const [agent] = history.agents as [TestAgent]
-    const waiting = sealedUnderCapability(agent, agent.capability())
-    expect((await sendEnvelope(hub, waiting)).status).toBe(200)
     writeFileSync(mark, '')
-    for (const contentBytes of [64, 70_000]) {
-      const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes })
-      const reply = await sendEnvelope(hub, envelope)
-      expect([reply.status, reply.json['reason']]).toEqual([507, 'mailbox_full'])
-      expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
-    }
-    expect(existsSync(join(history.directory, 'reserve'))).toBe(true)
-    const { messages } = await agent.poll()
-    expect(messages.map(({ envelope }) => envelope)).toContain(toBase64url(waiting.bytes))
-    const [own] = messages.filter(({ envelope }) => envelope === toBase64url(waiting.bytes))
-    const items = [{ id: own?.id, handle: toBase64url(random(16)), dack: toBase64url(random(540)) }]
-    expect((await agent.call('relayAck', { items })).json).toMatchObject({ acked: 1 })
-    expect(existsSync(join(history.directory, 'reserve'))).toBe(false)
-    await history.work(5)
-    rmSync(mark)
-    expect(await history.dieAfter(100)).toEqual([])
+    // The library takes this for the place's own reserve, which nobody gives up.
+    writeFileSync(join(place, 'reserve'), '')
+    const env = faultyDisk(place, { fullWhile: mark })
+    const saved = join(place, 'saved')
+    const at = ['--data-dir', history.directory]
+    const backup = await runHub(['backup', saved, ...at], { env })
+    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('no room for a backup')])
+    expect(readdirSync(place)).toEqual(['reserve'])
+    expect((await runHub(['backup', saved, ...at])).code).toBe(0)
+    const restore = await runHub(['restore', saved, '--data-dir', join(place, 'fresh')], { env })
+    expect([restore.code, restore.stderr]).toEqual([1, expect.stringContaining('no room to restore')])
+    expect(readdirSync(join(place, 'fresh'))).toEqual([])
+    expect((await runHub(['restore', saved, '--data-dir', join(place, 'fresh')])).code).toBe(0)
     await history.stop()
   })
 

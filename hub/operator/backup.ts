@@ -8,7 +8,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
-import { copyLive } from '../store/sqlite/database.ts'
+import { copyLive, faultClass } from '../store/sqlite/database.ts'
 import { inspectDatabase } from '../store/sqlite/inspect.ts'
 import {
   copyFile,
@@ -43,8 +43,16 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
     return manifest
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
-    throw error
+    throw isFull(error)
+      ? new StoreRefused(`no room for a backup at ${target}; make room, or name another place`)
+      : error
   }
+}
+
+/** Both the system and the engine say so in their own way. */
+export function isFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code
+  return code === 'ENOSPC' || code === 'EDQUOT' || faultClass(error) === 'full'
 }
 
 function checkTarget(target: string, directory: string): void {

@@ -13,6 +13,7 @@ import { lockDirectory } from '../store/lock.ts'
 import { StoreRefused } from '../store/port.ts'
 import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
 import { readMigrations } from '../store/sqlite/migrate.ts'
+import { isFull } from './backup.ts'
 import { copyFile, DATABASE_COPY, digestFile, type Manifest, readManifest } from './manifest.ts'
 
 const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]
@@ -93,7 +94,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   } catch (error) {
     for (const name of readdirSync(directory))
       await rm(join(directory, name), { recursive: true, force: true })
-    throw error
+    throw isFull(error)
+      ? new StoreRefused(`no room to restore at ${directory}; make room, then try again`)
+      : error
   } finally {
     lock.release()
   }

@@ -75,6 +75,13 @@ describe('schema', () => {
   })
 })
 
+test('the room for a full disk is made whole again where a killed start left a part of it', async () => {
+  const directory = folder()
+  writeFileSync(join(directory, 'reserve'), 'a part')
+  await open(directory).close()
+  expect(statSync(join(directory, 'reserve')).size).toBe(16 * 1024 * 1024)
+})
+
 test('no hot query scans a table', () => {
   const database = openWriter(join(folder(), 'hub.db'))
   migrate(database, 'unused', 'test')

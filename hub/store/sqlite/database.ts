@@ -20,6 +20,8 @@ const PAGES_MAX = 2 ** 31 - 1
 const BUSY_WAIT_MS = 5000
 const RESULT_BUSY = 5
 const RESULT_IOERR = 10
+/** The index of the log could not grow, which is want of room. */
+const RESULT_IOERR_SHMSIZE = 4874
 const RESULT_CORRUPT = 11
 const RESULT_FULL = 13
 const RESULT_NOTADB = 26
@@ -98,7 +100,8 @@ export function openAlone(path: string): Database {
 export function openLock(path: string): Database {
   const database = new Database(new EngineClass(path))
   try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    // No journal on the disk: a lock must be had on a full one too.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
     throw error
@@ -114,7 +117,7 @@ export function faultClass(error: unknown): FaultClass {
   if (typeof code !== 'number') return 'other'
   const primary = code & 0xff
   if (primary === RESULT_BUSY) return 'busy'
-  if (primary === RESULT_FULL) return 'full'
+  if (primary === RESULT_FULL || code === RESULT_IOERR_SHMSIZE) return 'full'
   if (primary === RESULT_IOERR || primary === RESULT_CORRUPT || primary === RESULT_NOTADB) return 'broken'
   return 'other'
 }

@@ -1,8 +1,8 @@
 /** The embedded store: one writer thread, one connection for reading, blobs beside it. */
-import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
-import { openReader, openWriter } from './database.ts'
+import { type Database, faultClass, openReader, openWriter } from './database.ts'
 import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
 import * as reads from './reads.ts'
@@ -28,15 +28,26 @@ export type StoreOptions = {
 /** Opens, and where needed migrates, the store of a data directory. */
 export function openStore(options: StoreOptions): Store {
   const path = join(options.directory, DATABASE_FILE)
-  const first = openWriter(path)
+  const reserve = join(options.directory, RESERVE_FILE)
+  const { first, gaveUp } = openFirst(path, reserve)
   migrate(first, path, options.release)
   const reader = openReader(path)
   first.close()
-  const reserve = join(options.directory, RESERVE_FILE)
-  makeReserve(reserve)
+  if (!gaveUp) makeReserve(reserve)
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
   return storeOver(reader, writer, reserve)
+}
+
+/** Opening needs a little room; on a full disk the reserve gives it, so that mail can be collected and make more. */
+function openFirst(path: string, reserve: string): { first: Database; gaveUp: boolean } {
+  try {
+    return { first: openWriter(path), gaveUp: false }
+  } catch (error) {
+    if (faultClass(error) !== 'full' || !existsSync(reserve)) throw error
+    rmSync(reserve)
+    return { first: openWriter(path), gaveUp: true }
+  }
 }
 
 function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, reserve: string): Store {
@@ -107,13 +118,15 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
 
 /** Room that is given up when the disk is full, so that collecting mail can go on and make more. */
 function makeReserve(path: string): void {
-  if (existsSync(path)) return
+  // A start that was killed may have left a part of it.
+  if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return
   const block = new Uint8Array(1024 * 1024)
-  const file = openSync(path, 'wx', 0o600)
+  const file = openSync(path, 'w', 0o600)
   try {
     for (let written = 0; written < RESERVE_BYTES; written += block.length) writeSync(file, block)
   } catch {
-    // A disk that is full at start has no room to reserve.
+    // A disk that is full at start has no room to reserve; what there is must not be taken from mail.
+    rmSync(path)
   } finally {
     closeSync(file)
   }
