@@ -4,6 +4,7 @@
  */
 import { toBase64url } from '../../protocol/bytes.ts'
 import type { Store } from '../store/port.ts'
+import { makeRoom } from './bounded.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -51,13 +52,13 @@ export class SignerClocks {
 
   /** Times older than the window are refused by the clock alone, so nothing needs to be remembered of them. */
   #prune(nowMs: number): void {
-    if (nowMs - this.#prunedMs < CLOCK_WINDOW_MS && this.#signatures.size < SIGNATURES_MAX) return
+    // A repeat of one that had to go is stale still.
+    makeRoom(this.#signatures, SIGNATURES_MAX)
+    if (Math.abs(nowMs - this.#prunedMs) < CLOCK_WINDOW_MS) return
     this.#prunedMs = nowMs
     for (const [aid, ms] of this.#lastMs) if (this.#isPast(ms, nowMs)) this.#lastMs.delete(aid)
     for (const [signature, ms] of this.#signatures)
       if (ms < nowMs - CLOCK_WINDOW_MS) this.#signatures.delete(signature)
-    while (this.#signatures.size >= SIGNATURES_MAX)
-      this.#signatures.delete(this.#signatures.keys().next().value as string)
   }
 
   #isPast(ms: number, nowMs: number): boolean {

@@ -16,6 +16,7 @@ import {
 } from '../../protocol/capability.ts'
 import { sha256 } from '../../protocol/crypto.node.ts'
 import type { KeySet } from '../../protocol/keyset.ts'
+import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -61,8 +62,7 @@ export class Capabilities {
       !(await this.#context.verifier.verify(mailboxKey, capabilityMessage(capability), capability.signature))
     )
       return false
-    if (this.#good.size >= GOOD_CAPABILITIES_MAX)
-      this.#good.delete(this.#good.values().next().value as string)
+    makeRoom(this.#good, GOOD_CAPABILITIES_MAX)
     this.#good.add(name)
     return true
   }

@@ -29,6 +29,20 @@ describe('rate buckets', () => {
     )
   })
 
+  test('hold a bounded number of keys, those that were used last, however many ask', () => {
+    const buckets = new RateBuckets({ perSecond: 0.001, burst: 1 }, 20_000)
+    for (let i = 0; i < 200_000; i++) buckets.take(`address ${i}`, 0)
+    expect([buckets.size <= 20_000, buckets.size > 15_000]).toEqual([true, true])
+    expect([buckets.take('address 199999', 1), buckets.take('address 185000', 1)]).toEqual([999_999, 999_999])
+    expect(buckets.take('address 1', 1)).toBe(0)
+  })
+
+  test('a window holds a bounded number of keys', () => {
+    const counts = new WindowCounts(1000, 2)
+    for (const key of ['a', 'b', 'b', 'c']) counts.add(key, 1)
+    expect(['a', 'b', 'c'].map(key => counts.count(key, 1))).toEqual([0, 2, 1])
+  })
+
   test('a window counts anew when the next begins', () => {
     const counts = new WindowCounts(1000)
     counts.add('a', 10)

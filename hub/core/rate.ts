@@ -1,15 +1,23 @@
-/** Rate buckets in memory: one number a key, forgotten when full again, bounded in number. */
+/** Rate buckets in memory: one number a key, bounded in number. */
+import { makeRoom } from './bounded.ts'
 import type { Rate } from './limits.ts'
 
 const KEYS_MAX = 100_000
+const COUNTS_MAX = 1_000_000
 
 export class RateBuckets {
   readonly #rate: Rate
-  /** Time at which a key's bucket is full again. */
+  readonly #keysMax: number
+  /** Time at which a key's bucket is full again; the key that was used last stands last. */
   readonly #fullAt = new Map<string, number>()
 
-  constructor(rate: Rate) {
+  constructor(rate: Rate, keysMax = KEYS_MAX) {
     this.#rate = rate
+    this.#keysMax = keysMax
+  }
+
+  get size(): number {
+    return this.#fullAt.size
   }
 
   /** Takes one from the bucket of `key`: 0, or how many milliseconds it takes until there is one. */
@@ -18,27 +26,23 @@ export class RateBuckets {
     const fullAt = Math.max(this.#fullAt.get(key) ?? 0, nowMs)
     const waitMs = fullAt + perItemMs - nowMs - this.#rate.burst * perItemMs
     if (waitMs > 0) return Math.ceil(waitMs)
-    if (this.#fullAt.size >= KEYS_MAX && !this.#fullAt.has(key)) this.#forget(nowMs)
+    this.#fullAt.delete(key)
+    makeRoom(this.#fullAt, this.#keysMax)
     this.#fullAt.set(key, fullAt + perItemMs)
     return 0
-  }
-
-  /** Full buckets carry nothing; when all are in use the oldest goes. */
-  #forget(nowMs: number): void {
-    for (const [key, fullAt] of this.#fullAt) if (fullAt <= nowMs) this.#fullAt.delete(key)
-    const oldest = this.#fullAt.keys().next()
-    if (this.#fullAt.size >= KEYS_MAX && oldest.done !== true) this.#fullAt.delete(oldest.value)
   }
 }
 
 /** How often a key was counted in the present window (a minute, a UTC day); bounded like the buckets. */
 export class WindowCounts {
   readonly #windowMs: number
+  readonly #keysMax: number
   #window = -1
   #counts = new Map<string, number>()
 
-  constructor(windowMs: number) {
+  constructor(windowMs: number, keysMax = COUNTS_MAX) {
     this.#windowMs = windowMs
+    this.#keysMax = keysMax
   }
 
   count(key: string, nowMs: number): number {
@@ -48,7 +52,9 @@ export class WindowCounts {
 
   add(key: string, nowMs: number): void {
     this.#turn(nowMs)
-    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
+    const count = this.#counts.get(key) ?? 0
+    if (count === 0) makeRoom(this.#counts, this.#keysMax)
+    this.#counts.set(key, count + 1)
   }
 
   /** Milliseconds until the next window begins. */
