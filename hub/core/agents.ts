@@ -8,6 +8,7 @@ import { directoryHash, sealBox } from '../../protocol/directory.ts'
 import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
 import type { Account, AgentRow, PutAgentResult } from '../store/port.ts'
+import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
 
@@ -146,7 +147,7 @@ export class Agents {
   #remember(agent: Agent): Agent {
     const { aid } = agent.row
     this.#cached.delete(aid)
-    if (this.#cached.size >= CACHED_MAX) this.#cached.delete(this.#cached.keys().next().value as string)
+    makeRoom(this.#cached, CACHED_MAX)
     this.#cached.set(aid, agent)
     return agent
   }

@@ -22,7 +22,7 @@ export function decodeBody(name: Wire3RouteName, row: RouteRow, bytes: Uint8Arra
   const [issue] = read.error.issues
   const reason = itemRefusals[name]
   if (issue !== undefined && reason !== undefined && isMissingInItem(json, issue)) throw new Refusal(reason)
-  throw malformed(issue)
+  throw malformed(issue, json)
 }
 
 /** The query of a request, each name once and none that the row does not know. */
@@ -39,7 +39,7 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
   }
   const read = row.query.safeParse(members)
   if (read.success) return read.data
-  throw malformed(read.error.issues[0])
+  throw malformed(read.error.issues[0], members)
 }
 
 function parse(bytes: Uint8Array): unknown {
@@ -59,14 +59,19 @@ function refuseInvite(json: unknown): void {
 
 /** A required member that an item lacks has its own refusal; a wrong type or an unknown member has not. */
 function isMissingInItem(json: unknown, issue: z.core.$ZodIssue): boolean {
-  if (issue.code !== 'invalid_type' || issue.path[0] !== 'items' || issue.path.length !== 3) return false
+  return issue.path[0] === 'items' && issue.path.length === 3 && isMissing(json, issue)
+}
+
+function isMissing(json: unknown, issue: z.core.$ZodIssue): boolean {
+  if (issue.code !== 'invalid_type' || issue.path.length === 0) return false
   let value: unknown = json
   for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | undefined)?.[key]
   return value === undefined
 }
 
-function malformed(issue: z.core.$ZodIssue | undefined): Refusal {
+function malformed(issue: z.core.$ZodIssue | undefined, json: unknown): Refusal {
   if (issue === undefined) return new Refusal('requestMalformed')
   const place = issue.path.length === 0 ? 'the body' : issue.path.join('.')
-  return new Refusal('requestMalformed', { why: `${place}: ${issue.message}` })
+  const why = isMissing(json, issue) ? `${place} is missing` : `${place}: ${issue.message}`
+  return new Refusal('requestMalformed', { why })
 }

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeAccess } from '../../protocol/access.ts'
 import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { codes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { xwingPublicKey } from '../../protocol/xwing.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
@@ -12,7 +11,6 @@ import { carryOut } from '../operations.ts'
 import {
   callRoute,
   type Polled,
-  type Reply,
   random,
   registeredAgent,
   request,
@@ -27,6 +25,7 @@ import {
   sendEnvelope,
   sendHeaders,
 } from '../testing-mail.ts'
+import { expectRefusal } from '../testing-refusals.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -42,16 +41,6 @@ beforeAll(async () => {
   bob = await registeredAgent(hub)
 })
 afterAll(() => hub.close())
-
-function expectRefusal(reply: Reply, code: keyof typeof codes, members: Record<string, unknown> = {}): void {
-  expect([reply.status, reply.json['reason']]).toEqual([codes[code].status, code])
-  const { reason: _, error, ...rest } = reply.json
-  expect(error).toMatch(/^[^;]+; [^;]+$/)
-  expect(error).not.toMatch(/undefined|\{|\}/)
-  expect(rest).toEqual(members)
-  const waits = [429, 502, 503, 507].includes(reply.status)
-  expect(Number(reply.headers.get('Retry-After')) >= 1, 'Retry-After').toBe(waits)
-}
 
 const send = (envelope: ReturnType<typeof sealedForStranger>) => sendEnvelope(hub, envelope)
 const quota = (aid: string, given: Record<string, number>) =>

@@ -1,7 +1,6 @@
 /** What wire 3 removed (hub API §9.7): each line of that list answers as it says there. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/bytes.ts'
-import { codes } from '../../protocol/wire3/codes.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import {
   callRoute,
@@ -13,6 +12,7 @@ import {
   type TestHub,
 } from '../testing.ts'
 import { sealedUnderCapability, sendEnvelope, sendHeaders } from '../testing-mail.ts'
+import { expectRefusal } from '../testing-refusals.ts'
 import { sampleBody } from '../testing-routes.ts'
 
 let hub: TestHub
@@ -22,11 +22,6 @@ beforeAll(async () => {
   agent = await registeredAgent(hub)
 })
 afterAll(() => hub.close())
-
-function expectRefusal(reply: Reply, code: keyof typeof codes): void {
-  expect([reply.json['reason'], reply.status]).toEqual([code, codes[code].status])
-  expect(reply.json['error']).toMatch(/^[^;]+; [^;]+$/)
-}
 
 const FED = [
   'forward',

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/bytes.ts'
 import { Attestation, receiptBodyHash } from '../../protocol/receipt.ts'
-import { codes } from '../../protocol/wire3/codes.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {
   callRoute,
@@ -12,6 +11,7 @@ import {
   TestAgent,
   type TestHub,
 } from '../testing.ts'
+import { expectRefusal } from '../testing-refusals.ts'
 import { type ReviewOptions, reviewUpload } from '../testing-reviews.ts'
 
 let hub: TestHub
@@ -27,11 +27,6 @@ afterAll(() => hub.close())
 
 const upload = (options: ReviewOptions = {}, by = requester, of = provider): Promise<Reply> =>
   by.call('uploadReview', reviewUpload(by, of, options))
-
-function expectRefusal(reply: Reply, code: keyof typeof codes): void {
-  expect([reply.status, reply.json['reason']]).toEqual([codes[code].status, code])
-  expect(reply.json['error']).toMatch(/^[^;]+; [^;]+$/)
-}
 
 const reputation = async (aid: string) =>
   (await callRoute(hub, 'reputation', undefined, { params: { aid } })).json

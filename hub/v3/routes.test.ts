@@ -2,19 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import type { RouteRow } from '../../protocol/route.ts'
-import { codes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import {
-  type Reply,
-  random,
-  registeredAgent,
-  request,
-  startTestHub,
-  type TestAgent,
-  type TestHub,
-} from '../testing.ts'
+import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
+import { expectRefusal } from '../testing-refusals.ts'
 import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing-routes.ts'
 
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
@@ -42,12 +34,6 @@ const sample = (name: Wire3RouteName) => sampleBody(name, agent)
 /** Members of an object shape, and whether `value` fits each. */
 const members = (shape: z.ZodType | undefined): [string, z.ZodType][] =>
   shape !== undefined && 'shape' in shape ? Object.entries(shape.shape as Record<string, z.ZodType>) : []
-
-function expectRefusal(reply: Reply, code: keyof typeof codes): void {
-  expect([reply.status, reply.json['reason']]).toEqual([codes[code].status, code])
-  expect(reply.json['error']).toMatch(/^[^;]+; [^;]+$/)
-  expect(reply.headers.get(headers.wire)).toBe('3')
-}
 
 describe('every route', () => {
   test.each(rows)('%s answers another method with not_found', async (_, row) => {

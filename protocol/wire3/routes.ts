@@ -70,7 +70,7 @@ const agentList = z.strictObject({ agents: z.array(agentEntry), next: z.string()
 const page = {
   limit: z
     .string()
-    .regex(/^[0-9]{1,3}$/)
+    .regex(/^[0-9]{1,3}$/, { error: `must be a number of 1 to ${LIST_LIMIT_MAX}` })
     .optional(),
   cursor: z.string().max(256).optional(),
 }
