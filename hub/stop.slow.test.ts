@@ -10,6 +10,8 @@ import { sealedUnderCapability, sendEnvelope, sendHeaders } from './testing-mail
 import { startHubChild } from './testing-process.ts'
 
 const STOPS_WITHIN_MS = 10_000
+/** After so long something is wrong. */
+const HELD_WITHIN_MS = 10_000
 const CONTENT_BYTES = 1024 * 1024
 
 test('SIGTERM ends a hub within ten seconds: held polls at once, a client that never finishes at last, rows all in one file', {
@@ -54,5 +56,7 @@ async function untilHeld(directory: string): Promise<void> {
   const running = await orderRunningHub(directory, { command: 'running' })
   if (running?.ok !== true) throw new Error('the hub does not answer')
   const figures = `${String(running.result['operatorUrl'])}/metrics`
-  while (!(await (await fetch(figures)).text()).includes('svc_hub_held_polls 1\n'));
+  await expect
+    .poll(async () => (await fetch(figures)).text(), { timeout: HELD_WITHIN_MS })
+    .toContain('svc_hub_held_polls 1\n')
 }

@@ -12,6 +12,8 @@ import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testi
 import { openOperatorListener } from './listener.ts'
 
 const PAST_START_FLOOR_MS = 3000
+/** After so long something is wrong. */
+const HELD_WITHIN_MS = 10_000
 const ends: (() => Promise<void> | void)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
@@ -74,9 +76,10 @@ test('counts requests by route and status, refusals by code, mail and commits, a
   const held = agent.poll({ after_id: 2 }, { headers: { Prefer: 'wait=30' } })
   await callRoute(target, 'agentKel', undefined, { params: { aid: agent.aid } })
   await fetch(`${hub.url}/${agent.aid}/nowhere`, { headers: { 'X-Svc-Wire': '3' } })
-  let text = ''
-  do text = (await read(hub, '/metrics')).text
-  while (!text.includes('svc_hub_held_polls 1\n'))
+  await expect
+    .poll(async () => (await read(hub, '/metrics')).text, { timeout: HELD_WITHIN_MS })
+    .toContain('svc_hub_held_polls 1\n')
+  const { text } = await read(hub, '/metrics')
 
   expect(text).toContain('svc_hub_requests_total{route="POST /register",status="403"} 1')
   expect(text).toContain('svc_hub_requests_total{route="POST /register",status="200"} 2')
