@@ -35,6 +35,10 @@ async function pass(hub: TestHub, ms: number): Promise<void> {
   await hub.running.hub.mailboxes.sweep(1000)
 }
 
+/** Goes to the start of the next minute or day, so that what is counted in one falls into one. */
+const align = (hub: TestHub, windowMs: number): void =>
+  hub.clock.advance(windowMs - (hub.clock.now() % windowMs) + 1000)
+
 const quota = (hub: TestHub, aid: string, given: Record<string, number>) =>
   carryOut(
     { command: 'quota', aid, quota: given },
@@ -175,6 +179,7 @@ const limitsOfMailboxes = {
 const limitsOfSenders = {
   strangerPerMinute: async hub => {
     const agent = await registeredAgent(hub)
+    align(hub, MINUTE_MS)
     set(hub, { strangerPerMinute: 2 })
     expectEdge(await contacts(hub, agent, 3), 'strangers_busy')
     await quota(hub, agent.aid, { stranger_per_minute: 3 })
@@ -185,6 +190,7 @@ const limitsOfSenders = {
   },
   strangerEnvelopesMax: async hub => {
     const agent = await registeredAgent(hub)
+    align(hub, MINUTE_MS)
     set(hub, { strangerEnvelopesMax: 2 })
     expectEdge(await contacts(hub, agent, 3), 'strangers_busy')
     expect((await deliver(hub, agent)).json['status']).toBe('queued')
@@ -196,6 +202,7 @@ const limitsOfSenders = {
   strangerBytesMax: async hub => {
     const agent = await registeredAgent(hub)
     const bytes = sealedForStranger(agent).bytes.length
+    align(hub, MINUTE_MS)
     set(hub, { strangerBytesMax: 2 * bytes })
     expectEdge(await contacts(hub, agent, 3), 'strangers_busy')
     await quota(hub, agent.aid, { stranger_bytes: 3 * bytes })
@@ -207,6 +214,7 @@ const limitsOfSenders = {
       await registeredAgent(hub),
       await registeredAgent(hub),
     ]
+    align(hub, MINUTE_MS)
     set(hub, { senderPerMinuteMax: 2 })
     expectEdge(await contacts(hub, agent, 3, one), 'strangers_busy')
     expectEdge(await contacts(hub, agent, 3, two), 'strangers_busy')
@@ -220,6 +228,7 @@ const limitsOfSenders = {
       await registeredAgent(hub),
       await registeredAgent(hub),
     ]
+    align(hub, MINUTE_MS)
     set(hub, { senderWaitingMax: 2 })
     expectEdge(await contacts(hub, agent, 3, one), 'strangers_busy')
     hub.clock.advance(MINUTE_MS)
@@ -230,6 +239,7 @@ const limitsOfSenders = {
   },
   sessionQuota: async hub => {
     const sender = await registeredAgent(hub)
+    align(hub, DAY_MS)
     set(hub, { sessionQuota: 2 })
     const to = async (): Promise<Reply> =>
       (await contacts(hub, await registeredAgent(hub), 1, sender))[0] as Reply
