@@ -14,7 +14,7 @@ const security = readFileSync(join(root, 'docs/security.md'), 'utf8')
 
 /** Claims name their tests as a file followed by words of names: `file`: *words* · *words*. */
 const held = [
-  ...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|scan\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g),
+  ...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|scan\.ts|limits\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g),
 ].flatMap(([, file = '', names = '']) =>
   [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
 )
