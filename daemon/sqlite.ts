@@ -30,7 +30,8 @@ const RESULT_BUSY = 5
 export function openLocked(path: string): Database | undefined {
   const database = new Database(path)
   try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE')
+    // No journal on the disk: a node must start on a full one too, to be read.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (error) {
     database.close()
