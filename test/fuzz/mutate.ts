@@ -46,7 +46,7 @@ export function drawFrom(seed: number): Draw {
 
 /** One of the real byte strings, edited one to four times. */
 export function mutate(real: readonly Uint8Array[], draw: Draw): Uint8Array {
-  let bytes = Uint8Array.from(pick(real, draw))
+  let bytes = new Uint8Array(pick(real, draw))
   for (let edits = 1 + draw(EDITS_MAX); edits > 0; edits--) bytes = edit(bytes, real, draw)
   return bytes
 }
