@@ -4,7 +4,7 @@ import type { RouteRow } from '../../protocol/route.ts'
 import { authCodes, type Code, type CodeRow, codes, commonCodes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
-import type { Reply } from '../testing.ts'
+import { type Reply, registeredAgent, startTestHub } from '../testing.ts'
 import { type Case, casesOf, commonCases, signedCases, startCodesHub, type World } from '../testing-codes.ts'
 import { rows } from '../testing-routes.ts'
 
@@ -108,4 +108,18 @@ test('rows name their own codes only, each once, and none of the common ones', (
     )
     expect([name, twice, shared]).toEqual([name, [], []])
   }
+})
+
+test('a code that its row does not name fails the test that met it', async () => {
+  const hub = await startTestHub()
+  const row: { codes: readonly string[] } = wire3Routes.relayAck
+  const named = row.codes
+  row.codes = []
+  try {
+    const agent = await registeredAgent(hub)
+    expectExactly(await agent.call('relayAck', { items: [] }), 'bad_ack_item')
+  } finally {
+    row.codes = named
+  }
+  await expect(hub.close()).rejects.toThrow('relayAck answered bad_ack_item')
 })
