@@ -198,11 +198,10 @@ function workFormats(): Subject[] {
   const kinds = valid('seal/payloads.json') as unknown as { kind: number; bytes: string }[]
   return [
     subject('message head', heads, bytes => encodeHead(decodeHead(bytes))),
-    ...kinds.map(({ kind, bytes: real }) =>
-      subject(`payload of kind ${kind}`, [fromHex(real)], bytes => {
-        const { payload } = decodePayload(kind, bytes)
-        return encodePayload(kind as 0, payload as Parameters<typeof encodePayload<0>>[1])
-      }),
+    subject(
+      'payload, behind its kind',
+      kinds.map(({ kind, bytes }) => Uint8Array.of(kind, ...fromHex(bytes))),
+      bytes => payloadAgain(bytes[0] ?? 0, bytes.subarray(1)),
     ),
     subject('request document', documents('request'), bytes => documentBytes(parseRequestDocument(bytes))),
     subject('message document', documents('message'), bytes => documentBytes(parseTextDocument(bytes))),
@@ -221,6 +220,13 @@ function workFormats(): Subject[] {
     format('effect', effects(), Effect),
     cardSubject(),
   ]
+}
+
+/** A payload read and spelled again, its kind before it. */
+function payloadAgain(kind: number, bytes: Uint8Array): Uint8Array {
+  const { payload } = decodePayload(kind, bytes)
+  const spelled = encodePayload(kind as 0, payload as Parameters<typeof encodePayload<0>>[1])
+  return Uint8Array.of(kind, ...spelled)
 }
 
 function cardSubject(): Subject {

@@ -1,3 +1,3 @@
 import { testRoutes } from './route-tests.ts'
 
-testRoutes(150, 300)
+testRoutes(50, 200)
