@@ -34,7 +34,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
   const node = await openNode(io, input, ended.resolve)
   collectAfterStart()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ended.resolve())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,
   )

@@ -39,7 +39,8 @@ export async function serve(config: Config): Promise<number> {
   keepMemorySmall()
   const ended = Promise.withResolvers<number>()
   const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => ended.resolve(0))
+  // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0))
   process.stdout.write(`${announcement(config, running).join('\n')}\n`)
   const code = await ended.promise
   // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.

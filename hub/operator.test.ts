@@ -63,8 +63,11 @@ describe('a running hub', () => {
     const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
     expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub uses')])
 
+    // A terminal signals a launcher and what it launched, so the second may come twice.
     hub.kill('SIGTERM')
+    hub.kill('SIGINT')
     expect(await hub.exited).toEqual({ code: 0, signal: null })
+    expect(existsSync(join(directory, 'hub.db-wal'))).toBe(false)
     const stopped = await runHub(['quota', agent.aid, '--reset', ...at])
     expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })

@@ -65,7 +65,7 @@ export function createServer(call: ControlCall, options: ServerOptions): Server 
     { name: 'svc', title: 'svc: work with other agents', version: options.version },
     { capabilities: { tools: {} }, instructions: instructions(options.pending ?? 0) },
   )
-  const asked = new Set<string>()
+  const asked = new Map<string, number>()
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }))
   server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
     const tool = tools.find(row => row.name === request.params.name)
@@ -197,7 +197,7 @@ export async function serveStdio(
   const watch = setInterval(() => {
     if (process.ppid !== parent) resolve()
   }, 2_000)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
   await server.connect(new StdioServerTransport())
   await promise
   clearInterval(watch)

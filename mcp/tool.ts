@@ -34,8 +34,8 @@ export type ToolContext = {
   signal: AbortSignal
   /** Asks the user of the client, where the client can. */
   askUser?: AskUser
-  /** Interactions that the user was asked about in this session. */
-  asked: Set<string>
+  /** How often the user was asked about an interaction in this session. */
+  asked: Map<string, number>
 }
 
 export type Tool<I extends z.ZodType = z.ZodType> = {

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -138,7 +139,11 @@ describe('a backup', () => {
     const place = folder()
     await expect(save(hub, place)).rejects.toThrow(/exists already; name a folder/)
     await expect(save(hub, join(place, 'a', 'b'))).rejects.toThrow(/does not exist; create it/)
-    await expect(save(hub, join(hub.directory, 'saved'))).rejects.toThrow(/name a place outside/)
+    const way = join(place, 'way')
+    symlinkSync(hub.directory, way)
+    for (const inside of [join(hub.directory, 'saved'), join(hub.directory, '..saved'), join(way, 'saved')])
+      await expect(save(hub, inside)).rejects.toThrow(/name a place outside/)
+    rmSync(way)
     expect(readdirSync(place)).toEqual([])
   })
 })

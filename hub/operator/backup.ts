@@ -3,9 +3,9 @@
  * keeps meanwhile. The copy becomes visible under its name when all of it is on the disk.
  */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { copyLive, faultClass } from '../store/sqlite/database.ts'
@@ -59,7 +59,8 @@ function checkTarget(target: string, directory: string): void {
   if (existsSync(target)) throw new StoreRefused(`${target} exists already; name a folder that does not`)
   if (!existsSync(dirname(target)))
     throw new StoreRefused(`${dirname(target)} does not exist; create it, or name another place`)
-  if (!relative(directory, target).startsWith('..'))
+  const way = relative(realpathSync(directory), join(realpathSync(dirname(target)), basename(target)))
+  if (way !== '..' && !way.startsWith(`..${sep}`))
     throw new StoreRefused(`${target} lies in the data directory that it would save; name a place outside`)
 }
 
@@ -90,13 +91,18 @@ async function copyBlobs(directory: string, draft: string, names: string[]): Pro
   for (const name of names) {
     const folder = join('blobs', name.slice(0, 2))
     const path = join(folder, name)
-    if (!existsSync(join(directory, path))) continue
     await mkdir(join(draft, folder), { recursive: true, mode: 0o700 })
     folders.add(folder)
-    saved.push({ path, ...(await copyFile(join(directory, path), join(draft, path))) })
+    const copied = await copyFile(join(directory, path), join(draft, path)).catch(unlessGone)
+    if (copied !== undefined) saved.push({ path, ...copied })
   }
   for (const folder of folders.size === 0 ? [] : ['blobs', ...folders]) await syncFolder(join(draft, folder))
   return saved
+}
+
+/** A file that is gone was collected meanwhile, or never came back from an older backup; the manifest counts it. */
+function unlessGone(error: unknown): undefined {
+  if ((error as { code?: unknown }).code !== 'ENOENT') throw error
 }
 
 async function syncFile(path: string): Promise<void> {

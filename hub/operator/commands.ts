@@ -12,6 +12,9 @@ import { writeBackup } from './backup.ts'
 import { DATABASE_COPY, type Manifest } from './manifest.ts'
 import { backupFaults, restoreBackup } from './restore.ts'
 
+/** Well before a promise of an hour ends. */
+const LEASE_RENEWAL_MS = 20 * 60_000
+
 /** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock; then reads it all again. */
 export async function backup(folder: string, { dataDir }: Config): Promise<number> {
   keepPrivate()
@@ -26,10 +29,29 @@ export async function backup(folder: string, { dataDir }: Config): Promise<numbe
   } else if (!answer.ok) {
     throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
   } else {
-    const lease = String(answer.result['lease'])
-    await write(false).finally(() => orderRunningHub(dataDir, { command: 'let_go', lease }))
+    const kept = keepRenewed(dataDir, String(answer.result['lease']))
+    await write(false).finally(() => kept.letGo())
   }
   return await check(target)
+}
+
+/** Takes the promise to keep files anew while a long backup runs; one that was killed loses it by itself. */
+function keepRenewed(dataDir: string, first: string): { letGo(): Promise<unknown> } {
+  let lease = first
+  const renew = async (): Promise<void> => {
+    const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
+    if (answer?.ok !== true) return
+    const former = lease
+    lease = String(answer.result['lease'])
+    await orderRunningHub(dataDir, { command: 'let_go', lease: former })
+  }
+  const timer = setInterval(() => void renew().catch(() => undefined), LEASE_RENEWAL_MS)
+  return {
+    letGo() {
+      clearInterval(timer)
+      return orderRunningHub(dataDir, { command: 'let_go', lease })
+    },
+  }
 }
 
 function identityOf(directory: string): string {

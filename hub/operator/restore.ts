@@ -9,7 +9,7 @@ import { CLOCK_SETTING } from '../core/clocks.ts'
 import { ensureIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 import { syncFolder } from '../store/files.ts'
-import { lockDirectory } from '../store/lock.ts'
+import { LOCK_FILE, lockDirectory } from '../store/lock.ts'
 import { StoreRefused } from '../store/port.ts'
 import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
 import { readMigrations } from '../store/sqlite/migrate.ts'
@@ -86,9 +86,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const { manifest, faults } = await backupFaults(backup)
   if (faults.length > 0) throw new StoreRefused(`${backup}: ${faults.join(', ')}; restore another backup`)
   await mkdir(directory, { recursive: true, mode: 0o700 })
-  if (readdirSync(directory).length > 0)
-    throw new StoreRefused(`${directory} is not empty; name an empty or a new one with --data-dir`)
+  requireEmpty(directory)
   const lock = lockDirectory(directory)
+  try {
+    // Once more under the lock: from here on nobody else fills the directory.
+    requireEmpty(directory)
+  } catch (error) {
+    lock.release()
+    throw error
+  }
   try {
     await place(manifest, options)
   } catch (error) {
@@ -101,6 +107,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     lock.release()
   }
   return manifest
+}
+
+function requireEmpty(directory: string): void {
+  if (readdirSync(directory).some(name => name !== LOCK_FILE))
+    throw new StoreRefused(`${directory} is not empty; name an empty or a new one with --data-dir`)
 }
 
 async function place(manifest: Manifest, options: RestoreOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { StoreRefused } from './port.ts'
 import { faultClass, openLock } from './sqlite/database.ts'
 
-const LOCK_FILE = 'lock'
+export const LOCK_FILE = 'lock'
 
 export type DirectoryLock = { release(): void }
 
