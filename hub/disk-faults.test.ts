@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { toBase64url } from '../protocol/bytes.ts'
 import { orderRunningHub } from './operator-socket.ts'
@@ -98,5 +99,24 @@ test('a body that comes more slowly than the minimum rate is cut, and nothing of
   await cut
   expect((await agent.poll()).messages).toEqual([])
   expect((await callRoute(hub, 'healthz', undefined)).status).toBe(200)
+  await hub.close()
+})
+
+test('a body that keeps to the minimum rate is taken, however long past the grace it takes', async () => {
+  const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: KIB } })
+  const agent = await registeredAgent(hub)
+  const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 8 * KIB })
+  const parts = [0, 1, 2, 3].map(part => envelope.bytes.subarray(part * 3 * KIB, (part + 1) * 3 * KIB))
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    for (const part of parts) {
+      yield part
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  }
+  const headers = { 'X-Svc-Wire': '3', ...sendHeaders(envelope) }
+  const body = Readable.from(slowly()) as unknown as RequestInit['body']
+  const sent = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+  expect((await fetch(`${hub.url}/relay/send`, sent)).status).toBe(200)
+  expect((await agent.poll()).messages).toHaveLength(1)
   await hub.close()
 })

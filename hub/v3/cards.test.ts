@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/bytes.ts'
 import type { AgentCard } from '../../protocol/card.ts'
+import { publicKey } from '../../protocol/crypto.node.ts'
 import {
   callRoute,
   registeredAgent,
@@ -94,6 +96,25 @@ describe('cards', () => {
     await callRoute(hub, 'pushKel', { aid: pushed.aid, kel: pushed.kel })
     expect((await listed({ tag: 'pushed' })).agents).toEqual([])
   })
+})
+
+test('the key set of a card holds the current key alone, before and after a rotation', async () => {
+  const signer = await registeredAgent(hub)
+  const keys = async () => (await callRoute(hub, 'cardKeys', undefined, params(signer))).json['keys']
+  const current = () => [
+    {
+      kty: 'OKP',
+      crv: 'Ed25519',
+      x: toBase64url(publicKey(signer.seed)),
+      kid: `${signer.aid}#${signer.log.seq}`,
+      alg: 'EdDSA',
+      use: 'sig',
+    },
+  ]
+  expect(await keys()).toEqual(current())
+  signer.rotate()
+  await signer.call('register', { aid: signer.aid, kel: signer.kel, enc_keys: signer.makeKeys() })
+  expect(await keys()).toEqual(current())
 })
 
 test('the catalog has its own media type', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RELEASE } from '../../protocol/build-info.ts'
 import { fromBase64url } from '../../protocol/bytes.ts'
 import { Attestation, receiptBodyHash } from '../../protocol/receipt.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
@@ -138,6 +139,25 @@ test('reputation tells reviews, average, distinct reviewers and the share of the
   expect((await callRoute(hub, 'reputation', undefined, { params: { aid: 'nobody' } })).json['reason']).toBe(
     'unknown_aid',
   )
+})
+
+test('the counters of the hub count reviews as completed tasks, and average them', async () => {
+  const own = await startTestHub({ limits: { probationMs: 0 } })
+  const [from, to] = [await registeredAgent(own), await registeredAgent(own)]
+  const stats = async () => (await callRoute(own, 'stats', undefined)).json
+  const before = {
+    agents: 2,
+    tasks_completed: 0,
+    reviews: 0,
+    avg_rating: null,
+    modules: [],
+    version: RELEASE,
+  }
+  expect(await stats()).toMatchObject(before)
+  for (const rating of [5, 2] as const) await from.call('uploadReview', reviewUpload(from, to, { rating }))
+  own.clock.advance(60_000)
+  expect(await stats()).toMatchObject({ tasks_completed: 2, reviews: 2, avg_rating: 3.5 })
+  await own.close()
 })
 
 test('the graph names agents and never who reviewed whom', async () => {
