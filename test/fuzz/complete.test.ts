@@ -23,6 +23,6 @@ const fuzzed = ['protocol-subjects.ts', 'openings.ts']
   .map(file => readFileSync(new URL(file, import.meta.url), 'utf8'))
   .join('\n')
 
-test.each(decoders)('the decoder %s is fuzzed', name => {
+test.each(decoders)('the decoder %s of the protocol is fuzzed', name => {
   expect(fuzzed).toMatch(new RegExp(`\\b${covered[name] ?? name}\\b`))
 })

@@ -1,0 +1,3 @@
+import { testPollAnswers } from './poll-answers.ts'
+
+testPollAnswers(1_000_000)

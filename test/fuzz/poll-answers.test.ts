@@ -1,0 +1,3 @@
+import { testPollAnswers } from './poll-answers.ts'
+
+testPollAnswers(10_000)
