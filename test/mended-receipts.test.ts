@@ -6,7 +6,7 @@ import type { Node } from '../daemon/node.ts'
 import { makeReceipt, takeCounterSignature, takeReceipt } from '../daemon/receipts.ts'
 import type { Interaction } from '../daemon/threads.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../protocol/receipt.ts'
-import { delegated, finished, type Lab, never, openLab, until } from './two-nodes-world.ts'
+import { delegated, finished, type Lab, never, openPair, until } from './two-nodes-world.ts'
 
 let lab: Lab
 let alice: Node
@@ -15,10 +15,7 @@ let id: string
 let body: ReceiptBody
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
   id = await delegated(alice, bob, 'sum it up')
   await bob.handlers.message({ interaction_id: id, text: 'done' }, never)
   await until('it is there', () => at(alice).lastIn > 0)

@@ -5,7 +5,7 @@ import {
   inboxIds,
   type Lab,
   never,
-  openLab,
+  openPair,
   stateOf,
   texts,
   thread,
@@ -18,10 +18,7 @@ let alice: Node
 let bob: Node
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
 })
 afterAll(() => lab.close())
 

@@ -3,17 +3,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
 import type { Attachment } from '../protocol/message.ts'
-import { delegated, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
+import { delegated, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 
 let lab: Lab
 let alice: Node
 let bob: Node
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
 })
 afterAll(() => lab.close())
 

@@ -2,7 +2,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { delegated, finished, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
+import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 
 const HOUR_MS = 3_600_000
 let lab: Lab
@@ -10,10 +10,7 @@ let alice: Node
 let bob: Node
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
   await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
 })
 

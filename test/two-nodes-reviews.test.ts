@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
 import { callRoute } from '../hub/testing.ts'
-import { delegated, finished, type Lab, never, openLab, until } from './two-nodes-world.ts'
+import { delegated, finished, type Lab, never, openPair, until } from './two-nodes-world.ts'
 
 const DAY_MS = 86_400_000
 let lab: Lab
@@ -9,10 +9,7 @@ let alice: Node
 let bob: Node
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
 })
 
 afterAll(() => lab.close())

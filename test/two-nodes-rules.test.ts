@@ -7,7 +7,7 @@ import { Outbox } from '../daemon/outbox.ts'
 import { Relay } from '../daemon/relay.ts'
 import { queueCapabilities } from '../daemon/top-ups.ts'
 import { agent } from '../protocol/testing.ts'
-import { delegated, type Lab, never, openLab, texts, thread, until } from './two-nodes-world.ts'
+import { delegated, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 
 const HOUR_MS = 3_600_000
 let lab: Lab
@@ -15,10 +15,7 @@ let alice: Node
 let bob: Node
 
 beforeAll(async () => {
-  lab = await openLab()
-  alice = await lab.member('alice')
-  bob = await lab.member('bob')
-  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  ;({ lab, alice, bob } = await openPair())
 })
 afterAll(() => lab.close())
 

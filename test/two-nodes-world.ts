@@ -98,6 +98,15 @@ export async function openLab(): Promise<Lab> {
   return lab
 }
 
+/** A lab with two members; bob knows alice as a contact. */
+export async function openPair(): Promise<{ lab: Lab; alice: Node; bob: Node }> {
+  const lab = await openLab()
+  const alice = await lab.member('alice')
+  const bob = await lab.member('bob')
+  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  return { lab, alice, bob }
+}
+
 /** Looks until something holds; fails with what it was. */
 export async function until(what: string, holds: () => Promise<unknown> | unknown): Promise<void> {
   for (let i = 0; i < LOOKS_MAX; i++) {

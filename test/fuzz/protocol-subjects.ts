@@ -1,5 +1,6 @@
 /** Every decoder of the protocol beside the bytes of the vectors. */
 import { readdirSync } from 'node:fs'
+import { plainCard } from '../../hub/testing-cards.ts'
 import { decodeAccess, encodeAccess } from '../../protocol/access.ts'
 import {
   fromBase64,
@@ -12,7 +13,7 @@ import {
   utf8,
 } from '../../protocol/bytes.ts'
 import { Capability } from '../../protocol/capability.ts'
-import { signCard, type UnsignedCard, verifyCard } from '../../protocol/card.ts'
+import { signCard, verifyCard } from '../../protocol/card.ts'
 import { decode, encode } from '../../protocol/cbor.ts'
 import { openDack } from '../../protocol/dack.ts'
 import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/directory.ts'
@@ -231,20 +232,8 @@ function payloadAgain(kind: number, bytes: Uint8Array): Uint8Array {
 
 function cardSubject(): Subject {
   const { log, identitySeed } = agent('card')
-  const given: UnsignedCard = {
-    name: 'Translator',
-    description: 'Translates short texts.',
-    version: '1.0.0',
-    supportedInterfaces: [
-      { url: 'https://a.example/a2a', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
-    ],
-    capabilities: { streaming: true },
-    defaultInputModes: ['text/plain'],
-    defaultOutputModes: ['text/plain'],
-    skills: [{ id: 'translate', name: 'Translate', description: 'Languages.', tags: ['text', 'language'] }],
-  }
   const hub = 'https://hub.example'
-  const card = signCard(given, { seed: identitySeed, aid: log.aid, seq: log.seq, baseUrl: hub })
+  const card = signCard(plainCard, { seed: identitySeed, aid: log.aid, seq: log.seq, baseUrl: hub })
   return reader('A2A card', [utf8(JSON.stringify(card))], bytes => verifyCard(parseJson(bytes), log, hub))
 }
 
