@@ -54,21 +54,29 @@ export async function checkNetwork(
   running: RunningState | undefined,
   aid: string | undefined,
 ): Promise<Finding[]> {
-  const findings = [checkListen(config), await checkBaseUrl(config, running, aid)]
+  const findings = [checkListen(config, running), await checkBaseUrl(config, running, aid)]
   if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
   findings.push(await checkOperator(config, running))
   return findings
 }
 
-function checkListen({ listen, baseUrl }: Config): Finding {
-  const shown = `${listen.host}:${listen.port}`
-  if (isLocal(listen.host)) return ok('listen address', shown)
+/** Where the hub listens; one that runs may have been started with another address than the configuration's. */
+function checkListen({ listen, baseUrl }: Config, running: RunningState | undefined): Finding {
+  const { host, shown } = running === undefined ? configured(listen) : served(running)
+  if (isLocal(host)) return ok('listen address', shown)
   const mend = 'put a TLS proxy in front and listen on 127.0.0.1:8088 (deploy/Caddyfile)'
   return note(
     'listen address',
     `${shown} is reachable from outside${baseUrl?.startsWith('https:') ? '' : ' without TLS'}`,
     mend,
   )
+}
+
+const configured = ({ host, port }: Config['listen']) => ({ host, shown: `${host}:${port}` })
+
+function served({ url }: RunningState): { host: string; shown: string } {
+  const { hostname, host } = new URL(url)
+  return { host: hostname.replace(/^\[|\]$/g, ''), shown: host }
 }
 
 async function checkBaseUrl(

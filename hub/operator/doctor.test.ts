@@ -210,6 +210,8 @@ describe('a running hub', () => {
     expect(wrongOnes(findings)).toEqual([])
     expect(named(findings, 'base_url').found).toBe(`${hub.url} is this hub`)
     expect(named(findings, 'process').found).toContain(hub.url)
+    // started with another port than the configuration names
+    expect(named(findings, 'listen address').found).toBe(new URL(hub.url).host)
   })
 
   test('is told when another hub, something else or nobody answers at its base_url', async () => {
