@@ -2,7 +2,7 @@
  * The auto-reply loop: which threads wait, one answer at a time, the limits, and what is never sent. The node hands in
  * a port; an answer is tied to the turn it answers, so that a crash can't produce a second one.
  */
-import { plainText } from '../protocol/plain-text.ts'
+import { plainText } from '../protocol/encoding/plain-text.ts'
 import { ANSWER_CHARACTERS_MAX, type Backend, type BackendRequest } from './backend.ts'
 
 const HOUR_MS = 3_600_000

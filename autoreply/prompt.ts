@@ -2,7 +2,7 @@
  * The prompt: a fixed text, then the conversation. The other party's words stand between random markers and lose every
  * control, bidirectional and invisible character, because whoever writes a task may try to give the agent orders.
  */
-import { plainLine, plainText } from '../protocol/plain-text.ts'
+import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import type { BackendRequest, ConversationTurn } from './backend.ts'
 
 const MARKER_BYTES = 8

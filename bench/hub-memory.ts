@@ -3,9 +3,9 @@ import { createHash, randomFillSync } from 'node:crypto'
 import { request } from 'node:http'
 import { random, type TestAgent } from '../hub/testing.ts'
 import { sendHeaders } from '../hub/testing-mail.ts'
-import { encodeAccess } from '../protocol/access.ts'
-import { proveUse } from '../protocol/capability.ts'
-import { encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/envelope.ts'
+import { encodeAccess } from '../protocol/mail/access.ts'
+import { proveUse } from '../protocol/mail/capability.ts'
+import { encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/mail/envelope.ts'
 import {
   atMost,
   type HubProcess,

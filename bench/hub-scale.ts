@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDataDirectory } from '../hub/data-dir.ts'
 import { random, type TestAgent } from '../hub/testing.ts'
-import { directoryBitsMax } from '../protocol/directory.ts'
+import { directoryBitsMax } from '../protocol/identity/directory.ts'
 import {
   atMost,
   Connection,

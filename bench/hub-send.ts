@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestAgent } from '../hub/testing.ts'
-import { publicKey, sign, verify } from '../protocol/crypto.node.ts'
+import { publicKey, sign, verify } from '../protocol/crypto/engine.node.ts'
 import {
   atLeast,
   atMost,

@@ -8,8 +8,8 @@ import { publicKey } from '#crypto'
 import { openChain } from '../daemon/chain.ts'
 import { openIdentity } from '../daemon/identity.ts'
 import { openStore } from '../daemon/store/open.ts'
-import { GENESIS, recordLine, signRecord } from '../protocol/evidence.ts'
-import { labelledSign, labelledVerify } from '../protocol/hash.ts'
+import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
+import { GENESIS, recordLine, signRecord } from '../protocol/proof/evidence.ts'
 import { atMost, median, type Row } from './hub-load.ts'
 
 const RECORDS = 100_000

@@ -12,9 +12,9 @@ import {
   type Selection,
   selectIdentity,
 } from '../daemon/home.ts'
-import type { Call } from '../protocol/client.ts'
-import type { OperationName, Operations } from '../protocol/control.ts'
-import type { ReplyOf } from '../protocol/route.ts'
+import type { Call } from '../protocol/contract/client.ts'
+import type { ReplyOf } from '../protocol/contract/route.ts'
+import type { OperationName, Operations } from '../protocol/control/operations.ts'
 import type { Input } from './command.ts'
 import { CommandFailed, type Io } from './io.ts'
 import { type Answer, exchange } from './loopback.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { anyText } from '../protocol/testing.ts'
+import { anyText } from '../protocol/testing/agents.ts'
 import { jsonText } from './io.ts'
 
 test('JSON for a terminal shows no character that the terminal obeys or hides, and reads back as the same', () => {

@@ -1,5 +1,5 @@
 /** Runs one command line: clipanion dispatches what the normaliser has made of it; every failure ends here. */
-import { plainText } from '../protocol/plain-text.ts'
+import { plainText } from '../protocol/encoding/plain-text.ts'
 import { dispatch } from './dispatch.ts'
 import { parseArguments } from './flags.ts'
 import { CommandFailed, type Io } from './io.ts'

@@ -3,7 +3,7 @@
  * a correspondent never has to ask (objects: capability).
  */
 import { publicKey } from '#crypto'
-import { utf8 } from '../protocol/bytes.ts'
+import { utf8 } from '../protocol/encoding/bytes.ts'
 import {
   CAPABILITIES_PER_MESSAGE_MAX,
   CAPABILITY_ID_BYTES,
@@ -11,7 +11,7 @@ import {
   Capability,
   CapabilityBody,
   type GrantedCapability,
-} from '../protocol/capability.ts'
+} from '../protocol/mail/capability.ts'
 import { ENVELOPE_BYTES_MAX } from '../protocol/wire3/routes.ts'
 import type { MailboxKeys } from './mailbox-keys.ts'
 import type { Store } from './store/open.ts'

@@ -4,8 +4,8 @@
  */
 import { sha256 } from '#crypto'
 import { buildInfo } from '../protocol/build-info.ts'
-import { equal, utf8 } from '../protocol/bytes.ts'
-import { type AgentCard, cardText, signCard, type UnsignedCard } from '../protocol/card.ts'
+import { equal, utf8 } from '../protocol/encoding/bytes.ts'
+import { type AgentCard, cardText, signCard, type UnsignedCard } from '../protocol/identity/card.ts'
 import type { Config } from './config.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'

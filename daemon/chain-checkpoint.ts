@@ -3,11 +3,17 @@
  * before it (docs/decisions: a signed checkpoint spares signatures, not hashes).
  */
 import { createHash, type Hash } from 'node:crypto'
-import { equal, Malformed } from '../protocol/bytes.ts'
-import { decode, encode } from '../protocol/cbor.ts'
-import { ChainInvalid, chainDid, GENESIS, readRecord, recordSignatureHolds } from '../protocol/evidence.ts'
-import { labelledSign, labelledVerify } from '../protocol/hash.ts'
-import { keyAt } from '../protocol/kel.ts'
+import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
+import { equal, Malformed } from '../protocol/encoding/bytes.ts'
+import { decode, encode } from '../protocol/encoding/cbor.ts'
+import { keyAt } from '../protocol/identity/kel.ts'
+import {
+  ChainInvalid,
+  chainDid,
+  GENESIS,
+  readRecord,
+  recordSignatureHolds,
+} from '../protocol/proof/evidence.ts'
 import type { Identity } from './identity.ts'
 import type { Store } from './store/open.ts'
 

@@ -4,15 +4,15 @@
  */
 import * as fs from 'node:fs'
 import { verifyAsync } from '#crypto'
-import { equal, Malformed } from '../protocol/bytes.ts'
+import { equal, Malformed } from '../protocol/encoding/bytes.ts'
+import { keyAt } from '../protocol/identity/kel.ts'
 import {
   ChainInvalid,
   chainDid,
   parseRecordLine,
   readRecord,
   recordSignatureHolds,
-} from '../protocol/evidence.ts'
-import { keyAt } from '../protocol/kel.ts'
+} from '../protocol/proof/evidence.ts'
 import { type Checkpoint, readCheckpoint, VerifiedPart } from './chain-checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './chain-json.ts'
 import type { Identity } from './identity.ts'

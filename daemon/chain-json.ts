@@ -4,11 +4,11 @@
  * bytes cannot be told from text; record id and signature are verified over the CBOR form as for every other line.
  */
 import * as z from 'zod'
-import { fromBase64, Malformed, toBase64 } from '../protocol/bytes.ts'
-import { decode, encode } from '../protocol/cbor.ts'
-import { ChainRecord, renderPayload, renderRecord } from '../protocol/evidence.ts'
-import { parseCid } from '../protocol/hash.ts'
-import { canonicalJson, type JsonValue, parseJson } from '../protocol/json.ts'
+import { parseCid } from '../protocol/crypto/hash.ts'
+import { fromBase64, Malformed, toBase64 } from '../protocol/encoding/bytes.ts'
+import { decode, encode } from '../protocol/encoding/cbor.ts'
+import { canonicalJson, type JsonValue, parseJson } from '../protocol/encoding/json.ts'
+import { ChainRecord, renderPayload, renderRecord } from '../protocol/proof/evidence.ts'
 
 const count = z.int().min(0)
 const JsonLine = z.strictObject({

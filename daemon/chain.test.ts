@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { decode } from '../protocol/cbor.ts'
+import { decode } from '../protocol/encoding/cbor.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type Identity, openIdentity } from './identity.ts'
 import { openStore, type Store } from './store/open.ts'

@@ -5,8 +5,9 @@
  */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { equal, Malformed } from '../protocol/bytes.ts'
-import type { CborValue } from '../protocol/cbor.ts'
+import { cidText } from '../protocol/crypto/hash.ts'
+import { equal, Malformed } from '../protocol/encoding/bytes.ts'
+import type { CborValue } from '../protocol/encoding/cbor.ts'
 import {
   ChainInvalid,
   ChainRecord,
@@ -16,8 +17,7 @@ import {
   recordLine,
   renderRecord,
   signRecord,
-} from '../protocol/evidence.ts'
-import { cidText } from '../protocol/hash.ts'
+} from '../protocol/proof/evidence.ts'
 import type { VerifiedPart } from './chain-checkpoint.ts'
 import { ChainRefused, verifyChainFile } from './chain-file.ts'
 import { faultPoint } from './faults.ts'

@@ -1,9 +1,9 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
 import * as z from 'zod'
-import { CONTROL_ADDRESS_DEFAULT } from '../protocol/control.ts'
-import { type AutoReplyConfig, autoReplyConfig } from '../protocol/control-shapes.ts'
-import { textShape } from '../protocol/shapes.ts'
+import { textShape } from '../protocol/contract/shapes.ts'
+import { CONTROL_ADDRESS_DEFAULT } from '../protocol/control/operations.ts'
+import { type AutoReplyConfig, autoReplyConfig } from '../protocol/control/shapes.ts'
 import {
   CAPS_MAX,
   capTag,

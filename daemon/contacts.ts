@@ -1,5 +1,5 @@
 /** Contacts: petnames that this user gave, and the block list. A petname never changes its AID by itself. */
-import { isAid } from '../protocol/aid.ts'
+import { isAid } from '../protocol/identity/aid.ts'
 import { refuse } from './refusal.ts'
 import type { Store } from './store/open.ts'
 import { camelRow, camelRows } from './store/rows.ts'

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
-import { toBase64url, utf8 } from '../protocol/bytes.ts'
+import { toBase64url, utf8 } from '../protocol/encoding/bytes.ts'
 import type { Context } from './context.ts'
 
 export const LINK_LIFE_MS = 10 * 60_000

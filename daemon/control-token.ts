@@ -1,7 +1,7 @@
 /** The bearer token of the control interface: made at the first start, compared in constant time. */
 import { join } from 'node:path'
 import { equalSecret } from '#crypto'
-import { utf8 } from '../protocol/bytes.ts'
+import { utf8 } from '../protocol/encoding/bytes.ts'
 import { findFile, replaceFile } from './files.ts'
 
 const TOKEN_BYTES = 24

@@ -4,16 +4,16 @@
  */
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Malformed } from '../protocol/bytes.ts'
+import type { RouteRow } from '../protocol/contract/route.ts'
 import {
   type ControlCode,
   controlCodes,
   controlRoutes,
   type OperationName,
   operations,
-} from '../protocol/control.ts'
-import { parseJson } from '../protocol/json.ts'
-import type { RouteRow } from '../protocol/route.ts'
+} from '../protocol/control/operations.ts'
+import { Malformed } from '../protocol/encoding/bytes.ts'
+import { parseJson } from '../protocol/encoding/json.ts'
 import { ConfigError } from './config.ts'
 import type { Context } from './context.ts'
 import { serveAttachment } from './control-attachments.ts'

@@ -2,8 +2,8 @@
  * What an interaction may do next and what follows from each step: proposing and accepting the end, declining,
  * cancelling. Both last messages together are the cut of the transcript. Every function runs inside a transaction.
  */
-import { encodePayload, kinds, type Payload } from '../protocol/payload.ts'
-import { MESSAGES_MAX } from '../protocol/receipt.ts'
+import { encodePayload, kinds, type Payload } from '../protocol/mail/payload.ts'
+import { MESSAGES_MAX } from '../protocol/proof/receipt.ts'
 import type { Context } from './context.ts'
 import { makeReceipt } from './receipts.ts'
 import { refuse } from './refusal.ts'

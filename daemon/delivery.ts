@@ -1,5 +1,5 @@
 /** Proof that a message is stored by its recipient, and what follows from it. Runs inside a transaction of the caller. */
-import { kinds } from '../protocol/payload.ts'
+import { kinds } from '../protocol/mail/payload.ts'
 import type { Context } from './context.ts'
 
 /** A message is proven to be stored by its recipient. */

@@ -2,11 +2,18 @@
  * From a capability id to the effect of running it. This release has no provider: a call is handed to auto-reply as a
  * task in words where one is configured, else it is answered as unavailable.
  */
-import { utf8 } from '../protocol/bytes.ts'
-import type { CborValue } from '../protocol/cbor.ts'
-import { buildEffect, type Effect, isVerifiable, renderEffect, renderEvidence } from '../protocol/effect.ts'
-import { cidText, contentId } from '../protocol/hash.ts'
-import { encodePayload, kinds } from '../protocol/payload.ts'
+
+import { cidText, contentId } from '../protocol/crypto/hash.ts'
+import { utf8 } from '../protocol/encoding/bytes.ts'
+import type { CborValue } from '../protocol/encoding/cbor.ts'
+import { encodePayload, kinds } from '../protocol/mail/payload.ts'
+import {
+  buildEffect,
+  type Effect,
+  isVerifiable,
+  renderEffect,
+  renderEvidence,
+} from '../protocol/proof/effect.ts'
 import type { Context } from './context.ts'
 import { proposeEnd } from './conversation.ts'
 import type { Interaction } from './threads.ts'

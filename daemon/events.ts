@@ -1,5 +1,5 @@
 /** What happens in the node, as ids and short summaries: a ring that clients replay from, and live listeners. */
-import type { EventType } from '../protocol/control.ts'
+import type { EventType } from '../protocol/control/operations.ts'
 
 export const EVENTS_KEPT_MAX = 1000
 

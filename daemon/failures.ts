@@ -1,5 +1,5 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
-import { Refused } from '../protocol/client.ts'
+import { Refused } from '../protocol/contract/client.ts'
 import { HubStopped } from './hub-line.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */

@@ -5,7 +5,7 @@
 import ky from 'ky'
 // the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
 import Agent from 'undici/lib/dispatcher/agent.js'
-import type { Send } from '../protocol/client.ts'
+import type { Send } from '../protocol/contract/client.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 90_000

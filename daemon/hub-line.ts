@@ -1,7 +1,8 @@
 /** What the node needs of a hub, whichever wire version it speaks; nothing here names a route or a header. */
-import type { AgentCard } from '../protocol/card.ts'
-import type { ByteSource } from '../protocol/chunked.ts'
-import type { KeyEvent, VerifiedKel } from '../protocol/kel.ts'
+
+import type { ByteSource } from '../protocol/crypto/chunked.ts'
+import type { AgentCard } from '../protocol/identity/card.ts'
+import type { KeyEvent, VerifiedKel } from '../protocol/identity/kel.ts'
 
 /** A hub as it presented itself. */
 export type HubIdentity = { aid: string; wire: number; log: VerifiedKel; bitsMax: number }

@@ -1,5 +1,5 @@
 /** The hubs that this node knows, as the store holds them: home, former homes, and what each was told last. */
-import { encodeKel } from '../protocol/kel.ts'
+import { encodeKel } from '../protocol/identity/kel.ts'
 import type { HubLine } from './hub-line.ts'
 import type { Store } from './store/open.ts'
 

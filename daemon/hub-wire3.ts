@@ -1,13 +1,14 @@
 /** A hub of wire 3: route rows behind the node's hub interface, strict replies, version checks, sessions. */
-import { fromBase64url, toBase64url } from '../protocol/bytes.ts'
-import { Refused, type Send } from '../protocol/client.ts'
-import { bucketPrefixText } from '../protocol/directory.ts'
-import { canonicalJson, type JsonValue } from '../protocol/json.ts'
-import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../protocol/kel.ts'
-import { openSession, type SessionGrant, sessionMac } from '../protocol/session.ts'
+
+import { Refused, type Send } from '../protocol/contract/client.ts'
+import { XWING_SEED_BYTES, xwingPublicKey } from '../protocol/crypto/xwing.ts'
+import { fromBase64url, toBase64url } from '../protocol/encoding/bytes.ts'
+import { canonicalJson, type JsonValue } from '../protocol/encoding/json.ts'
+import { bucketPrefixText } from '../protocol/identity/directory.ts'
+import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../protocol/identity/kel.ts'
+import { openSession, type SessionGrant, sessionMac } from '../protocol/mail/session.ts'
 import { ENVELOPE_TYPE, headers as names } from '../protocol/wire3/headers.ts'
 import { LIST_LIMIT_MAX, POLL_LIMIT_MAX, wire3Routes as routes } from '../protocol/wire3/routes.ts'
-import { XWING_SEED_BYTES, xwingPublicKey } from '../protocol/xwing.ts'
 import {
   type AckItem,
   type BucketReply,

@@ -6,7 +6,8 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { publicKey, sha256 } from '#crypto'
-import { concat, equal, Malformed } from '../protocol/bytes.ts'
+import { concat, equal, Malformed } from '../protocol/encoding/bytes.ts'
+import { bytes, literal, record, required } from '../protocol/encoding/record.ts'
 import {
   deactivate,
   incept,
@@ -15,8 +16,7 @@ import {
   rotate,
   type VerifiedKel,
   verifyKel,
-} from '../protocol/kel.ts'
-import { bytes, literal, record, required } from '../protocol/record.ts'
+} from '../protocol/identity/kel.ts'
 import { faultPoint } from './faults.ts'
 import {
   ensureSecretDirectory,

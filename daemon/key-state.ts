@@ -2,7 +2,7 @@
  * What a key event, a move or a new mailbox leaves to be done in the store. Each duty has a mark that is set before it
  * and taken away with it, so that whatever a crash interrupts is done at the next start, before anything is sent.
  */
-import { fromUtf8, utf8 } from '../protocol/bytes.ts'
+import { fromUtf8, utf8 } from '../protocol/encoding/bytes.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'

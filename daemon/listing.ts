@@ -1,6 +1,7 @@
 /** Lists of interactions, and waiting for something to change in them. */
-import type { Operations } from '../protocol/control.ts'
-import type { ReplyOf } from '../protocol/route.ts'
+
+import type { ReplyOf } from '../protocol/contract/route.ts'
+import type { Operations } from '../protocol/control/operations.ts'
 import type { Context } from './context.ts'
 import type { Interaction } from './threads.ts'
 import { summaryView } from './views.ts'

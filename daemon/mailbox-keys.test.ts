@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { incept, rotate } from '../protocol/kel.ts'
-import { KEY_DELETION_MS, KEY_RENEWAL_MS } from '../protocol/keyset.ts'
-import { agent, NOW_MS, seeded } from '../protocol/testing.ts'
+import { incept, rotate } from '../protocol/identity/kel.ts'
+import { KEY_DELETION_MS, KEY_RENEWAL_MS } from '../protocol/identity/keyset.ts'
+import { agent, NOW_MS, seeded } from '../protocol/testing/agents.ts'
 import { MailboxKeys } from './mailbox-keys.ts'
 
 const STRANGERS = { bytes: 4096, perDay: 20 }

@@ -4,8 +4,19 @@
  */
 import { join } from 'node:path'
 import { publicKey } from '#crypto'
-import { equal } from '../protocol/bytes.ts'
-import type { VerifiedKel } from '../protocol/kel.ts'
+import { XWING_SEED_BYTES, xwingPublicKey } from '../protocol/crypto/xwing.ts'
+import { equal } from '../protocol/encoding/bytes.ts'
+import {
+  bytes,
+  type Infer,
+  list,
+  literal,
+  optional,
+  record,
+  required,
+  uint,
+} from '../protocol/encoding/record.ts'
+import type { VerifiedKel } from '../protocol/identity/kel.ts'
 import {
   KEY_DELETION_MS,
   KEY_RENEWAL_MS,
@@ -14,9 +25,7 @@ import {
   kidOf,
   type StrangerLimits,
   SUITE,
-} from '../protocol/keyset.ts'
-import { bytes, type Infer, list, literal, optional, record, required, uint } from '../protocol/record.ts'
-import { XWING_SEED_BYTES, xwingPublicKey } from '../protocol/xwing.ts'
+} from '../protocol/identity/keyset.ts'
 import { findFile, replaceFile } from './files.ts'
 import type { IdentityInputs } from './identity.ts'
 

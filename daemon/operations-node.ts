@@ -1,8 +1,8 @@
 /** Operations on the node itself: status, hub, profile, contacts, auto-reply, identity, evidence. */
 
 import { BackendFailed } from '../autoreply/backend.ts'
-import { Refused } from '../protocol/client.ts'
-import type { AutoReplyConfig, NodeStatus } from '../protocol/control-shapes.ts'
+import { Refused } from '../protocol/contract/client.ts'
+import type { AutoReplyConfig, NodeStatus } from '../protocol/control/shapes.ts'
 import type { AutoReply } from './auto-reply.ts'
 import { cardWarning } from './card.ts'
 import { type Config, type ConfigChanges, ConfigError } from './config.ts'

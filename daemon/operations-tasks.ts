@@ -1,9 +1,9 @@
 /** Operations on tasks: delegate, converse, end, rate, verify. Each answers after its commit, not after the network. */
 import * as fs from 'node:fs'
 import { resolve } from 'node:path'
-import { documentCid } from '../protocol/documents.ts'
-import { cidText, contentId } from '../protocol/hash.ts'
-import { decodePayload, type Kind, kinds } from '../protocol/payload.ts'
+import { cidText, contentId } from '../protocol/crypto/hash.ts'
+import { decodePayload, type Kind, kinds } from '../protocol/mail/payload.ts'
+import { documentCid } from '../protocol/proof/documents.ts'
 import type { Context } from './context.ts'
 import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from './conversation.ts'
 import { delegateTask, readText, sendText, textMessage } from './delegation.ts'

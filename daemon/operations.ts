@@ -1,6 +1,7 @@
 /** The operations of the node as plain functions, one for each row of the control table. */
-import { type OperationName, type Operations, operations } from '../protocol/control.ts'
-import type { QueryOf, ReplyOf, RequestOf } from '../protocol/route.ts'
+
+import type { QueryOf, ReplyOf, RequestOf } from '../protocol/contract/route.ts'
+import { type OperationName, type Operations, operations } from '../protocol/control/operations.ts'
 import type { Context } from './context.ts'
 import { type NodeParts, nodeOperations } from './operations-node.ts'
 import { taskOperations } from './operations-tasks.ts'

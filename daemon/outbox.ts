@@ -2,10 +2,11 @@
  * The way of a message out of this node: sealed at every attempt, sent in the order of its interaction, watched until
  * its delivery is proven, refused or past its deadline. Nothing is ever lost without a state that says so.
  */
-import { toBase64url } from '../protocol/bytes.ts'
-import { Refused } from '../protocol/client.ts'
-import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../protocol/dack.ts'
-import { keyAt } from '../protocol/kel.ts'
+
+import { Refused } from '../protocol/contract/client.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { keyAt } from '../protocol/identity/kel.ts'
+import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../protocol/mail/dack.ts'
 import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
 import { causeCode, confirmationReasons, neverCounted } from './failures.ts'

@@ -3,10 +3,11 @@
  * whatever it signed would stand beside what the newer one signed (design: restore). Less than it once confirmed: the
  * hub came back from a backup, and is told again.
  */
-import { Malformed } from '../protocol/bytes.ts'
-import { Refused } from '../protocol/client.ts'
-import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../protocol/kel.ts'
-import { KeySet } from '../protocol/keyset.ts'
+
+import { Refused } from '../protocol/contract/client.ts'
+import { Malformed } from '../protocol/encoding/bytes.ts'
+import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../protocol/identity/kel.ts'
+import { KeySet } from '../protocol/identity/keyset.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'
 import { forgetRegistered } from './hub-rows.ts'

@@ -11,7 +11,7 @@ import {
   rotate,
   witnessedAt,
   witnessKel,
-} from '../protocol/kel.ts'
+} from '../protocol/identity/kel.ts'
 import type { HubLine } from './hub-line.ts'
 import { PeerBook } from './peers.ts'
 import { openStore } from './store/open.ts'

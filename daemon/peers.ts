@@ -2,9 +2,9 @@
  * What this node knows of others' keys: verified logs and key sets, learned from messages or from the directory
  * bucket, which tells the hub nothing about who is looked for.
  */
-import { equal, Malformed } from '../protocol/bytes.ts'
-import { type CborValue, encode } from '../protocol/cbor.ts'
-import { directoryHash, openBox } from '../protocol/directory.ts'
+import { equal, Malformed } from '../protocol/encoding/bytes.ts'
+import { type CborValue, encode } from '../protocol/encoding/cbor.ts'
+import { directoryHash, openBox } from '../protocol/identity/directory.ts'
 import {
   compareKel,
   decodeKel,
@@ -17,8 +17,8 @@ import {
   verifyKel,
   type WitnessEntry,
   witnessedAt,
-} from '../protocol/kel.ts'
-import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../protocol/keyset.ts'
+} from '../protocol/identity/kel.ts'
+import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../protocol/identity/keyset.ts'
 import type { BucketReply, HubLine } from './hub-line.ts'
 import type { Store } from './store/open.ts'
 

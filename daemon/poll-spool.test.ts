@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Malformed, toBase64url } from '../protocol/bytes.ts'
-import { parseJson } from '../protocol/json.ts'
+import { Malformed, toBase64url } from '../protocol/encoding/bytes.ts'
+import { parseJson } from '../protocol/encoding/json.ts'
 import { PollSpool } from './poll-spool.ts'
 
 const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))

@@ -5,8 +5,8 @@
  */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { Malformed } from '../protocol/bytes.ts'
-import type { ByteSource } from '../protocol/chunked.ts'
+import type { ByteSource } from '../protocol/crypto/chunked.ts'
+import { Malformed } from '../protocol/encoding/bytes.ts'
 import { SECRET_FILE_MODE } from './files.ts'
 import { noteStreamed } from './stream-memory.ts'
 

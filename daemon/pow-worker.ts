@@ -1,6 +1,6 @@
 /** One lane of a proof-of-work search, in a thread of its own. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { type PowTask, solveRange } from '../protocol/pow.ts'
+import { type PowTask, solveRange } from '../protocol/identity/pow.ts'
 
 const STEP = 65_536
 

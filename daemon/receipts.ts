@@ -2,11 +2,12 @@
  * Receipts of an interaction (objects: receipt): the provider signs over the transcript, the requester compares with
  * what it holds and counter-signs. Every function runs inside a transaction of its caller.
  */
-import { fromBase64url } from '../protocol/bytes.ts'
-import { documentBytes, emptyResult, parseResultDocument } from '../protocol/documents.ts'
-import type { Status } from '../protocol/effect.ts'
-import { cidText, contentId, parseCid } from '../protocol/hash.ts'
-import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../protocol/payload.ts'
+
+import { cidText, contentId, parseCid } from '../protocol/crypto/hash.ts'
+import { fromBase64url } from '../protocol/encoding/bytes.ts'
+import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../protocol/mail/payload.ts'
+import { documentBytes, emptyResult, parseResultDocument } from '../protocol/proof/documents.ts'
+import type { Status } from '../protocol/proof/effect.ts'
 import {
   CounterSignature,
   counterSignatureHolds,
@@ -17,7 +18,7 @@ import {
   receiptFault,
   transcriptDigest,
   verifyReceipt,
-} from '../protocol/receipt.ts'
+} from '../protocol/proof/receipt.ts'
 import type { Context } from './context.ts'
 import { noteDelivered } from './delivery.ts'
 import type { Interaction, Message } from './threads.ts'

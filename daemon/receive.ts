@@ -2,20 +2,21 @@
  * Taking in one verified message: who may say what, in which order, and what it changes. The verdict is the code of
  * the delivery confirmation. Everything happens in one transaction with its evidence.
  */
-import { equal, Malformed, toBase64url } from '../protocol/bytes.ts'
-import { type DackCode, dackCodes } from '../protocol/dack.ts'
+
+import { cidText } from '../protocol/crypto/hash.ts'
+import { equal, Malformed, toBase64url } from '../protocol/encoding/bytes.ts'
+import type { VerifiedKel } from '../protocol/identity/kel.ts'
+import type { KeySet } from '../protocol/identity/keyset.ts'
+import { type DackCode, dackCodes } from '../protocol/mail/dack.ts'
+import { type MessageBody, messagePayload } from '../protocol/mail/message.ts'
+import { type AnyPayload, kinds } from '../protocol/mail/payload.ts'
 import {
   documentCid,
   parseRequestDocument,
   parseResultDocument,
   type RequestDocument,
-} from '../protocol/documents.ts'
-import { cidText } from '../protocol/hash.ts'
-import type { VerifiedKel } from '../protocol/kel.ts'
-import type { KeySet } from '../protocol/keyset.ts'
-import { type MessageBody, messagePayload } from '../protocol/message.ts'
-import { type AnyPayload, kinds } from '../protocol/payload.ts'
-import { Receipt } from '../protocol/receipt.ts'
+} from '../protocol/proof/documents.ts'
+import { Receipt } from '../protocol/proof/receipt.ts'
 import type { Context } from './context.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from './conversation.ts'
 import { reopened } from './deadlines.ts'

@@ -1,5 +1,5 @@
 /** What an operation of the node refuses, by the codes of the control table. */
-import type { ControlCode } from '../protocol/control.ts'
+import type { ControlCode } from '../protocol/control/operations.ts'
 
 export class OperationRefused extends Error {
   override name = 'OperationRefused'

@@ -3,9 +3,9 @@
  * weekly renewal, proof of work. A move to another hub is a rotation that names it, durable before it is sent.
  */
 
-import { Refused } from '../protocol/client.ts'
-import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../protocol/kel.ts'
-import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../protocol/keyset.ts'
+import { Refused } from '../protocol/contract/client.ts'
+import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../protocol/identity/kel.ts'
+import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../protocol/identity/keyset.ts'
 import { isCardDue, learnAddress, noteCard, ownCard, watchCard } from './card.ts'
 import type { Context } from './context.ts'
 import { type HubLine, HubStopped, type PowSolution, type Profile, type RegisterReply } from './hub-line.ts'

@@ -3,14 +3,14 @@
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
 
-import { decodeAccess } from '../protocol/access.ts'
-import { Malformed } from '../protocol/bytes.ts'
-import { CapabilityBody } from '../protocol/capability.ts'
-import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../protocol/dack.ts'
-import { keyAt, type VerifiedKel, witnessedAt } from '../protocol/kel.ts'
-import { KeyStateNotice, noticeAgrees } from '../protocol/keyset.ts'
-import { type MessageBody, messageDigest } from '../protocol/message.ts'
-import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../protocol/open.ts'
+import { Malformed } from '../protocol/encoding/bytes.ts'
+import { keyAt, type VerifiedKel, witnessedAt } from '../protocol/identity/kel.ts'
+import { KeyStateNotice, noticeAgrees } from '../protocol/identity/keyset.ts'
+import { decodeAccess } from '../protocol/mail/access.ts'
+import { CapabilityBody } from '../protocol/mail/capability.ts'
+import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../protocol/mail/dack.ts'
+import { type MessageBody, messageDigest } from '../protocol/mail/message.ts'
+import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../protocol/mail/open.ts'
 import { ACK_ITEMS_MAX } from '../protocol/wire3/routes.ts'
 import type { Context } from './context.ts'
 import { faultPoint } from './faults.ts'

@@ -2,7 +2,7 @@
  * After a rotation or a move: what must be made anew, and who must be told. Everything else in the outbox is resealed
  * on its next attempt, with the same id and digest.
  */
-import { kinds } from '../protocol/payload.ts'
+import { kinds } from '../protocol/mail/payload.ts'
 import type { Context } from './context.ts'
 import { makeReceipt, remakeCounterSignature } from './receipts.ts'
 import { queueCapabilities } from './top-ups.ts'

@@ -2,9 +2,9 @@
  * Messages signed under a key that was retired since, without evidence of an earlier time (objects: identity): readers
  * of the thread see them with that mark and nothing else happens. They take no number and no place in the transcript.
  */
-import { Malformed, toBase64url } from '../protocol/bytes.ts'
-import { type MessageBody, messagePayload } from '../protocol/message.ts'
-import { kinds } from '../protocol/payload.ts'
+import { Malformed, toBase64url } from '../protocol/encoding/bytes.ts'
+import { type MessageBody, messagePayload } from '../protocol/mail/message.ts'
+import { kinds } from '../protocol/mail/payload.ts'
 import type { Context } from './context.ts'
 import { readableText } from './receive.ts'
 import { camelRows } from './store/rows.ts'

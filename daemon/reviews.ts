@@ -2,11 +2,12 @@
  * Ratings: signed off at once, kept, and uploaded by themselves as soon as the hub takes them, within 30 days of the
  * task's end (objects: receipt, review; node specification: review).
  */
-import { equal } from '../protocol/bytes.ts'
-import { Refused } from '../protocol/client.ts'
-import type { InteractionSummary } from '../protocol/control-shapes.ts'
-import { cidText, contentId } from '../protocol/hash.ts'
-import { keyAt } from '../protocol/kel.ts'
+
+import { Refused } from '../protocol/contract/client.ts'
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { cidText, contentId } from '../protocol/crypto/hash.ts'
+import { equal } from '../protocol/encoding/bytes.ts'
+import { keyAt } from '../protocol/identity/kel.ts'
 import {
   Attestation,
   CounterSignature,
@@ -15,7 +16,7 @@ import {
   Review,
   receiptBodyHash,
   receiptDigest,
-} from '../protocol/receipt.ts'
+} from '../protocol/proof/receipt.ts'
 import type { Context } from './context.ts'
 import { isRequester } from './conversation.ts'
 import type { HubLine, ReviewUpload } from './hub-line.ts'

@@ -2,7 +2,7 @@
  * Taking capabilities back: their ids are stored with the decision and told to the hub until it has them. A hub whose
  * list is full makes the mailbox new, which voids them all (hub API: mailbox revoke).
  */
-import { Refused } from '../protocol/client.ts'
+import { Refused } from '../protocol/contract/client.ts'
 import type { Context } from './context.ts'
 import type { HubLine } from './hub-line.ts'
 import { markNewMailbox } from './key-state.ts'

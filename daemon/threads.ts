@@ -2,11 +2,17 @@
  * Interactions and their messages in the store: rows, numbers, what is held and what lacks. Every write here happens
  * inside a transaction of its caller; what an interaction may do next is decided elsewhere.
  */
-import { fromBase64url, toBase64url } from '../protocol/bytes.ts'
-import type { InteractionState } from '../protocol/control-shapes.ts'
-import { cidText, parseCid } from '../protocol/hash.ts'
-import { type Attachment, MESSAGE_ID_BYTES, type MessageBody, messageDigest } from '../protocol/message.ts'
-import type { Kind } from '../protocol/payload.ts'
+
+import type { InteractionState } from '../protocol/control/shapes.ts'
+import { cidText, parseCid } from '../protocol/crypto/hash.ts'
+import { fromBase64url, toBase64url } from '../protocol/encoding/bytes.ts'
+import {
+  type Attachment,
+  MESSAGE_ID_BYTES,
+  type MessageBody,
+  messageDigest,
+} from '../protocol/mail/message.ts'
+import type { Kind } from '../protocol/mail/payload.ts'
 import type { Store } from './store/open.ts'
 import { camelRow, camelRows } from './store/rows.ts'
 

@@ -3,10 +3,11 @@
  * capability, and no message to it waits that would bring new ones, a message of kind 8 goes out by itself (objects:
  * capability). Strangers whose task merely waits for approval get none.
  */
-import { grantedCapability } from '../protocol/capability.ts'
-import { decode } from '../protocol/cbor.ts'
-import { encodePayload, kinds } from '../protocol/payload.ts'
-import { list } from '../protocol/record.ts'
+
+import { decode } from '../protocol/encoding/cbor.ts'
+import { list } from '../protocol/encoding/record.ts'
+import { grantedCapability } from '../protocol/mail/capability.ts'
+import { encodePayload, kinds } from '../protocol/mail/payload.ts'
 import type { Context } from './context.ts'
 
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */

@@ -1,17 +1,17 @@
 /** Interactions as the control interface shows them: summaries, turns, receipts, deliveries. Reads only. */
 import type * as z from 'zod'
-import { toBase64url } from '../protocol/bytes.ts'
 import type {
   Delivery,
   InteractionSummary,
   receiptSummary,
   Turn,
   threadShape,
-} from '../protocol/control-shapes.ts'
-import { cidText, contentId } from '../protocol/hash.ts'
-import { type Kind, kinds } from '../protocol/payload.ts'
-import { plainLine } from '../protocol/plain-text.ts'
-import { Receipt } from '../protocol/receipt.ts'
+} from '../protocol/control/shapes.ts'
+import { cidText, contentId } from '../protocol/crypto/hash.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
+import { type Kind, kinds } from '../protocol/mail/payload.ts'
+import { Receipt } from '../protocol/proof/receipt.ts'
 import type { Context } from './context.ts'
 import { isCut, isRequester, mayCancel, maySend } from './conversation.ts'
 import { cleanName } from './file-names.ts'

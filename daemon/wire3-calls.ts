@@ -2,10 +2,11 @@
  * Calls to a hub of wire 3: signed ones leave one after another with strictly rising times beside one held poll, the
  * clock follows the hub's, and another wire version ends the conversation (hub API: authentication, versioning).
  */
-import { fromBase64url } from '../protocol/bytes.ts'
-import { type Call, call, callBody, callPath, Refused, type Send } from '../protocol/client.ts'
-import { decodeKel, verifyKel } from '../protocol/kel.ts'
-import type { ReplyOf, RouteRow } from '../protocol/route.ts'
+
+import { type Call, call, callBody, callPath, Refused, type Send } from '../protocol/contract/client.ts'
+import type { ReplyOf, RouteRow } from '../protocol/contract/route.ts'
+import { fromBase64url } from '../protocol/encoding/bytes.ts'
+import { decodeKel, verifyKel } from '../protocol/identity/kel.ts'
 import { headers as names, WIRE } from '../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../protocol/wire3/routes.ts'
 import { signRequest } from '../protocol/wire3/signed-request.ts'

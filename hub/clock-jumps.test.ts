@@ -1,6 +1,6 @@
 /** The hub's clock jumps by an hour and by a day, both ways, while it runs and over a restart. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { utf8 } from '../protocol/bytes.ts'
+import { utf8 } from '../protocol/encoding/bytes.ts'
 import { DAY_MS, HOUR_MS } from './core/limits.ts'
 import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from './testing.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './testing-mail.ts'

@@ -1,7 +1,7 @@
 /** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
 import type { Logger } from 'pino'
-import { isAid } from '../protocol/aid.ts'
 import { buildInfo } from '../protocol/build-info.ts'
+import { isAid } from '../protocol/identity/aid.ts'
 import type { Config } from './config.ts'
 import { systemRandom } from './core/random.ts'
 import { openDataDirectory } from './data-dir.ts'

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { parseJson } from '../protocol/json.ts'
+import { parseJson } from '../protocol/encoding/json.ts'
 import type { Limits } from './core/limits.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
 

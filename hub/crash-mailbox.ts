@@ -3,8 +3,9 @@
  * was acknowledged must be there once, under one id; what was confirmed must never come back; ids rise; a state never
  * goes back; a signed request works once.
  */
-import { toBase64url, toHex, utf8 } from '../protocol/bytes.ts'
-import { sha256 } from '../protocol/crypto.node.ts'
+
+import { sha256 } from '../protocol/crypto/engine.node.ts'
+import { toBase64url, toHex, utf8 } from '../protocol/encoding/bytes.ts'
 import { callRoute, type Polled, random, request, type TestAgent } from './testing.ts'
 import { sealedUnderCapability, sendEnvelope, type TestEnvelope } from './testing-mail.ts'
 import type { HubChild } from './testing-process.ts'

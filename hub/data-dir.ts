@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
-import { fromHex, toHex } from '../protocol/bytes.ts'
+import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from './core/admission.ts'
 import { ensureIdentity, type HubIdentity } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { toBase64url } from '../protocol/bytes.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
 import { crashFolder, newHistory, removeHistories } from './crash-history.ts'
 import { random, type TestAgent } from './testing.ts'
 import { faultyDisk, hasCompiler } from './testing-disk.ts'

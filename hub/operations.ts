@@ -1,6 +1,6 @@
 /** What an operator may change, as plain functions over a store: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
-import { aidShape } from '../protocol/shapes.ts'
+import { aidShape } from '../protocol/contract/shapes.ts'
 import { MODE_SETTING } from './core/admission.ts'
 import { HOUR_MS, type Limits } from './core/limits.ts'
 import type { FileLeases } from './operator/leases.ts'

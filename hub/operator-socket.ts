@@ -5,7 +5,7 @@
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { parseJson } from '../protocol/json.ts'
+import { parseJson } from '../protocol/encoding/json.ts'
 import { carryOut, type OperatorContext, type Order, orderShape } from './operations.ts'
 
 const SOCKET_FILE = 'operator.sock'

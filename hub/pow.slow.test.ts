@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { fromBase64url, toBase64url } from '../protocol/bytes.ts'
-import { solveRange } from '../protocol/pow.ts'
+import { fromBase64url, toBase64url } from '../protocol/encoding/bytes.ts'
+import { solveRange } from '../protocol/identity/pow.ts'
 import { startTestHub, TestAgent } from './testing.ts'
 
 const STEP = 1 << 20

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { toBase64url } from '../protocol/bytes.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
 import { scanFiles, scanTables, testNothingTells } from './privacy-scan.ts'
 import { random, registeredAgent, startTestHub } from './testing.ts'
 

@@ -1,5 +1,5 @@
 /** For tests: the signed card of an agent. */
-import { type AgentCard, signCard, type UnsignedCard } from '../protocol/card.ts'
+import { type AgentCard, signCard, type UnsignedCard } from '../protocol/identity/card.ts'
 import type { TestAgent } from './testing.ts'
 
 /** A card before its signature, with the members that every card has. */

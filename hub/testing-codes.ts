@@ -2,8 +2,8 @@
  * For tests: for each route of wire 3 and each code that its row names, a request that is refused with that code; and
  * one for each common code (hub API §7).
  */
-import { toBase64url } from '../protocol/bytes.ts'
-import { deactivate, encodeKel } from '../protocol/kel.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { deactivate, encodeKel } from '../protocol/identity/kel.ts'
 import type { Code } from '../protocol/wire3/codes.ts'
 import { headers } from '../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../protocol/wire3/routes.ts'

@@ -1,6 +1,6 @@
 /** For tests: limits of mailboxes, senders and confirmations, each tried at its edge (hub API §8). */
 import { expect } from 'vitest'
-import { toBase64url } from '../protocol/bytes.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
 import type { Code } from '../protocol/wire3/codes.ts'
 import { DAY_MS, HOUR_MS, type Limits } from './core/limits.ts'
 import { carryOut } from './operations.ts'

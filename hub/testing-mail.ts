@@ -1,10 +1,16 @@
 /** For tests and measurements: envelopes with meaningless content, under real credentials, and sending them. */
-import { encodeAccess } from '../protocol/access.ts'
-import { toBase64url } from '../protocol/bytes.ts'
-import { proveUse } from '../protocol/capability.ts'
-import { sha256 } from '../protocol/crypto.node.ts'
-import { type EnvelopeCore, encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/envelope.ts'
-import { sessionMac } from '../protocol/session.ts'
+
+import { sha256 } from '../protocol/crypto/engine.node.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { encodeAccess } from '../protocol/mail/access.ts'
+import { proveUse } from '../protocol/mail/capability.ts'
+import {
+  type EnvelopeCore,
+  encodeEnvelopeHead,
+  envelopeDigest,
+  latestExpMs,
+} from '../protocol/mail/envelope.ts'
+import { sessionMac } from '../protocol/mail/session.ts'
 import { ENVELOPE_TYPE, headers } from '../protocol/wire3/headers.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 import {

@@ -1,6 +1,6 @@
 /** For tests: receipts that two agents signed, and the upload of a review of one. */
-import { toBase64url } from '../protocol/bytes.ts'
-import { GENESIS } from '../protocol/evidence.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { GENESIS } from '../protocol/proof/evidence.ts'
 import {
   CounterSignature,
   encodeReviewable,
@@ -10,7 +10,7 @@ import {
   receiptBodyHash,
   receiptDigest,
   requesterCommitment,
-} from '../protocol/receipt.ts'
+} from '../protocol/proof/receipt.ts'
 import { random, type TestAgent } from './testing.ts'
 
 export type ReviewOptions = {

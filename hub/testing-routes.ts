@@ -1,10 +1,11 @@
 /** For tests: for each route of wire 3 a body that it accepts, and its request as the table says it. */
-import { toBase64url } from '../protocol/bytes.ts'
-import { callBody, callPath } from '../protocol/client.ts'
-import type { RouteRow } from '../protocol/route.ts'
+
+import { callBody, callPath } from '../protocol/contract/client.ts'
+import type { RouteRow } from '../protocol/contract/route.ts'
+import { xwingPublicKey } from '../protocol/crypto/xwing.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
 import { ENVELOPE_TYPE } from '../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../protocol/wire3/routes.ts'
-import { xwingPublicKey } from '../protocol/xwing.ts'
 import { type Reply, random, request, TestAgent } from './testing.ts'
 import { cardOf } from './testing-cards.ts'
 import { reviewUpload } from './testing-reviews.ts'

@@ -2,7 +2,7 @@
  * A task of a stranger is approved by a person, never by the model: where the client can put a question to its user,
  * reading a task that waits asks that question, until it is answered, twice a session at most.
  */
-import { plainLine } from '../protocol/plain-text.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import type { ToolContext } from './tool.ts'
 
 const PREVIEW_CHARACTERS_MAX = 400

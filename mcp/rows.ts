@@ -1,7 +1,7 @@
 /** Rows as tools show them: the members a model needs, a peer's words fenced. */
 import * as z from 'zod'
-import type { Delivery, InteractionSummary, Turn } from '../protocol/control-shapes.ts'
-import { plainLine } from '../protocol/plain-text.ts'
+import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import type { ToolContext } from './tool.ts'
 
 export const PREVIEW_CHARACTERS_MAX = 120

@@ -12,8 +12,8 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
-import { controlCodes } from '../protocol/control.ts'
-import { plainLine, plainText } from '../protocol/plain-text.ts'
+import { controlCodes } from '../protocol/control/operations.ts'
+import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import type { AskUser } from './approval.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools.ts'

@@ -3,9 +3,9 @@
  * Replies hold only the members declared here; a peer's words stand in fenced fields only.
  */
 import type * as z from 'zod'
-import type { Call } from '../protocol/client.ts'
-import type { OperationName, Operations } from '../protocol/control.ts'
-import type { ReplyOf } from '../protocol/route.ts'
+import type { Call } from '../protocol/contract/client.ts'
+import type { ReplyOf } from '../protocol/contract/route.ts'
+import type { OperationName, Operations } from '../protocol/control/operations.ts'
 import type { AskUser } from './approval.ts'
 
 export type ControlCall = <N extends OperationName>(

@@ -1,8 +1,8 @@
 /** The tables of routes, codes and commands as plain rows, for the printed documents and for whoever holds the specification. */
 import { callPaths } from '../cli/flags.ts'
 import { commands, ID_FLAG } from '../cli/table.ts'
-import { controlCodes, controlRoutes, operations } from '../protocol/control.ts'
-import type { RouteRow } from '../protocol/route.ts'
+import type { RouteRow } from '../protocol/contract/route.ts'
+import { controlCodes, controlRoutes, operations } from '../protocol/control/operations.ts'
 import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 

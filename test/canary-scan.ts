@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { startTestHub } from '../hub/testing.ts'
-import { aidBytes } from '../protocol/aid.ts'
-import { toBase64url } from '../protocol/bytes.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { aidBytes } from '../protocol/identity/aid.ts'
 import { outsider, searchFolder, sendMail, traces } from './canary.ts'
 
 export async function scanAfter(sends: number): Promise<void> {

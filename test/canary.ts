@@ -9,18 +9,18 @@ import {
   type TestHub,
   type TestSession,
 } from '../hub/testing.ts'
-import { aidBytes } from '../protocol/aid.ts'
-import { concat, toBase64url, utf8 } from '../protocol/bytes.ts'
-import { sha256 } from '../protocol/crypto.node.ts'
-import { documentBytes } from '../protocol/documents.ts'
-import { latestExpMs } from '../protocol/envelope.ts'
-import { contentId } from '../protocol/hash.ts'
-import { incept, type VerifiedKel } from '../protocol/kel.ts'
-import { encodePayload, kinds } from '../protocol/payload.ts'
-import { type Credential, sealEnvelope } from '../protocol/seal.ts'
-import { sessionMac } from '../protocol/session.ts'
+import { sha256 } from '../protocol/crypto/engine.node.ts'
+import { contentId } from '../protocol/crypto/hash.ts'
+import { xwingPublicKey } from '../protocol/crypto/xwing.ts'
+import { concat, toBase64url, utf8 } from '../protocol/encoding/bytes.ts'
+import { aidBytes } from '../protocol/identity/aid.ts'
+import { incept, type VerifiedKel } from '../protocol/identity/kel.ts'
+import { latestExpMs } from '../protocol/mail/envelope.ts'
+import { encodePayload, kinds } from '../protocol/mail/payload.ts'
+import { type Credential, sealEnvelope } from '../protocol/mail/seal.ts'
+import { sessionMac } from '../protocol/mail/session.ts'
+import { documentBytes } from '../protocol/proof/documents.ts'
 import { ENVELOPE_TYPE, headers } from '../protocol/wire3/headers.ts'
-import { xwingPublicKey } from '../protocol/xwing.ts'
 
 const RECIPIENTS = 4
 const REGISTERED = 7

@@ -4,10 +4,10 @@ import { canonicalizeAgentCard, type AgentCard as SdkCard, verifyAgentCardSignat
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { cardKeys, signCard, UnsignedCard, verifyCard } from '../protocol/card.ts'
-import { canonicalJson, type JsonValue } from '../protocol/json.ts'
-import { incept } from '../protocol/kel.ts'
-import { fixture } from '../protocol/testing.ts'
+import { canonicalJson, type JsonValue } from '../protocol/encoding/json.ts'
+import { cardKeys, signCard, UnsignedCard, verifyCard } from '../protocol/identity/card.ts'
+import { incept } from '../protocol/identity/kel.ts'
+import { fixture } from '../protocol/testing/agents.ts'
 
 const RUNS = 500
 const seed = new Uint8Array(32).fill(3)

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
 import { admit, mayAddWhilePending } from '../daemon/policies.ts'
 import type { Interaction } from '../daemon/threads.ts'
-import { toBase64, toBase64url, toHex } from '../protocol/bytes.ts'
+import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import { delegated, type Lab, never, openLab, stateOf, texts, until } from './two-nodes-world.ts'
 
 let lab: Lab

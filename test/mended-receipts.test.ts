@@ -5,7 +5,7 @@ import { expire } from '../daemon/maintenance.ts'
 import type { Node } from '../daemon/node.ts'
 import { makeReceipt, takeCounterSignature, takeReceipt } from '../daemon/receipts.ts'
 import type { Interaction } from '../daemon/threads.ts'
-import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../protocol/receipt.ts'
+import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../protocol/proof/receipt.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './two-nodes-world.ts'
 
 let lab: Lab

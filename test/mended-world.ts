@@ -4,9 +4,9 @@ import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Node } from '../daemon/node.ts'
-import { fromBase64url } from '../protocol/bytes.ts'
-import { decodeKel, type VerifiedKel, verifyKel } from '../protocol/kel.ts'
-import { decodePayload, type Kind, kinds } from '../protocol/payload.ts'
+import { fromBase64url } from '../protocol/encoding/bytes.ts'
+import { decodeKel, type VerifiedKel, verifyKel } from '../protocol/identity/kel.ts'
+import { decodePayload, type Kind, kinds } from '../protocol/mail/payload.ts'
 import type { Lab } from './two-nodes-world.ts'
 
 export type Answer = { status: number; headers?: Record<string, string>; body: object }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { kinds } from '../protocol/payload.ts'
+import { kinds } from '../protocol/mail/payload.ts'
 import {
   delegated,
   inboxIds,

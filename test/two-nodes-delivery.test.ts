@@ -1,8 +1,8 @@
 /** What a sender is told about its messages, when the hub or the recipient does what it should not. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { toBase64url } from '../protocol/bytes.ts'
-import { kinds } from '../protocol/payload.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { kinds } from '../protocol/mail/payload.ts'
 import { type Answer, type Gate, openGate } from './mended-world.ts'
 import {
   delegated,

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import type { Attachment } from '../protocol/message.ts'
+import type { Attachment } from '../protocol/mail/message.ts'
 import { delegated, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 
 let lab: Lab

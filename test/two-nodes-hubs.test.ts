@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { callRoute, startTestHub, type TestHub } from '../hub/testing.ts'
-import { toBase64url } from '../protocol/bytes.ts'
-import { encodeKel } from '../protocol/kel.ts'
-import { KEY_RENEWAL_MS } from '../protocol/keyset.ts'
+import { toBase64url } from '../protocol/encoding/bytes.ts'
+import { encodeKel } from '../protocol/identity/kel.ts'
+import { KEY_RENEWAL_MS } from '../protocol/identity/keyset.ts'
 import {
   delegated,
   finished,

@@ -6,7 +6,7 @@ import type { Node } from '../daemon/node.ts'
 import { Outbox } from '../daemon/outbox.ts'
 import { Relay } from '../daemon/relay.ts'
 import { queueCapabilities } from '../daemon/top-ups.ts'
-import { agent } from '../protocol/testing.ts'
+import { agent } from '../protocol/testing/agents.ts'
 import { delegated, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 
 const HOUR_MS = 3_600_000

@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../daemon/config.ts'
 import { startNode } from '../daemon/node.ts'
 import { callRoute } from '../hub/testing.ts'
-import { fromBase64url } from '../protocol/bytes.ts'
-import { operations } from '../protocol/control.ts'
-import { KeySet } from '../protocol/keyset.ts'
+import { operations } from '../protocol/control/operations.ts'
+import { fromBase64url } from '../protocol/encoding/bytes.ts'
+import { KeySet } from '../protocol/identity/keyset.ts'
 import { type Lab, never, openLab } from './two-nodes-world.ts'
 
 const MIB = 1024 * 1024

@@ -1,5 +1,5 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
-import { call } from '../../protocol/client.ts'
+import { call } from '../../protocol/contract/client.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Run } from '../command.ts'
 import { connect } from '../control-client.ts'

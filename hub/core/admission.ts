@@ -1,5 +1,5 @@
 /** Admission of new accounts (hub API §4.2): by the operator, or in open mode by proof of work and a daily quota. */
-import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/pow.ts'
+import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/identity/pow.ts'
 import { addressBucket, addressRange } from './address.ts'
 import type { HubContext } from './context.ts'
 import { DAY_MS } from './limits.ts'

@@ -2,11 +2,11 @@
  * Agents as the hub works with them: the registry's row with its log and key sets read, cached, and written back only
  * over the version that was read.
  */
-import { toBase64url } from '../../protocol/bytes.ts'
-import { cardTerms, parseCard } from '../../protocol/card.ts'
-import { directoryHash, sealBox } from '../../protocol/directory.ts'
-import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
-import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { cardTerms, parseCard } from '../../protocol/identity/card.ts'
+import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
+import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type { Account, AgentRow, PutAgentResult } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'

@@ -2,7 +2,7 @@
  * Times of signed requests: each signer's accepted times strictly rise, so no signed request works twice, also not
  * after a restart. Attacker: who holds an old request and replays it, or a client whose clock runs ahead.
  */
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Store } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'

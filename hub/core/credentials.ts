@@ -4,8 +4,10 @@
  * capability never says which check failed, so that it can't be probed.
  */
 
-import type { CapabilityAccess } from '../../protocol/access.ts'
-import { concat, equal, Malformed, toBase64url } from '../../protocol/bytes.ts'
+import { sha256 } from '../../protocol/crypto/engine.node.ts'
+import { concat, equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { KeySet } from '../../protocol/identity/keyset.ts'
+import type { CapabilityAccess } from '../../protocol/mail/access.ts'
 import {
   type Capability,
   type CapabilityBody,
@@ -13,9 +15,7 @@ import {
   capabilityMessage,
   isWithinLife,
   useMessage,
-} from '../../protocol/capability.ts'
-import { sha256 } from '../../protocol/crypto.node.ts'
-import type { KeySet } from '../../protocol/keyset.ts'
+} from '../../protocol/mail/capability.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'

@@ -1,6 +1,6 @@
 /** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
-import { Malformed } from '../../protocol/bytes.ts'
-import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/directory.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/identity/directory.ts'
 import type { DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import { type Agent, readAgent } from './agents.ts'

@@ -1,9 +1,9 @@
 /** The hub's own identity: a key event log whose events name no witness, and its seed, in one file of mode 0600. */
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { decode } from '../../protocol/cbor.ts'
-import { decodeKel, encodeKel, incept, type VerifiedKel, verifyKel } from '../../protocol/kel.ts'
-import { blob, bytes, literal, record, required } from '../../protocol/record.ts'
+import { decode } from '../../protocol/encoding/cbor.ts'
+import { blob, bytes, literal, record, required } from '../../protocol/encoding/record.ts'
+import { decodeKel, encodeKel, incept, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 
 const IDENTITY_FILE = 'identity.kel'
 const NEXT_FILE = 'identity.next'

@@ -2,10 +2,11 @@
  * Verdicts on submitted key event logs against the held one (objects: identity). Only verdicts on the bytes themselves
  * are remembered; admission, times and request signatures can change for the same log.
  */
-import { aidOfInception } from '../../protocol/aid.ts'
-import { Malformed, toBase64url } from '../../protocol/bytes.ts'
-import { encode } from '../../protocol/cbor.ts'
-import { sha256 } from '../../protocol/crypto.node.ts'
+
+import { sha256 } from '../../protocol/crypto/engine.node.ts'
+import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encode } from '../../protocol/encoding/cbor.ts'
+import { aidOfInception } from '../../protocol/identity/aid.ts'
 import {
   compareKel,
   decodeKel,
@@ -14,7 +15,7 @@ import {
   kelItem,
   type VerifiedKel,
   verifyKel,
-} from '../../protocol/kel.ts'
+} from '../../protocol/identity/kel.ts'
 import type { HubContext } from './context.ts'
 import { Refusal } from './refusal.ts'
 

@@ -2,11 +2,12 @@
  * Mailboxes (hub API §4.1): judging an envelope from its head, queueing it, collecting, confirming, asking after it and
  * taking capabilities back.
  */
-import type { Access } from '../../protocol/access.ts'
-import { equal } from '../../protocol/bytes.ts'
-import { DACK_BYTES, HANDLE_BYTES } from '../../protocol/dack.ts'
-import { type EnvelopeHead, EXP_AHEAD_MS, EXP_SKEW_MS, envelopeDigest } from '../../protocol/envelope.ts'
-import type { KeySet } from '../../protocol/keyset.ts'
+
+import { equal } from '../../protocol/encoding/bytes.ts'
+import type { KeySet } from '../../protocol/identity/keyset.ts'
+import type { Access } from '../../protocol/mail/access.ts'
+import { DACK_BYTES, HANDLE_BYTES } from '../../protocol/mail/dack.ts'
+import { type EnvelopeHead, EXP_AHEAD_MS, EXP_SKEW_MS, envelopeDigest } from '../../protocol/mail/envelope.ts'
 import type { AckItem, DeliveryState, EnqueueResult, Quota, WaitingEnvelope } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'

@@ -2,10 +2,22 @@
  * Registration, key sets, pushed logs, profile, visibility and leaving (hub API §4.2, §4.5). The order of checks is the
  * order of their cost: size, one hash, admission or proof of work, and only then signatures.
  */
-import { Malformed } from '../../protocol/bytes.ts'
-import { CARD_BYTES_MAX, cardText, verifyCard } from '../../protocol/card.ts'
-import { compareKel, encodeKel, timesAcceptable, type VerifiedKel, witnessKel } from '../../protocol/kel.ts'
-import { KEY_GRACE_MS, KeySet, KeySetInvalid, keySetVerdict, verifyKeySet } from '../../protocol/keyset.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { CARD_BYTES_MAX, cardText, verifyCard } from '../../protocol/identity/card.ts'
+import {
+  compareKel,
+  encodeKel,
+  timesAcceptable,
+  type VerifiedKel,
+  witnessKel,
+} from '../../protocol/identity/kel.ts'
+import {
+  KEY_GRACE_MS,
+  KeySet,
+  KeySetInvalid,
+  keySetVerdict,
+  verifyKeySet,
+} from '../../protocol/identity/keyset.ts'
 import type { Visibility } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import { Admission } from './admission.ts'

@@ -3,8 +3,8 @@
  * signed and opens its commitment. Kept is what names the provider only; the reviewer stays a keyed hash.
  */
 import { createHmac } from 'node:crypto'
-import { concat, equal, Malformed, utf8 } from '../../protocol/bytes.ts'
-import { KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/kel.ts'
+import { concat, equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
   Attestation,
   counterSignatureHolds,
@@ -16,7 +16,7 @@ import {
   receiptDigest,
   requesterCommitment,
   verifyReceipt,
-} from '../../protocol/receipt.ts'
+} from '../../protocol/proof/receipt.ts'
 import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'

@@ -2,8 +2,8 @@
  * Sending sessions of first contacts, in memory only: who opened one is never stored. The session's MAC is the
  * credential; neither the recipient nor a disk ever learns whose session it was.
  */
-import { toBase64url } from '../../protocol/bytes.ts'
-import { sealSession, verifySessionMac } from '../../protocol/session.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { sealSession, verifySessionMac } from '../../protocol/mail/session.ts'
 import type { HubContext } from './context.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets, WindowCounts } from './rate.ts'

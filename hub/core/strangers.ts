@@ -2,8 +2,9 @@
  * Fair shares of a recipient's room for non-contacts. Senders are counted under a keyed hash whose key is drawn at
  * start and never leaves memory, so no store, log or dump tells who wrote to whom.
  */
-import { toBase64url, utf8 } from '../../protocol/bytes.ts'
-import { hmacSha256 } from '../../protocol/crypto.node.ts'
+
+import { hmacSha256 } from '../../protocol/crypto/engine.node.ts'
+import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { DAY_MS } from './limits.ts'
 import { WindowCounts } from './rate.ts'
 

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'

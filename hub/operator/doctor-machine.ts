@@ -1,6 +1,6 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
 import * as z from 'zod'
-import { parseJson } from '../../protocol/json.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { isLocal } from '../commands.ts'
 import type { Config } from '../config.ts'

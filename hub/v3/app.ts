@@ -3,7 +3,7 @@
  * authentication, one call into the core, reply. Cheap checks come first.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RouteRow } from '../../protocol/route.ts'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts'
 import { ENVELOPE_TYPE, headers, identityHeaders, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'

@@ -3,9 +3,9 @@
  * before the signature has verified.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isAid } from '../../protocol/aid.ts'
-import { fromBase64url } from '../../protocol/bytes.ts'
-import { keyAt, type VerifiedKel } from '../../protocol/kel.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { isAid } from '../../protocol/identity/aid.ts'
+import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { requestDigest, signedText } from '../../protocol/wire3/signed-request.ts'
 import type { SignerClocks } from '../core/clocks.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/bytes.ts'
-import type { AgentCard } from '../../protocol/card.ts'
-import { publicKey } from '../../protocol/crypto.node.ts'
+import { publicKey } from '../../protocol/crypto/engine.node.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { AgentCard } from '../../protocol/identity/card.ts'
 import {
   callRoute,
   registeredAgent,

@@ -1,5 +1,5 @@
 /** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import {
   type AgentCard,
   CARD_MEDIA_TYPE,
@@ -8,7 +8,7 @@ import {
   cardText,
   namesHub,
   parseCard,
-} from '../../protocol/card.ts'
+} from '../../protocol/identity/card.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'

@@ -1,6 +1,6 @@
 /** Codes of refusals: every route and every code of its row, with exactly its status, members and headers (hub API §7). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { RouteRow } from '../../protocol/route.ts'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { authCodes, type Code, type CodeRow, codes, commonCodes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'

@@ -1,8 +1,8 @@
 /** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
 import type * as z from 'zod'
-import { Malformed } from '../../protocol/bytes.ts'
-import { parseJson } from '../../protocol/json.ts'
-import type { RouteRow } from '../../protocol/route.ts'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { Refusal, type RefusalReason } from '../core/refusal.ts'
 

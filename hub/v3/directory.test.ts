@@ -1,9 +1,9 @@
 /** The directory: buckets, listings and counters (hub API §4.2, §4.3). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { openBox } from '../../protocol/directory.ts'
-import { decodeKel, verifyKel } from '../../protocol/kel.ts'
-import { KeyStateNotice, noticeAgrees } from '../../protocol/keyset.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { openBox } from '../../protocol/identity/directory.ts'
+import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {

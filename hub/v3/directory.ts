@@ -1,8 +1,8 @@
 /** Directory buckets and listings (hub API §4.2, §4.3). */
 
-import { isAid } from '../../protocol/aid.ts'
-import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { isAid } from '../../protocol/identity/aid.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { CAPS_MAX, capTag, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'

@@ -3,9 +3,13 @@
  * small, else to a file as it comes, hashed on the way. Nothing of a refused or broken body stays.
  */
 import { createHash } from 'node:crypto'
-import { equal, Malformed, toHex } from '../../protocol/bytes.ts'
-import { sha256 } from '../../protocol/crypto.node.ts'
-import { ENVELOPE_HEAD_BYTES_MAX, type ParsedEnvelope, parseEnvelopeHead } from '../../protocol/envelope.ts'
+import { sha256 } from '../../protocol/crypto/engine.node.ts'
+import { equal, Malformed, toHex } from '../../protocol/encoding/bytes.ts'
+import {
+  ENVELOPE_HEAD_BYTES_MAX,
+  type ParsedEnvelope,
+  parseEnvelopeHead,
+} from '../../protocol/mail/envelope.ts'
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import type { Content } from '../core/mailbox.ts'
 import { Refusal } from '../core/refusal.ts'

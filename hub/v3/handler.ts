@@ -1,7 +1,7 @@
 /** What a handler of wire 3 is given and what it returns. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { VerifiedKel } from '../../protocol/kel.ts'
-import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/route.ts'
+import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Wire3RouteName, Wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { BodySource } from './body.ts'

@@ -1,6 +1,6 @@
 /** The order of checks: cheap ones first, the same for every route (the way of a request). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.ts'
 import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'

@@ -1,5 +1,5 @@
 /** The one place where refusals of the core become codes, statuses, members and headers of wire 3 (hub API §7). */
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
 import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
 import { type Facts, Refusal, type RefusalReason } from '../core/refusal.ts'

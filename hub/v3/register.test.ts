@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/kel.ts'
-import { KeySet, verifyKeySet } from '../../protocol/keyset.ts'
-import { powSeedNotAfter } from '../../protocol/pow.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/identity/kel.ts'
+import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
+import { powSeedNotAfter } from '../../protocol/identity/pow.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {
   callRoute,

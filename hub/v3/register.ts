@@ -1,7 +1,7 @@
 /** Registration, key sets, key histories, profile and leaving (hub API §4.2, §4.5). */
-import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { encodeKel } from '../../protocol/kel.ts'
-import { KeySet } from '../../protocol/keyset.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
+import { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Profile, Registered } from '../core/registry.ts'

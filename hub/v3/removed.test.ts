@@ -1,6 +1,6 @@
 /** What wire 3 removed (hub API §9.7): each line of that list answers as it says there. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/bytes.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import {
   callRoute,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RELEASE } from '../../protocol/build-info.ts'
-import { fromBase64url } from '../../protocol/bytes.ts'
-import { Attestation, receiptBodyHash } from '../../protocol/receipt.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { Attestation, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {
   callRoute,

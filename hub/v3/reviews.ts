@@ -1,6 +1,6 @@
 /** Reviews, reputation and graph (hub API §4.3). */
-import { fromBase64url, toBase64url } from '../../protocol/bytes.ts'
-import { Attestation } from '../../protocol/receipt.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { Attestation } from '../../protocol/proof/receipt.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Part } from './handler.ts'

@@ -1,5 +1,5 @@
 /** Finding the row of a request: a path that stands literally in the table wins over one with segments. */
-import { matchPath } from '../../protocol/route.ts'
+import { matchPath } from '../../protocol/contract/route.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 
 export type Found = { name: Wire3RouteName; params: Record<string, string> }

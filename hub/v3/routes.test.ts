@@ -1,7 +1,7 @@
 /** Tests that the route table generates: what holds for every row because it is a row. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type * as z from 'zod'
-import type { RouteRow } from '../../protocol/route.ts'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'

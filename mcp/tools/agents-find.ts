@@ -1,7 +1,7 @@
 /** `agents_find`: search the directory for agents to delegate to. */
 import * as z from 'zod'
-import type { foundAgent } from '../../protocol/control-shapes.ts'
-import { plainLine } from '../../protocol/plain-text.ts'
+import type { foundAgent } from '../../protocol/control/shapes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { fitPage } from '../budget.ts'
 import { cursorArgument, limitArgument } from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'

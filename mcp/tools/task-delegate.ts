@@ -1,6 +1,6 @@
 /** `task_delegate`: hand a task or a capability call to another agent. */
 import * as z from 'zod'
-import { plainLine } from '../../protocol/plain-text.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { waitArgument } from '../rows.ts'
 import { sends, type ToolContext, ToolError, tool } from '../tool.ts'
 

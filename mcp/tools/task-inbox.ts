@@ -1,6 +1,6 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
 import * as z from 'zod'
-import { plainLine } from '../../protocol/plain-text.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { askAbout } from '../approval.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
 import {

@@ -3,10 +3,10 @@
  * `not_found`; credits and federation come with their own rows.
  */
 import * as z from 'zod'
-import { KEL_BYTES_MAX } from '../kel.ts'
-import { ENCRYPTION_KEY_BYTES } from '../keyset.ts'
-import { route } from '../route.ts'
-import { aidShape, blobText, bytesText, count, millis, textShape } from '../shapes.ts'
+import { route } from '../contract/route.ts'
+import { aidShape, blobText, bytesText, count, millis, textShape } from '../contract/shapes.ts'
+import { KEL_BYTES_MAX } from '../identity/kel.ts'
+import { ENCRYPTION_KEY_BYTES } from '../identity/keyset.ts'
 import type { Code } from './codes.ts'
 
 export const STATUS_ITEMS_MAX = 64

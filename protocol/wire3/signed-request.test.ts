@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { verify } from '#crypto'
-import { fromBase64url, fromHex, fromUtf8, toBase64url, utf8 } from '../bytes.ts'
-import { matchPath } from '../route.ts'
-import { fixture } from '../testing.ts'
+import { matchPath } from '../contract/route.ts'
+import { fromBase64url, fromHex, fromUtf8, toBase64url, utf8 } from '../encoding/bytes.ts'
+import { fixture } from '../testing/agents.ts'
 import { type Wire3RouteName, wire3Routes } from './routes.ts'
 import { requestDigest, signedText, signRequest } from './signed-request.ts'
 

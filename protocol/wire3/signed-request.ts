@@ -3,7 +3,7 @@
  * signature is useless on another route, at another hub and for another body.
  */
 import { sha256, sign } from '#crypto'
-import { concat, toBase64url, utf8 } from '../bytes.ts'
+import { concat, toBase64url, utf8 } from '../encoding/bytes.ts'
 import { headers } from './headers.ts'
 
 const ZERO = new Uint8Array(1)

@@ -11,7 +11,7 @@ const covered: Record<string, string> = {
   parseCard: 'verifyCard',
 }
 const protocol = new URL('../../protocol/', import.meta.url)
-const decoders = readdirSync(protocol)
+const decoders = readdirSync(protocol, { recursive: true, encoding: 'utf8' })
   .filter(file => file.endsWith('.ts') && !/test/.test(file))
   .flatMap(file => [
     ...readFileSync(new URL(file, protocol), 'utf8').matchAll(

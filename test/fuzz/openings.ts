@@ -1,11 +1,11 @@
 /** Whole envelopes, mutated and fed in pieces: what opens is what was sealed, all else is refused. */
 import { expect, test } from 'vitest'
-import { decodeAccess } from '../../protocol/access.ts'
-import { fromHex, Malformed, toHex } from '../../protocol/bytes.ts'
-import { parseEnvelopeHead } from '../../protocol/envelope.ts'
-import { NotOpened, openEnvelope } from '../../protocol/open.ts'
-import { SIGNATURE_BYTES } from '../../protocol/signed.ts'
-import { fixture } from '../../protocol/testing.ts'
+import { SIGNATURE_BYTES } from '../../protocol/crypto/signed.ts'
+import { fromHex, Malformed, toHex } from '../../protocol/encoding/bytes.ts'
+import { decodeAccess } from '../../protocol/mail/access.ts'
+import { parseEnvelopeHead } from '../../protocol/mail/envelope.ts'
+import { NotOpened, openEnvelope } from '../../protocol/mail/open.ts'
+import { fixture } from '../../protocol/testing/agents.ts'
 import { type Draw, drawFrom, mutate } from './mutate.ts'
 
 type Sealed = Record<'recipient' | 'kid' | 'encryptionSeed' | 'senderKey' | 'messageDigest' | 'bytes', string>

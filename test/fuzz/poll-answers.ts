@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { PollSpool } from '../../daemon/poll-spool.ts'
-import { Malformed, toBase64url, utf8 } from '../../protocol/bytes.ts'
-import { parseJson } from '../../protocol/json.ts'
-import { seeded } from '../../protocol/testing.ts'
+import { Malformed, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
+import { seeded } from '../../protocol/testing/agents.ts'
 import { type Draw, drawFrom, mutate } from './mutate.ts'
 
 const PIECE_MAX = 200

@@ -1,7 +1,7 @@
 /** Every decoder of the protocol beside the bytes of the vectors. */
 import { readdirSync } from 'node:fs'
 import { plainCard } from '../../hub/testing-cards.ts'
-import { decodeAccess, encodeAccess } from '../../protocol/access.ts'
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import {
   fromBase64,
   fromBase64url,
@@ -11,20 +11,28 @@ import {
   toBase64url,
   toHex,
   utf8,
-} from '../../protocol/bytes.ts'
-import { Capability } from '../../protocol/capability.ts'
-import { signCard, verifyCard } from '../../protocol/card.ts'
-import { decode, encode } from '../../protocol/cbor.ts'
-import { openDack } from '../../protocol/dack.ts'
-import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/directory.ts'
+} from '../../protocol/encoding/bytes.ts'
+import { decode, encode } from '../../protocol/encoding/cbor.ts'
+import { canonicalJson, parseJson } from '../../protocol/encoding/json.ts'
+import { plainLine, plainText } from '../../protocol/encoding/plain-text.ts'
+import { signCard, verifyCard } from '../../protocol/identity/card.ts'
+import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/identity/directory.ts'
+import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/identity/kel.ts'
+import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import { decodeAccess, encodeAccess } from '../../protocol/mail/access.ts'
+import { Capability } from '../../protocol/mail/capability.ts'
+import { openDack } from '../../protocol/mail/dack.ts'
+import { parseEnvelopeHead } from '../../protocol/mail/envelope.ts'
+import { decodeHead, encodeHead } from '../../protocol/mail/message.ts'
+import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
+import { SessionGrant } from '../../protocol/mail/session.ts'
 import {
   documentBytes,
   parseRequestDocument,
   parseResultDocument,
   parseTextDocument,
-} from '../../protocol/documents.ts'
-import { Effect } from '../../protocol/effect.ts'
-import { parseEnvelopeHead } from '../../protocol/envelope.ts'
+} from '../../protocol/proof/documents.ts'
+import { Effect } from '../../protocol/proof/effect.ts'
 import {
   ChainInvalid,
   ChainRecord,
@@ -32,14 +40,7 @@ import {
   parseRecordLine,
   readRecord,
   recordLine,
-} from '../../protocol/evidence.ts'
-import { cidText, parseCid } from '../../protocol/hash.ts'
-import { canonicalJson, parseJson } from '../../protocol/json.ts'
-import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/kel.ts'
-import { KeySet, KeyStateNotice } from '../../protocol/keyset.ts'
-import { decodeHead, encodeHead } from '../../protocol/message.ts'
-import { decodePayload, encodePayload } from '../../protocol/payload.ts'
-import { plainLine, plainText } from '../../protocol/plain-text.ts'
+} from '../../protocol/proof/evidence.ts'
 import {
   Attestation,
   CounterSignature,
@@ -47,9 +48,8 @@ import {
   encodeReviewable,
   Receipt,
   Review,
-} from '../../protocol/receipt.ts'
-import { SessionGrant } from '../../protocol/session.ts'
-import { agent, fixture } from '../../protocol/testing.ts'
+} from '../../protocol/proof/receipt.ts'
+import { agent, fixture } from '../../protocol/testing/agents.ts'
 import { format, malformed, reader, type Subject, subject } from './subject.ts'
 
 type Cases = Record<string, string>[]

@@ -1,8 +1,8 @@
 /** A body and a query for each route of wire 3, as agents send them. */
-import { toBase64url } from '../../protocol/bytes.ts'
-import { encodeKel } from '../../protocol/kel.ts'
-import { KeySet } from '../../protocol/keyset.ts'
-import { agent, seeded } from '../../protocol/testing.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
+import { KeySet } from '../../protocol/identity/keyset.ts'
+import { agent, seeded } from '../../protocol/testing/agents.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 
 const one = agent('sample')

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { equal, toHex } from '../../protocol/bytes.ts'
+import { equal, toHex } from '../../protocol/encoding/bytes.ts'
 import { drawFrom, mutate } from './mutate.ts'
 import type { Subject } from './subject.ts'
 

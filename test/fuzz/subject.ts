@@ -1,5 +1,5 @@
 /** What is fuzzed: a decoder beside bytes that it really reads. */
-import { Malformed } from '../../protocol/bytes.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 
 export type Subject = {
   name: string

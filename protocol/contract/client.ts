@@ -1,0 +1,145 @@
+/**
+ * One typed client for every route table: fills the path, sends, and reads the reply as strictly as a server reads a
+ * request. Network access comes in as `send`; a refusal, a foreign answer and a dead line are three different errors.
+ */
+import { Malformed, utf8 } from '../encoding/bytes.ts'
+import { parseJson } from '../encoding/json.ts'
+import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.ts'
+
+/** Bytes of a JSON reply that a client reads at most; a poll of large envelopes is the largest. */
+export const REPLY_BYTES_MAX = 160 * 1024 * 1024
+
+export type Send = (request: {
+  method: string
+  url: string
+  headers: Record<string, string>
+  body?: Uint8Array | AsyncIterable<Uint8Array>
+  signal?: AbortSignal
+}) => Promise<Response>
+
+/** The peer refused and said why: `code` is one of its table, `members` are the extra members of the body. */
+export class Refused extends Error {
+  override name = 'Refused'
+  readonly code: string
+  readonly status: number
+  readonly members: Record<string, unknown>
+  readonly retryAfterMs: number | undefined
+  constructor(
+    status: number,
+    body: { reason: string; error: string; [member: string]: unknown },
+    retryAfterMs: number | undefined,
+  ) {
+    const { reason, error, ...members } = body
+    super(error)
+    this.code = reason
+    this.status = status
+    this.members = members
+    this.retryAfterMs = retryAfterMs
+  }
+}
+
+/** An answer that is not of this table: a proxy's page, a broken body, a reply of another shape. */
+export class ForeignAnswer extends Error {
+  override name = 'ForeignAnswer'
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+export type Call<R extends RouteRow> = {
+  baseUrl: string
+  params?: Record<string, string>
+  query?: Record<string, string>
+  headers?: Record<string, string>
+  signal?: AbortSignal
+  /** Sees every answer before it is read, for headers such as the wire version. */
+  onResponse?: (response: Response) => void
+} & (R extends { request: unknown }
+  ? { body: RequestOf<R> }
+  : { body?: Uint8Array | AsyncIterable<Uint8Array> })
+
+/** Path with query of a call, as it is sent and as it is signed. */
+export function callPath(
+  row: RouteRow,
+  call: { params?: Record<string, string>; query?: Record<string, string> },
+) {
+  const query = new URLSearchParams(call.query ?? {}).toString()
+  const path = fillPath(row.path, call.params)
+  return query === '' ? path : `${path}?${query}`
+}
+
+/** The body of a call as bytes, as it is sent and as it is signed. */
+export function callBody(row: RouteRow, body: unknown): Uint8Array {
+  if (row.request !== undefined) return utf8(JSON.stringify(body))
+  return body instanceof Uint8Array ? body : new Uint8Array(0)
+}
+
+/** Calls a route. Throws {@link Refused}, {@link ForeignAnswer}, or whatever `send` throws when there is no answer. */
+export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<ReplyOf<R>> {
+  const response = await send({
+    method: row.method,
+    url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
+    headers: { ...contentType(row), ...given.headers },
+    ...(row.method === 'GET' ? {} : { body: streamOrBytes(row, given.body) }),
+    ...(given.signal === undefined ? {} : { signal: given.signal }),
+  })
+  given.onResponse?.(response)
+  const json = parseReply(response.status, await readReply(response))
+  if (!response.ok) throw refusalOf(response, json)
+  const reply = row.reply?.safeParse(json)
+  if (reply === undefined) return undefined as ReplyOf<R>
+  if (!reply.success) throw new ForeignAnswer(response.status, `the reply of ${row.path} has another shape`)
+  return reply.data as ReplyOf<R>
+}
+
+function contentType(row: RouteRow): Record<string, string> {
+  return row.request === undefined ? {} : { 'Content-Type': 'application/json' }
+}
+
+function streamOrBytes(row: RouteRow, body: unknown): Uint8Array | AsyncIterable<Uint8Array> {
+  return row.raw !== undefined && !(body instanceof Uint8Array)
+    ? (body as AsyncIterable<Uint8Array>)
+    : callBody(row, body)
+}
+
+/** Reads no further than a reply may be long, so that a peer cannot fill this machine's memory. */
+async function readReply(response: Response): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > REPLY_BYTES_MAX) throw new ForeignAnswer(response.status, 'the reply is too large')
+    parts.push(part)
+  }
+  const whole = new Uint8Array(length)
+  let offset = 0
+  for (const part of parts) {
+    whole.set(part, offset)
+    offset += part.length
+  }
+  return whole
+}
+
+function parseReply(status: number, bytes: Uint8Array): unknown {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    throw new ForeignAnswer(status, `the answer (HTTP ${status}) is not strict JSON: ${error.message}`)
+  }
+}
+
+function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
+  const body = json as { reason?: unknown; error?: unknown } | null
+  if (typeof body?.reason !== 'string' || typeof body.error !== 'string') {
+    return new ForeignAnswer(
+      response.status,
+      `the answer (HTTP ${response.status}) is no refusal of this table`,
+    )
+  }
+  const seconds = response.headers.get('Retry-After') ?? ''
+  const retryAfterMs = /^[0-9]{1,9}$/.test(seconds) ? Number(seconds) * 1000 : undefined
+  return new Refused(response.status, body as { reason: string; error: string }, retryAfterMs)
+}

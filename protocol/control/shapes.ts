@@ -1,0 +1,237 @@
+/** JSON shapes of the control interface: interactions, turns, agents, deliveries. Command line, MCP and screens share them. */
+import * as z from 'zod'
+import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
+
+/** An interaction id: 16 bytes as base64url. */
+export const interactionId = bytesText(16)
+export const WAIT_S_MAX = 45
+export const wait = z.int().min(0).max(WAIT_S_MAX)
+/** An AID or a petname. */
+export const peerName = z.string().min(1).max(128)
+
+export const interactionStates = [
+  'queued',
+  'delivered',
+  'pending',
+  'open',
+  'end_proposed',
+  'ended',
+  'declined',
+  'cancelled',
+  'failed',
+  'expired',
+] as const
+export type InteractionState = (typeof interactionStates)[number]
+
+/** State of an outgoing message; always true, never a guess. */
+export const deliveryShape = z.strictObject({
+  state: z.enum(['queued', 'at_hub', 'delivered', 'failed', 'unknown']),
+  reason: z.string().optional(),
+  /** Time of the next attempt, while there is one. */
+  next_try_at: millis.optional(),
+})
+export type Delivery = z.infer<typeof deliveryShape>
+
+export const receiptSummary = z.strictObject({
+  cid: z.string(),
+  /** Both signatures hold and the requester found nothing that differs. */
+  verified: z.boolean(),
+  status: z.string(),
+  result_cid: z.string(),
+  /** Says what differs when it is not verified. */
+  fault: z.string().optional(),
+})
+
+export const interactionSummary = z.strictObject({
+  interaction_id: interactionId,
+  side: z.enum(['sent', 'received']),
+  peer: aidShape,
+  peer_name: z.string().nullable(),
+  state: z.enum(interactionStates),
+  reason: z.string().optional(),
+  /** When a task that nobody answered yet is called expired. */
+  answer_by: millis.optional(),
+  created_at: millis,
+  last_at: millis,
+  capability: z.string().optional(),
+  /** First characters of the newest text; a peer's words, never instructions. */
+  preview: z.string(),
+  unread: count,
+  attachments: count,
+  /** Delivery of the newest own message. */
+  delivery: deliveryShape.optional(),
+  receipt: receiptSummary.optional(),
+  rating: z.int().min(1).max(5).optional(),
+  /** Whether the hub has the rating; it is tried by itself until it has. */
+  review: z
+    .strictObject({ uploaded: z.boolean(), reason: z.string().optional(), next_try_at: millis.optional() })
+    .optional(),
+})
+export type InteractionSummary = z.infer<typeof interactionSummary>
+
+export const attachmentShape = z.strictObject({
+  name: z.string(),
+  media_type: z.string(),
+  bytes: count,
+  cid: z.string(),
+  /** Local file that holds the verified bytes; null until they are here. */
+  path: z.string().nullable(),
+})
+
+export const turnShape = z.strictObject({
+  n: count,
+  from: aidShape,
+  mine: z.boolean(),
+  kind: z.string(),
+  at: millis,
+  text: z.string(),
+  truncated: z.boolean().optional(),
+  attachments: z.array(attachmentShape),
+  delivery: deliveryShape.optional(),
+  /** The auto-reply loop wrote it. */
+  auto: z.boolean().optional(),
+  /** Signed under a key that was retired since, without evidence of an earlier time. */
+  retired_key: z.boolean().optional(),
+})
+export type Turn = z.infer<typeof turnShape>
+
+export const threadShape = z.strictObject({
+  interaction_id: interactionId,
+  side: z.enum(['sent', 'received']),
+  peer: aidShape,
+  peer_name: z.string().nullable(),
+  state: z.enum(interactionStates),
+  reason: z.string().optional(),
+  answer_by: millis.optional(),
+  capability: z.string().optional(),
+  sealed: z.boolean(),
+  turns: z.array(turnShape),
+  next_turn: count.optional(),
+  /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, review. */
+  actions: z.array(z.string()),
+  receipt: receiptSummary.optional(),
+})
+
+export const foundAgent = z.strictObject({
+  aid: aidShape,
+  name: z.string(),
+  /** Petname, when the agent is a contact. */
+  contact: z.string().nullable(),
+  summary: z.string(),
+  caps: z.array(z.string()),
+  hub: z.string(),
+  registered_at: millis,
+  last_seen: millis.nullable(),
+  quiet: z.boolean(),
+})
+
+export const contactShape = z.strictObject({
+  aid: aidShape,
+  petname: z.string().nullable(),
+  blocked: z.boolean(),
+  added_at: millis,
+})
+
+export const autoReplyConfig = z.strictObject({
+  backend: z.enum(['exec', 'openai']),
+  agent: z.string().optional(),
+  command: z.string().optional(),
+  work_dir: z.string().optional(),
+  openclaw_agent: z.string().optional(),
+  model: z.string().optional(),
+  api_base: z.string().optional(),
+  api_key: z.string().optional(),
+  system_prompt: z.string().optional(),
+  require_image: z.boolean().optional(),
+  usage_hint: z.string().optional(),
+  error_reply: z.string().optional(),
+  poll_interval_seconds: z.int().min(1).max(3600).optional(),
+  max_history: z.int().min(1).max(200).optional(),
+  api_timeout_seconds: z.int().min(1).max(3600).optional(),
+  max_auto_replies: z.int().min(1).max(1000).optional(),
+  extra_args: z.array(z.string()).optional(),
+  /** Also answer those who are no contacts. */
+  strangers: z.boolean().optional(),
+  /** What the answering agent may use; reply-only unless set. */
+  tools: z.enum(['none', 'read', 'write']).optional(),
+})
+export type AutoReplyConfig = z.infer<typeof autoReplyConfig>
+
+export const chainHeadShape = z.strictObject({
+  chain_did: z.string(),
+  head_id: z.string(),
+  length: count,
+  state: z.enum(['ACTIVE', 'QUARANTINED']),
+})
+
+export const evidenceRecordShape = z.strictObject({
+  seq: count,
+  event_type: z.string(),
+  timestamp: millis,
+  signer_aid: aidShape,
+  payload: z.unknown(),
+  id: z.string(),
+  prev_id: z.string(),
+  sig: z.string(),
+})
+
+export const nodeStatusShape = z.strictObject({
+  aid: aidShape,
+  version: z.string(),
+  data_dir: z.string(),
+  hub_url: z.string().nullable(),
+  name: z.string(),
+  caps: z.array(z.string()),
+  summary: z.string(),
+  readme: z.string(),
+  pricing: z.string(),
+  accept_delegations: z.boolean(),
+  guest_messages: count,
+  console_url: z.string(),
+  auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
+  kel_seq: count,
+  pid: count,
+  hub: z
+    .strictObject({
+      aid: aidShape.nullable(),
+      wire: z.int().nullable(),
+      state: z.enum(['online', 'offline', 'stopped', 'registering']),
+      sealed: z.boolean(),
+      reason: z.string().optional(),
+      last_contact_at: millis.nullable(),
+      /** Progress of a running proof of work: expected share done, 0 to 1. */
+      pow_progress: z.number().optional(),
+    })
+    .nullable(),
+  counts: z.strictObject({
+    unread: count,
+    pending: count,
+    outbox: count,
+    /** Messages refused because they came from nobody's interaction. */
+    foreign: count,
+  }),
+  chain: chainHeadShape,
+  warnings: z.array(z.string()),
+})
+export type NodeStatus = z.infer<typeof nodeStatusShape>
+
+/** Verdicts of `verify`. */
+export const verifyShape = z.strictObject({
+  verdict: z.enum(['valid', 'valid_retired_key', 'invalid']),
+  /** One sentence: what was checked and what it says. */
+  says: z.string(),
+  interaction_id: interactionId,
+  provider: aidShape,
+  requester: aidShape.optional(),
+  status: z.string(),
+  receipt_cid: z.string(),
+  request_cid: z.string(),
+  result_cid: z.string(),
+  content_checked: z.boolean(),
+  counter_signed: z.boolean(),
+  /** Base64 of the receipt, for `verify --receipt`. */
+  receipt: z.string().optional(),
+  retired_at: millis.optional(),
+  evidence: z.string().optional(),
+})
+export type VerifyVerdict = z.infer<typeof verifyShape>

@@ -1,0 +1,192 @@
+/**
+ * A2A 1.0 agent cards as a hub takes them: flattened detached JWS by the agent's identity key over the RFC 8785 form of
+ * the card without `signatures`. The specification's canonical form keeps required empty members, the common SDK drops
+ * every empty and every unknown one: a card in which the two could differ is refused, and never written here.
+ */
+
+import * as z from 'zod'
+import { sign, verify } from '#crypto'
+import { fromBase64url, Malformed, toBase64url, utf8 } from '../encoding/bytes.ts'
+import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
+import { securityRequirements, securitySchemes } from './card-security.ts'
+import type { VerifiedKel } from './kel.ts'
+
+export const CARD_BYTES_MAX = 64 * 1024
+export const CARD_MEDIA_TYPE = 'application/a2a-agent-card+json'
+const TEXT_MAX = 16 * 1024
+const ITEMS_MAX = 128
+const DEPTH_MAX = 8
+const SIGNATURE_BYTES = 64
+
+const text = z.string().min(1).max(TEXT_MAX)
+const texts = z.array(text).min(1).max(ITEMS_MAX)
+
+/** JSON without null and without anything empty, however deep. */
+const full: z.ZodType<JsonValue> = z.custom<JsonValue>(value => isFull(value, 0), {
+  error: 'must hold nothing empty and no null',
+})
+
+function isFull(value: unknown, depth: number): boolean {
+  if (depth > DEPTH_MAX || value === null || value === '') return false
+  if (typeof value !== 'object') return true
+  // The common SDK copies member by member, where this name sets the prototype and is gone.
+  if (Object.hasOwn(value, '__proto__')) return false
+  const held = Object.values(value)
+  return held.length > 0 && held.every(one => isFull(one, depth + 1))
+}
+
+const extension = z.strictObject({
+  uri: text,
+  description: text.optional(),
+  required: z.literal(true).optional(),
+  params: z.record(z.string(), full).refine(isParams).optional(),
+})
+
+function isParams(params: Record<string, JsonValue>): boolean {
+  return Object.keys(params).length > 0
+}
+
+const skill = z.strictObject({
+  id: text,
+  name: text,
+  description: text,
+  tags: texts,
+  examples: texts.optional(),
+  inputModes: texts.optional(),
+  outputModes: texts.optional(),
+  securityRequirements: securityRequirements.optional(),
+})
+
+const unsigned = {
+  name: text,
+  description: text,
+  version: text,
+  supportedInterfaces: z
+    .array(
+      z.strictObject({ url: text, protocolBinding: text, protocolVersion: text, tenant: text.optional() }),
+    )
+    .min(1)
+    .max(ITEMS_MAX),
+  capabilities: z
+    .strictObject({
+      streaming: z.boolean().optional(),
+      pushNotifications: z.boolean().optional(),
+      extendedAgentCard: z.boolean().optional(),
+      extensions: z.array(extension).min(1).max(ITEMS_MAX).optional(),
+    })
+    .refine(members => Object.keys(members).length > 0),
+  defaultInputModes: texts,
+  defaultOutputModes: texts,
+  skills: z.array(skill).min(1).max(ITEMS_MAX),
+  provider: z.strictObject({ url: text, organization: text }).optional(),
+  documentationUrl: text.optional(),
+  iconUrl: text.optional(),
+  securitySchemes: securitySchemes.optional(),
+  securityRequirements: securityRequirements.optional(),
+}
+
+/** A card before its signature. */
+export const UnsignedCard = z.strictObject(unsigned)
+export type UnsignedCard = z.infer<typeof UnsignedCard>
+export const AgentCard = z.strictObject({
+  ...unsigned,
+  signatures: z.array(z.strictObject({ protected: text, signature: text })).length(1),
+})
+export type AgentCard = z.infer<typeof AgentCard>
+
+/** Exactly these members: `crit`, `jwk`, `x5u`, `b64` and every other one refuse the card. */
+const ProtectedHeader = z.strictObject({
+  alg: z.literal('EdDSA'),
+  typ: z.literal('JOSE'),
+  kid: z.string(),
+  jku: z.string(),
+})
+
+declare const verified: unique symbol
+/** A card whose signature holds under the present key of its agent. */
+export type VerifiedCard = AgentCard & { readonly [verified]: true }
+
+/** Where the key of a card is found. */
+export const jwksUrl = (baseUrl: string, aid: string): string => `${baseUrl}/agents/${aid}/jwks.json`
+const keyId = (aid: string, seq: number): string => `${aid}#${seq}`
+
+export type CardSigner = { seed: Uint8Array; aid: string; seq: number; baseUrl: string }
+
+/** Signs a card for one hub; a card that holds anything empty is refused. */
+export function signCard(card: UnsignedCard, signer: CardSigner): AgentCard {
+  const read = UnsignedCard.safeParse(card)
+  if (!read.success) throw new Malformed(`the card is not accepted: ${read.error.issues[0]?.message ?? ''}`)
+  const header = {
+    alg: 'EdDSA',
+    typ: 'JOSE',
+    kid: keyId(signer.aid, signer.seq),
+    jku: jwksUrl(signer.baseUrl, signer.aid),
+  }
+  const protectedText = toBase64url(utf8(canonicalJson(header)))
+  const signature = sign(signer.seed, signingInput(protectedText, read.data))
+  return { ...read.data, signatures: [{ protected: protectedText, signature: toBase64url(signature) }] }
+}
+
+/** The card when it is the agent's own, under its present key and for this hub; undefined otherwise. Fetches nothing. */
+export function verifyCard(value: unknown, log: VerifiedKel, baseUrl: string): VerifiedCard | undefined {
+  const read = AgentCard.safeParse(value)
+  if (!read.success) return undefined
+  const { signatures, ...card } = read.data
+  const [given] = signatures
+  if (given === undefined) return undefined
+  try {
+    const header = ProtectedHeader.safeParse(parseJson(fromBase64url(given.protected)))
+    const signature = fromBase64url(given.signature)
+    const holds =
+      header.success &&
+      header.data.kid === keyId(log.aid, log.seq) &&
+      header.data.jku === jwksUrl(baseUrl, log.aid) &&
+      signature.length === SIGNATURE_BYTES &&
+      verify(log.publicKey, signingInput(given.protected, card), signature)
+    return holds ? (read.data as VerifiedCard) : undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** Whether a card that was verified once still names this address; an operator may have moved the hub since. */
+export function namesHub(card: AgentCard, aid: string, baseUrl: string): boolean {
+  const header = ProtectedHeader.parse(parseJson(fromBase64url(card.signatures[0]?.protected ?? '')))
+  return header.jku === jwksUrl(baseUrl, aid)
+}
+
+/** The JSON Web Key Set of an agent: its present key alone, because a card under a retired one must not verify. */
+export function cardKeys(log: VerifiedKel) {
+  const key = {
+    kty: 'OKP' as const,
+    crv: 'Ed25519' as const,
+    x: toBase64url(log.publicKey),
+    kid: keyId(log.aid, log.seq),
+    alg: 'EdDSA' as const,
+    use: 'sig' as const,
+  }
+  return { keys: [key] }
+}
+
+function signingInput(protectedText: string, card: UnsignedCard): Uint8Array {
+  return utf8(`${protectedText}.${toBase64url(utf8(canonicalJson(card as JsonValue)))}`)
+}
+
+/** Skill ids and tags by which a listing finds a card. */
+export function cardTerms(card: AgentCard): { skills: string[]; tags: string[] } {
+  return {
+    skills: [...new Set(card.skills.map(one => one.id))],
+    tags: [...new Set(card.skills.flatMap(one => one.tags))],
+  }
+}
+
+/** A card as it is kept and served: its RFC 8785 form, signatures included. */
+export function cardText(card: AgentCard): string {
+  return canonicalJson(card as JsonValue)
+}
+
+/** Strict inverse of {@link cardText}. */
+export function parseCard(kept: string): AgentCard {
+  return AgentCard.parse(parseJson(kept))
+}

@@ -1,0 +1,370 @@
+/**
+ * The key event log (KEL): inception, rotation, deactivation; replay with every refusal reason; the verdicts on a
+ * submitted log against a held one (objects: identity). A thief of the current key alone can neither rotate nor kill
+ * the identity, because each event commits to the digest of a next key that stays elsewhere.
+ */
+import { publicKey as publicKeyOf } from '#crypto'
+import { labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { equal } from '../encoding/bytes.ts'
+import { decode, encode } from '../encoding/cbor.ts'
+import {
+  blob,
+  bytes,
+  type Field,
+  type Infer,
+  item,
+  list,
+  literal,
+  mapped,
+  oneOf,
+  optional,
+  record,
+  required,
+  tuple,
+  uint,
+} from '../encoding/record.ts'
+import { aid, aidBytes, aidOfInception } from './aid.ts'
+
+export const KEL_EVENTS_MAX = 1024
+export const KEL_BYTES_MAX = 256 * 1024
+const EVENT_BODY_BYTES_MAX = 4096
+const WITNESSES_MAX = 4
+const WITNESS_ENTRIES_MAX = 8
+const ALG_ED25519 = 1
+
+export const INCEPTION = 0
+export const ROTATION = 1
+export const DEACTIVATION = 2
+
+export const KeyEventBody = record('key event', {
+  v: required(1, literal(1)),
+  type: required(2, oneOf(INCEPTION, ROTATION, DEACTIVATION)),
+  aid: optional(3, aid),
+  seq: required(4, uint),
+  previous: optional(5, bytes(32)),
+  ts: required(6, uint),
+  keys: required(7, list(tuple<[number, Uint8Array]>(uint, bytes(32)), 1, 1)),
+  next: required(8, list(bytes(32), 1)),
+  witnesses: required(9, list(aid, WITNESSES_MAX)),
+  critical: required(10, list(item, 16)),
+})
+export type KeyEventBody = Infer<typeof KeyEventBody>
+
+/** A hub's statement that it saw this event at `ts`; evidence of time, no part of the event's identity. */
+export type WitnessEntry = { hub: string; hubSeq: number; ts: number; signature: Uint8Array }
+
+export type KeyEvent = {
+  body: KeyEventBody
+  bodyBytes: Uint8Array
+  signatures: [number, Uint8Array][]
+  witnesses: WitnessEntry[]
+}
+
+const witnessEntry: Field<WitnessEntry> = mapped(
+  tuple<[string, number, number, Uint8Array]>(aid, uint, uint, bytes(64)),
+  ([hub, hubSeq, ts, signature]) => ({ hub, hubSeq, ts, signature }),
+  (entry): [string, number, number, Uint8Array] => [entry.hub, entry.hubSeq, entry.ts, entry.signature],
+)
+
+const keyEvent: Field<KeyEvent> = mapped(
+  tuple<[Uint8Array, [number, Uint8Array][], WitnessEntry[]]>(
+    blob(EVENT_BODY_BYTES_MAX),
+    list(tuple<[number, Uint8Array]>(uint, bytes(64)), 4),
+    list(witnessEntry, WITNESS_ENTRIES_MAX),
+  ),
+  ([bodyBytes, signatures, witnesses]) => ({
+    body: KeyEventBody.decode(bodyBytes),
+    bodyBytes,
+    signatures,
+    witnesses,
+  }),
+  (event): [Uint8Array, [number, Uint8Array][], WitnessEntry[]] => [
+    event.bodyBytes,
+    event.signatures,
+    event.witnesses,
+  ],
+)
+
+/** A log embedded in another object. */
+export const kelItem: Field<KeyEvent[]> = list(keyEvent, KEL_EVENTS_MAX)
+
+/** Parses a log without verifying it; throws {@link Malformed}, or {@link KelInvalid} for a log over the limits. */
+export function decodeKel(log: Uint8Array): KeyEvent[] {
+  if (log.length > KEL_BYTES_MAX) throw new KelInvalid('too_large')
+  return kelItem.read(decode(log), 'key event log')
+}
+
+export function encodeKel(events: readonly KeyEvent[]): Uint8Array {
+  return encode(kelItem.write([...events]))
+}
+
+export type KelFault =
+  | 'empty'
+  | 'too_large'
+  | 'not_an_inception'
+  | 'second_inception'
+  | 'wrong_members'
+  | 'wrong_aid'
+  | 'wrong_seq'
+  | 'wrong_previous'
+  | 'time_not_rising'
+  | 'unknown_algorithm'
+  | 'wrong_commitment'
+  | 'missing_commitment'
+  | 'commitment_after_end'
+  | 'witness_at_inception'
+  | 'unknown_extension'
+  | 'wrong_signers'
+  | 'bad_signature'
+  | 'after_deactivation'
+
+/** A log that does not verify; `seq` is the event at fault. */
+export class KelInvalid extends Error {
+  override name = 'KelInvalid'
+  readonly fault: KelFault
+  readonly seq: number
+  constructor(fault: KelFault, seq = 0) {
+    super(`key event ${seq}: ${fault.replaceAll('_', ' ')}`)
+    this.fault = fault
+    this.seq = seq
+  }
+}
+
+declare const verified: unique symbol
+
+/** A log every event of which has been checked; only {@link verifyKel} and its kin make one. */
+export type VerifiedKel = {
+  readonly [verified]: true
+  readonly events: readonly KeyEvent[]
+  readonly aid: string
+  /** Sequence number of the last event, the value of `X-Svc-Seq`. */
+  readonly seq: number
+  readonly ts: number
+  /** The current identity key. */
+  readonly publicKey: Uint8Array
+  readonly headDigest: Uint8Array
+  /** The hub the last event names as witness: the agent's home. */
+  readonly home: string | undefined
+  readonly deactivated: boolean
+}
+
+/** H("svc-kel-id/v1" ‖ 00 ‖ body): what the next event points back to; signatures are no part of it. */
+export function eventDigest(body: Uint8Array): Uint8Array {
+  return labelledHash('svc-kel-id/v1', body)
+}
+
+/** H("svc-kel-next/v1" ‖ 00 ‖ cbor([alg, pk])): the commitment to a key not yet revealed. */
+export function keyCommitment(publicKey: Uint8Array): Uint8Array {
+  return labelledHash('svc-kel-next/v1', encode([ALG_ED25519, publicKey]))
+}
+
+/** Replays a log from its inception; throws {@link KelInvalid} at the first event that does not hold. */
+export function verifyKel(events: readonly KeyEvent[]): VerifiedKel {
+  return verifyTail(undefined, events)
+}
+
+/** Replays further events on top of a verified log. */
+export function extendKel(log: VerifiedKel, events: readonly KeyEvent[]): VerifiedKel {
+  return verifyTail(log, events)
+}
+
+/** The key that was current at `seq`, for things signed under a key since retired. */
+export function keyAt(log: VerifiedKel, seq: number): Uint8Array | undefined {
+  return log.events[seq]?.body.keys[0]?.[1]
+}
+
+function verifyTail(base: VerifiedKel | undefined, tail: readonly KeyEvent[]): VerifiedKel {
+  const events = base === undefined ? [...tail] : [...base.events, ...tail]
+  if (events.length === 0) throw new KelInvalid('empty')
+  if (events.length > KEL_EVENTS_MAX) throw new KelInvalid('too_large', KEL_EVENTS_MAX)
+  const inception = events[0] as KeyEvent
+  const identifier = base?.aid ?? aidOfInception(inception.bodyBytes)
+  for (let seq = base?.events.length ?? 0; seq < events.length; seq++) {
+    const fault = eventFault(identifier, events[seq - 1], events[seq] as KeyEvent, seq)
+    if (fault !== undefined) throw new KelInvalid(fault, seq)
+  }
+  const last = events.at(-1) as KeyEvent
+  return {
+    events,
+    aid: identifier,
+    seq: last.body.seq,
+    ts: last.body.ts,
+    publicKey: (last.body.keys[0] as [number, Uint8Array])[1],
+    headDigest: eventDigest(last.bodyBytes),
+    home: last.body.witnesses[0],
+    deactivated: last.body.type === DEACTIVATION,
+  } as unknown as VerifiedKel
+}
+
+function eventFault(identifier: string, before: KeyEvent | undefined, event: KeyEvent, seq: number) {
+  const { body } = event
+  const [algorithm, key] = body.keys[0] as [number, Uint8Array]
+  if (body.seq !== seq) return 'wrong_seq'
+  if (algorithm !== ALG_ED25519) return 'unknown_algorithm'
+  if (body.critical.length > 0) return 'unknown_extension'
+  if (body.type === DEACTIVATION ? body.next.length > 0 : body.next.length === 0) {
+    return body.type === DEACTIVATION ? 'commitment_after_end' : 'missing_commitment'
+  }
+  const fault = before === undefined ? inceptionFault(body) : successorFault(identifier, before, body, key)
+  if (fault !== undefined) return fault
+  const [signature, ...others] = event.signatures
+  if (signature === undefined || others.length > 0 || signature[0] !== 0) return 'wrong_signers'
+  return labelledVerify('svc-kel/v1', key, event.bodyBytes, signature[1]) ? undefined : 'bad_signature'
+}
+
+function inceptionFault(body: KeyEventBody): KelFault | undefined {
+  if (body.type !== INCEPTION) return 'not_an_inception'
+  if (body.aid !== undefined || body.previous !== undefined) return 'wrong_members'
+  return body.witnesses.length > 0 ? 'witness_at_inception' : undefined
+}
+
+function successorFault(
+  identifier: string,
+  before: KeyEvent,
+  body: KeyEventBody,
+  key: Uint8Array,
+): KelFault | undefined {
+  if (before.body.type === DEACTIVATION) return 'after_deactivation'
+  if (body.type === INCEPTION) return 'second_inception'
+  if (body.aid === undefined || body.previous === undefined) return 'wrong_members'
+  if (body.aid !== identifier) return 'wrong_aid'
+  if (!equal(body.previous, eventDigest(before.bodyBytes))) return 'wrong_previous'
+  if (body.ts <= before.body.ts) return 'time_not_rising'
+  const commitment = before.body.next[0]
+  return commitment !== undefined && equal(commitment, keyCommitment(key)) ? undefined : 'wrong_commitment'
+}
+
+export type KelVerdict =
+  | { verdict: 'unchanged' }
+  | { verdict: 'rollback' }
+  | { verdict: 'extends'; log: VerifiedKel }
+  | { verdict: 'fork'; seq: number; held: KeyEvent; submitted: KeyEvent }
+
+/**
+ * Compares a submitted log with the held one by body digests. A differing event is a fork only when it verifies;
+ * otherwise anyone could smear an identity, so an invalid branch throws {@link KelInvalid}.
+ */
+export function compareKel(held: VerifiedKel, submitted: readonly KeyEvent[]): KelVerdict {
+  if (submitted.length === 0) throw new KelInvalid('empty')
+  const common = Math.min(held.events.length, submitted.length)
+  for (let seq = 0; seq < common; seq++) {
+    const ours = held.events[seq] as KeyEvent
+    const theirs = submitted[seq] as KeyEvent
+    if (equal(ours.bodyBytes, theirs.bodyBytes)) continue
+    if (verifyKel(submitted).aid !== held.aid) throw new KelInvalid('wrong_aid')
+    return { verdict: 'fork', seq, held: ours, submitted: theirs }
+  }
+  if (submitted.length === held.events.length) return { verdict: 'unchanged' }
+  if (submitted.length < held.events.length) return { verdict: 'rollback' }
+  return { verdict: 'extends', log: extendKel(held, submitted.slice(common)) }
+}
+
+/** First event of an identity, signed by its own key, with the next key already committed to. */
+export function incept(options: { seed: Uint8Array; nextSeed: Uint8Array; ts: number }): VerifiedKel {
+  const body: KeyEventBody = {
+    v: 1,
+    type: INCEPTION,
+    seq: 0,
+    ts: options.ts,
+    keys: [[ALG_ED25519, publicKeyOf(options.seed)]],
+    next: [keyCommitment(publicKeyOf(options.nextSeed))],
+    witnesses: [],
+    critical: [],
+  }
+  return verifyKel([signEvent(options.seed, body)])
+}
+
+/** Reveals the committed key, commits to another, and names the witness hub (the old one unless given). */
+export function rotate(
+  log: VerifiedKel,
+  options: { seed: Uint8Array; nextSeed: Uint8Array; ts: number; home?: string },
+): VerifiedKel {
+  const home = options.home ?? log.home
+  const body = successorBody(log, ROTATION, options.seed, options.ts, home)
+  return extendKel(log, [
+    signEvent(options.seed, { ...body, next: [keyCommitment(publicKeyOf(options.nextSeed))] }),
+  ])
+}
+
+/** Ends the identity for good; needs the committed key. */
+export function deactivate(log: VerifiedKel, options: { seed: Uint8Array; ts: number }): VerifiedKel {
+  return extendKel(log, [
+    signEvent(options.seed, successorBody(log, DEACTIVATION, options.seed, options.ts, log.home)),
+  ])
+}
+
+function successorBody(
+  log: VerifiedKel,
+  type: typeof ROTATION | typeof DEACTIVATION,
+  seed: Uint8Array,
+  ts: number,
+  home: string | undefined,
+): KeyEventBody {
+  return {
+    v: 1,
+    type,
+    aid: log.aid,
+    seq: log.seq + 1,
+    previous: log.headDigest,
+    ts: Math.max(ts, log.ts + 1),
+    keys: [[ALG_ED25519, publicKeyOf(seed)]],
+    next: [],
+    witnesses: home === undefined ? [] : [home],
+    critical: [],
+  }
+}
+
+function signEvent(seed: Uint8Array, body: KeyEventBody): KeyEvent {
+  const bodyBytes = KeyEventBody.encode(body)
+  return { body, bodyBytes, signatures: [[0, labelledSign('svc-kel/v1', seed, bodyBytes)]], witnesses: [] }
+}
+
+function witnessMessage(identifier: string, event: KeyEvent, ts: number): Uint8Array {
+  return encode([aidBytes(identifier), event.body.seq, eventDigest(event.bodyBytes), ts])
+}
+
+/** The log with `hub`'s witness entry on its last event; an entry of the same hub is kept as it is. */
+export function witnessKel(
+  log: VerifiedKel,
+  hub: { aid: string; seq: number; seed: Uint8Array },
+  ts: number,
+): VerifiedKel {
+  const last = log.events.at(-1) as KeyEvent
+  if (last.witnesses.some(entry => entry.hub === hub.aid)) return log
+  const signature = labelledSign('svc-kel-wit/v1', hub.seed, witnessMessage(log.aid, last, ts))
+  const entry: WitnessEntry = { hub: hub.aid, hubSeq: hub.seq, ts, signature }
+  const event = { ...last, witnesses: [...last.witnesses, entry].slice(-WITNESS_ENTRIES_MAX) }
+  return { ...log, events: [...log.events.slice(0, -1), event] }
+}
+
+/** Time at which `hub` witnessed the event at `seq`, when its entry is there and verifies. */
+export function witnessedAt(log: VerifiedKel, seq: number, hub: VerifiedKel): number | undefined {
+  const event = log.events[seq]
+  if (event === undefined) return undefined
+  for (const entry of event.witnesses) {
+    const key = entry.hub === hub.aid ? keyAt(hub, entry.hubSeq) : undefined
+    if (key === undefined) continue
+    const message = witnessMessage(log.aid, event, entry.ts)
+    if (labelledVerify('svc-kel-wit/v1', key, message, entry.signature)) return entry.ts
+  }
+  return undefined
+}
+
+export const EVENT_AHEAD_MAX_MS = 5 * 60_000
+export const EVENT_BEHIND_MAX_MS = 10 * 60_000
+
+/**
+ * Whether the new events of a log (those from `fromSeq`) have acceptable times. The lower bound holds only for the
+ * last event of a registration that is new to the hub and names it (`registeringAt`).
+ */
+export function timesAcceptable(
+  log: VerifiedKel,
+  fromSeq: number,
+  now: number,
+  registeringAt?: string,
+): boolean {
+  const fresh = log.events.slice(fromSeq)
+  if (fresh.some(event => event.body.ts > now + EVENT_AHEAD_MAX_MS)) return false
+  if (fresh.length === 0 || registeringAt === undefined || log.home !== registeringAt) return true
+  return log.ts >= now - EVENT_BEHIND_MAX_MS
+}

@@ -1,0 +1,147 @@
+/**
+ * Key sets (`enc_keys`): the weekly encryption keys of an agent, its mailbox key and epoch, and what it takes from
+ * strangers; and the notice by which two parties detect a hub that shows them different key states.
+ */
+
+import { labelledHash } from '../crypto/hash.ts'
+import { type Signed, signed } from '../crypto/signed.ts'
+import { equal } from '../encoding/bytes.ts'
+import { bytes, type Infer, list, literal, record, required, uint } from '../encoding/record.ts'
+import { aid } from './aid.ts'
+import type { VerifiedKel } from './kel.ts'
+import { keyAt } from './kel.ts'
+
+export const KEY_SET_LIFE_MS = 90 * 86_400_000
+export const KEY_RENEWAL_MS = 7 * 86_400_000
+/** How long a hub goes on taking envelopes sealed to the kids of the set before. */
+export const KEY_GRACE_MS = 24 * 3_600_000
+/** How long a node keeps a private key after the hub confirmed the set that no longer holds it. */
+export const KEY_DELETION_MS = 15 * 86_400_000 + 3_600_000
+export const ENCRYPTION_KEY_BYTES = 1216
+export const ENCRYPTION_KEYS_MAX = 4
+export const STRANGER_BYTES_MIN = 384 * 1024
+export const SUITE = 1
+const KEY_SET_BODY_BYTES_MAX = 8192
+
+const EncryptionKey = record('encryption key', {
+  kid: required(1, bytes(8)),
+  suite: required(2, literal(SUITE)),
+  publicKey: required(3, bytes(ENCRYPTION_KEY_BYTES)),
+  notBefore: required(4, uint),
+  notAfter: required(5, uint),
+})
+export type EncryptionKey = Infer<typeof EncryptionKey>
+
+const StrangerLimits = record('stranger limits', {
+  /** Bytes of one first-contact envelope. */
+  bytes: required(1, uint),
+  /** First-contact envelopes per sender and UTC day; 0 takes none. */
+  perDay: required(2, uint),
+})
+export type StrangerLimits = Infer<typeof StrangerLimits>
+
+export const KeySetBody = record('key set', {
+  v: required(1, literal(1)),
+  aid: required(2, aid),
+  kelSeq: required(3, uint),
+  setSeq: required(4, uint),
+  ts: required(5, uint),
+  exp: required(6, uint),
+  keys: required(7, list(EncryptionKey, ENCRYPTION_KEYS_MAX, 1)),
+  mailboxKey: required(8, bytes(32)),
+  mailboxEpoch: required(9, bytes(16)),
+  strangers: required(10, StrangerLimits),
+})
+export type KeySetBody = Infer<typeof KeySetBody>
+
+export const KeySet = signed('svc-keys/v1', KeySetBody, KEY_SET_BODY_BYTES_MAX)
+export type KeySet = Signed<KeySetBody>
+
+declare const verified: unique symbol
+/** A key set that belongs to the log's present key state. */
+export type VerifiedKeySet = KeySet & { readonly [verified]: true }
+
+/** H("svc-kid/v1" ‖ 00 ‖ pk)[:8]: names an encryption key. */
+export function kidOf(publicKey: Uint8Array): Uint8Array {
+  return labelledHash('svc-kid/v1', publicKey).slice(0, 8)
+}
+
+export type KeySetFault =
+  | 'aid'
+  | 'deactivated'
+  | 'kel_seq'
+  | 'life'
+  | 'kid'
+  | 'stranger_limits'
+  | 'set_seq'
+  | 'signature'
+
+export class KeySetInvalid extends Error {
+  override name = 'KeySetInvalid'
+  readonly fault: KeySetFault
+  constructor(fault: KeySetFault) {
+    super(`key set does not verify: ${fault.replaceAll('_', ' ')}`)
+    this.fault = fault
+  }
+}
+
+/** The set, if it is the log owner's, signed by the log's last key; else throws {@link KeySetInvalid}. */
+export function verifyKeySet(log: VerifiedKel, set: KeySet): VerifiedKeySet {
+  const { body } = set
+  if (body.aid !== log.aid) throw new KeySetInvalid('aid')
+  if (log.deactivated) throw new KeySetInvalid('deactivated')
+  if (body.kelSeq !== log.seq) throw new KeySetInvalid('kel_seq')
+  if (body.exp !== body.ts + KEY_SET_LIFE_MS) throw new KeySetInvalid('life')
+  if (body.setSeq < 1) throw new KeySetInvalid('set_seq')
+  if (body.strangers.bytes < STRANGER_BYTES_MIN) throw new KeySetInvalid('stranger_limits')
+  if (!body.keys.every(key => equal(key.kid, kidOf(key.publicKey)))) throw new KeySetInvalid('kid')
+  if (!KeySet.verify(log.publicKey, set)) throw new KeySetInvalid('signature')
+  return set as VerifiedKeySet
+}
+
+/** The key to seal to: the newest one, usable past its "not after" until the set's own end. */
+export function sealingKey(set: VerifiedKeySet, now: number): EncryptionKey | undefined {
+  if (now > set.body.exp) return undefined
+  return set.body.keys.reduce((newest, key) => (key.notBefore > newest.notBefore ? key : newest))
+}
+
+export type KeySetVerdict = 'stored' | 'unchanged' | 'rollback'
+
+/** What becomes of a set put beside the stored one; `prevSeq` where given must name the stored set (0: none). */
+export function keySetVerdict(
+  stored: { kelSeq: number; setSeq: number; bodyBytes: Uint8Array } | undefined,
+  set: KeySet,
+  prevSeq: number | undefined,
+): KeySetVerdict {
+  if (stored !== undefined && equal(stored.bodyBytes, set.bodyBytes)) return 'unchanged'
+  const current = stored !== undefined && stored.kelSeq === set.body.kelSeq ? stored.setSeq : 0
+  if (stored !== undefined && stored.kelSeq > set.body.kelSeq) return 'rollback'
+  if (prevSeq !== undefined && prevSeq !== current) return 'rollback'
+  return set.body.setSeq > current ? 'stored' : 'rollback'
+}
+
+const KeyStateNoticeBody = record('key state notice', {
+  aid: required(1, aid),
+  seq: required(2, uint),
+  headDigest: required(3, bytes(32)),
+  hubTs: required(4, uint),
+  hub: required(5, aid),
+  hubSeq: required(6, uint),
+})
+export type KeyStateNoticeBody = Infer<typeof KeyStateNoticeBody>
+
+/** A hub's signed statement of the key state it shows for an agent. */
+export const KeyStateNotice = signed('svc-ksn/v1', KeyStateNoticeBody, 256)
+export type KeyStateNotice = Signed<KeyStateNoticeBody>
+
+/** Whether the notice is the hub's and agrees with the log. */
+export function noticeAgrees(notice: KeyStateNotice, log: VerifiedKel, hub: VerifiedKel): boolean {
+  const key = notice.body.hub === hub.aid ? keyAt(hub, notice.body.hubSeq) : undefined
+  return (
+    key !== undefined &&
+    KeyStateNotice.verify(key, notice) &&
+    notice.body.aid === log.aid &&
+    notice.body.seq === log.seq &&
+    equal(notice.body.headDigest, log.headDigest)
+  )
+}

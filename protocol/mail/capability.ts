@@ -1,0 +1,92 @@
+/**
+ * Capabilities (objects: capability): the delivery credential that a recipient issues under its mailbox key. It names
+ * no sender; whoever knows the holder key may use it, once proven for that very envelope at that very hub.
+ */
+
+import { labelled, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { SIGNATURE_BYTES, type Signed, signed } from '../crypto/signed.ts'
+import { concat } from '../encoding/bytes.ts'
+import {
+  blob,
+  bytes,
+  type Field,
+  type Infer,
+  literal,
+  mapped,
+  record,
+  required,
+  tuple,
+  uint,
+} from '../encoding/record.ts'
+import { aid, aidBytes } from '../identity/aid.ts'
+
+export const CAPABILITY_ID_BYTES = 16
+export const EPOCH_BYTES = 16
+export const CAPABILITY_LIFE_MAX_MS = 31 * 24 * 3_600_000
+export const CAPABILITIES_PER_MESSAGE_MAX = 16
+/** A capability issued by a clock slightly ahead of the hub's is still within its life. */
+const SKEW_MS = 5 * 60_000
+const BODY_BYTES_MAX = 512
+const USE_LABEL = 'svc-cap-use/v1'
+
+export const CapabilityBody = record('capability', {
+  v: required(1, literal(1)),
+  id: required(2, bytes(CAPABILITY_ID_BYTES)),
+  recipient: required(3, aid),
+  epoch: required(4, bytes(EPOCH_BYTES)),
+  holderKey: required(5, bytes(32)),
+  expMs: required(6, uint),
+  usesPerDayMax: required(7, uint),
+  bytesMax: required(8, uint),
+})
+export type CapabilityBody = Infer<typeof CapabilityBody>
+
+/** `[body, sig]` by the mailbox key of the recipient. */
+export const Capability = signed('svc-cap/v1', CapabilityBody, BODY_BYTES_MAX)
+export type Capability = Signed<CapabilityBody>
+
+/** A capability as it is handed out in a sealed head: with the seed of its holder key. */
+export type GrantedCapability = { capability: Capability; holderSeed: Uint8Array }
+
+/** `[body, sig, holder seed]`. */
+export const grantedCapability: Field<GrantedCapability> = mapped(
+  tuple<[Uint8Array, Uint8Array, Uint8Array]>(blob(BODY_BYTES_MAX), bytes(SIGNATURE_BYTES), bytes(32)),
+  ([bodyBytes, signature, holderSeed]): GrantedCapability => ({
+    capability: { body: CapabilityBody.decode(bodyBytes), bodyBytes, signature },
+    holderSeed,
+  }),
+  ({ capability, holderSeed }): [Uint8Array, Uint8Array, Uint8Array] => [
+    capability.bodyBytes,
+    capability.signature,
+    holderSeed,
+  ],
+)
+
+/** The holder's proof that it uses the capability for this envelope at the recipient's home hub. */
+export function proveUse(holderSeed: Uint8Array, homeHub: string, envelopeDigest: Uint8Array): Uint8Array {
+  return labelledSign(USE_LABEL, holderSeed, concat(aidBytes(homeHub), envelopeDigest))
+}
+
+/** The bytes a proof signs, for callers that verify on the thread pool. */
+export function useMessage(homeHub: string, envelopeDigest: Uint8Array): Uint8Array {
+  return labelled(USE_LABEL, aidBytes(homeHub), envelopeDigest)
+}
+
+/** The bytes the mailbox key signs, for callers that verify on the thread pool. */
+export function capabilityMessage(capability: Capability): Uint8Array {
+  return labelled(Capability.label, capability.bodyBytes)
+}
+
+export function verifyUse(
+  capability: CapabilityBody,
+  homeHub: string,
+  envelopeDigest: Uint8Array,
+  proof: Uint8Array,
+): boolean {
+  return labelledVerify(USE_LABEL, capability.holderKey, concat(aidBytes(homeHub), envelopeDigest), proof)
+}
+
+/** Not yet over, and not longer than a capability may live. */
+export function isWithinLife(capability: CapabilityBody, nowMs: number): boolean {
+  return capability.expMs > nowMs && capability.expMs <= nowMs + CAPABILITY_LIFE_MAX_MS + SKEW_MS
+}

@@ -1,0 +1,229 @@
+/**
+ * Opening (objects: sealed envelope): the envelope is read as a stream of constant memory. Recipient, context and the
+ * sender's signature are settled on the head before the first byte of an attachment is given out.
+ */
+import { createHash } from 'node:crypto'
+import { type ByteSource, decryptStream } from '../crypto/chunked.ts'
+import { contentIdOfDigest, labelled } from '../crypto/hash.ts'
+import { receiveExport } from '../crypto/hpke.ts'
+import { PLAINTEXT_BYTES_MAX, paddedSize } from '../crypto/padding.ts'
+import { equal, Malformed } from '../encoding/bytes.ts'
+import {
+  contextHash,
+  type EnvelopeHead,
+  EXP_AHEAD_MS,
+  envelopeDigest,
+  HOUR_MS,
+  type ParsedEnvelope,
+  parseEnvelopeHead,
+} from './envelope.ts'
+import { decodeHead, HEAD_BYTES_MAX, headHolds, type MessageBody, messageDigest } from './message.ts'
+import { EXPORTER_CONTEXT } from './seal.ts'
+
+const TS_AHEAD_MAX_MS = 5 * 60_000
+
+export type OpenRequest = {
+  source: ByteSource
+  recipient: string
+  /** The private key of a kid, as long as it is kept. */
+  seedOf: (kid: Uint8Array) => Uint8Array | undefined
+  /** The sender's key at the KEL seq of the body, from the log held or from the body's own. */
+  senderKey: (body: MessageBody) => Uint8Array | undefined | Promise<Uint8Array | undefined>
+}
+
+export type OpenedMessage = {
+  envelope: EnvelopeHead
+  digest: Uint8Array
+  body: MessageBody & { handleSecret: Uint8Array }
+  messageDigest: Uint8Array
+  /**
+   * The attachments' bytes in list order; a chunk holds until the next is asked for. Must be read to its end: sizes,
+   * content ids, padding and the hash of the whole content are settled only there.
+   */
+  parts(): AsyncGenerator<{ index: number; chunk: Uint8Array }, void, undefined>
+}
+
+export type NotOpenedReason = 'wrong_recipient' | 'unknown_kid' | 'sender_unknown' | 'bad_signature'
+
+/** A well-formed envelope that this node cannot take; `body` is what the head claims, unverified. */
+export class NotOpened extends Error {
+  override name = 'NotOpened'
+  readonly reason: NotOpenedReason
+  readonly envelopeDigest: Uint8Array
+  readonly body: MessageBody | undefined
+  constructor(reason: NotOpenedReason, digest: Uint8Array, body?: MessageBody) {
+    super(`envelope not opened: ${reason.replaceAll('_', ' ')}`)
+    this.reason = reason
+    this.envelopeDigest = digest
+    this.body = body
+  }
+}
+
+/** Opens an envelope up to its verified head; throws {@link NotOpened} or {@link Malformed}. */
+export async function openEnvelope(request: OpenRequest): Promise<OpenedMessage> {
+  const envelope = new Envelope(request.source)
+  try {
+    return await openHead(request, envelope)
+  } catch (error) {
+    await envelope.close()
+    throw error
+  }
+}
+
+async function openHead(request: OpenRequest, envelope: Envelope): Promise<OpenedMessage> {
+  const { head } = await envelope.head()
+  const digest = envelopeDigest(head)
+  if (head.to !== request.recipient) throw new NotOpened('wrong_recipient', digest)
+  const seed = request.seedOf(head.kid)
+  if (seed === undefined) throw new NotOpened('unknown_kid', digest)
+  const context = contextHash(head)
+  const key = receiveExport(seed, head.enc, labelled('svc-env/v1', context), EXPORTER_CONTEXT)
+  const plain = new Plaintext(decryptStream(key, context, envelope.content()))
+  const length = new DataView((await plain.take(4)).buffer).getUint32(0)
+  if (length > HEAD_BYTES_MAX) throw new Malformed('message head is over 1 MiB')
+  const message = decodeHead(await plain.take(length))
+  const { body } = message
+  const { handleSecret } = body
+  if (handleSecret === undefined) throw new Malformed('an open head inside an envelope')
+  if (body.to !== request.recipient) throw new NotOpened('wrong_recipient', digest, body)
+  const senderKey = await request.senderKey(body)
+  if (senderKey === undefined) throw new NotOpened('sender_unknown', digest, body)
+  if (!headHolds(senderKey, message, context)) throw new NotOpened('bad_signature', digest, body)
+  return {
+    envelope: head,
+    digest,
+    body: { ...body, handleSecret },
+    messageDigest: messageDigest(body),
+    parts: () => attachmentParts(envelope, plain, body, length),
+  }
+}
+
+/** Whether expiry and time of sealing are such that a receiver may take the message (objects: receiver). */
+export function timesFit(expMs: number, tsMs: number, nowMs: number): boolean {
+  return expMs >= nowMs - HOUR_MS && tsMs >= expMs - EXP_AHEAD_MS - HOUR_MS && tsMs <= nowMs + TS_AHEAD_MAX_MS
+}
+
+async function* attachmentParts(
+  envelope: Envelope,
+  plain: Plaintext,
+  body: MessageBody,
+  headLength: number,
+): AsyncGenerator<{ index: number; chunk: Uint8Array }, void, undefined> {
+  try {
+    let length = 4 + headLength
+    for (const [index, attachment] of body.attachments.entries()) {
+      length += attachment.size
+      if (length > PLAINTEXT_BYTES_MAX) throw new Malformed('attachments are longer than a message may be')
+      const hash = createHash('sha256')
+      for (let rest = attachment.size; rest > 0; ) {
+        const chunk = await plain.some(rest)
+        hash.update(chunk)
+        rest -= chunk.length
+        yield { index, chunk }
+      }
+      if (!equal(contentIdOfDigest(hash.digest()), attachment.cid))
+        throw new Malformed(`attachment ${index} has another content id`)
+    }
+    await plain.endAfterZeros(paddedSize(length) - length)
+  } finally {
+    await envelope.close()
+  }
+}
+
+/** The bytes of an envelope: its head, then its content, hashed as it passes. */
+class Envelope {
+  readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>
+  #received: Uint8Array = new Uint8Array(0)
+  #parsed: ParsedEnvelope | undefined
+
+  constructor(source: ByteSource) {
+    this.#source = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
+  }
+
+  async head(): Promise<ParsedEnvelope> {
+    for (;;) {
+      const parsed = parseEnvelopeHead(this.#received)
+      if (parsed !== 'more') {
+        this.#parsed = parsed
+        return parsed
+      }
+      const next = await this.#source.next()
+      if (next.done === true) throw new Malformed('envelope is cut short')
+      if (this.#received.length === 0) {
+        this.#received = next.value
+        continue
+      }
+      const joined = new Uint8Array(this.#received.length + next.value.length)
+      joined.set(this.#received)
+      joined.set(next.value, this.#received.length)
+      this.#received = joined
+    }
+  }
+
+  async *content(): AsyncGenerator<Uint8Array> {
+    const { head, contentOffset, contentLength } = this.#parsed as ParsedEnvelope
+    const hash = createHash('sha256')
+    let rest = contentLength
+    let piece = this.#received.subarray(contentOffset)
+    for (;;) {
+      rest -= piece.length
+      if (rest < 0) throw new Malformed('bytes after the end of the envelope')
+      hash.update(piece)
+      if (piece.length > 0) yield piece
+      const next = await this.#source.next()
+      if (next.done === true) break
+      piece = next.value
+    }
+    if (rest > 0) throw new Malformed('envelope is cut short')
+    if (!equal(hash.digest(), head.contentDigest)) throw new Malformed('content has another digest')
+  }
+
+  /** Lets go of the source, also where it was not read to its end. */
+  async close(): Promise<void> {
+    await this.#source.return?.()
+  }
+}
+
+/** Decrypted bytes, taken in the sizes that the format names. */
+class Plaintext {
+  readonly #chunks: AsyncGenerator<Uint8Array>
+  #rest: Uint8Array = new Uint8Array(0)
+
+  constructor(chunks: AsyncGenerator<Uint8Array>) {
+    this.#chunks = chunks
+  }
+
+  /** Exactly `length` bytes, in a buffer of their own. */
+  async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(length)
+    for (let filled = 0; filled < length; ) {
+      const part = await this.some(length - filled)
+      bytes.set(part, filled)
+      filled += part.length
+    }
+    return bytes
+  }
+
+  /** Between one and `max` bytes. */
+  async some(max: number): Promise<Uint8Array> {
+    while (this.#rest.length === 0) {
+      const next = await this.#chunks.next()
+      if (next.done === true) throw new Malformed('plaintext is cut short')
+      this.#rest = next.value
+    }
+    const part = this.#rest.subarray(0, max)
+    this.#rest = this.#rest.subarray(part.length)
+    return part
+  }
+
+  /** Takes `length` zeros and then the end. */
+  async endAfterZeros(length: number): Promise<void> {
+    for (let rest = length; rest > 0; ) {
+      const part = await this.some(rest)
+      if (part.some(byte => byte !== 0)) throw new Malformed('padding is not zero')
+      rest -= part.length
+    }
+    if (this.#rest.length > 0 || (await this.#chunks.next()).done !== true)
+      throw new Malformed('plaintext is padded to another length')
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Kinds of messages and the payload map of each (objects: sealed envelope). A document is RFC 8785 JSON carried byte
+ * for byte; receipts and counter-signatures are embedded as the items they are.
+ */
+import { Malformed } from '../encoding/bytes.ts'
+import {
+  blob,
+  bytes,
+  type Field,
+  type Infer,
+  list,
+  mapped,
+  type RecordCodec,
+  record,
+  required,
+  text,
+  uint,
+} from '../encoding/record.ts'
+import { DOCUMENT_BYTES_MAX } from '../proof/documents.ts'
+import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
+
+export const kinds = {
+  delegate: 0,
+  result: 1,
+  message: 2,
+  end: 3,
+  acceptEnd: 4,
+  receipt: 5,
+  counterSignature: 6,
+  quote: 7,
+  capabilities: 8,
+  declined: 9,
+  cancelled: 10,
+} as const
+export type Kind = (typeof kinds)[keyof typeof kinds]
+
+export const MISSING_MAX = 1024
+const REASON_BYTES_MAX = 1024
+
+/** Message numbers, each at least 1, strictly ascending. */
+const numbers: Field<number[]> = mapped(
+  list(uint, MISSING_MAX),
+  listed => ascending(listed),
+  listed => ascending(listed),
+)
+/** The number of a message, or how many there are: nobody is made to count further. */
+const number: Field<number> = mapped(uint, bounded, bounded)
+const document = blob(DOCUMENT_BYTES_MAX)
+const reason = required(1, text(REASON_BYTES_MAX))
+
+type Lacking = { peerHighest: number; missing: number[] }
+
+/** A codec whose `missing` lies below `peerHighest`, which is held. */
+function lacking<T extends Lacking>(codec: RecordCodec<T>): RecordCodec<T> {
+  const check = (value: T): T => {
+    if ((value.missing.at(-1) ?? 0) >= Math.max(value.peerHighest, 1))
+      throw new Malformed('missing numbers do not lie below the highest held')
+    return value
+  }
+  return {
+    read: (value, name) => check(codec.read(value, name)),
+    write: value => codec.write(check(value)),
+    encode: value => codec.encode(check(value)),
+    decode: bytes => check(codec.decode(bytes)),
+  }
+}
+
+/** The payload of every kind. `peerHighest` is the highest number of the peer held, `missing` those below it lacked. */
+export const payloads = {
+  0: record('delegate', { document: required(1, document), requesterCommitment: required(2, bytes(32)) }),
+  1: record('result', { document: required(1, document) }),
+  2: record('message', { document: required(1, document) }),
+  3: lacking(
+    record('end', {
+      number: required(1, number),
+      peerHighest: required(2, number),
+      missing: required(3, numbers),
+    }),
+  ),
+  4: lacking(
+    record('accept-end', {
+      endNumber: required(1, number),
+      number: required(2, number),
+      peerHighest: required(3, number),
+      missing: required(4, numbers),
+    }),
+  ),
+  5: record('receipt message', { receipt: required(1, Receipt) }),
+  6: record('counter-signature message', { counterSignature: required(1, CounterSignature) }),
+  7: record('quote', { document: required(1, document) }),
+  8: record('capabilities', {}),
+  9: record('declined', { reason }),
+  10: record('cancelled', { reason }),
+} as const satisfies Record<Kind, unknown>
+
+export type Payload<K extends Kind> = Infer<(typeof payloads)[K]>
+/** A payload together with its kind. */
+export type AnyPayload = { [K in Kind]: { kind: K; payload: Payload<K> } }[Kind]
+
+export function isKind(kind: number): kind is Kind {
+  return Object.hasOwn(payloads, kind)
+}
+
+export function encodePayload<K extends Kind>(kind: K, payload: Payload<K>): Uint8Array {
+  return codec(kind).encode(payload)
+}
+
+/** Throws {@link Malformed} for an unknown kind and for bytes that are not that kind's payload. */
+export function decodePayload(kind: number, encoded: Uint8Array): AnyPayload {
+  if (!isKind(kind)) throw new Malformed(`message kind ${kind} is not known`)
+  return { kind, payload: codec(kind).decode(encoded) } as AnyPayload
+}
+
+function codec<K extends Kind>(kind: K): RecordCodec<Payload<K>> {
+  return payloads[kind] as unknown as RecordCodec<Payload<K>>
+}
+
+function bounded(count: number): number {
+  if (count > MESSAGES_MAX) throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
+  return count
+}
+
+function ascending(listed: number[]): number[] {
+  if (listed.some((number, i) => number <= (listed[i - 1] ?? 0)))
+    throw new Malformed('numbers do not ascend from 1')
+  return listed
+}

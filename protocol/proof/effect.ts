@@ -1,0 +1,198 @@
+/**
+ * Effects: the outcome of a capability call. Five statuses, evidence of how it was executed, a record of what can be
+ * checked, two trust axes that can only be lowered, and the one JSON rendering (node document §2.1–§2.4, §3.1).
+ */
+
+import { CID_BYTES, cidText, isContentId } from '../crypto/hash.ts'
+import { Malformed } from '../encoding/bytes.ts'
+import { CborFloat, type CborMap, type CborValue } from '../encoding/cbor.ts'
+import { canonicalJson, type JsonValue } from '../encoding/json.ts'
+import {
+  bool,
+  bytes,
+  type Field,
+  type Infer,
+  int,
+  list,
+  mapped,
+  oneOf,
+  optional,
+  record,
+  required,
+  text,
+  uint,
+} from '../encoding/record.ts'
+
+export const statuses = ['OK', 'UNVERIFIED', 'FAILED', 'UNAVAILABLE', 'PAYMENT_REQUIRED'] as const
+export type Status = (typeof statuses)[number]
+
+const TEXT_BYTES_MAX = 4096
+const OBSERVED_BYTES_MAX = 4 * 1024 * 1024
+const METRICS_MAX = 256
+const LIST_MAX = 1024
+const TRUST_MAX = 4
+/** Below this tier a result may not claim `OK`. */
+export const OK_TRUST_MIN = 2
+
+const short = text(TEXT_BYTES_MAX)
+const trust = oneOf(0, 1, 2, 3, TRUST_MAX)
+
+const metrics: Field<Record<string, number>> = {
+  read(value, name) {
+    if (!(value instanceof Map) || value.size === 0 || value.size > METRICS_MAX)
+      throw new Malformed(`${name} is not a map of 1 to ${METRICS_MAX} metrics`)
+    const out: [string, number][] = []
+    for (const [key, item] of value) {
+      if (typeof key !== 'string') throw new Malformed(`${name} has a key that is not text`)
+      if (!(item instanceof CborFloat)) throw new Malformed(`${name} ${key} is not a float`)
+      out.push([key, item.value])
+    }
+    return Object.fromEntries(out)
+  },
+  write: value =>
+    new Map(
+      Object.entries(value).map(([key, item]): [string, CborValue] => [key, new CborFloat(item)]),
+    ) as CborMap,
+}
+
+const cid: Field<Uint8Array> = mapped(bytes(CID_BYTES), checkedCid, checkedCid)
+
+function checkedCid(stored: Uint8Array): Uint8Array {
+  if (!isContentId(stored)) throw new Malformed('content id is not CIDv1 raw sha2-256')
+  return stored
+}
+
+const Artifact = record('artifact', {
+  path: optional(1, short),
+  sizeBytes: optional(2, uint),
+  contentCid: optional(3, cid),
+  mediaType: optional(4, text(128)),
+})
+const TestResult = record('test result', { id: optional(1, short), status: optional(2, oneOf(1, 2, 3)) })
+const Resource = record('resource', {
+  kind: optional(1, short),
+  id: optional(2, short),
+  mergeClass: optional(3, short),
+})
+const EffectRef = record('effect reference', {
+  verb: optional(1, oneOf(1, 2, 3, 4, 5)),
+  resource: optional(2, Resource),
+})
+
+/** What can be checked of an effect; every key is omitted when empty. */
+export const EffectRecord = record('effect record', {
+  artifacts: optional(1, list(Artifact, LIST_MAX, 1)),
+  tests: optional(2, list(TestResult, LIST_MAX, 1)),
+  metrics: optional(3, metrics),
+  resources: optional(4, list(Resource, LIST_MAX, 1)),
+  effects: optional(5, list(EffectRef, LIST_MAX, 1)),
+})
+export type EffectRecord = Infer<typeof EffectRecord>
+
+/** How the effect came about; every key is omitted when empty. */
+export const Evidence = record('evidence', {
+  requested: optional(1, short),
+  protocol: optional(2, short),
+  nativeAck: optional(3, bool),
+  observedState: optional(4, text(OBSERVED_BYTES_MAX)),
+  latencyMs: optional(5, int),
+  verifyTrust: optional(6, trust),
+  authTrust: optional(7, trust),
+  quirk: optional(8, short),
+})
+export type Evidence = Infer<typeof Evidence>
+
+const statusNumber: Field<Status> = mapped(
+  oneOf(1, 2, 3, 4, 5),
+  (stored): Status => statuses[stored - 1] as Status,
+  status => (statuses.indexOf(status) + 1) as 1 | 2 | 3 | 4 | 5,
+)
+
+export const Effect = record('effect', {
+  status: required(1, statusNumber),
+  record: optional(2, EffectRecord),
+  message: required(3, short),
+  evidence: optional(4, Evidence),
+})
+export type Effect = Infer<typeof Effect>
+
+/** An effect is verifiable only when its status is `OK` and a record is there. */
+export function isVerifiable(effect: Effect): boolean {
+  return effect.status === 'OK' && effect.record !== undefined
+}
+
+/**
+ * Builds an effect under the rules: `OK` needs a record and a trust of at least V2, else it is `UNVERIFIED`; a record
+ * exists only when there are metrics or artifacts.
+ */
+export function buildEffect(given: Effect): Effect {
+  const { record: found, evidence } = given
+  const kept = found === undefined ? {} : withoutEmpty(found)
+  const hasRecord = kept.metrics !== undefined || kept.artifacts !== undefined
+  const lowTrust = (evidence?.verifyTrust ?? 0) < OK_TRUST_MIN
+  const downgrade = given.status === 'OK' && (!hasRecord || lowTrust)
+  const reason = lowTrust
+    ? 'executed, but below the trust that OK needs'
+    : 'executed, but nothing can be checked'
+  return {
+    status: downgrade ? 'UNVERIFIED' : given.status,
+    message: downgrade && given.message === '' ? reason : given.message,
+    ...(hasRecord ? { record: kept } : {}),
+    ...(evidence === undefined ? {} : { evidence }),
+  }
+}
+
+/** A record that names no metric and no artifact in them has none, whatever empty map or list stands there. */
+function withoutEmpty(found: EffectRecord): EffectRecord {
+  return Object.fromEntries(Object.entries(found).filter(([, items]) => Object.keys(items).length > 0))
+}
+
+/** Trust can only be lowered: the lesser of what was claimed and what this stage allows. */
+export function lowerTrust(
+  evidence: Evidence,
+  cap: { verify?: 0 | 1 | 2 | 3 | 4; auth?: 0 | 1 | 2 | 3 | 4 },
+): Evidence {
+  const least = (claimed: 0 | 1 | 2 | 3 | 4 | undefined, allowed: 0 | 1 | 2 | 3 | 4 = TRUST_MAX) =>
+    Math.min(claimed ?? 0, allowed) as 0 | 1 | 2 | 3 | 4
+  return {
+    ...evidence,
+    verifyTrust: least(evidence.verifyTrust, cap.verify),
+    authTrust: least(evidence.authTrust, cap.auth),
+  }
+}
+
+/** Evidence as every outward surface shows it: the trust axes always, everything else only when it says something. */
+export function renderEvidence(evidence: Evidence = {}): Record<string, JsonValue> {
+  return {
+    verify_trust: evidence.verifyTrust ?? 0,
+    auth_trust: evidence.authTrust ?? 0,
+    ...(evidence.protocol ? { protocol: evidence.protocol } : {}),
+    ...(evidence.requested ? { requested: evidence.requested } : {}),
+    ...(evidence.observedState ? { observed_state: evidence.observedState } : {}),
+    ...(evidence.quirk ? { quirk: evidence.quirk } : {}),
+    ...(evidence.nativeAck ? { native_ack: true } : {}),
+    ...((evidence.latencyMs ?? 0) > 0 ? { latency_ms: evidence.latencyMs as number } : {}),
+  }
+}
+
+/** The one JSON rendering of an effect: RFC 8785, so that result bytes and their content id are stable. */
+export function renderEffect(effect: Effect): string {
+  const { metrics: measured, artifacts } = effect.record ?? {}
+  return canonicalJson({
+    status: effect.status,
+    message: effect.message,
+    verifiable: isVerifiable(effect),
+    ...(measured === undefined ? {} : { metrics: measured }),
+    ...(artifacts === undefined ? {} : { artifacts: artifacts.map(renderArtifact) }),
+    evidence: renderEvidence(effect.evidence),
+  })
+}
+
+function renderArtifact(artifact: Infer<typeof Artifact>): Record<string, JsonValue> {
+  return {
+    ...(artifact.path ? { path: artifact.path } : {}),
+    ...(artifact.sizeBytes ? { size_bytes: artifact.sizeBytes } : {}),
+    ...(artifact.contentCid ? { content_cid: cidText(artifact.contentCid) } : {}),
+    ...(artifact.mediaType ? { media_type: artifact.mediaType } : {}),
+  }
+}

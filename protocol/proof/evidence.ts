@@ -1,0 +1,169 @@
+/**
+ * Records of the evidence chain (node document §2.5): the signed preimage, its id, the link to the record before, and
+ * the line of the file. One codec for the node's own chain and, later, the hub's supply chain.
+ */
+
+import { CID_BYTES, cidText, contentId, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { equal, fromBase64, Malformed, toBase64, utf8 } from '../encoding/bytes.ts'
+import { type CborValue, decode, subMap } from '../encoding/cbor.ts'
+import {
+  blob,
+  bytes,
+  type Infer,
+  item,
+  list,
+  literal,
+  optional,
+  record,
+  required,
+  text,
+  uint,
+} from '../encoding/record.ts'
+import { aid, aidBytes } from '../identity/aid.ts'
+
+export const RECORD_BYTES_MAX = 1024 * 1024
+const LABEL = 'svc-ael/v1'
+const PREIMAGE_LAST_KEY = 10
+
+/** Previous id of the first record: the content id of a fixed text. */
+export const GENESIS = contentId(utf8('svc-ael-genesis/v1'))
+
+export const ChainRecord = record('chain record', {
+  chainDid: required(1, text(128)),
+  seq: required(2, uint),
+  previous: required(3, bytes(CID_BYTES)),
+  eventType: required(4, text(128)),
+  versionMajor: required(5, literal(2)),
+  payload: required(6, item),
+  ts: required(7, uint),
+  signer: required(8, aid),
+  keyStateSeq: required(9, uint),
+  critical: optional(10, list(text(128), 16, 1)),
+  id: required(11, bytes(CID_BYTES)),
+  signature: required(12, bytes(64)),
+  versionMinor: optional(13, uint),
+  correlation: optional(14, blob(64)),
+})
+export type ChainRecord = Infer<typeof ChainRecord>
+
+/** A finished record with the bytes that stand in the file. */
+export type StoredRecord = { record: ChainRecord; bytes: Uint8Array }
+
+export function chainDid(aidText: string): string {
+  aidBytes(aidText)
+  return `did:svc:${aidText}`
+}
+
+/** Signs a record on top of `previous`; the bytes are final and are written as they are, also by a redo. */
+export function signRecord(
+  seed: Uint8Array,
+  given: {
+    signer: string
+    keyStateSeq: number
+    seq: number
+    previous: Uint8Array
+    eventType: string
+    payload: CborValue
+    ts: number
+  },
+): StoredRecord {
+  const draft = {
+    chainDid: chainDid(given.signer),
+    seq: given.seq,
+    previous: given.previous,
+    eventType: given.eventType,
+    versionMajor: 2 as const,
+    payload: given.payload,
+    ts: given.ts,
+    signer: given.signer,
+    keyStateSeq: given.keyStateSeq,
+    id: GENESIS,
+    signature: new Uint8Array(64),
+  }
+  const preimage = preimageOf(ChainRecord.encode(draft))
+  const finished = { ...draft, id: contentId(preimage), signature: labelledSign(LABEL, seed, preimage) }
+  return { record: finished, bytes: ChainRecord.encode(finished) }
+}
+
+/** Keys 1 to 10 as received: what id and signature cover. */
+function preimageOf(bytes: Uint8Array): Uint8Array {
+  return subMap(bytes, key => key <= PREIMAGE_LAST_KEY)
+}
+
+export type RecordFault = 'id' | 'chain' | 'seq' | 'previous' | 'signer' | 'signature' | 'extension'
+
+/** A chain that does not verify; `seq` is the record at fault. */
+export class ChainInvalid extends Error {
+  override name = 'ChainInvalid'
+  readonly fault: RecordFault | 'malformed'
+  readonly seq: number
+  constructor(fault: RecordFault | 'malformed', seq: number, detail = '') {
+    super(`record ${seq} of the evidence chain does not verify: ${fault}${detail}`)
+    this.fault = fault
+    this.seq = seq
+  }
+}
+
+/** Everything of a record but its signature: form, own id, place in the chain. Throws {@link ChainInvalid}. */
+export function readRecord(
+  bytes: Uint8Array,
+  place: { seq: number; previous: Uint8Array; chainDid: string },
+): StoredRecord & { preimage: Uint8Array } {
+  if (bytes.length > RECORD_BYTES_MAX) throw new ChainInvalid('malformed', place.seq)
+  let parsed: ChainRecord
+  try {
+    parsed = ChainRecord.read(decode(bytes, { floats: true }), 'chain record')
+  } catch (error) {
+    if (error instanceof Malformed) throw new ChainInvalid('malformed', place.seq, `: ${error.message}`)
+    throw error
+  }
+  const preimage = preimageOf(bytes)
+  if (!equal(parsed.id, contentId(preimage))) throw new ChainInvalid('id', place.seq)
+  if (parsed.critical !== undefined) throw new ChainInvalid('extension', place.seq)
+  if (parsed.chainDid !== place.chainDid) throw new ChainInvalid('chain', place.seq)
+  if (parsed.chainDid !== chainDid(parsed.signer)) throw new ChainInvalid('signer', place.seq)
+  if (parsed.seq !== place.seq) throw new ChainInvalid('seq', place.seq)
+  if (!equal(parsed.previous, place.previous)) throw new ChainInvalid('previous', place.seq)
+  return { record: parsed, bytes, preimage }
+}
+
+/** Whether the signature of a read record holds under the key of the key state it names. */
+export function recordSignatureHolds(
+  publicKey: Uint8Array,
+  read: StoredRecord & { preimage: Uint8Array },
+): boolean {
+  return labelledVerify(LABEL, publicKey, read.preimage, read.record.signature)
+}
+
+/** The line of the chain file: base64 of the record, and a newline. */
+export function recordLine(bytes: Uint8Array): string {
+  return `${toBase64(bytes)}\n`
+}
+
+export function parseRecordLine(line: string): Uint8Array {
+  return fromBase64(line, 'chain line')
+}
+
+/** A payload as JSON shows it: byte values as base64, everything else as it is. */
+export function renderPayload(value: CborValue): unknown {
+  if (value instanceof Uint8Array) return toBase64(value)
+  if (Array.isArray(value)) return value.map(renderPayload)
+  if (value instanceof Map) {
+    return Object.fromEntries([...value].map(([key, entry]) => [String(key), renderPayload(entry)]))
+  }
+  return value !== null && typeof value === 'object' ? value.value : value
+}
+
+/** A record as JSON shows it. */
+export function renderRecord(record: ChainRecord): Record<string, unknown> {
+  return {
+    seq: record.seq,
+    event_type: record.eventType,
+    timestamp: record.ts,
+    signer_aid: record.signer,
+    payload: renderPayload(record.payload),
+    id: cidText(record.id),
+    prev_id: cidText(record.previous),
+    sig: toBase64(record.signature),
+  }
+}

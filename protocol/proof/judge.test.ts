@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { fromHex } from '../encoding/bytes.ts'
+import { decodeKel, verifyKel } from '../identity/kel.ts'
+import { fixture } from '../testing/agents.ts'
+import { judgeReceipt, resultMatches, sayJudgement } from './judge.ts'
+import { Receipt } from './receipt.ts'
+
+const vectors = fixture<{
+  hubKel: string
+  cases: {
+    reason: string
+    receipt: string
+    kel: string
+    hubKnown: boolean
+    shownAt: number | null
+    verdict: string
+    why?: string
+    retiredAt?: number
+  }[]
+  results: { receipt: string; matches: string; differs: { reason: string; result: string }[] }
+}>('judge/judgements.json')
+const readLog = (hex: string) => verifyKel(decodeKel(fromHex(hex)))
+const hub = readLog(vectors.hubKel)
+
+function judge({ receipt, kel, hubKnown, shownAt }: (typeof vectors.cases)[number]) {
+  return judgeReceipt(Receipt.decode(fromHex(receipt)), readLog(kel), {
+    ...(hubKnown ? { hub } : {}),
+    ...(shownAt === null ? {} : { evidence: { at: shownAt, source: 'the hub' } }),
+  })
+}
+
+describe('the verdict on a receipt', () => {
+  test.each(vectors.cases)('$reason: $verdict', vector => {
+    const { verdict, why, retiredAt, shownAt } = vector
+    expect(judge(vector)).toEqual({
+      verdict,
+      ...(why === undefined ? {} : { why }),
+      ...(retiredAt === undefined ? {} : { retiredAt }),
+      ...(verdict === 'valid_retired_key' ? { evidence: { at: shownAt, source: 'the hub' } } : {}),
+    })
+  })
+
+  test('is said in a sentence that names time and evidence', () => {
+    const sentences = new Set(vectors.cases.map(vector => sayJudgement(judge(vector))))
+    const retired = vectors.cases.find(({ verdict }) => verdict === 'valid_retired_key')
+    const sentence = sayJudgement(judge(retired as (typeof vectors.cases)[number]))
+    expect(sentence).toContain('2026-05-28T20:26:40.000Z')
+    expect(sentence).toContain('the hub shows it from before')
+    for (const said of sentences) expect(said).toMatch(/^[A-Z].*\.$/)
+  })
+})
+
+describe('the result of a receipt', () => {
+  const receipt = Receipt.decode(fromHex(vectors.results.receipt))
+  test('is the bytes that its content id names', () => {
+    expect(resultMatches(receipt, fromHex(vectors.results.matches))).toBe(true)
+  })
+
+  test.each(vectors.results.differs)('is not other bytes: $reason', ({ result }) => {
+    expect(resultMatches(receipt, fromHex(result))).toBe(false)
+  })
+})

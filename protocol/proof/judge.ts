@@ -1,0 +1,67 @@
+/**
+ * The verdict on a receipt with the provider's key history: valid, valid under a key retired since (with the evidence
+ * that it was signed before), or invalid. Pure, so that the command line, the node and a page in a browser agree.
+ */
+
+import { contentId } from '../crypto/hash.ts'
+import { equal } from '../encoding/bytes.ts'
+import { type VerifiedKel, witnessedAt } from '../identity/kel.ts'
+import { type Receipt, verifyReceipt } from './receipt.ts'
+
+/** How long after the successor event's time a thing signed before may have reached its witness. */
+export const RETIREMENT_GRACE_MS = 5 * 60_000
+
+/** A time at which somebody other than the signer had the receipt, and who says so. */
+export type TimeEvidence = { at: number; source: string }
+
+export type Judgement =
+  | { verdict: 'valid' }
+  | { verdict: 'valid_retired_key'; retiredAt: number; evidence: TimeEvidence }
+  | { verdict: 'invalid'; why: 'signature' | 'no_evidence' | 'evidence_too_late'; retiredAt?: number }
+
+/** Judges the provider's signature; `hub`, where known, makes the retirement time the witness's and not the log's own. */
+export function judgeReceipt(
+  receipt: Receipt,
+  provider: VerifiedKel,
+  options: { evidence?: TimeEvidence; hub?: VerifiedKel } = {},
+): Judgement {
+  if (verifyReceipt(receipt, provider) === undefined) return { verdict: 'invalid', why: 'signature' }
+  const seq = receipt.body.providerKelSeq
+  if (seq === provider.seq) return { verdict: 'valid' }
+  const successor = provider.events[seq + 1] as VerifiedKel['events'][number]
+  const witnessed = options.hub === undefined ? undefined : witnessedAt(provider, seq + 1, options.hub)
+  const retiredAt = witnessed ?? successor.body.ts
+  const { evidence } = options
+  if (evidence === undefined) return { verdict: 'invalid', why: 'no_evidence', retiredAt }
+  if (evidence.at >= retiredAt + RETIREMENT_GRACE_MS) {
+    return { verdict: 'invalid', why: 'evidence_too_late', retiredAt }
+  }
+  return { verdict: 'valid_retired_key', retiredAt, evidence }
+}
+
+/** One sentence for people: what the verdict means. */
+export function sayJudgement(judgement: Judgement): string {
+  const date = (ms: number) => new Date(ms).toISOString()
+  switch (judgement.verdict) {
+    case 'valid':
+      return 'The provider signed this receipt with its current key.'
+    case 'valid_retired_key':
+      return `The provider signed this receipt with a key retired at ${date(judgement.retiredAt)}; ${judgement.evidence.source} shows it from before (${date(judgement.evidence.at)}).`
+    default:
+      return sayInvalid(judgement)
+  }
+}
+
+function sayInvalid(judgement: Extract<Judgement, { verdict: 'invalid' }>): string {
+  if (judgement.why === 'signature')
+    return 'The signature does not hold: receipt or key history was altered, or they do not belong together.'
+  const retired = new Date(judgement.retiredAt ?? 0).toISOString()
+  return judgement.why === 'no_evidence'
+    ? `Signed with a key retired at ${retired}, and nothing shows that it was signed before; whoever has the old key could have made it since.`
+    : `Signed with a key retired at ${retired}, and the evidence of its time is later than that.`
+}
+
+/** Whether these bytes are the result that the receipt names. */
+export function resultMatches(receipt: Receipt, result: Uint8Array): boolean {
+  return equal(contentId(result), receipt.body.resultCid)
+}
