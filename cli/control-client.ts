@@ -11,7 +11,7 @@ import {
   runtimeDirectory,
   type Selection,
   selectIdentity,
-} from '../daemon/home.ts'
+} from '../daemon/home/home.ts'
 import type { Call } from '../protocol/contract/client.ts'
 import type { ReplyOf } from '../protocol/contract/route.ts'
 import type { OperationName, Operations } from '../protocol/control/operations.ts'

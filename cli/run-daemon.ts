@@ -4,18 +4,18 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, controlPort, readConfig, writeConfig } from '../daemon/config.ts'
-import { ensureSecretDirectory } from '../daemon/files.ts'
+import { ConfigError, controlPort, readConfig, writeConfig } from '../daemon/home/config.ts'
 import {
   CONTROL_HOST,
   freeControlPort,
   identityDirectory,
   identityNames,
   selectIdentity,
-} from '../daemon/home.ts'
-import { DirectoryBusy } from '../daemon/lock.ts'
+} from '../daemon/home/home.ts'
+import { DirectoryBusy } from '../daemon/home/lock.ts'
 import { type Node, startNode } from '../daemon/node.ts'
-import { collectAfterStart } from '../daemon/stream-memory.ts'
+import { ensureSecretDirectory } from '../daemon/platform/files.ts'
+import { collectAfterStart } from '../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../mcp/tool.ts'
 import { buildInfo } from '../protocol/build-info.ts'
 import type { Input } from './command.ts'

@@ -1,10 +1,10 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
 import type { Context } from './context.ts'
-import { expireUnanswered } from './deadlines.ts'
-import { describe } from './outbox.ts'
-import { disputeOverdueReceipts } from './receipts.ts'
-import type { Registration } from './registration.ts'
-import type { Relay } from './relay.ts'
+import { describe } from './mail/outbox.ts'
+import type { Relay } from './mail/relay.ts'
+import type { Registration } from './membership/registration.ts'
+import { expireUnanswered } from './tasks/deadlines.ts'
+import { disputeOverdueReceipts } from './tasks/receipts.ts'
 
 const ROUND_MS = 10 * 60_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000

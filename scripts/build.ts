@@ -50,7 +50,7 @@ const hubEntries = {
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
 }
-const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/pow-worker.ts') }
+const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/hubs/pow-worker.ts') }
 
 async function program(outdir: string, entries: Record<string, string>, migrations?: string): Promise<void> {
   rmSync(outdir, { recursive: true, force: true })

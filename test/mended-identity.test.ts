@@ -1,7 +1,7 @@
 /** What becomes of moves, rotations, revocations and the end of an identity when something fails in between. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openIdentity } from '../daemon/identity.ts'
+import { openIdentity } from '../daemon/identity/identity.ts'
 import type { Node } from '../daemon/node.ts'
 import { startTestHub, type TestHub } from '../hub/testing.ts'
 import { checkMoved, type Mover, openMover } from './mended-move.ts'

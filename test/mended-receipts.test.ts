@@ -1,10 +1,10 @@
 /** What a requester does with a receipt that is not the one it could sign, and which receipts a provider recognizes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORK_ANCHOR } from '../daemon/chain.ts'
+import { FORK_ANCHOR } from '../daemon/chain/chain.ts'
 import { expire } from '../daemon/maintenance.ts'
 import type { Node } from '../daemon/node.ts'
-import { makeReceipt, takeCounterSignature, takeReceipt } from '../daemon/receipts.ts'
-import type { Interaction } from '../daemon/threads.ts'
+import type { Interaction } from '../daemon/store/threads.ts'
+import { makeReceipt, takeCounterSignature, takeReceipt } from '../daemon/tasks/receipts.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../protocol/proof/receipt.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './two-nodes-world.ts'
 

@@ -77,7 +77,7 @@ describe('imports', () => {
   })
 
   test.each([
-    ['node:sqlite', ['daemon/sqlite.ts', 'hub/store/sqlite/database.ts']],
+    ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
     ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'mcp/client.ts']],
     ['openai', ['autoreply/openai.ts']],
     ['clipanion', ['cli/dispatch.ts']],

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { build } from 'esbuild'
-import { openChain } from '../daemon/chain.ts'
-import { openIdentity } from '../daemon/identity.ts'
+import { openChain } from '../daemon/chain/chain.ts'
+import { openIdentity } from '../daemon/identity/identity.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { bundledProgram } from '../hub/testing-bundle.ts'
 
@@ -42,7 +42,7 @@ async function freePort(): Promise<number> {
 async function bundledNode(folder: string): Promise<string> {
   const outdir = join(folder, 'program')
   await build({
-    entryPoints: { svc: join(ROOT, 'cli/program.ts'), 'pow-worker': join(ROOT, 'daemon/pow-worker.ts') },
+    entryPoints: { svc: join(ROOT, 'cli/program.ts'), 'pow-worker': join(ROOT, 'daemon/hubs/pow-worker.ts') },
     outdir,
     bundle: true,
     platform: 'node',

@@ -1,11 +1,11 @@
 /** What a receiver takes from whom and remembers, and what a node asks its hub for. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HubLine, StatusItem } from '../daemon/hub-line.ts'
+import type { HubLine, StatusItem } from '../daemon/hubs/hub.ts'
+import { Outbox } from '../daemon/mail/outbox.ts'
+import { Relay } from '../daemon/mail/relay.ts'
+import { queueCapabilities } from '../daemon/mail/top-ups.ts'
 import { expire } from '../daemon/maintenance.ts'
 import type { Node } from '../daemon/node.ts'
-import { Outbox } from '../daemon/outbox.ts'
-import { Relay } from '../daemon/relay.ts'
-import { queueCapabilities } from '../daemon/top-ups.ts'
 import { agent } from '../protocol/testing/agents.ts'
 import { delegated, type Lab, never, openPair, texts, thread, until } from './two-nodes-world.ts'
 

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConfig, writeConfig } from '../daemon/config.ts'
+import { readConfig, writeConfig } from '../daemon/home/config.ts'
 import { startNode } from '../daemon/node.ts'
 import { callRoute } from '../hub/testing.ts'
 import { operations } from '../protocol/control/operations.ts'

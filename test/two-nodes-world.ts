@@ -3,7 +3,7 @@ import { mkdtempSync } from 'node:fs'
 import * as net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { readConfig, writeConfig } from '../daemon/config.ts'
+import { readConfig, writeConfig } from '../daemon/home/config.ts'
 import { type Node, startNode } from '../daemon/node.ts'
 import { startTestHub, type TestHub } from '../hub/testing.ts'
 

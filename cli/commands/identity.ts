@@ -12,8 +12,8 @@ import {
   runningDaemons,
   runtimeDirectory,
   selectIdentity,
-} from '../../daemon/home.ts'
-import { openIdentity, peekIdentity } from '../../daemon/identity.ts'
+} from '../../daemon/home/home.ts'
+import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
 import type { Run } from '../command.ts'
 import { connect } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'

@@ -1,7 +1,7 @@
 /** Proof: review, evidence, verify. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { selectIdentity } from '../../daemon/home.ts'
+import { selectIdentity } from '../../daemon/home/home.ts'
 import { call, Refused } from '../../protocol/contract/client.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
@@ -39,8 +39,8 @@ export const evidence: Run = async (io, input) => {
 /** Reads the whole chain file, verifies it, and completes the store from it. */
 export const evidenceImport: Run = async (io, input) => {
   const { dir } = selectIdentity(io.env, input.id)
-  const { ChainRefused } = await import('../../daemon/chain-file.ts')
-  const { importChain } = await import('../../daemon/chain-import.ts')
+  const { ChainRefused } = await import('../../daemon/chain/file.ts')
+  const { importChain } = await import('../../daemon/chain/import.ts')
   try {
     const { length, imported, fork } = await importChain(dir)
     printJson(io, {

@@ -1,9 +1,9 @@
 /** Opening the node's store: schema number, migration after a copy, refusal of a newer one, prepared statements. */
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { faultPoint } from '../faults.ts'
-import { ensureSecretDirectory, SECRET_FILE_MODE } from '../files.ts'
-import { type Database, openDatabase, type Row, type Statement, transaction } from '../sqlite.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
+import { type Database, openDatabase, type Row, type Statement, transaction } from '../platform/sqlite.ts'
 import { steps } from './schema.ts'
 
 export const STORE_SCHEMA = steps.length

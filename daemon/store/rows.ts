@@ -1,5 +1,5 @@
 /** Rows with snake-case columns become objects with camel-case members; the one place that converts. */
-import type { Row } from '../sqlite.ts'
+import type { Row } from '../platform/sqlite.ts'
 
 /** The row as an object of type `T`, whose members mirror the table's columns. */
 export function camelRow<T>(row: Row): T {

@@ -1,7 +1,7 @@
 /** Decoders outside the protocol: what strangers, files and operators wrote, as hub and node read it. */
 import { splitWords } from '../../autoreply/exec.ts'
-import { jsonLine, recordOfJsonLine } from '../../daemon/chain-json.ts'
-import { cleanName } from '../../daemon/file-names.ts'
+import { cleanName } from '../../daemon/attachments/file-names.ts'
+import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'
 import { readSignedHeaders } from '../../hub/v3/auth.ts'
 import { decodeBody, decodeQuery } from '../../hub/v3/decode.ts'

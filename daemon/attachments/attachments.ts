@@ -1,0 +1,228 @@
+/**
+ * Attachments: files under their content id, never overwritten, moved into place only once every byte is hashed and on
+ * the disk. Nothing here holds a whole file in memory.
+ */
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
+import { cidText, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { ATTACHMENT_BYTES_MAX, type Attachment } from '../../protocol/mail/message.ts'
+import type { OpenedMessage } from '../../protocol/mail/open.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
+import { noteStreamed } from '../platform/stream-memory.ts'
+import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
+import { cleanName, saveFile } from './file-names.ts'
+
+const READ_BYTES = 256 * 1024
+const TEMPORARY = 'incoming-'
+const CONTENT_ID = /^b[a-z2-7]+$/
+/** Environment and memory of processes look like files there. */
+const PROCESS_FILES = '/proc'
+
+const mediaTypes: Record<string, string> = {
+  '.txt': 'text/plain',
+  '.md': 'text/markdown',
+  '.json': 'application/json',
+  '.csv': 'text/csv',
+  '.html': 'text/html',
+  '.pdf': 'application/pdf',
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+  '.svg': 'image/svg+xml',
+  '.zip': 'application/zip',
+  '.gz': 'application/gzip',
+}
+
+export class Attachments {
+  /** Also the place of temporary files, which a start removes. */
+  readonly folder: string
+  #random: (length: number) => Uint8Array
+  #guarded: string[]
+
+  /** `guarded`: directories whose files never leave, such as those of keys and tokens. */
+  constructor(storeFolder: string, random: (length: number) => Uint8Array, guarded: readonly string[] = []) {
+    this.folder = join(storeFolder, 'attachments')
+    this.#random = random
+    ensureSecretDirectory(this.folder)
+    this.#guarded = [...guarded, PROCESS_FILES].filter(path => fs.existsSync(path)).map(realPath)
+  }
+
+  /**
+   * The real path of a file that may be sent or quoted. Whoever asks (a model that a task talked into it) gets no file
+   * of this node itself, through no link; attachments that it received and verified are free.
+   */
+  allowed(path: string): string {
+    const real = realPath(path)
+    const isReceived = dirname(real) === realPath(this.folder) && CONTENT_ID.test(basename(real))
+    const isGuarded = this.#guarded.some(directory => isInside(directory, real)) || this.#isLinked(real)
+    if (!isReceived && isGuarded) refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
+    return real
+  }
+
+  /** Whether a file is, under another name, one of those that never leave. */
+  #isLinked(path: string): boolean {
+    const { nlink, dev, ino, size } = fs.statSync(path)
+    if (nlink < 2) return false
+    return this.#guarded.some(
+      directory =>
+        directory !== PROCESS_FILES &&
+        filesBelow(directory, realPath(this.folder)).some(other => {
+          const held = fs.lstatSync(other, { throwIfNoEntry: false })
+          return held?.dev === dev && held.ino === ino && held.size === size
+        }),
+    )
+  }
+
+  /** Copies a file of this user into the store; refuses one that is unreadable or over the limit. */
+  take(path: string): Attachment {
+    const source = openRegular(this.allowed(path))
+    try {
+      const copy = this.#temporary()
+      const { size, cid } = copyHashed(source, copy, path)
+      this.#place(copy, cid)
+      const name = cleanName(basename(path))
+      return {
+        name,
+        mediaType: mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',
+        size,
+        cid,
+      }
+    } finally {
+      fs.closeSync(source)
+    }
+  }
+
+  /** Stores the attachments of an opened message; returns once all of them are verified and durable. */
+  async receive(opened: OpenedMessage): Promise<void> {
+    const files = opened.body.attachments.map(() => this.#temporary())
+    try {
+      for (const { size } of opened.body.attachments)
+        if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')
+      for await (const { index, chunk } of opened.parts()) {
+        fs.writeSync((files[index] as Temporary).file, chunk)
+        noteStreamed(chunk.length)
+      }
+      for (const [index, attachment] of opened.body.attachments.entries())
+        this.#place(files[index] as Temporary, attachment.cid)
+    } catch (error) {
+      for (const file of files) discard(file)
+      throw error
+    }
+  }
+
+  /** The verified file of a content id, or undefined when it is not here. */
+  find(cid: string): string | undefined {
+    const path = join(this.folder, cid)
+    return fs.existsSync(path) ? path : undefined
+  }
+
+  /** Bytes of an attachment from the start, for sealing. */
+  read(cid: string): () => AsyncIterable<Uint8Array> {
+    const path = join(this.folder, cid)
+    return () => readPieces(path)
+  }
+
+  /** Writes an attachment under its name into a directory of the user, never over another file. */
+  saveAs(cid: string, directory: string, name: string): string {
+    const source = this.find(cid) ?? refuse('file_unreadable', `the bytes of ${name} are not here`)
+    return saveFile(source, directory, name)
+  }
+
+  /** Removes what a crash left: temporary files, and files that no message names. */
+  clean(store: Store): void {
+    for (const name of fs.readdirSync(this.folder)) {
+      const named = store.get('SELECT 1 AS named FROM message_attachments WHERE cid = ? LIMIT 1', name)
+      if (name.startsWith(TEMPORARY) || named === undefined) fs.rmSync(join(this.folder, name))
+    }
+  }
+
+  #temporary(): Temporary {
+    const path = join(this.folder, TEMPORARY + Buffer.from(this.#random(12)).toString('hex'))
+    return { path, file: fs.openSync(path, 'wx', SECRET_FILE_MODE) }
+  }
+
+  #place({ path, file }: Temporary, cid: Uint8Array): void {
+    fs.fdatasyncSync(file)
+    fs.closeSync(file)
+    faultPoint('node.attachment.before-rename')
+    fs.renameSync(path, join(this.folder, cidText(cid)))
+    faultPoint('node.attachment.after-rename')
+    syncDirectory(this.folder)
+  }
+}
+
+async function* readPieces(path: string): AsyncGenerator<Uint8Array> {
+  for await (const piece of fs.createReadStream(path, { highWaterMark: READ_BYTES })) {
+    yield piece as Uint8Array
+    noteStreamed((piece as Uint8Array).length)
+  }
+}
+
+type Temporary = { path: string; file: number }
+
+function discard({ path, file }: Temporary): void {
+  try {
+    fs.closeSync(file)
+  } catch {
+    // Closed already: it was placed before another one failed.
+  }
+  fs.rmSync(path, { force: true })
+}
+
+function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path)
+  } catch (error) {
+    return refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+  }
+}
+
+function isInside(directory: string, path: string): boolean {
+  const way = relative(directory, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+/** Every file below a directory but those in `except`, which hold what others sent. */
+function filesBelow(directory: string, except: string): string[] {
+  return fs.readdirSync(directory, { withFileTypes: true }).flatMap(entry => {
+    const path = join(directory, entry.name)
+    if (entry.isDirectory()) return path === except ? [] : filesBelow(path, except)
+    return entry.isFile() ? [path] : []
+  })
+}
+
+function openRegular(path: string): number {
+  try {
+    const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK)
+    if (fs.fstatSync(file).isFile()) return file
+    fs.closeSync(file)
+  } catch (error) {
+    refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+  }
+  return refuse('file_unreadable', `${path} is not a file`)
+}
+
+function copyHashed(source: number, target: Temporary, name: string): { size: number; cid: Uint8Array } {
+  const buffer = Buffer.alloc(READ_BYTES)
+  const hash = createHash('sha256')
+  let size = 0
+  for (;;) {
+    const length = fs.readSync(source, buffer, 0, READ_BYTES, null)
+    if (length === 0) break
+    size += length
+    if (size > ATTACHMENT_BYTES_MAX) {
+      discard(target)
+      refuse('too_large', `${name} is larger than 64 MiB`)
+    }
+    const part = buffer.subarray(0, length)
+    hash.update(part)
+    fs.writeSync(target.file, part)
+  }
+  return { size, cid: contentIdOfDigest(hash.digest()) }
+}

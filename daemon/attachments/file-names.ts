@@ -1,0 +1,107 @@
+/**
+ * File names of strangers made harmless, and saving under them into a directory of the user (node specification: pull):
+ * nothing leaves that directory, nothing that is there is written over, no link is followed.
+ */
+import * as fs from 'node:fs'
+import { extname, join } from 'node:path'
+import { refuse } from '../refusal.ts'
+
+/** Every file system takes a name of so many bytes, also with a number added. */
+const NAME_BYTES_MAX = 200
+const EXTENSION_BYTES_MAX = 24
+const COPIES_MAX = 1000
+const SAVED_FILE_MODE = 0o600
+const NAMELESS = 'attachment'
+/** Names that are devices on Windows, whatever stands after a dot. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i
+
+/** A name without directories, without characters that hide or mean something to a file system, and not too long. */
+export function cleanName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? ''
+  const plain = last
+    .toWellFormed()
+    .normalize('NFC')
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
+    .replace(/[<>:"|?*]/g, '_')
+    .replace(/^[.\s]+/, '')
+    .replace(/^-/, '_')
+  const short = shortened(plain).replace(/[.\s]+$/, '')
+  if (short === '') return NAMELESS
+  return DEVICE.test(short) ? `_${short}` : short
+}
+
+/** The name cut before its extension, between characters. */
+function shortened(name: string): string {
+  const given = extname(name)
+  const extension = Buffer.byteLength(given) <= EXTENSION_BYTES_MAX ? given : ''
+  let left = NAME_BYTES_MAX - Buffer.byteLength(extension)
+  let stem = ''
+  for (const character of name.slice(0, name.length - extension.length)) {
+    left -= Buffer.byteLength(character)
+    if (left < 0) break
+    stem += character
+  }
+  return stem + extension
+}
+
+/** Copies a file under a name into a directory, or finds it there already. */
+export function saveFile(source: string, directory: string, name: string): string {
+  return saveUnder(directory, name, {
+    write: target => fs.copyFileSync(source, target, fs.constants.COPYFILE_EXCL),
+    isSame: target => isSameFile(target, source),
+  })
+}
+
+/** Writes bytes under a name into a directory, or finds them there already. */
+export function saveBytes(bytes: Uint8Array, directory: string, name: string): string {
+  return saveUnder(directory, name, {
+    write: target => fs.writeFileSync(target, bytes, { flag: 'wx', mode: SAVED_FILE_MODE }),
+    isSame: target => fs.lstatSync(target).size === bytes.length && fs.readFileSync(target).equals(bytes),
+  })
+}
+
+type Content = { write: (target: string) => void; isSame: (target: string) => boolean }
+
+function saveUnder(directory: string, name: string, content: Content): string {
+  const clean = cleanName(name)
+  const extension = extname(clean)
+  const stem = clean.slice(0, clean.length - extension.length)
+  for (let n = 1; n <= COPIES_MAX; n++) {
+    const target = join(directory, n === 1 ? clean : `${stem}-${n}${extension}`)
+    try {
+      content.write(target)
+      return target
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
+        refuse('file_unreadable', `cannot write ${target}: ${(error as Error).message}`)
+    }
+    if (isRegular(target) && content.isSame(target)) return target
+  }
+  return refuse(
+    'file_unreadable',
+    `${directory} holds ${COPIES_MAX} files named ${clean}`,
+    'svc pull --out DIR',
+  )
+}
+
+/** A file itself, no link to one and nothing that answers like one. */
+function isRegular(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+const COMPARED_BYTES = 256 * 1024
+
+function isSameFile(path: string, other: string): boolean {
+  if (fs.lstatSync(path).size !== fs.statSync(other).size) return false
+  const files = [path, other].map(one => fs.openSync(one, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW))
+  const [left, right] = files.map(() => Buffer.alloc(COMPARED_BYTES)) as [Buffer, Buffer]
+  try {
+    for (;;) {
+      const [read, also] = [fs.readSync(files[0] as number, left), fs.readSync(files[1] as number, right)]
+      if (read !== also || !left.subarray(0, read).equals(right.subarray(0, also))) return false
+      if (read === 0) return true
+    }
+  } finally {
+    for (const file of files) fs.closeSync(file)
+  }
+}

@@ -1,0 +1,172 @@
+import { appendFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { decode } from '../../protocol/encoding/cbor.ts'
+import { type Identity, openIdentity } from '../identity/identity.ts'
+import { openStore, type Store } from '../store/open.ts'
+import { type Chain, openChain } from './chain.ts'
+
+type Fixture = { dir: string; file: string; store: Store; identity: Identity; chain: Chain }
+
+async function fixture(records: number): Promise<Fixture> {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-chain-'))
+  const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))
+  const identity = openIdentity(dir, { now: Date.now, random })
+  const store = openStore(dir)
+  const chain = await openChain(dir, store, identity, Date.now)
+  for (let i = 0; i < records; i++) chain.append(i % 2 === 0 ? 'test.even' : 'test.odd', { n: i })
+  return { dir, file: join(dir, 'evidence.ael.jsonl'), store, identity, chain }
+}
+
+/** Opens the same directory again, as the next start does. */
+async function reopen(of: Fixture): Promise<Chain> {
+  of.chain.close()
+  return openChain(of.dir, of.store, of.identity, Date.now)
+}
+
+const lines = (file: string) => readFileSync(file, 'latin1').split('\n').filter(Boolean)
+
+/** Number of records that the checkpoint speaks for. */
+function vouchedFor({ store }: Fixture): number {
+  const [body] = decode(store.recall('chain-checkpoint') as Uint8Array) as [Uint8Array]
+  return (decode(body) as [number])[0]
+}
+
+describe('the evidence chain', () => {
+  test('records link to the one before, and the file holds one base64 line each', async () => {
+    const of = await fixture(3)
+    expect(statSync(of.file).mode & 0o777).toBe(0o600)
+    const records = of.chain.read()
+    expect(records.map(record => record['seq'])).toEqual([0, 1, 2])
+    expect(records[1]?.['prev_id']).toBe(records[0]?.['id'])
+    expect(of.chain.head()).toMatchObject({ length: 3, state: 'ACTIVE', head_id: records[2]?.['id'] })
+    expect(lines(of.file)).toHaveLength(3)
+  })
+
+  test('since keeps seq >= since, the type matches exactly, the limit keeps the newest', async () => {
+    const { chain } = await fixture(10)
+    expect(chain.read({ since: 7 }).map(record => record['seq'])).toEqual([7, 8, 9])
+    expect(chain.read({ eventType: 'test.odd', limit: 2 }).map(record => record['seq'])).toEqual([7, 9])
+    expect(chain.read({ eventType: 'test' })).toEqual([])
+  })
+
+  test('records signed before a rotation still verify after it', async () => {
+    const of = await fixture(2)
+    of.identity.rotate()
+    of.chain.append('test.after', {})
+    expect((await reopen(of)).length).toBe(3)
+  })
+
+  test.each([1, 20, 60])('a last line cut by %i bytes is written again from the store', async cut => {
+    const of = await fixture(3)
+    const whole = readFileSync(of.file)
+    truncateSync(of.file, whole.length - cut)
+    expect((await reopen(of)).length).toBe(3)
+    expect(readFileSync(of.file).equals(whole)).toBe(true)
+  })
+
+  test('a last line of rubbish with its newline is written again from the store', async () => {
+    const of = await fixture(3)
+    const whole = readFileSync(of.file)
+    const good = lines(of.file).slice(0, 2)
+    writeFileSync(of.file, `${good.join('\n')}\n????\n`)
+    await reopen(of)
+    expect(readFileSync(of.file).equals(whole)).toBe(true)
+  })
+
+  test('records of the store beyond the end of the file are appended', async () => {
+    const of = await fixture(4)
+    const whole = readFileSync(of.file)
+    writeFileSync(of.file, `${lines(of.file)[0]}\n`)
+    await reopen(of)
+    expect(readFileSync(of.file).equals(whole)).toBe(true)
+  })
+
+  test('a flipped character in an earlier record is refused by its number', async () => {
+    const of = await fixture(4)
+    const all = lines(of.file)
+    const line = all[1] as string
+    all[1] = `${line.slice(0, 90)}${line[90] === 'A' ? 'B' : 'A'}${line.slice(91)}`
+    writeFileSync(of.file, `${all.join('\n')}\n`)
+    await expect(reopen(of)).rejects.toThrow(/record 1/)
+  })
+
+  test('a record taken out of the middle is refused', async () => {
+    const of = await fixture(4)
+    writeFileSync(of.file, `${lines(of.file).toSpliced(1, 1).join('\n')}\n`)
+    await expect(reopen(of)).rejects.toThrow(/record 1/)
+  })
+
+  test('a file longer than the store is refused with the command that imports', async () => {
+    const of = await fixture(3)
+    of.store.run('DELETE FROM chain WHERE seq = 2')
+    await expect(reopen(of)).rejects.toThrow(/record 2.*svc evidence import/)
+  })
+
+  test('a forged record with a good form but another signature is refused', async () => {
+    const of = await fixture(2)
+    const other = await fixture(2)
+    writeFileSync(of.file, readFileSync(other.file))
+    await expect(reopen(of)).rejects.toThrow(/record 0/)
+  })
+
+  test('rubbish appended after the last record is refused, because the store does not have it', async () => {
+    const of = await fixture(2)
+    appendFileSync(of.file, 'AAAA')
+    await expect(reopen(of)).rejects.toThrow(/record 2.*store does not have it/)
+  })
+
+  test('what an earlier open verified is not trusted once a byte of it changed, also outside the id', async () => {
+    const of = await fixture(3)
+    of.chain = await reopen(of)
+    const all = lines(of.file)
+    const bytes = Buffer.from(all[1] as string, 'base64')
+    bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+    all[1] = bytes.toString('base64')
+    writeFileSync(of.file, `${all.join('\n')}\n`)
+    await expect(reopen(of)).rejects.toThrow(/record 1: its signature does not hold/)
+  })
+
+  test('a checkpoint that this identity did not sign is no checkpoint', async () => {
+    const of = await fixture(3)
+    of.chain = await reopen(of)
+    const forged = of.store.recall('chain-checkpoint') as Uint8Array
+    forged[forged.length - 1] = (forged.at(-1) as number) ^ 1
+    of.store.remember('chain-checkpoint', forged)
+    expect((await reopen(of)).length).toBe(3)
+  })
+
+  test('a running node vouches for what it wrote: what it leaves behind needs no signature checked again', async () => {
+    const of = await fixture(5)
+    of.chain.close()
+    expect(vouchedFor(of)).toBe(5)
+    expect((await openChain(of.dir, of.store, of.identity, Date.now)).length).toBe(5)
+  })
+
+  test('but not for a record that somebody put into the store before it went to the file', async () => {
+    const of = await fixture(2)
+    const other = await fixture(3)
+    const foreign = other.store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = 2')?.record
+    of.store.run(
+      "INSERT INTO chain (seq, id, type, record) VALUES (2, ?, 'test.forged', ?)",
+      new Uint8Array(36),
+      foreign ?? null,
+    )
+    of.chain.drain()
+    of.chain.close()
+    expect(vouchedFor(of)).toBe(2)
+    await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(/record 2/)
+  })
+
+  test('an event of a transaction that fails is in neither store nor file', async () => {
+    const of = await fixture(1)
+    const work = () =>
+      of.store.transaction(() => {
+        of.chain.append('test.lost', {})
+        throw new Error('stop')
+      })
+    expect(work).toThrow('stop')
+    expect([of.chain.length, lines(of.file).length]).toEqual([1, 1])
+  })
+})

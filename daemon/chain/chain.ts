@@ -1,0 +1,235 @@
+/**
+ * The evidence chain of this node: finished records are stored with the state change they prove, then drained to
+ * `evidence.ael.jsonl` in order. On every open the whole file is rebuilt and verified against keys and store
+ * (objects: evidence chain; node specification: evidence chain record).
+ */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import type { CborValue } from '../../protocol/encoding/cbor.ts'
+import {
+  ChainInvalid,
+  ChainRecord,
+  chainDid,
+  GENESIS,
+  readRecord,
+  recordLine,
+  renderRecord,
+  signRecord,
+} from '../../protocol/proof/evidence.ts'
+import type { Identity } from '../identity/identity.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { SECRET_FILE_MODE } from '../platform/files.ts'
+import type { Store } from '../store/open.ts'
+import type { VerifiedPart } from './checkpoint.ts'
+import { ChainRefused, verifyChainFile } from './file.ts'
+
+export const READ_LIMIT_DEFAULT = 50
+export const READ_LIMIT_MAX = 1000
+const DRAIN_RECORDS_MAX = 512
+/** Event type of the record that keeps two ids of one seq beside each other. */
+export const FORK_ANCHOR = 'svc.chain.fork'
+
+export type ChainHead = {
+  chain_did: string
+  head_id: string
+  length: number
+  state: 'ACTIVE' | 'QUARANTINED'
+}
+export type ReadOptions = {
+  eventType?: string | undefined
+  since?: number | undefined
+  limit?: number | undefined
+}
+type Row = { seq: number; id: Uint8Array; record: Uint8Array }
+/** Text, numbers and bytes by name; what an event says. */
+export type Payload = Record<string, CborValue | undefined>
+
+/** Opens the chain: verifies the file, mends what a crash tore, refuses everything else by record. */
+export async function openChain(
+  dir: string,
+  store: Store,
+  identity: Identity,
+  now: () => number,
+): Promise<Chain> {
+  const path = join(dir, 'evidence.ael.jsonl')
+  const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
+  try {
+    const part = await verifyChainFile({ path, file, store, identity })
+    const verified = part.count
+    const chain = new Chain(file, store, identity, { now, part })
+    store.transaction(() => {
+      store.run('UPDATE chain SET drained = 0 WHERE seq >= ? AND drained = 1', verified)
+      store.run('UPDATE chain SET drained = 1 WHERE seq < ? AND drained = 0', verified)
+    }, 'node.chain.open')
+    chain.drain()
+    return chain
+  } catch (error) {
+    fs.closeSync(file)
+    throw error
+  }
+}
+
+export class Chain {
+  #file: number
+  #store: Store
+  #identity: Identity
+  #now: () => number
+  #part: VerifiedPart
+  #onAppend: (() => void) | undefined
+
+  constructor(
+    file: number,
+    store: Store,
+    identity: Identity,
+    { now, part }: { now: () => number; part: VerifiedPart },
+  ) {
+    this.#file = file
+    this.#store = store
+    this.#identity = identity
+    this.#now = now
+    this.#part = part
+  }
+
+  /** Called after a record is durable in the store. */
+  set onAppend(listener: () => void) {
+    this.#onAppend = listener
+  }
+
+  get length(): number {
+    return this.#last()?.length ?? 0
+  }
+
+  /** Length, and the id of the last record or the genesis sentinel, as receipts name them. */
+  get position(): [number, Uint8Array] {
+    const last = this.#last()
+    return [last?.length ?? 0, last?.id ?? GENESIS]
+  }
+
+  /** Whether two records of one seq were ever seen; the chain itself keeps that for good. */
+  get isQuarantined(): boolean {
+    return this.#store.get('SELECT 1 FROM chain WHERE type = ? LIMIT 1', FORK_ANCHOR) !== undefined
+  }
+
+  head(): ChainHead {
+    const [length, id] = this.position
+    const state = this.isQuarantined ? 'QUARANTINED' : 'ACTIVE'
+    return { chain_did: chainDid(this.#identity.aid), head_id: cidText(id), length, state }
+  }
+
+  /** Appends an event; inside a transaction it becomes durable together with the state change it proves. */
+  append(eventType: string, payload: Payload): number {
+    return this.#store.transaction(() => {
+      const [seq, previous] = this.position
+      const members = Object.entries(payload).filter(
+        (entry): entry is [string, CborValue] => entry[1] !== undefined,
+      )
+      const { record, bytes } = signRecord(this.#identity.seed, {
+        signer: this.#identity.aid,
+        keyStateSeq: this.#identity.log.seq,
+        seq,
+        previous,
+        eventType,
+        payload: new Map(members),
+        ts: this.#now(),
+      })
+      this.#store.run(
+        'INSERT INTO chain (seq, id, type, record) VALUES (?, ?, ?, ?)',
+        seq,
+        record.id,
+        eventType,
+        bytes,
+      )
+      this.#store.afterCommit(() => {
+        this.drain()
+        this.#onAppend?.()
+      })
+      return seq
+    }, 'node.chain')
+  }
+
+  /** Writes at the end of the file; what a failing disk took only in part is cut off again, so that a retry fits. */
+  #append(lines: Uint8Array): void {
+    const start = fs.fstatSync(this.#file).size
+    try {
+      for (let written = 0; written < lines.length; ) {
+        written += fs.writeSync(this.#file, lines, written, lines.length - written, start + written)
+      }
+    } catch (error) {
+      fs.ftruncateSync(this.#file, start)
+      throw error
+    }
+  }
+
+  /** Writes stored records that the file lacks, in order; marked as drained only once they are on the disk. */
+  drain(): void {
+    for (;;) {
+      const rows = this.#store.all<{ seq: number; record: Uint8Array }>(
+        'SELECT seq, record FROM chain WHERE drained = 0 ORDER BY seq LIMIT ?',
+        DRAIN_RECORDS_MAX,
+      )
+      const last = rows.at(-1)
+      if (last === undefined) return
+      faultPoint('node.chain.before-write')
+      this.#append(Buffer.from(rows.map(row => recordLine(row.record)).join(''), 'latin1'))
+      faultPoint('node.chain.before-sync')
+      fs.fdatasyncSync(this.#file)
+      faultPoint('node.chain.after-sync')
+      this.#store.run('UPDATE chain SET drained = 1 WHERE drained = 0 AND seq <= ?', last.seq)
+      for (const { seq, record } of rows) this.#part.extend(seq, record)
+    }
+  }
+
+  /**
+   * Records with `seq >= since` of exactly this type; the newest where there are more than `limit`, ascending. What is
+   * left out is older than the answer, so no `since` would reach it, and nothing is left to continue with.
+   */
+  read(options: ReadOptions = {}): Record<string, unknown>[] {
+    const limit = Math.min(Math.max(options.limit ?? READ_LIMIT_DEFAULT, 1), READ_LIMIT_MAX)
+    const since = options.since ?? 0
+    const rows =
+      options.eventType === undefined
+        ? this.#store.all<Row>(
+            'SELECT seq, id, record FROM chain WHERE seq >= ? ORDER BY seq DESC LIMIT ?',
+            since,
+            limit,
+          )
+        : this.#store.all<Row>(
+            'SELECT seq, id, record FROM chain WHERE type = ? AND seq >= ? ORDER BY seq DESC LIMIT ?',
+            options.eventType,
+            since,
+            limit,
+          )
+    return rows.reverse().map(row => renderRecord(this.#verified(row)))
+  }
+
+  /** A stored record, when it is the one whose id the open compared with the verified file. */
+  #verified({ seq, id, record }: Row): ChainRecord {
+    try {
+      const { previous } = ChainRecord.decode(record)
+      const read = readRecord(record, { seq, previous, chainDid: chainDid(this.#identity.aid) })
+      if (equal(read.record.id, id)) return read.record
+    } catch (error) {
+      if (!(error instanceof ChainInvalid || error instanceof Malformed)) throw error
+    }
+    throw new ChainRefused(
+      `record ${seq} in the store is not the one that was verified; stop the node and restore it`,
+    )
+  }
+
+  close(): void {
+    try {
+      this.#part.write()
+    } catch {
+      // A full disk: the next open checks more signatures.
+    }
+    fs.closeSync(this.#file)
+  }
+
+  #last(): { length: number; id: Uint8Array } | undefined {
+    return this.#store.get<{ length: number; id: Uint8Array }>(
+      'SELECT seq + 1 AS length, id FROM chain ORDER BY seq DESC LIMIT 1',
+    )
+  }
+}

@@ -1,0 +1,170 @@
+/**
+ * Opening the chain file: every record is parsed, hashed and compared with the store; signatures are checked but for
+ * those that an earlier open checked, which a checkpoint signed by this identity proves (objects: evidence chain).
+ */
+import * as fs from 'node:fs'
+import { verifyAsync } from '#crypto'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { keyAt } from '../../protocol/identity/kel.ts'
+import {
+  ChainInvalid,
+  chainDid,
+  parseRecordLine,
+  readRecord,
+  recordSignatureHolds,
+} from '../../protocol/proof/evidence.ts'
+import type { Identity } from '../identity/identity.ts'
+import { InFlight } from '../platform/in-flight.ts'
+import type { Store } from '../store/open.ts'
+import { type Checkpoint, readCheckpoint, VerifiedPart } from './checkpoint.ts'
+import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
+
+const READ_BYTES = 1024 * 1024
+const VERIFICATIONS_IN_FLIGHT_MAX = 64
+const IDS_READ_AT_ONCE = 4096
+
+export class ChainRefused extends Error {
+  override name = 'ChainRefused'
+}
+
+export type ChainFile = { path: string; file: number; store: Store; identity: Identity }
+
+/** The good records of the file, after cutting off a torn last line that the store can write again. */
+export async function verifyChainFile(chain: ChainFile): Promise<VerifiedPart> {
+  const checkpoint = readCheckpoint(chain.store, chain.identity)
+  const part = (await verifyPass(chain, checkpoint)) ?? (await verifyPass(chain, undefined))
+  if (part === undefined) throw new Error('a pass without a checkpoint always ends')
+  checkUndrained(chain, part.count, part.previous)
+  part.write()
+  return part
+}
+
+/** Reads the whole file once; undefined when its bytes are not those of the checkpoint. */
+async function verifyPass(
+  chain: ChainFile,
+  checkpoint: Checkpoint | undefined,
+): Promise<VerifiedPart | undefined> {
+  const { path, file, store, identity } = chain
+  const trusted = checkpoint?.count ?? 0
+  const did = chainDid(identity.aid)
+  const ids = storedIds(store)
+  const part = new VerifiedPart(store, identity, trusted)
+  const checks = new InFlight(VERIFICATIONS_IN_FLIGHT_MAX)
+  for (const line of linesOf(file)) {
+    const seq = part.count
+    const record = parseLine(path, line, seq, part.previous, did)
+    const stored = ids.next().value
+    if (record === undefined || !line.complete) {
+      if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
+      if (stored === undefined) throw refused(path, seq, 'it is damaged and the store does not have it')
+      fs.ftruncateSync(file, line.start)
+      fs.fsyncSync(file)
+      break
+    }
+    if (stored === undefined) throw longer(path, seq)
+    if (!equal(stored, record.record.id)) throw refused(path, seq, 'the store holds another record')
+    if (seq >= trusted) await checks.add(checkSignature(path, seq, record, identity))
+    part.add(record.bytes, record.record.id)
+    if (checkpoint !== undefined && part.count === trusted && !part.isAt(checkpoint)) return undefined
+  }
+  await checks.end()
+  return part.count < trusted ? undefined : part
+}
+
+/** Ids of the store in order, read in pages. */
+function* storedIds(store: Store): Generator<Uint8Array, undefined> {
+  for (let from = 0; ; from += IDS_READ_AT_ONCE) {
+    const rows = store.all<{ id: Uint8Array }>(
+      'SELECT id FROM chain WHERE seq >= ? ORDER BY seq LIMIT ?',
+      from,
+      IDS_READ_AT_ONCE,
+    )
+    for (const row of rows) yield row.id
+    if (rows.length < IDS_READ_AT_ONCE) return undefined
+  }
+}
+
+export const refused = (path: string, seq: number, why: string) =>
+  new ChainRefused(
+    `${path}: record ${seq}: ${why}; the node does not start on it, restore the file from its backup`,
+  )
+
+const longer = (path: string, seq: number) =>
+  new ChainRefused(
+    `${path} holds record ${seq}, which the store does not; the store is older, restore its backup or import with: svc evidence import`,
+  )
+
+/** A line as latin1, one character a byte. */
+export type Line = { text: string; start: number; complete: boolean }
+export type ReadResult = ReturnType<typeof readRecord>
+
+/** The record of a line; undefined for what is no record at all, as a torn write leaves it. */
+export function parseLine(
+  path: string,
+  line: Line,
+  seq: number,
+  previous: Uint8Array,
+  did: string,
+): ReadResult | undefined {
+  try {
+    const bytes = isJsonLine(line.text)
+      ? recordOfJsonLine(Buffer.from(line.text, 'latin1').toString('utf8'))
+      : parseRecordLine(line.text)
+    return readRecord(bytes, { seq, previous, chainDid: did })
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    if (!(error instanceof ChainInvalid)) throw error
+    if (error.fault === 'malformed') return undefined
+    throw refused(path, seq, error.message)
+  }
+}
+
+export async function checkSignature(
+  path: string,
+  seq: number,
+  read: ReadResult,
+  identity: Identity,
+): Promise<void> {
+  const key = keyAt(identity.log, read.record.keyStateSeq)
+  const label = new TextEncoder().encode('svc-ael/v1\0')
+  const message = Buffer.concat([label, read.preimage])
+  if (key === undefined || !(await verifyAsync(key, message, read.record.signature)))
+    throw refused(path, seq, 'its signature does not hold')
+}
+
+/** The records that are still to be written must go on from the file's end and hold by themselves. */
+function checkUndrained({ path, store, identity }: ChainFile, from: number, previous: Uint8Array): void {
+  let before = previous
+  for (let seq = from; ; seq++) {
+    const row = store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = ?', seq)
+    if (row === undefined) return
+    const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
+    const key = keyAt(identity.log, read.record.keyStateSeq)
+    if (key === undefined || !recordSignatureHolds(key, read))
+      throw refused(path, seq, 'the copy in the store is damaged')
+    before = read.record.id
+  }
+}
+
+function isLastLine(file: number, line: Line): boolean {
+  return line.start + line.text.length + 1 === fs.fstatSync(file).size
+}
+
+export function* linesOf(file: number): Generator<Line> {
+  const buffer = Buffer.alloc(READ_BYTES)
+  let rest = ''
+  let start = 0
+  let offset = 0
+  for (;;) {
+    const length = fs.readSync(file, buffer, 0, READ_BYTES, offset)
+    if (length === 0) break
+    offset += length
+    const pieces = (rest + buffer.toString('latin1', 0, length)).split('\n')
+    rest = pieces.pop() as string
+    for (const text of pieces) {
+      yield { text, start, complete: true }
+      start += text.length + 1
+    }
+  }
+  if (rest !== '') yield { text: rest, start, complete: false }
+}

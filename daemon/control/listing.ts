@@ -1,0 +1,98 @@
+/** Lists of interactions, and waiting for something to change in them. */
+
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
+import type { Context } from '../context.ts'
+import type { Interaction } from '../store/threads.ts'
+import { summaryView } from './views.ts'
+
+const LIST_LIMIT_DEFAULT = 20
+const UNFINISHED = "('pending', 'open', 'end_proposed')"
+
+type ListRequest = {
+  side: 'sent' | 'received'
+  unfinished?: boolean
+  ended?: boolean
+  q?: string | undefined
+  limit?: number | undefined
+  cursor?: string | undefined
+}
+export type Listing = NonNullable<ReplyOf<Operations['results']>>
+
+/** Newest first; the cursor names the last row of the page before. */
+export function listOf(ctx: Context, given: ListRequest): Listing {
+  const limit = given.limit ?? LIST_LIMIT_DEFAULT
+  const conditions = ['side = ?']
+  const parameters: (string | number)[] = [given.side]
+  if (given.unfinished === true) conditions.push(`state IN ${UNFINISHED}`)
+  if (given.ended === true) conditions.push("state = 'ended'")
+  if (given.q !== undefined && given.q !== '') {
+    conditions.push(
+      'key IN (SELECT m.interaction FROM messages_text AS t JOIN messages AS m ON m.key = t.rowid WHERE messages_text MATCH ?)',
+    )
+    parameters.push(`"${given.q.replaceAll('"', '""')}"`)
+  }
+  const [updatedAt, key] = (given.cursor ?? '').split('.').map(Number)
+  if (updatedAt !== undefined && key !== undefined && Number.isSafeInteger(updatedAt + key)) {
+    conditions.push('(updated_at, key) < (?, ?)')
+    parameters.push(updatedAt, key)
+  }
+  const keys = ctx.store.all<{ key: number }>(
+    `SELECT key FROM interactions WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, key DESC LIMIT ?`,
+    ...parameters,
+    limit + 1,
+  )
+  const page = keys.slice(0, limit).map(row => ctx.threads.byKey(row.key))
+  const last = page.at(-1)
+  return {
+    items: page.map(interaction => summaryView(ctx, interaction)),
+    ...(keys.length > limit && last !== undefined ? { next_cursor: `${last.updatedAt}.${last.key}` } : {}),
+  }
+}
+
+/** The list at once when it holds something unread, else when it has changed or the time asked for is over. */
+export async function waitingList(
+  ctx: Context,
+  list: () => Listing,
+  waitSeconds: number | undefined,
+  signal: AbortSignal,
+): Promise<Listing> {
+  const first = list()
+  if (!waitSeconds || first.items.some(item => item.unread > 0)) return first
+  const before = JSON.stringify(first.items)
+  const until = ctx.now() + waitSeconds * 1000
+  for (;;) {
+    const left = until - ctx.now()
+    if (left > 0 && !signal.aborted)
+      await ctx.events.next(event => event.type === 'inbox' || event.type === 'message', left, signal)
+    const listed = list()
+    const isOver = until <= ctx.now() || signal.aborted
+    if (isOver || JSON.stringify(listed.items) !== before) return listed
+  }
+}
+
+export async function waitFor(
+  ctx: Context,
+  id: string,
+  seconds: number,
+  signal: AbortSignal,
+  reached: (interaction: Interaction) => boolean,
+): Promise<void> {
+  const until = ctx.now() + seconds * 1000
+  for (;;) {
+    const interaction = ctx.threads.findById(id)
+    const left = until - ctx.now()
+    if (interaction === undefined || reached(interaction) || left <= 0 || signal.aborted) return
+    await ctx.events.next(event => event.data['interaction_id'] === id, left, signal)
+  }
+}
+
+/** Everything that is there now has been read. */
+export function markRead(ctx: Context, interaction: Interaction): void {
+  const newest = ctx.store.get<{ key: number | null }>(
+    'SELECT max(key) AS key FROM messages WHERE interaction = ?',
+    interaction.key,
+  )
+  if ((newest?.key ?? 0) > interaction.readTo)
+    ctx.store.run('UPDATE interactions SET read_to = ? WHERE key = ?', newest?.key as number, interaction.key)
+}

@@ -1,0 +1,215 @@
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import * as http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { readConfig, writeConfig } from '../home/config.ts'
+import { type Node, startNode } from '../node.ts'
+import { findFile } from '../platform/files.ts'
+import { attachmentLink } from './attachments.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'svc-control-'))
+let node: Node
+let token: string
+
+beforeAll(async () => {
+  writeConfig(dir, { control_addr: '127.0.0.1:0' })
+  node = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') } })
+  token = findFile(join(dir, 'control_token.txt'))?.toString().trim() ?? ''
+})
+
+afterAll(() => node.stop())
+
+type Answer = { status: number; headers: http.IncomingHttpHeaders; text: string }
+
+function ask(method: string, path: string, headers: Record<string, string> = {}, body = ''): Promise<Answer> {
+  const [host, port] = node.controlAddress.split(':')
+  return new Promise((resolve, reject) => {
+    const request = http.request({ host, port, method, path, headers, agent: false }, response => {
+      let text = ''
+      response.on('data', part => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+const bearer = () => ({ Authorization: `Bearer ${token}` })
+
+describe('the control interface', () => {
+  test('the token is 24 random bytes in hex, readable by its owner only', () => {
+    expect(token).toMatch(/^[0-9a-f]{48}$/)
+    expect(statSync(join(dir, 'control_token.txt')).mode & 0o777).toBe(0o600)
+  })
+
+  test('the root leads to the console', async () => {
+    const { status, headers } = await ask('GET', '/')
+    expect([status, headers.location]).toEqual([302, '/console'])
+  })
+
+  test('without the bearer token every operation is refused, ping and the console are not', async () => {
+    expect((await ask('GET', '/status')).status).toBe(401)
+    expect((await ask('GET', '/status', { Authorization: 'Bearer x' })).status).toBe(401)
+    expect((await ask('GET', '/events')).status).toBe(401)
+    expect(JSON.parse((await ask('GET', '/ping')).text)).toMatchObject({ ok: true, aid: node.aid })
+    expect((await ask('GET', '/')).headers.location).toBe('/console')
+    expect((await ask('GET', '/console')).status).toBe(200)
+  })
+
+  test('a foreign Host, a foreign Origin and a cross-site fetch are refused on every route', async () => {
+    const [, port] = node.controlAddress.split(':')
+    const foreign: Record<string, string>[] = [
+      { Host: 'evil.example' },
+      { Host: `evil.example:${port}` },
+      { Host: '127.0.0.1' },
+      { Host: '127.0.0.1:1' },
+      { Origin: 'http://evil.example' },
+      { Origin: 'null' },
+      { 'Sec-Fetch-Site': 'cross-site' },
+      { 'Sec-Fetch-Site': 'same-site' },
+    ]
+    for (const headers of foreign)
+      for (const path of ['/ping', '/console', '/status', '/attachment?cid=b&exp=1&cap=x'])
+        expect([path, headers, (await ask('GET', path, { ...bearer(), ...headers })).status]).toEqual([
+          path,
+          headers,
+          403,
+        ])
+    expect(
+      (await ask('GET', '/ping', { Host: `localhost:${port}`, Origin: `http://localhost:${port}` })).status,
+    ).toBe(200)
+  })
+
+  test('an unknown member, a duplicate member and a body that is too large are refused', async () => {
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1,"x":2}')).status).toBe(400)
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1,"limit":2}')).status).toBe(400)
+    expect((await ask('POST', '/evidence', bearer(), `{"event_type":"${'x'.repeat(70_000)}"}`)).status).toBe(
+      413,
+    )
+    expect((await ask('GET', '/nothing', bearer())).status).toBe(404)
+    expect((await ask('POST', '/evidence', bearer(), '{"limit":1}')).status).toBe(200)
+  })
+
+  test('a refusal has a code, a sentence and the next step', async () => {
+    const answer = await ask('POST', '/thread', bearer(), JSON.stringify({ interaction_id: 'A'.repeat(22) }))
+    expect([answer.status, JSON.parse(answer.text)]).toEqual([
+      404,
+      {
+        reason: 'unknown_interaction',
+        error: expect.stringContaining('there is no interaction'),
+        next: 'svc inbox, svc results',
+      },
+    ])
+  })
+
+  test('an attachment link is unguessable, expires, and is never shown inline', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-page-')), 'page.html')
+    writeFileSync(file, '<script>1</script>')
+    const cid = cidText(node.ctx.attachments.take(file).cid)
+    const good = await ask('GET', attachmentLink(token, cid, Date.now()))
+    expect([
+      good.status,
+      good.text,
+      good.headers['content-disposition'],
+      good.headers['content-security-policy'],
+    ]).toEqual([200, '<script>1</script>', 'attachment', "sandbox; default-src 'none'"])
+    expect((await ask('GET', attachmentLink(token, cid, Date.now() - 3_600_000))).status).toBe(404)
+    expect((await ask('GET', attachmentLink('other', cid, Date.now()))).status).toBe(404)
+  })
+
+  test.runIf(existsSync('/proc/self/fd'))(
+    'a client that goes away in the middle of an attachment leaves no open file',
+    async () => {
+      const file = join(mkdtempSync(join(tmpdir(), 'svc-large-')), 'large.bin')
+      writeFileSync(file, new Uint8Array(8 * 1024 * 1024))
+      const cid = cidText(node.ctx.attachments.take(file).cid)
+      const path = node.ctx.attachments.find(cid) as string
+      const isOpen = () =>
+        readdirSync('/proc/self/fd').some(fd => {
+          try {
+            return readlinkSync(`/proc/self/fd/${fd}`) === path
+          } catch {
+            return false
+          }
+        })
+      const [host, port] = node.controlAddress.split(':')
+      await new Promise<void>((done, fail) => {
+        const link = attachmentLink(token, cid, Date.now())
+        const request = http.get({ host, port, path: link, agent: false }, response => {
+          response.once('data', () => {
+            expect(isOpen()).toBe(true)
+            response.destroy()
+            done()
+          })
+        })
+        request.on('error', fail)
+      })
+      while (isOpen()) await new Promise(resolve => setTimeout(resolve, 5))
+      expect((await ask('GET', '/ping')).status).toBe(200)
+    },
+  )
+
+  test('events carry ids; a cursor replays what was missed and one that is too old is answered with reset', async () => {
+    const { events } = node.ctx
+    const cursor = events.lastId
+    events.emit('inbox', { interaction_id: 'x' })
+    events.emit('message', { interaction_id: 'x' })
+    expect(await firstEvents(`/events?since=${cursor}`, 2)).toEqual(['inbox', 'message'])
+    expect(await firstEvents('/events?since=1', 1)).toEqual(['reset'])
+  })
+
+  test('a second node on the same directory is refused, naming the first', async () => {
+    const { lockDirectory } = await import('../home/lock.ts')
+    const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    const held = lockDirectory(other)
+    expect(readFileSync(join(other, 'daemon.lock'), 'utf8')).toBe(`${process.pid}\n`)
+    expect(() => lockDirectory(other)).toThrow(new RegExp(`pid ${process.pid}.*already runs.*svc stop`))
+    held[Symbol.dispose]()
+    expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
+  })
+
+  test('a pid file that a crash left behind refuses nothing, whichever process has that pid now', async () => {
+    const { lockDirectory } = await import('../home/lock.ts')
+    const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    writeFileSync(join(other, 'daemon.lock'), `${process.ppid}\n`)
+    expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
+  })
+
+  test('listens on the loopback of IPv6 too, as the address says it', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-v6-'))
+    writeConfig(dir, { ...readConfig(dir), control_addr: '[::1]:0' })
+    await using six = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') } })
+    expect(six.controlAddress).toMatch(/^\[::1\]:\d+$/)
+    expect((await fetch(`http://${six.controlAddress}/ping`)).status).toBe(200)
+  })
+})
+
+function firstEvents(path: string, count: number): Promise<string[]> {
+  const [host, port] = node.controlAddress.split(':')
+  return new Promise((resolve, reject) => {
+    const request = http.get({ host, port, path, headers: bearer(), agent: false }, response => {
+      let text = ''
+      response.on('data', part => {
+        text += part
+        const types = [...text.matchAll(/^event: (\w+)$/gm)].map(match => match[1] as string)
+        if (types.length < count) return
+        request.destroy()
+        resolve(types.slice(0, count))
+      })
+      response.on('error', () => undefined)
+    })
+    request.on('error', error => (request.destroyed ? undefined : reject(error)))
+  })
+}

@@ -1,0 +1,209 @@
+/**
+ * The control interface: the operation table over loopback HTTP. The attacker is a page in this user's browser or
+ * another user of the machine; on every route the Host must be exact and no foreign origin may ask.
+ */
+import * as http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import {
+  type ControlCode,
+  controlCodes,
+  controlRoutes,
+  type OperationName,
+  operations,
+} from '../../protocol/control/operations.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
+import type { Context } from '../context.ts'
+import { ConfigError } from '../home/config.ts'
+import { isBearer } from '../home/token.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { OperationRefused } from '../refusal.ts'
+import { serveAttachment } from './attachments.ts'
+import { serveEvents } from './events.ts'
+import type { Handlers } from './operations.ts'
+
+const HEADERS_TIMEOUT_MS = 10_000
+const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
+
+export type ControlOptions = {
+  ctx: Context
+  handlers: Handlers
+  token: string
+  version: string
+  host: string
+  port: number
+}
+
+const rows = new Map<string, { name: OperationName; row: RouteRow }>(
+  Object.entries(operations).map(([name, row]) => [
+    `${row.method} ${row.path}`,
+    { name: name as OperationName, row },
+  ]),
+)
+
+export class ControlServer {
+  #options: ControlOptions
+  #server: http.Server
+  #hosts = new Set<string>()
+  #closing = new AbortController()
+
+  constructor(options: ControlOptions) {
+    this.#options = options
+    this.#server = http.createServer(
+      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 },
+      (request, response) => {
+        this.#handle(request, response).catch(error => this.#fail(response, error))
+      },
+    )
+  }
+
+  /** Listens; resolves with the address as `host:port`. */
+  async listen(): Promise<string> {
+    const { port } = this.#options
+    const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, resolve)
+    })
+    const bound = (this.#server.address() as AddressInfo).port
+    for (const name of [...LOOPBACK, host])
+      this.#hosts.add(name.includes(':') ? `[${name}]:${bound}` : `${name}:${bound}`)
+    return host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#server.closeIdleConnections()
+    await new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      setTimeout(() => this.#server.closeAllConnections(), 500).unref()
+    })
+  }
+
+  async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    response.setHeader('X-Content-Type-Options', 'nosniff')
+    response.setHeader('Cache-Control', 'no-store')
+    if (!this.#isOwnOrigin(request))
+      return send(
+        response,
+        403,
+        refusal('forbidden_origin', 'this address or origin may not use the control interface'),
+      )
+    const url = new URL(request.url ?? '/', 'http://control')
+    const key = `${request.method} ${url.pathname}`
+    switch (key) {
+      case 'GET /':
+        response.writeHead(302, { Location: '/console' }).end()
+        return
+      case 'GET /ping':
+        return send(response, 200, this.#ping())
+      case 'GET /attachment':
+        return serveAttachment(this.#options.ctx, this.#options.token, url, response)
+      case 'GET /console':
+        return this.#console(response)
+    }
+    if (!isBearer(request.headers.authorization, this.#options.token))
+      return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
+    if (key === `GET ${controlRoutes.events.path}`)
+      return serveEvents(this.#options.ctx.events, request, response, url, this.#closing.signal)
+    const found = rows.get(key)
+    if (found === undefined) return send(response, 404, refusal('not_found', 'there is no such operation'))
+    await this.#operate(found.name, found.row, request, response, url)
+  }
+
+  /** Host exactly ours; an Origin, where a browser sends one, ours too; no cross-site fetch. */
+  #isOwnOrigin(request: http.IncomingMessage): boolean {
+    const { host, origin } = request.headers
+    const site = request.headers['sec-fetch-site']
+    if (host === undefined || !this.#hosts.has(host.toLowerCase())) return false
+    if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return false
+    return site === undefined || site === 'same-origin' || site === 'none'
+  }
+
+  #ping() {
+    return { ok: true, aid: this.#options.ctx.identity.aid, pid: process.pid, version: this.#options.version }
+  }
+
+  #console(response: http.ServerResponse): void {
+    const page =
+      '<!doctype html><meta charset="utf-8"><title>svc</title><p>The console comes with a later release. Use: svc help'
+    response
+      .writeHead(200, {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Content-Security-Policy': "default-src 'none'",
+      })
+      .end(page)
+  }
+
+  async #operate(
+    name: OperationName,
+    row: RouteRow,
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    url: URL,
+  ): Promise<void> {
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const signal = AbortSignal.any([gone.signal, this.#closing.signal])
+    try {
+      const given =
+        row.method === 'GET' ? Object.fromEntries(url.searchParams) : parseJson(await readBody(request, row))
+      const shape = row.request ?? row.query
+      const parsed =
+        shape === undefined ? { success: true as const, data: undefined } : shape.safeParse(given)
+      if (!parsed.success) {
+        const issue = parsed.error.issues[0]
+        throw new OperationRefused(
+          'bad_request',
+          `${issue?.path.join('.') || 'the request'}: ${issue?.message}`,
+        )
+      }
+      const handler = this.#options.handlers[name] as (
+        given: unknown,
+        signal: AbortSignal,
+      ) => Promise<unknown>
+      const reply = await handler(parsed.data, signal)
+      faultPoint(`node.control.${name}.before-answer`)
+      send(response, 200, reply)
+      faultPoint(`node.control.${name}.after-answer`)
+    } catch (error) {
+      this.#fail(response, error)
+    }
+  }
+
+  #fail(response: http.ServerResponse, error: unknown): void {
+    if (response.headersSent || response.destroyed) return
+    if (error instanceof OperationRefused) {
+      send(response, controlCodes[error.code].status, refusal(error.code, error.message, error.next))
+    } else if (error instanceof Malformed || error instanceof ConfigError) {
+      send(response, 400, refusal('bad_request', error.message))
+    } else {
+      this.#options.ctx.log.error({ err: error }, 'control')
+      send(response, 500, refusal('internal', 'the node failed to handle the request'))
+    }
+  }
+}
+
+function refusal(code: ControlCode, sentence: string, next?: string) {
+  return { reason: code, error: sentence, next: next ?? controlCodes[code].next }
+}
+
+function send(response: http.ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body)
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+    .end(text)
+}
+
+async function readBody(request: http.IncomingMessage, row: RouteRow): Promise<Uint8Array> {
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of request) {
+    length += (part as Buffer).length
+    if (length > row.limits.bodyBytes)
+      throw new OperationRefused('too_large', `the request is larger than ${row.limits.bodyBytes} bytes`)
+    parts.push(part as Buffer)
+  }
+  return Buffer.concat(parts)
+}

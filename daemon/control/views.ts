@@ -1,0 +1,195 @@
+/** Interactions as the control interface shows them: summaries, turns, receipts, deliveries. Reads only. */
+import type * as z from 'zod'
+import type {
+  Delivery,
+  InteractionSummary,
+  receiptSummary,
+  Turn,
+  threadShape,
+} from '../../protocol/control/shapes.ts'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { type Kind, kinds } from '../../protocol/mail/payload.ts'
+import { Receipt } from '../../protocol/proof/receipt.ts'
+import { cleanName } from '../attachments/file-names.ts'
+import type { Context } from '../context.ts'
+import { type ShownMessage, shownMessages } from '../mail/retired.ts'
+import type { Interaction, Message } from '../store/threads.ts'
+import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
+import { reviewStanding } from '../tasks/reviews.ts'
+
+const PREVIEW_CHARACTERS = 200
+const TURN_CHARACTERS_DEFAULT = 100_000
+const TURNS_PAGE = 16
+const MEDIA_TYPE_CHARACTERS_MAX = 80
+
+export type ThreadView = z.infer<typeof threadShape>
+export type ReceiptSummary = z.infer<typeof receiptSummary>
+
+const kindNames = Object.fromEntries(
+  Object.entries(kinds).map(([name, kind]) => [
+    kind,
+    name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+  ]),
+) as Record<Kind, string>
+
+export function deliveryView(ctx: Context, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
+  const entry = ctx.store.get<{ state: string; next_at: number; last_error: string | null }>(
+    'SELECT state, next_at, last_error FROM outbox WHERE message = ?',
+    message.key,
+  )
+  const reason = message.reason ?? entry?.last_error ?? undefined
+  return {
+    state: message.delivery ?? 'unknown',
+    ...(reason === undefined ? {} : { reason }),
+    ...(entry === undefined ? {} : { next_try_at: Math.ceil(entry.next_at) }),
+  }
+}
+
+export function receiptView(interaction: Interaction): ReceiptSummary | undefined {
+  if (interaction.receipt === null) return undefined
+  const receipt = Receipt.decode(interaction.receipt)
+  const verified = isRequester(interaction)
+    ? interaction.receiptState === 'signed'
+    : interaction.receiptState === 'signed' || interaction.receiptState === 'made'
+  return {
+    cid: cidText(contentId(receipt.bodyBytes)),
+    verified,
+    status: receipt.body.status,
+    result_cid: cidText(receipt.body.resultCid),
+    ...(interaction.receiptNote === null ? {} : { fault: interaction.receiptNote }),
+  }
+}
+
+export function summaryView(ctx: Context, interaction: Interaction): InteractionSummary {
+  const { store, threads, contacts } = ctx
+  const newest = store.get<{ text: string }>(
+    "SELECT text FROM messages WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1",
+    interaction.key,
+  )
+  const unread = store.get<{ n: number }>(
+    "SELECT count(*) AS n FROM messages WHERE interaction = ? AND direction = 'in' AND key > ?",
+    interaction.key,
+    interaction.readTo,
+  )
+  const attachments = store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ?',
+    interaction.key,
+  )
+  const own = store.get<{ key: number }>(
+    "SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 ORDER BY key DESC LIMIT 1",
+    interaction.key,
+  )
+  const receipt = receiptView(interaction)
+  return {
+    interaction_id: interaction.id,
+    side: interaction.side,
+    peer: interaction.peer,
+    peer_name: contacts.petnameOf(interaction.peer),
+    state: interaction.state,
+    ...standing(interaction),
+    created_at: interaction.startedAt,
+    last_at: interaction.updatedAt,
+    ...(interaction.capability === null ? {} : { capability: interaction.capability }),
+    preview: (newest?.text ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
+    unread: unread?.n ?? 0,
+    attachments: attachments?.n ?? 0,
+    ...(own === undefined ? {} : { delivery: deliveryView(ctx, threads.message(own.key)) }),
+    ...(receipt === undefined ? {} : { receipt }),
+    ...reviewStanding(ctx, interaction),
+  }
+}
+
+/** Why it is as it is, and until when a task that nobody answered yet waits for an answer. */
+function standing(interaction: Interaction): { reason?: string; answer_by?: number } {
+  const waits =
+    isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
+  return {
+    ...(interaction.reason === null ? {} : { reason: interaction.reason }),
+    ...(waits ? { answer_by: interaction.deadlineAt } : {}),
+  }
+}
+
+export type ThreadOptions = { fromTurn: number; maxChars: number | undefined }
+
+/** The conversation from a turn on, cut at a number of characters. */
+export function threadView(ctx: Context, interaction: Interaction, options: ThreadOptions): ThreadView {
+  let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
+  const turns: Turn[] = []
+  let next: number | undefined
+  for (const [n, message] of shownFrom(ctx, interaction, Math.max(options.fromTurn, 1))) {
+    if (left <= 0) {
+      next = n
+      break
+    }
+    const turn = turnView(ctx, message, n, left)
+    left -= turn.text.length
+    turns.push(turn)
+  }
+  const receipt = receiptView(interaction)
+  return {
+    interaction_id: interaction.id,
+    side: interaction.side,
+    peer: interaction.peer,
+    peer_name: ctx.contacts.petnameOf(interaction.peer),
+    state: interaction.state,
+    ...standing(interaction),
+    ...(interaction.capability === null ? {} : { capability: interaction.capability }),
+    sealed: interaction.wire === 3,
+    turns,
+    ...(next === undefined ? {} : { next_turn: next }),
+    actions: actionsOf(interaction),
+    ...(receipt === undefined ? {} : { receipt }),
+  }
+}
+
+/** Turns with their numbers, read a page at a time: a thread may hold a hundred thousand. */
+function* shownFrom(ctx: Context, interaction: Interaction, from: number): Generator<[number, ShownMessage]> {
+  for (let n = from; ; ) {
+    const page = shownMessages(ctx, interaction, { skip: n - 1, limit: TURNS_PAGE })
+    for (const message of page) yield [n++, message]
+    if (page.length < TURNS_PAGE) return
+  }
+}
+
+function turnView(ctx: Context, message: ShownMessage, n: number, charactersMax: number): Turn {
+  const mine = message.direction === 'out'
+  const text = message.text.slice(0, charactersMax)
+  return {
+    n,
+    from: message.sender,
+    mine,
+    kind: kindNames[message.kind],
+    at: message.at,
+    text,
+    ...(text.length < message.text.length ? { truncated: true } : {}),
+    attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
+      name: cleanName(name),
+      media_type: plainLine(mediaType, MEDIA_TYPE_CHARACTERS_MAX),
+      bytes: size,
+      cid: cidText(cid),
+      path: ctx.attachments.find(cidText(cid)) ?? null,
+    })),
+    ...(mine ? { delivery: deliveryView(ctx, message) } : {}),
+    ...(message.auto === 1 ? { auto: true } : {}),
+    ...(message.retired === 1 ? { retired_key: true } : {}),
+  }
+}
+
+/** What makes sense now. */
+export function actionsOf(interaction: Interaction): string[] {
+  const actions: string[] = []
+  if (interaction.state === 'pending') actions.push('approve', 'decline')
+  if (maySend(interaction)) {
+    actions.push('message')
+    actions.push(interaction.endBy === 'peer' ? 'accept_end' : 'end')
+    if (!isRequester(interaction)) actions.push('decline')
+  }
+  if (mayCancel(interaction)) actions.push('cancel')
+  if (isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed')
+    actions.push('review')
+  return actions
+}
+
+export const messageIdText = (message: Message): string => toBase64url(message.messageId)

@@ -1,0 +1,107 @@
+/** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
+import { join } from 'node:path'
+import * as z from 'zod'
+import { textShape } from '../../protocol/contract/shapes.ts'
+import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/operations.ts'
+import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
+import {
+  CAPS_MAX,
+  capTag,
+  NAME_BYTES_MAX,
+  README_BYTES_MAX,
+  SUMMARY_BYTES_MAX,
+  visibilityShape,
+} from '../../protocol/wire3/routes.ts'
+import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
+
+export const CONFIG_SCHEMA = 1
+export const GUEST_MESSAGES_DEFAULT = 5
+
+const ShellConfig = z.strictObject({
+  allow: z.array(z.string()).optional(),
+  allow_file: z.string().optional(),
+  allow_local: z.boolean().optional(),
+  allow_arbitrary: z.boolean().optional(),
+  max_output_bytes: z.int().positive().optional(),
+})
+
+export const Config = z
+  .strictObject({
+    schema: z.literal(CONFIG_SCHEMA).default(CONFIG_SCHEMA),
+    control_addr: z.string().default(CONTROL_ADDRESS_DEFAULT),
+    voucher_addr: z.string().optional(),
+    voucher_url: z.string().optional(),
+    hub_url: z.string().optional(),
+    name: textShape(NAME_BYTES_MAX).default(''),
+    caps: z.array(capTag).max(CAPS_MAX).default([]),
+    summary: textShape(SUMMARY_BYTES_MAX).default(''),
+    readme: textShape(README_BYTES_MAX).default(''),
+    pricing: z.string().default(''),
+    visibility: visibilityShape.optional(),
+    accept_delegations: z.boolean().default(true),
+    guest_messages: z.int().min(0).max(10_000).default(GUEST_MESSAGES_DEFAULT),
+    auto_reply: autoReplyConfig.optional(),
+    modules: z.strictObject({ shell: ShellConfig.optional() }).optional(),
+  })
+  .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
+    message: 'voucher_addr and voucher_url must be given together',
+  })
+export type Config = z.infer<typeof Config>
+/** New values of members; undefined takes a member out. */
+export type ConfigChanges = { [M in keyof Config]?: Config[M] | undefined }
+
+export const autoReplyDefaults = {
+  poll_interval_seconds: 5,
+  max_history: 20,
+  api_timeout_seconds: 180,
+  max_auto_replies: 30,
+  strangers: false,
+  tools: 'none',
+} as const
+
+/** The auto-reply block with every default filled in. */
+export function autoReplySettings(given: AutoReplyConfig): AutoReplyConfig & typeof autoReplyDefaults {
+  return { ...autoReplyDefaults, ...given } as AutoReplyConfig & typeof autoReplyDefaults
+}
+
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+const configFile = (dir: string) => join(dir, 'config.json')
+
+/** The configuration of a data directory; defaults where there is no file. */
+export function readConfig(dir: string): Config {
+  const text = findFile(configFile(dir))?.toString('utf8')
+  return text === undefined ? Config.parse({}) : parseConfig(text)
+}
+
+/** Reads configuration text strictly; an unknown or misspelt member is refused by name. */
+export function parseConfig(text: string): Config {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new ConfigError('config.json is not JSON; mend it or remove it')
+  }
+  return checkConfig(value)
+}
+
+export function checkConfig(value: unknown): Config {
+  const result = Config.safeParse(value)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  throw new ConfigError(`config.json: ${issue?.path.join('.') || 'top level'}: ${issue?.message}`)
+}
+
+/** Replaces the configuration; it may hold a model API key, so it is readable by its owner only. */
+export function writeConfig(dir: string, config: ConfigChanges): Config {
+  const checked = checkConfig(config)
+  ensureSecretDirectory(dir)
+  replaceFile(configFile(dir), `${JSON.stringify(checked, null, 2)}\n`, 'node.config')
+  return checked
+}
+
+export function controlPort(config: Config): number {
+  return Number(config.control_addr.slice(config.control_addr.lastIndexOf(':') + 1))
+}

@@ -1,0 +1,201 @@
+/**
+ * Where identities live on this machine: data directories, names, the choice between identities, control ports and
+ * the pointer files of running daemons (node specification: data directory, identity naming).
+ */
+import * as fs from 'node:fs'
+import { createServer } from 'node:net'
+import { homedir, userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
+
+export const CONTROL_PORT_FIRST = 39_811
+export const CONTROL_HOST = '127.0.0.1'
+export const IDENTITY_NAME_CHARACTERS_MAX = 64
+export const DEFAULT_IDENTITY = 'default'
+const CONTROL_PORTS_TRIED_MAX = 1000
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+const RESERVED_NAME = 'ids'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** An identity as selected: its name where it has one, its data directory, and whether the user named it. */
+export type Selection = { name: string | undefined; dir: string; explicit: boolean }
+
+export class HomeError extends Error {
+  override name = 'HomeError'
+}
+
+/** The container of named identities. */
+export function homeDirectory(env: Environment): string {
+  return resolve(env['SVC_HOME'] || join(homedir(), '.svc'))
+}
+
+/** Refuses a name that is not one, or that may not be given to a new identity. */
+export function checkIdentityName(name: string, use: 'select' | 'create'): string {
+  if (!NAME.test(name) || name.length > IDENTITY_NAME_CHARACTERS_MAX)
+    throw new HomeError(
+      `"${name}" is not an identity name; use letters, digits, ".", "_" and "-", at most ${IDENTITY_NAME_CHARACTERS_MAX}`,
+    )
+  if (name === RESERVED_NAME) throw new HomeError(`"${RESERVED_NAME}" is reserved; choose another name`)
+  if (use === 'create' && name === DEFAULT_IDENTITY)
+    throw new HomeError(`"${DEFAULT_IDENTITY}" always exists and cannot be created; choose another name`)
+  return name
+}
+
+/** Data directory of a named identity. */
+export function identityDirectory(env: Environment, name: string): string {
+  const home = homeDirectory(env)
+  return name === DEFAULT_IDENTITY ? home : join(home, 'ids', checkIdentityName(name, 'select'))
+}
+
+/** Chooses the identity: `--id`, SVC_ID, SVC_DATA_DIR, the one chosen by `id use`, then `default`. */
+export function selectIdentity(env: Environment, flag?: string): Selection {
+  const named = flag ?? (env['SVC_ID'] || undefined)
+  if (named !== undefined) return { name: named, dir: identityDirectory(env, named), explicit: true }
+  const dir = env['SVC_DATA_DIR']
+  if (dir) return { name: undefined, dir: resolve(dir), explicit: true }
+  const current = currentIdentity(env)
+  return {
+    name: current,
+    dir: identityDirectory(env, current),
+    explicit: current !== DEFAULT_IDENTITY || Boolean(env['SVC_HOME']),
+  }
+}
+
+const currentFile = (env: Environment) => join(homeDirectory(env), 'current')
+
+/** The identity chosen by `id use`. */
+export function currentIdentity(env: Environment): string {
+  const chosen = findFile(currentFile(env))?.toString('utf8').trim()
+  return chosen ? checkIdentityName(chosen, 'select') : DEFAULT_IDENTITY
+}
+
+/** Makes an existing identity the one that is meant when none is named. */
+export function chooseIdentity(env: Environment, name: string): void {
+  checkIdentityName(name, 'select')
+  if (name !== DEFAULT_IDENTITY && !fs.existsSync(identityDirectory(env, name)))
+    throw new HomeError(`there is no identity "${name}"; create it with: svc id new ${name}`)
+  ensureSecretDirectory(homeDirectory(env))
+  replaceFile(currentFile(env), `${name}\n`)
+}
+
+/** Names of the identities of this home; `default` only when it holds a key. */
+export function identityNames(env: Environment): string[] {
+  const named = listDirectory(join(homeDirectory(env), 'ids')).filter(name => NAME.test(name))
+  const byDefault = fs.existsSync(join(homeDirectory(env), 'identity.kel')) ? [DEFAULT_IDENTITY] : []
+  return [...byDefault, ...named.sort()]
+}
+
+/** Removes the data directory of a named identity for good. */
+export function purgeIdentity(env: Environment, name: string): void {
+  const dir = identityDirectory(env, checkIdentityName(name, 'create'))
+  fs.rmSync(dir, { recursive: true, force: true })
+  if (currentIdentity(env) === name) chooseIdentity(env, DEFAULT_IDENTITY)
+}
+
+/** What a running daemon says of itself in its pointer file. */
+export type DaemonEntry = {
+  pid: number
+  control_addr: string
+  data_dir: string
+  id: string | null
+  aid: string
+  started_at: number
+}
+
+/** The per-user directory of pointer files; refuses one that somebody else made. */
+export function runtimeDirectory(env: Environment): string {
+  const { uid } = userInfo()
+  const path = env['SVC_RUNTIME_DIR'] || `/tmp/svc-${uid}`
+  ensureSecretDirectory(path)
+  const stat = fs.lstatSync(path)
+  if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0)
+    throw new HomeError(`${path} is not a private directory of this user; remove it and start again`)
+  ensureSecretDirectory(join(path, 'daemons'))
+  return path
+}
+
+/** Publishes a running daemon to the clients of this user. */
+export function announceDaemon(runtimeDir: string, entry: DaemonEntry): void {
+  replaceFile(join(runtimeDir, 'daemons', `${entry.pid}.json`), `${JSON.stringify(entry)}\n`)
+  refreshPointer(runtimeDir)
+}
+
+export function withdrawDaemon(runtimeDir: string, pid: number): void {
+  fs.rmSync(join(runtimeDir, 'daemons', `${pid}.json`), { force: true })
+  refreshPointer(runtimeDir)
+}
+
+/** Daemons of this user that are alive; entries of dead processes are cleared away. */
+export function runningDaemons(runtimeDir: string): DaemonEntry[] {
+  const folder = join(runtimeDir, 'daemons')
+  const alive: DaemonEntry[] = []
+  for (const file of listDirectory(folder).filter(name => name.endsWith('.json'))) {
+    const entry = parseEntry(findFile(join(folder, file)))
+    if (entry !== undefined && isAlive(entry.pid)) alive.push(entry)
+    else fs.rmSync(join(folder, file), { force: true })
+  }
+  return alive.sort((a, b) => a.started_at - b.started_at)
+}
+
+/** `daemon.json` points at the only daemon; with none or several there is no such file. */
+function refreshPointer(runtimeDir: string): void {
+  const [only, ...others] = runningDaemons(runtimeDir)
+  const pointer = join(runtimeDir, 'daemon.json')
+  if (only !== undefined && others.length === 0) replaceFile(pointer, `${JSON.stringify(only)}\n`)
+  else fs.rmSync(pointer, { force: true })
+}
+
+/** Checked by hand: every command reads these files, and a schema library would double its start. */
+function parseEntry(bytes: Buffer | undefined): DaemonEntry | undefined {
+  try {
+    const entry = JSON.parse(bytes?.toString('utf8') ?? '') as Record<string, unknown>
+    const numbers = Number.isSafeInteger(entry['pid']) && Number.isSafeInteger(entry['started_at'])
+    const texts = ['control_addr', 'data_dir', 'aid'].every(name => typeof entry[name] === 'string')
+    const named = entry['id'] === null || typeof entry['id'] === 'string'
+    return numbers && texts && named && (entry['pid'] as number) > 0 ? (entry as DaemonEntry) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  return !isZombie(pid)
+}
+
+/** An ended process that nobody has reaped yet still answers to signals. */
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false
+  const stat = findFile(`/proc/${pid}/stat`)?.toString('latin1') ?? ''
+  return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
+}
+
+/** The first loopback port from 39811 upward that is neither taken by another identity nor in use. */
+export async function freeControlPort(taken: ReadonlySet<number>): Promise<number> {
+  for (let port = CONTROL_PORT_FIRST; port < CONTROL_PORT_FIRST + CONTROL_PORTS_TRIED_MAX; port++) {
+    if (!taken.has(port) && (await isPortFree(port))) return port
+  }
+  throw new HomeError(`no free control port from ${CONTROL_PORT_FIRST} upward`)
+}
+
+function isPortFree(port: number): Promise<boolean> {
+  return new Promise(settle => {
+    const probe = createServer()
+    probe.once('error', () => settle(false))
+    probe.listen(port, CONTROL_HOST, () => probe.close(() => settle(true)))
+  })
+}
+
+function listDirectory(path: string): string[] {
+  try {
+    return fs.readdirSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

@@ -1,0 +1,37 @@
+/** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
+import { Refused } from '../../protocol/contract/client.ts'
+import { HubStopped } from './hub.ts'
+
+/** What a delivery confirmation that is no success says, by its code. */
+export const confirmationReasons: Record<number, string> = {
+  1: 'refused by the policy of the recipient',
+  2: 'the recipient could not use it',
+  3: 'refused for its times',
+  5: 'the interaction had ended',
+}
+
+const NEVER_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
+const CAUSES_DEEP_MAX = 5
+
+/** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
+export function neverCounted(error: unknown): boolean {
+  if (error instanceof HubStopped || error instanceof Refused) return true
+  return NEVER_REACHED.has(causeCode(error) ?? '')
+}
+
+/** The system's code of a failure, wherever in its chain of causes. */
+export function causeCode(error: unknown): string | undefined {
+  let cause = error as { code?: unknown; cause?: unknown } | undefined
+  for (let depth = 0; depth < CAUSES_DEEP_MAX && cause !== undefined && cause !== null; depth++) {
+    if (typeof cause.code === 'string') return cause.code
+    cause = cause.cause as typeof cause
+  }
+  return undefined
+}

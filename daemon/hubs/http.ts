@@ -1,0 +1,71 @@
+/**
+ * Connections to hubs. Signed calls share one pool; anonymous calls go over connections of their own, one pool per
+ * recipient and without TLS session reuse, so that a hub cannot tie them to the signer.
+ */
+import ky from 'ky'
+// the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
+import Agent from 'undici/lib/dispatcher/agent.js'
+import type { Send } from '../../protocol/contract/client.ts'
+
+const CONNECT_TIMEOUT_MS = 10_000
+const HEADERS_TIMEOUT_MS = 90_000
+const BODY_TIMEOUT_MS = 60_000
+const KEEP_ALIVE_MS = 30_000
+const ANONYMOUS_POOLS_MAX = 64
+
+function pool(anonymous: boolean): Agent {
+  return new Agent({
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    bodyTimeout: BODY_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...(anonymous ? { maxCachedSessions: 0 } : {}) },
+    ...(anonymous ? { connections: 1, pipelining: 1 } : {}),
+  })
+}
+
+/** A `Send` over one pool. Redirects are an error: a signature is for one path at one hub. */
+function sendOver(agent: Agent): Send {
+  return async ({ method, url, headers, body, signal }) => {
+    const over = async (_request: unknown): Promise<Response> => {
+      const init = { method, headers, redirect: 'error', dispatcher: agent }
+      if (body !== undefined) Object.assign(init, { body, duplex: 'half' })
+      if (signal !== undefined) Object.assign(init, { signal })
+      return await fetch(url, init as unknown as RequestInit)
+    }
+    return ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
+  }
+}
+
+/** All connections of one node. */
+export class Connections {
+  #signed = pool(false)
+  #anonymous = new Map<string, Agent>()
+
+  /** For calls that name the signer. */
+  readonly signed: Send = sendOver(this.#signed)
+
+  /** For calls that must not be tied to the signer or to another recipient. */
+  anonymous(recipient: string): Send {
+    let agent = this.#anonymous.get(recipient)
+    if (agent === undefined) {
+      if (this.#anonymous.size >= ANONYMOUS_POOLS_MAX) this.#dropOldest()
+      agent = pool(true)
+    } else this.#anonymous.delete(recipient)
+    this.#anonymous.set(recipient, agent)
+    return sendOver(agent)
+  }
+
+  async close(): Promise<void> {
+    const agents = [this.#signed, ...this.#anonymous.values()]
+    this.#anonymous.clear()
+    await Promise.all(agents.map(agent => agent.destroy()))
+  }
+
+  #dropOldest(): void {
+    for (const [recipient, agent] of this.#anonymous) {
+      this.#anonymous.delete(recipient)
+      void agent.close()
+      return
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/** What the node needs of a hub, whichever wire version it speaks; nothing here names a route or a header. */
+
+import type { ByteSource } from '../../protocol/crypto/chunked.ts'
+import type { AgentCard } from '../../protocol/identity/card.ts'
+import type { KeyEvent, VerifiedKel } from '../../protocol/identity/kel.ts'
+
+/** A hub as it presented itself. */
+export type HubIdentity = { aid: string; wire: number; log: VerifiedKel; bitsMax: number }
+
+export type Profile = { name: string; caps: string[]; summary: string; readme: string }
+
+export type PowChallenge = { seed: Uint8Array; bits: number; notAfterMs: number }
+export type PowSolution = { seed: Uint8Array; nonce: Uint8Array }
+
+export type RegisterRequest = {
+  log: VerifiedKel
+  profile?: Profile
+  keySet?: Uint8Array
+  prevSeq?: number
+  pow?: PowSolution
+  card?: AgentCard | undefined
+}
+export type RegisterReply = {
+  keysStatus: string
+  cardStatus: string
+  probationUntilMs?: number
+  trial?: string
+}
+
+export type Delivery = {
+  recipient: string
+  /** The hub that the recipient's log names. */
+  home: string
+  access: Uint8Array
+  digest: Uint8Array
+  size: number
+  /** First contact needs a session; a capability is its own credential. */
+  credential: 'session' | 'capability'
+  content: () => ByteSource
+}
+export type SendReply = { rid: string; viaHub?: string; duplicate: boolean }
+
+export type PolledEnvelope = { id: number; source: ByteSource; acceptedAtMs: number }
+/** One answer of the mailbox; disposing it removes what was spooled. */
+export type PollReply = Disposable & {
+  envelopes: PolledEnvelope[]
+  more: boolean
+  /** Whether the hub held the poll as it was asked to. */
+  held: boolean
+  notice?: Uint8Array
+}
+export type AckItem = { id: number; handle?: Uint8Array; dack?: Uint8Array }
+/** A receipt with both signatures and the provider's log, the review, and the salt that opens the commitment. */
+export type ReviewUpload = { receipt: Uint8Array; review: Uint8Array; rsalt: Uint8Array }
+export type StatusItem = { rid: string; handle: Uint8Array; viaHub?: string }
+export type StatusReply = { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }
+export type BucketReply = { entries: { h: Uint8Array; box: Uint8Array }[]; partial: boolean; bits: number }
+
+export type ListedAgent = {
+  aid: string
+  name: string
+  caps: string[]
+  summary: string
+  lastSeenMs: number | null
+  registeredAtMs: number
+  quiet: boolean
+}
+
+/** One hub, one line: signed calls leave one after another with strictly rising times. */
+export interface HubLine {
+  readonly url: string
+  readonly identity: HubIdentity
+  /** Why the node talks to this hub no longer; undefined while it does. */
+  readonly stopped: string | undefined
+  /** The time as this hub sees it, as far as its answers told. */
+  readonly timeMs: number
+  readonly lastContactAtMs: number | undefined
+  checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
+  register(request: RegisterRequest): Promise<RegisterReply>
+  publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void>
+  pushLog(log: VerifiedKel): Promise<void>
+  fetchLog(aid: string): Promise<KeyEvent[]>
+  /** Log and key set of a registered agent; undefined when the hub has none of that. */
+  fetchAgent(aid: string): Promise<{ log: KeyEvent[]; keySet: Uint8Array } | undefined>
+  updateProfile(profile: Profile): Promise<void>
+  setVisibility(visibility: 'hub-local' | 'federated' | 'public'): Promise<void>
+  deregister(): Promise<void>
+  /** The canonical text of the card that the hub serves of an agent. */
+  fetchCard(aid: string): Promise<string | undefined>
+  /** The address that the hub gives itself. */
+  publicUrl(): Promise<string | undefined>
+  send(delivery: Delivery): Promise<SendReply>
+  poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply>
+  ack(items: AckItem[]): Promise<void>
+  dropSession(): void
+  /** Talks to this hub no longer, and says why. */
+  halt(why: string): void
+  deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]>
+  bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
+  /** Until when this hub takes no reviews of this agent, as far as it said so. */
+  readonly probationUntilMs: number | undefined
+  /** Gives the hub's attestation. */
+  uploadReview(upload: ReviewUpload): Promise<Uint8Array>
+  revoke(capabilityIds: Uint8Array[]): Promise<void>
+  listAgents(query: {
+    q?: string
+    cap?: string
+    limit: number
+    cursor?: string
+  }): Promise<{ agents: ListedAgent[]; next?: string }>
+}
+
+/** The node has stopped talking to a hub, and says why. */
+export class HubStopped extends Error {
+  override name = 'HubStopped'
+}
+
+/** The clocks of hub and node are too far apart to sign anything; ends by itself once they are set. */
+export class ClocksApart extends Error {
+  override name = 'ClocksApart'
+}

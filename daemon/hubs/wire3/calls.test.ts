@@ -1,0 +1,112 @@
+/** Signed calls to a hub that this test plays, over real HTTP. */
+import { mkdtempSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import { openIdentity } from '../../identity/identity.ts'
+import { Connections } from '../http.ts'
+import { ClocksApart } from '../hub.ts'
+import { Wire3Calls } from './calls.ts'
+
+type Seen = { headers: IncomingHttpHeaders; body: string; open: number }
+type Answer = { status: number; headers?: Record<string, string>; body: object }
+const HOUR_MS = 3_600_000
+const now = 1_780_000_000_000
+const stored: Answer = { status: 200, body: { status: 'profile_updated' } }
+const refused = (reason: string, more: object = {}): Answer => ({
+  status: 401,
+  headers: { Date: new Date(now).toUTCString() },
+  body: { reason, error: reason, ...more },
+})
+
+let server: Server
+let seen: Seen[] = []
+let answers: Answer[] = []
+let open = 0
+const connections = new Connections()
+let calls: Wire3Calls
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    open += 1
+    const at = open
+    let body = ''
+    request.on('data', part => {
+      body += part
+    })
+    request.on('end', () => {
+      seen.push({ headers: request.headers, body, open: at })
+      const { status, headers, body: reply } = answers.shift() ?? stored
+      // A turn later, so that calls that leave together would overlap.
+      setImmediate(() => {
+        open -= 1
+        response.writeHead(status, { 'X-Svc-Wire': '3', 'Content-Type': 'application/json', ...headers })
+        response.end(JSON.stringify(reply))
+      })
+    })
+  })
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+})
+beforeEach(() => {
+  seen = []
+  answers = []
+  const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+  const identity = openIdentity(mkdtempSync(join(tmpdir(), 'svc-calls-')), { now: () => now, random })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  calls = new Wire3Calls(url, identity.aid, {
+    identity,
+    connections,
+    now: () => now,
+    random,
+    spoolFolder: '',
+  })
+})
+afterAll(async () => {
+  await connections.close()
+  await new Promise<void>(done => server.close(() => done()))
+})
+
+const update = (name: string) => calls.signed(routes.updateProfile, { body: { name } })
+const times = () => seen.map(one => Number(one.headers['x-svc-ts']))
+
+test('signed calls leave one after another with strictly rising times, whatever the clock does', async () => {
+  await Promise.all(['a', 'b', 'c', 'd'].map(update))
+  expect(times()).toEqual([now, now + 1, now + 2, now + 3])
+  expect(seen.map(one => one.open)).toEqual([1, 1, 1, 1])
+  expect(seen.map(one => JSON.parse(one.body))).toEqual(['a', 'b', 'c', 'd'].map(name => ({ name })))
+})
+
+test('on ts_stale the same body goes once more, above the floor', async () => {
+  answers = [refused('ts_stale', { floor: now + 90_000 })]
+  await update('same')
+  expect(times()).toEqual([now, now + 90_001])
+  expect(seen[1]?.body).toBe(seen[0]?.body)
+  await update('next')
+  expect(times()[2]).toBeGreaterThan(now + 90_001)
+})
+
+test('a second refusal is told, not tried for ever', async () => {
+  answers = [refused('ts_stale', { floor: now + 1 }), refused('ts_stale', { floor: now + 2 })]
+  await expect(update('x')).rejects.toMatchObject({ code: 'ts_stale' })
+  expect(seen).toHaveLength(2)
+})
+
+test('replayed means that the answer is not known: the same body goes once more under a new time', async () => {
+  answers = [refused('replayed')]
+  await update('again')
+  expect(times()).toEqual([now, now + 1])
+  expect(seen[1]?.body).toBe(seen[0]?.body)
+})
+
+test('the clock is taken from the Date of a hub that is hours away, and not from one that is days away', async () => {
+  const date = (ms: number) => ({ Date: new Date(ms).toUTCString() })
+  answers = [{ ...refused('unauthorized'), headers: date(now - 3 * HOUR_MS) }]
+  await update('slow hub')
+  expect(times()[1]).toBe(now - 3 * HOUR_MS)
+  answers = [{ ...refused('unauthorized'), headers: date(now + 72 * HOUR_MS) }]
+  await expect(update('lying hub')).rejects.toBeInstanceOf(ClocksApart)
+  expect(seen).toHaveLength(3)
+})

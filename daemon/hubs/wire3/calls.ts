@@ -1,0 +1,213 @@
+/**
+ * Calls to a hub of wire 3: signed ones leave one after another with strictly rising times beside one held poll, the
+ * clock follows the hub's, and another wire version ends the conversation (hub API: authentication, versioning).
+ */
+
+import { type Call, call, callBody, callPath, Refused, type Send } from '../../../protocol/contract/client.ts'
+import type { ReplyOf, RouteRow } from '../../../protocol/contract/route.ts'
+import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
+import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
+import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
+import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import { signRequest } from '../../../protocol/wire3/signed-request.ts'
+import type { Identity } from '../../identity/identity.ts'
+import type { Connections } from '../http.ts'
+import { ClocksApart, type HubIdentity, HubStopped } from '../hub.ts'
+
+const CALL_TIMEOUT_MS = 60_000
+const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
+const HOUR_MS = 3_600_000
+/** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
+export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
+
+export type HubInputs = {
+  identity: Identity
+  connections: Connections
+  now: () => number
+  random: (length: number) => Uint8Array
+  /** Where large envelopes wait to be opened. */
+  spoolFolder: string
+}
+
+export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
+export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
+
+/** Asks a hub who it is; refuses one whose own log does not verify. */
+export async function fetchHubIdentity(url: string, send: Send): Promise<HubIdentity> {
+  const reply = await call(routes.hubIdentity, send, {
+    baseUrl: url,
+    headers: { [names.wire]: String(WIRE) },
+    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    onResponse: response => {
+      const why = incompatibility(response)
+      if (why !== undefined) throw new HubStopped(why)
+    },
+  })
+  const log = verifyKel(decodeKel(fromBase64url(reply.kel)))
+  if (log.aid !== reply.aid)
+    throw new HubStopped('the key history of the hub is not its own; check the address')
+  return { aid: log.aid, wire: reply.wire, log, bitsMax: reply.dir_max_bits }
+}
+
+/** Why an answer ends the conversation: another wire version. An answer without the header does not. */
+function incompatibility(response: Response): string | undefined {
+  const wire = response.headers.get(names.wire)
+  if (wire !== null && wire !== String(WIRE))
+    return `the hub speaks wire version ${wire}, this node ${WIRE}; update the older one`
+  if (response.status === 426) return 'the hub requires another wire version; update this node'
+  return undefined
+}
+
+/** Says how far the clock of a hub is from the one of this machine. */
+export function clocksApart(offset: number): ClocksApart {
+  const hours = Math.round(Math.abs(offset) / HOUR_MS)
+  const side = offset > 0 ? 'ahead of' : 'behind'
+  return new ClocksApart(
+    `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
+  )
+}
+
+export class Wire3Calls {
+  #url: string
+  #hub: string
+  #inputs: HubInputs
+  #stopped: string | undefined
+  #lastContact: number | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  #lastTs = 0
+  #clockOffset = 0
+  #hubDate: { date: number; seenAt: number } | undefined
+
+  constructor(url: string, hub: string, inputs: HubInputs) {
+    this.#url = url
+    this.#hub = hub
+    this.#inputs = inputs
+  }
+
+  /** Why the node talks to this hub no longer. */
+  get stopped(): string | undefined {
+    return this.#stopped
+  }
+
+  get lastContactAtMs(): number | undefined {
+    return this.#lastContact
+  }
+
+  /** Ends the conversation with this hub. */
+  stop(why: string): never {
+    this.halt(why)
+    throw new HubStopped(why)
+  }
+
+  /** The same for a caller that is not in the middle of a call. */
+  halt(why: string): void {
+    this.#stopped = why
+  }
+
+  /** A call that carries no signature. */
+  async plain<R extends RouteRow>(
+    row: R,
+    send: Send,
+    given: GivenCall<R>,
+    headers: Record<string, string> = {},
+  ): Promise<ReplyOf<R>> {
+    this.ensureTalking()
+    const full = {
+      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      ...given,
+      baseUrl: this.#url,
+      headers: { ...headers, [names.wire]: String(WIRE) },
+      onResponse: (response: Response) => this.#observe(response),
+    } as unknown as Call<R>
+    return call(row, send, full)
+  }
+
+  /** A signed call; waits for those before it, except that a held poll leaves the queue once it is on its way. */
+  async signed<R extends RouteRow>(
+    row: R,
+    given: GivenCall<R>,
+    options: SignedOptions = {},
+  ): Promise<ReplyOf<R>> {
+    const attempt = () => this.#signOnce(row, given, options)
+    if (options.heldBesideQueue === true) {
+      await this.#queue
+      return this.#retried(attempt)
+    }
+    const turn = this.#queue.then(() => this.#retried(attempt))
+    this.#queue = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Once more above the floor, and once more after the clock was put right; the body never changes. */
+  async #retried<T>(attempt: () => Promise<T>): Promise<T> {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      const clockMoved = error.code === 'unauthorized' && this.#takeClock()
+      if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
+      const floor = error.members['floor']
+      if (typeof floor === 'number') {
+        this.#checkClock(Math.max(0, floor - this.#inputs.now()))
+        this.#lastTs = Math.max(this.#lastTs, floor)
+        if (floor > this.timeMs) this.#clockOffset = floor - this.#inputs.now()
+      }
+      return attempt()
+    }
+  }
+
+  /** Takes over the hub's clock from its last answer; true when ours was far off. */
+  #takeClock(): boolean {
+    const offset = this.#hubDate === undefined ? 0 : this.#hubDate.date - this.#hubDate.seenAt
+    if (Math.abs(offset - this.#clockOffset) < CLOCK_CORRECTED_MIN_MS) return false
+    this.#checkClock(offset)
+    this.#clockOffset = offset
+    this.#lastTs = 0
+    return true
+  }
+
+  /** Says that one of the two clocks is wrong; nothing is lost, and the next call tries again. */
+  #checkClock(offset: number): void {
+    if (Math.abs(offset) > CLOCKS_APART_MAX_MS) throw clocksApart(offset)
+  }
+
+  async #signOnce<R extends RouteRow>(
+    row: R,
+    given: GivenCall<R>,
+    options: SignedOptions,
+  ): Promise<ReplyOf<R>> {
+    const { identity } = this.#inputs
+    this.#lastTs = Math.max(this.timeMs, this.#lastTs + 1)
+    const request = {
+      action: row.action as string,
+      aid: identity.aid,
+      hub: this.#hub,
+      ts: this.#lastTs,
+      method: row.method,
+      path: callPath(row, given as Parameters<typeof callPath>[1]),
+      body: callBody(row, given.body),
+    }
+    const signature = signRequest(request, { seed: identity.seed, seq: identity.log.seq })
+    const send = options.send ?? this.#inputs.connections.signed
+    return this.plain(row, send, given, { ...options.headers, ...signature })
+  }
+
+  /** The time as this hub sees it. */
+  get timeMs(): number {
+    return this.#inputs.now() + this.#clockOffset
+  }
+
+  ensureTalking(): void {
+    if (this.#stopped !== undefined) throw new HubStopped(this.#stopped)
+  }
+
+  #observe(response: Response): void {
+    const why = incompatibility(response)
+    if (why !== undefined) this.stop(why)
+    if (response.headers.get(names.wire) === null) return
+    const now = this.#inputs.now()
+    this.#lastContact = now
+    const date = Date.parse(response.headers.get('Date') ?? '')
+    if (!Number.isNaN(date)) this.#hubDate = { date, seenAt: now }
+  }
+}

@@ -1,0 +1,315 @@
+/**
+ * Taking in one verified message: who may say what, in which order, and what it changes. The verdict is the code of
+ * the delivery confirmation. Everything happens in one transaction with its evidence.
+ */
+
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { KeySet } from '../../protocol/identity/keyset.ts'
+import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
+import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
+import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
+import {
+  documentCid,
+  parseRequestDocument,
+  parseResultDocument,
+  type RequestDocument,
+} from '../../protocol/proof/documents.ts'
+import { Receipt } from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import type { Interaction } from '../store/threads.ts'
+import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
+import { reopened } from '../tasks/deadlines.ts'
+import { noteDelivered } from '../tasks/delivery.ts'
+import { answerWithEffect, resolveCapability } from '../tasks/dispatch.ts'
+import { admit, mayAddWhilePending } from '../tasks/policies.ts'
+import { settleReceipt, takeCounterSignature, takeReceipt } from '../tasks/receipts.ts'
+
+const PREVIEW_CHARACTERS = 200
+/** How long after its expiry a message id is still remembered. */
+const SEEN_AFTER_EXPIRY_MS = 26 * 3_600_000
+
+export type Received = {
+  body: MessageBody
+  digest: Uint8Array
+  expMs: number
+  acceptedAt: number
+  /** The sender's log as merged with what is held, and its set, when the message brought them. */
+  log: VerifiedKel
+  keySet: KeySet | undefined
+}
+
+/** The code given to this very message before, if it is known. */
+export function earlierVerdict(ctx: Context, body: MessageBody, digest: Uint8Array): DackCode | undefined {
+  const stored = ctx.store.get<{ digest: Uint8Array }>(
+    'SELECT digest FROM messages WHERE sender = ? AND message_id = ?',
+    body.from,
+    body.messageId,
+  )
+  if (stored !== undefined) return equal(stored.digest, digest) ? dackCodes.stored : dackCodes.malformed
+  const seen = ctx.store.get<{ code: DackCode }>(
+    'SELECT code FROM seen WHERE sender = ? AND message_id = ?',
+    body.from,
+    body.messageId,
+  )
+  return seen?.code
+}
+
+/** Judges and stores a message; durable when this returns. */
+export function takeIn(ctx: Context, received: Received): DackCode {
+  try {
+    return decide(ctx, received, () => judge(ctx, received))
+  } catch (error) {
+    ctx.peers.forgetCache()
+    if (!(error instanceof ForeignStep)) throw error
+    return decide(ctx, received, () => dackCodes.malformed)
+  }
+}
+
+function decide(ctx: Context, received: Received, verdict: () => DackCode): DackCode {
+  return ctx.store.transaction(() => {
+    const { body } = received
+    const code = earlierVerdict(ctx, body, received.digest) ?? verdict()
+    if (code !== dackCodes.retiredKey && code !== dackCodes.times)
+      ctx.store.run(
+        'INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)',
+        body.from,
+        body.messageId,
+        code,
+        received.expMs + SEEN_AFTER_EXPIRY_MS,
+      )
+    return code
+  }, 'node.receive')
+}
+
+function judge(ctx: Context, received: Received): DackCode {
+  const { body } = received
+  if (ctx.contacts.isBlocked(body.from)) return dackCodes.refusedByPolicy
+  let message: AnyPayload
+  try {
+    message = messagePayload(body)
+  } catch (error) {
+    if (error instanceof Malformed) return dackCodes.malformed
+    throw error
+  }
+  const code =
+    message.kind === kinds.capabilities ? takeLoose(ctx, received) : takeNumbered(ctx, received, message)
+  if (code === dackCodes.stored) {
+    ctx.peers.learn(received.log, received.keySet)
+    if (body.capabilities !== undefined) {
+      ctx.capabilities.accept(body.from, body.capabilities)
+      ctx.threads.hurry(body.from)
+    }
+    ctx.store.afterCommit(() => ctx.topUps.note(body.from))
+  } else if (code === dackCodes.malformed) ctx.store.count('foreign')
+  return code
+}
+
+/** Kind 8: from contacts and from the other party of an open interaction only. */
+function takeLoose(ctx: Context, { body }: Received): DackCode {
+  const known =
+    ctx.contacts.isContact(body.from) ||
+    ctx.store.get(
+      "SELECT 1 FROM interactions WHERE peer = ? AND state NOT IN ('declined', 'cancelled', 'failed', 'expired') LIMIT 1",
+      body.from,
+    ) !== undefined
+  return known ? dackCodes.stored : dackCodes.malformed
+}
+
+function takeNumbered(ctx: Context, received: Received, message: AnyPayload): DackCode {
+  const { body } = received
+  const id = toBase64url(body.interactionId as Uint8Array)
+  if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
+  const interaction = ctx.threads.find(body.from, id) ?? ctx.threads.find(ctx.identity.aid, id)
+  if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
+  if (!isRoleRight(interaction, message)) return dackCodes.malformed
+  const refusal = body.number > 0 ? refusalOfNumber(ctx, interaction, received) : undefined
+  if (refusal !== undefined) return refusal
+  const text = readableText(message)
+  if (text === undefined) return dackCodes.malformed
+  const stored = ctx.threads.storeIncoming(interaction, body, {
+    digest: received.digest,
+    text,
+    acceptedAt: received.acceptedAt,
+  })
+  confirmByAnswer(ctx, interaction, body.storedUpTo)
+  ctx.peers.learn(received.log, received.keySet)
+  const acted = act(ctx, stored.interaction, message)
+  if (acted === undefined) throw new ForeignStep()
+  settleWaiting(ctx, acted)
+  const about = { interaction_id: id, peer: interaction.peer, state: acted.state, kind: message.kind }
+  ctx.store.afterCommit(() => ctx.events.emit('message', about))
+  return dackCodes.stored
+}
+
+/** A step that the state of the interaction does not allow; rolls back what was stored of it. */
+export class ForeignStep extends Error {
+  override name = 'ForeignStep'
+}
+
+function isRoleRight(interaction: Interaction, message: AnyPayload): boolean {
+  switch (message.kind) {
+    case kinds.result:
+    case kinds.receipt:
+    case kinds.quote:
+    case kinds.declined:
+      return isRequester(interaction)
+    case kinds.counterSignature:
+    case kinds.cancelled:
+      return !isRequester(interaction)
+    default:
+      return true
+  }
+}
+
+/** Why a numbered message is not taken: its number is held, the cut is made, or a stranger says too much. */
+function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Received): DackCode | undefined {
+  if (ctx.threads.byNumber(interaction.key, 'in', body.number) !== undefined) return dackCodes.malformed
+  if (interaction.peerLast !== null && body.number > interaction.peerLast) return dackCodes.ended
+  if (isCut(interaction) || (isOver(interaction) && interaction.state !== 'expired')) {
+    const late = isCut(interaction) && isRequester(interaction) && interaction.receiptState === 'waiting'
+    if (!late) return dackCodes.ended
+  }
+  if (
+    interaction.state === 'pending' &&
+    body.kind !== kinds.cancelled &&
+    !mayAddWhilePending(ctx, interaction)
+  )
+    return dackCodes.refusedByPolicy
+  return undefined
+}
+
+/** What a reader sees of a message; undefined when its document is not one. */
+export function readableText(message: AnyPayload): string | undefined {
+  try {
+    switch (message.kind) {
+      case kinds.result:
+      case kinds.message:
+      case kinds.quote: {
+        const document = parseResultDocument(message.payload.document)
+        if ('status' in document) return `${document.status}: ${document.message}`
+        return 'text' in document ? document.text : undefined
+      }
+      case kinds.declined:
+      case kinds.cancelled:
+        return message.payload.reason
+      default:
+        return ''
+    }
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+function takeDelegate(
+  ctx: Context,
+  received: Received,
+  payload: Extract<AnyPayload, { kind: 0 }>['payload'],
+  id: string,
+): DackCode {
+  const { body } = received
+  // Users name an interaction by its id alone, so an id that anyone else's interaction has is refused too.
+  if (ctx.threads.findById(id) !== undefined) return dackCodes.malformed
+  const document = requestOf(payload.document, body)
+  if (document === undefined) return dackCodes.malformed
+  const capability = 'capability' in document ? document.capability : null
+  const effect = capability === null ? undefined : resolveCapability(ctx, capability)
+  const admission = admit(ctx, body.from)
+  if (admission === 'refused') return dackCodes.refusedByPolicy
+  const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
+  const state = effect === undefined ? admission : 'open'
+  const created = ctx.threads.create({
+    id,
+    delegator: body.from,
+    peer: body.from,
+    side: 'received',
+    state,
+    wire: 3,
+    capability,
+    preview: text.slice(0, PREVIEW_CHARACTERS),
+    commitment: payload.requesterCommitment,
+    requestCid: documentCid(payload.document),
+  })
+  const facts = { digest: received.digest, text, acceptedAt: received.acceptedAt }
+  const { interaction } = ctx.threads.storeIncoming(created, body, facts)
+  if (effect !== undefined) answerWithEffect(ctx, interaction, effect)
+  const about = { interaction_id: id, peer: body.from, state }
+  ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
+  return dackCodes.stored
+}
+
+/** The request document, when it is one and names exactly the attachments that came with it or will come. */
+function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | undefined {
+  try {
+    const document = parseRequestDocument(bytes)
+    if (!('task' in document)) return body.attachments.length === 0 ? document : undefined
+    const named = new Set(document.attachments.map(attachment => attachment.cid))
+    return body.attachments.every(attachment => named.has(cidText(attachment.cid))) ? document : undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** What the message changes in its interaction; undefined when it may not come now. */
+function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction | undefined {
+  const interaction = held.state === 'expired' ? reopened(ctx, held) : held
+  switch (message.kind) {
+    case kinds.result:
+    case kinds.message:
+    case kinds.quote:
+      return isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
+        ? ctx.threads.update(interaction, { state: 'open' })
+        : interaction
+    case kinds.end:
+      return takeEnd(ctx, interaction, message.payload)
+    case kinds.acceptEnd:
+      return takeAcceptEnd(ctx, interaction, message.payload)
+    case kinds.receipt:
+      if (isCut(interaction)) return takeReceipt(ctx, interaction, message.payload.receipt)
+      // It may overtake the last message of the cut, and is judged when that one is here.
+      if (interaction.state !== 'end_proposed' || interaction.receipt !== null) return undefined
+      return ctx.threads.update(interaction, {
+        receipt: Receipt.encode(message.payload.receipt),
+        receiptState: 'waiting',
+      })
+    case kinds.counterSignature:
+      return takeCounterSignature(ctx, interaction, message.payload.counterSignature)
+    case kinds.declined:
+      return ctx.threads.update(interaction, {
+        state: 'declined',
+        reason: message.payload.reason,
+        endedAt: ctx.now(),
+      })
+    case kinds.cancelled:
+      return ctx.threads.update(interaction, {
+        state: 'cancelled',
+        reason: message.payload.reason,
+        endedAt: ctx.now(),
+      })
+    default:
+      return interaction
+  }
+}
+
+/** A receipt that waited for this message is judged again. */
+function settleWaiting(ctx: Context, interaction: Interaction): void {
+  const current = ctx.threads.byKey(interaction.key)
+  if (current.receiptState === 'waiting' && current.receipt !== null && isCut(current))
+    settleReceipt(ctx, current, Receipt.decode(current.receipt))
+}
+
+/** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
+function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
+  // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
+  if (storedUpTo > interaction.numbered) ctx.store.count('numbers_ahead')
+  const proven = ctx.store.all<{ key: number }>(
+    `SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
+     AND delivery <> 'delivered'`,
+    interaction.key,
+    storedUpTo,
+  )
+  for (const { key } of proven) noteDelivered(ctx, key)
+}

@@ -1,0 +1,281 @@
+/**
+ * Collecting mail: a held poll, each envelope opened and judged in id order, then acked with its delivery
+ * confirmation. What is acked is stored; what is not acked comes again and is recognized.
+ */
+
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
+import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
+import { decodeAccess } from '../../protocol/mail/access.ts'
+import { CapabilityBody } from '../../protocol/mail/capability.ts'
+import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
+import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
+import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
+import { ACK_ITEMS_MAX } from '../../protocol/wire3/routes.ts'
+import type { Context } from '../context.ts'
+import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
+import { isUnusable } from '../peers/peers.ts'
+import { faultPoint } from '../platform/faults.ts'
+import { Waker } from '../platform/waker.ts'
+import { describe } from './outbox.ts'
+import { earlierVerdict, takeIn } from './receive.ts'
+import { keepRetired } from './retired.ts'
+import { TwinWatch } from './twin-watch.ts'
+
+const WAIT_SECONDS = 50
+const BACKOFF_MAX_MS = 60_000
+const IDLE_MS = 60_000
+const DACK_NONCE_BYTES = 12
+/** Pause after a poll that a busy hub answered at once instead of holding it. */
+const UNHELD_PAUSE_MS = 10_000
+/** Pause between polls while another node of this identity takes them over. */
+const TWIN_PAUSE_MS = 5000
+const CAME_SECOND =
+  'this identity already runs on another machine; stop one of the two: mail would reach only one of them, and both would sign'
+/** A message accepted this long after the successor event was witnessed may still carry the older key. */
+const RETIRED_GRACE_MS = 5 * 60_000
+
+/** Envelopes of a drain, and whether the hub held its poll. */
+export type Drained = { taken: number; held: boolean }
+
+export class Relay {
+  #ctx: Context
+  #hub: () => HubLine | undefined
+  #onContact: (error: string | undefined) => void
+  #waker = new Waker()
+  #abort = new AbortController()
+  #running: Promise<void> | undefined
+  #twins: TwinWatch
+  #twinSeen = false
+
+  constructor(ctx: Context, hub: () => HubLine | undefined, onContact: (error: string | undefined) => void) {
+    this.#ctx = ctx
+    this.#hub = hub
+    this.#onContact = onContact
+    this.#twins = new TwinWatch(ctx.timings.pollSettledMs)
+  }
+
+  /** Whether another node of this identity takes over the polls of this one. */
+  get twinSeen(): boolean {
+    return this.#twinSeen
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  /** Ends a pause at once, after the hub changed or a reader wants the newest. */
+  wake(): void {
+    this.#waker.wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#abort.abort()
+    this.wake()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    let failures = 0
+    while (!this.#abort.signal.aborted) {
+      const hub = this.#hub()
+      if (hub === undefined || hub.stopped !== undefined) {
+        await this.#waker.sleep(IDLE_MS)
+        continue
+      }
+      try {
+        await this.#watched(hub)
+        failures = 0
+        this.#onContact(undefined)
+      } catch (error) {
+        if (this.#abort.signal.aborted) return
+        failures += 1
+        this.#onContact(describe(error))
+        if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
+        const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
+        await this.#waker.sleep(backoff * (0.5 + this.#fraction() * 0.5))
+      }
+    }
+  }
+
+  #fraction(): number {
+    return (this.#ctx.random(1)[0] as number) / 255
+  }
+
+  /** One drain, and what it shows of another node with this identity. */
+  async #watched(hub: HubLine): Promise<void> {
+    const started = this.#ctx.now()
+    const { taken, held } = await this.drain(hub, WAIT_SECONDS)
+    if (!held && taken === 0) return this.#waker.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))
+    const verdict = this.#twins.note({
+      askedMs: WAIT_SECONDS * 1000,
+      heldMs: this.#ctx.now() - started,
+      mail: taken > 0 || !held,
+    })
+    if (verdict === 'came_second') {
+      hub.halt(CAME_SECOND)
+      this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub')
+      this.#ctx.events.emit('hub', { state: 'stopped' })
+    }
+    this.#twinSeen = verdict === 'was_first'
+    if (this.#twinSeen) await this.#waker.sleep(TWIN_PAUSE_MS)
+  }
+
+  /** Works through one drain of the mailbox: first answer held up to `waitSeconds`, then until nothing is left. */
+  async drain(hub: HubLine, waitSeconds: number): Promise<Drained> {
+    let taken = 0
+    let held = false
+    let afterId: number | undefined
+    for (;;) {
+      using reply = await hub.poll({
+        waitSeconds: afterId === undefined ? waitSeconds : 0,
+        ...(afterId === undefined ? {} : { afterId }),
+        signal: this.#abort.signal,
+      })
+      held ||= reply.held
+      if (reply.notice !== undefined) this.#checkNotice(hub, reply.notice)
+      const acks: AckItem[] = []
+      for (const polled of reply.envelopes) {
+        acks.push(await this.#take(hub, polled))
+        afterId = Math.max(afterId ?? 0, polled.id)
+        taken += 1
+      }
+      faultPoint('node.receive.before-ack')
+      for (let i = 0; i < acks.length; i += ACK_ITEMS_MAX) await hub.ack(acks.slice(i, i + ACK_ITEMS_MAX))
+      faultPoint('node.receive.after-ack')
+      if (!reply.more) return { taken, held }
+    }
+  }
+
+  /** The hub's signed word on our own key state; a head that is not ours is shown as a warning. */
+  #checkNotice(hub: HubLine, encoded: Uint8Array): void {
+    const { identity, store, log } = this.#ctx
+    try {
+      const notice = KeyStateNotice.decode(encoded)
+      if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
+      store.count('notice_differs')
+      log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')
+    } catch (error) {
+      if (!(error instanceof Malformed)) throw error
+    }
+  }
+
+  /** One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. */
+  async #take(hub: HubLine, polled: PolledEnvelope): Promise<AckItem> {
+    let log: VerifiedKel | undefined
+    try {
+      const opened = await openEnvelope({
+        source: polled.source,
+        recipient: this.#ctx.identity.aid,
+        seedOf: kid => this.#ctx.keys.seedOf(kid),
+        senderKey: async body => {
+          log = await this.#senderLog(body)
+          return log === undefined || body.kelSeq > log.seq ? undefined : keyAt(log, body.kelSeq)
+        },
+      })
+      const code = await this.#judge(hub, opened, log as VerifiedKel, polled.acceptedAtMs)
+      return this.#confirm(polled.id, opened, code)
+    } catch (error) {
+      if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)
+      if (!(error instanceof Malformed)) throw error
+      this.#ctx.store.count('malformed')
+      this.#ctx.log.info({ id: polled.id, reason: error.message }, 'envelope refused')
+      return { id: polled.id }
+    }
+  }
+
+  /** The sender's log: its own words merged with what is held, or the directory where those are not enough. */
+  async #senderLog(body: MessageBody): Promise<VerifiedKel | undefined> {
+    try {
+      if (body.kel !== undefined) return this.#ctx.peers.merge(body.from, body.kel)
+      const held = this.#ctx.peers.find(body.from)?.log
+      if (held !== undefined && held.seq >= body.kelSeq) return held
+      return (await this.#ctx.peers.lookup(body.from, { fresh: true }))?.log
+    } catch (error) {
+      if (isUnusable(error)) return undefined
+      throw error
+    }
+  }
+
+  async #judge(hub: HubLine, opened: OpenedMessage, log: VerifiedKel, acceptedAt: number): Promise<DackCode> {
+    const { body, digest, messageDigest, envelope } = opened
+    const earlier = earlierVerdict(this.#ctx, body, messageDigest)
+    if (earlier === dackCodes.stored && body.keySet !== undefined) this.#ctx.peers.learn(log, body.keySet)
+    if (earlier !== undefined) return earlier
+    if (!timesFit(envelope.expMs, body.tsMs, hub.timeMs)) return dackCodes.times
+    if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
+      this.#ctx.store.count('retired_key')
+      keepRetired(this.#ctx, body, messageDigest)
+      return dackCodes.retiredKey
+    }
+    try {
+      await this.#ctx.attachments.receive(opened)
+    } catch (error) {
+      if (error instanceof Malformed) return dackCodes.malformed
+      throw error
+    }
+    this.#noteAccess(envelope.access, body.from)
+    this.#ctx.log.debug({ kind: body.kind, digest: Buffer.from(digest).toString('hex') }, 'message')
+    const received = {
+      body,
+      digest: messageDigest,
+      expMs: envelope.expMs,
+      acceptedAt,
+      log,
+      keySet: body.keySet,
+    }
+    return takeIn(this.#ctx, received)
+  }
+
+  /** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
+  #noteAccess(access: Uint8Array, from: string): void {
+    const record = decodeAccess(access)
+    if (record.kind === 1) this.#ctx.capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
+    else this.#ctx.capabilities.forgetIssued(from)
+  }
+
+  #confirm(id: number, opened: OpenedMessage, code: DackCode): AckItem {
+    return this.#ackWith(id, opened.body, opened.digest, opened.messageDigest, code)
+  }
+
+  /** An envelope that decrypts but whose sender's key is not known here is confirmed, so that it comes again with it. */
+  #confirmUnopened(id: number, error: NotOpened): AckItem {
+    this.#ctx.store.count(error.reason)
+    const { body } = error
+    if (body === undefined || error.reason === 'wrong_recipient') return { id }
+    const code = error.reason === 'sender_unknown' ? dackCodes.retiredKey : dackCodes.malformed
+    return this.#ackWith(id, body, error.envelopeDigest, messageDigest(body), code)
+  }
+
+  #ackWith(
+    id: number,
+    body: MessageBody,
+    digest: Uint8Array,
+    ofMessage: Uint8Array,
+    code: DackCode,
+  ): AckItem {
+    const { handleSecret } = body
+    if (handleSecret === undefined) return { id }
+    const { identity, now, random } = this.#ctx
+    const dack = Dack.sign(identity.seed, {
+      envelopeDigest: digest,
+      messageId: body.messageId,
+      messageDigest: ofMessage,
+      recipient: identity.aid,
+      kelSeq: identity.log.seq,
+      tsMs: now(),
+      code,
+    })
+    return {
+      id,
+      handle: dackHandle(handleSecret),
+      dack: sealDack(handleSecret, random(DACK_NONCE_BYTES), dack),
+    }
+  }
+}
+
+/** Whether our hub took the message before, or shortly after, it witnessed the event that retired the key. */
+function isTimely(hub: HubLine, log: VerifiedKel, kelSeq: number, acceptedAt: number): boolean {
+  const successor = witnessedAt(log, kelSeq + 1, hub.identity.log)
+  return successor !== undefined && acceptedAt < successor + RETIRED_GRACE_MS
+}

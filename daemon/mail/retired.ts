@@ -1,0 +1,87 @@
+/**
+ * Messages signed under a key that was retired since, without evidence of an earlier time (objects: identity): readers
+ * of the thread see them with that mark and nothing else happens. They take no number and no place in the transcript.
+ */
+import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+import { camelRows } from '../store/rows.ts'
+import type { Interaction, Message } from '../store/threads.ts'
+import { readableText } from './receive.ts'
+
+const KEPT_PER_INTERACTION_MAX = 20
+
+/** Keeps such a message for readers; its sender may send it again under the new key. */
+export function keepRetired(ctx: Context, body: MessageBody, digest: Uint8Array): void {
+  if (body.interactionId === undefined || ctx.contacts.isBlocked(body.from)) return
+  const interaction = ctx.threads.findById(toBase64url(body.interactionId))
+  if (interaction === undefined || interaction.peer !== body.from) return
+  const text = textOf(body)
+  if (text === undefined) return
+  ctx.store.transaction(() => insert(ctx, interaction, body, { digest, text }), 'node.retired')
+  ctx.events.emit('message', { interaction_id: interaction.id, kind: body.kind })
+}
+
+function textOf(body: MessageBody): string | undefined {
+  try {
+    const message = messagePayload(body)
+    return message.kind === kinds.delegate ? undefined : readableText(message)
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+function insert(
+  ctx: Context,
+  interaction: Interaction,
+  body: MessageBody,
+  facts: { digest: Uint8Array; text: string },
+): void {
+  const { store } = ctx
+  const kept = store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM messages WHERE interaction = ? AND retired = 1',
+    interaction.key,
+  )
+  if ((kept?.n ?? 0) >= KEPT_PER_INTERACTION_MAX) return
+  // The digest stands in the place of the message id, so that the message itself can still come under its own.
+  store.run(
+    `INSERT OR IGNORE INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload,
+       digest, text, kel_seq, retired) VALUES (?, 'in', ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 1)`,
+    interaction.key,
+    body.from,
+    body.to,
+    facts.digest,
+    body.kind,
+    ctx.now(),
+    body.payload,
+    facts.digest,
+    facts.text,
+    body.kelSeq,
+  )
+}
+
+/** A message as readers see it; its payload stays where it is. */
+export type ShownMessage = Omit<Message, 'payload'>
+const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
+  accepted_at, kel_seq, retired, auto, delivery, reason, delivered_at`
+
+/** A page of what a reader of a thread sees: such a message too, until the same one came under a good key. */
+export function shownMessages(
+  ctx: Context,
+  interaction: Interaction,
+  page: { skip: number; limit: number },
+): ShownMessage[] {
+  return camelRows(
+    ctx.store.all(
+      `SELECT ${SHOWN_COLUMNS} FROM messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
+         AND NOT EXISTS (SELECT 1 FROM messages AS g WHERE g.interaction = m.interaction AND g.retired = 0
+           AND g.digest = m.digest))) ORDER BY key LIMIT ? OFFSET ?`,
+      interaction.key,
+      kinds.delegate,
+      page.limit,
+      page.skip,
+    ),
+  )
+}

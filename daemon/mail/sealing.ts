@@ -1,0 +1,163 @@
+/** From a message in the outbox to an envelope ready to send: keys, credential, introduction, reply capabilities. */
+
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
+import { list } from '../../protocol/encoding/record.ts'
+import { sealingKey } from '../../protocol/identity/keyset.ts'
+import { type GrantedCapability, grantedCapability } from '../../protocol/mail/capability.ts'
+import { latestExpMs } from '../../protocol/mail/envelope.ts'
+import type { MessageBody } from '../../protocol/mail/message.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import { sealEnvelope } from '../../protocol/mail/seal.ts'
+import type { Context } from '../context.ts'
+import type { Delivery } from '../hubs/hub.ts'
+import type { Peer } from '../peers/peers.ts'
+import type { OutboxEntry } from './outbox.ts'
+
+/** Envelopes up to this size fit every capability and every stranger's limit. */
+const DIGESTS_KEPT_MAX = 256
+const OVERHEAD_BYTES = 256 * 1024
+const grantedList = list(grantedCapability, 16)
+
+/** The keys of the recipient are not here yet; `final` when no hub lists it. */
+export class WaitingForKeys extends Error {
+  override name = 'WaitingForKeys'
+  readonly final: boolean
+  constructor(message: string, final: boolean) {
+    super(message)
+    this.final = final
+  }
+}
+
+/** The recipient takes a message of this size only under a capability, and none is held. */
+export class WaitingForCapability extends Error {
+  override name = 'WaitingForCapability'
+}
+
+export type Sealed = { delivery: Delivery; expMs: number; capability: Uint8Array | undefined }
+
+/** State of our own log and key set, as a correspondent may already know it. */
+export function ownState(ctx: Context): string {
+  return `${ctx.identity.log.seq}.${ctx.keys.set?.body.setSeq ?? 0}`
+}
+
+/** Seals a message anew; id, number and digest stay, everything that may change is taken fresh. */
+export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sealed> {
+  const peer = await knownPeer(ctx, entry.peer)
+  const key = sealingKey(peer.keys, ctx.hubNow())
+  if (key === undefined) throw new WaitingForKeys('the key set of the recipient has expired', false)
+  const attachments = ctx.threads.attachmentsOf(entry.message)
+  const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
+  const held = ctx.capabilities.choose(entry.peer, peer.keys.body.mailboxEpoch, size)
+  if (held === undefined && size - OVERHEAD_BYTES > peer.keys.body.strangers.bytes)
+    throw new WaitingForCapability('too_large_for_stranger')
+  const home = peer.log.home as string
+  const granted = grants(ctx, entry)
+  const introduces = held === undefined || peer.introduced !== ownState(ctx)
+  const body = messageBody(ctx, entry, { granted, introduces })
+  const sealed = await sealEnvelope({
+    body,
+    identitySeed: ctx.identity.seed,
+    recipientKey: { kid: key.kid, publicKey: key.publicKey },
+    expMs: latestExpMs(ctx.hubNow()),
+    credential: held === undefined ? { kind: 0 } : { kind: 1, granted: held.granted, homeHub: home },
+    attachments: attachments.map(attachment => ctx.attachments.read(cidText(attachment.cid))),
+    random: ctx.random,
+  })
+  noteSealed(ctx, entry, { digest: sealed.digest, granted, introduces, capability: held?.id })
+  return {
+    expMs: sealed.head.expMs,
+    capability: held?.id,
+    delivery: {
+      recipient: entry.peer,
+      home,
+      access: sealed.head.access,
+      digest: sealed.digest,
+      size: sealed.size,
+      credential: held === undefined ? 'session' : 'capability',
+      content: () => sealed.stream(),
+    },
+  }
+}
+
+async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonNullable<Peer['keys']> }> {
+  let peer = ctx.peers.find(aid)
+  const isUsable = (known: Peer | undefined) =>
+    known?.keys !== undefined &&
+    known.log.home !== undefined &&
+    sealingKey(known.keys, ctx.hubNow()) !== undefined
+  if (!isUsable(peer) && peer?.log.deactivated !== true)
+    peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
+  if (peer?.log.deactivated === true) throw new WaitingForKeys('the recipient deactivated its identity', true)
+  if (!isUsable(peer)) throw new WaitingForKeys('no reachable hub lists the recipient', false)
+  return peer as Peer & { keys: NonNullable<Peer['keys']> }
+}
+
+/** Reply capabilities of this message: those it carried before, or what the recipient's stock lacks. */
+function grants(ctx: Context, entry: OutboxEntry): GrantedCapability[] {
+  const alone = ctx.threads.message(entry.message).kind === kinds.capabilities
+  if (entry.granted === null) return ctx.capabilities.topUp(entry.peer, alone)
+  const kept = grantedList.read(decode(entry.granted), 'granted')
+  const epoch = toBase64url(ctx.keys.epoch)
+  return kept.every(({ capability }) => toBase64url(capability.body.epoch) === epoch)
+    ? kept
+    : ctx.capabilities.topUp(entry.peer, alone)
+}
+
+function messageBody(
+  ctx: Context,
+  entry: OutboxEntry,
+  given: { granted: GrantedCapability[]; introduces: boolean },
+): MessageBody {
+  const message = ctx.threads.message(entry.message)
+  const interaction = message.interaction === null ? undefined : ctx.threads.byKey(message.interaction)
+  const { log } = ctx.identity
+  const introduces =
+    given.introduces || message.kind === kinds.delegate || message.kind === kinds.capabilities
+  return {
+    v: 1,
+    from: ctx.identity.aid,
+    kelSeq: log.seq,
+    to: entry.peer,
+    messageId: message.messageId,
+    tsMs: ctx.hubNow(),
+    kind: message.kind,
+    ...(interaction === undefined ? {} : { interactionId: fromBase64url(interaction.id) }),
+    number: message.number,
+    storedUpTo: interaction?.heldTo ?? 0,
+    payload: message.payload,
+    ...(given.granted.length === 0 ? {} : { capabilities: given.granted }),
+    kelHeadDigest: log.headDigest,
+    handleSecret: entry.handleSecret,
+    attachments: ctx.threads.attachmentsOf(entry.message),
+    ...(introduces ? { kel: [...log.events] } : {}),
+    ...(introduces && ctx.keys.set !== undefined ? { keySet: ctx.keys.set } : {}),
+  }
+}
+
+/** Every digest ever made for a message is durable before its envelope leaves: a confirmation may name any of them. */
+function noteSealed(
+  ctx: Context,
+  entry: OutboxEntry,
+  sealed: {
+    digest: Uint8Array
+    granted: GrantedCapability[]
+    introduces: boolean
+    capability: Uint8Array | undefined
+  },
+): void {
+  const digests = [...(JSON.parse(entry.digests) as string[]), toBase64url(sealed.digest)].slice(
+    -DIGESTS_KEPT_MAX,
+  )
+  ctx.store.transaction(() => {
+    if (sealed.capability !== undefined) ctx.capabilities.spend(sealed.capability)
+    ctx.store.run(
+      'UPDATE outbox SET digests = ?, granted = ?, introduces = ? WHERE message = ?',
+      JSON.stringify(digests),
+      encode(grantedList.write(sealed.granted) as CborValue),
+      sealed.introduces ? ownState(ctx) : null,
+      entry.message,
+    )
+  }, 'node.seal')
+}

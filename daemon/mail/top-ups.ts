@@ -1,0 +1,118 @@
+/**
+ * Capabilities for correspondents that only ever write: when the stock of one runs low, or it had to write without a
+ * capability, and no message to it waits that would bring new ones, a message of kind 8 goes out by itself (objects:
+ * capability). Strangers whose task merely waits for approval get none.
+ */
+
+import { decode } from '../../protocol/encoding/cbor.ts'
+import { list } from '../../protocol/encoding/record.ts'
+import { grantedCapability } from '../../protocol/mail/capability.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+
+/** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
+const IN_FLIGHT_MAX_MS = 30_000
+const CORRESPONDENTS_AT_START_MAX = 200
+const grantedList = list(grantedCapability, 16)
+
+export class TopUps {
+  #ctx: Context
+  #timers = new Map<string, NodeJS.Timeout>()
+  #stopped = false
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+  }
+
+  /** Looks after everyone who may have been left without while this node was down. */
+  start(): void {
+    const rows = this.#ctx.store.all<{ peer: string }>(
+      `SELECT peer FROM interactions WHERE state IN ('open', 'end_proposed') AND peer IN (SELECT aid FROM peers)
+       GROUP BY peer ORDER BY max(updated_at) DESC LIMIT ?`,
+      CORRESPONDENTS_AT_START_MAX,
+    )
+    for (const { peer } of rows) this.note(peer)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    this.#timers.clear()
+  }
+
+  /** Something changed in what this peer holds of ours; a top-up follows after a short, jittered pause if needed. */
+  note(peer: string): void {
+    if (this.#stopped || this.#timers.has(peer) || !this.#needs(peer)) return
+    const { topUpPauseMs, topUpSpreadMs } = this.#ctx.timings
+    const [share] = this.#ctx.random(1)
+    const pause = topUpPauseMs + (topUpSpreadMs * (share as number)) / 256
+    const timer = setTimeout(() => this.#send(peer), pause)
+    timer.unref()
+    this.#timers.set(peer, timer)
+  }
+
+  #send(peer: string): void {
+    this.#timers.delete(peer)
+    if (this.#stopped || !this.#needs(peer)) return
+    const waiting = this.#onTheWay(peer)
+    // What is queued brings a stock of its own; what is in flight is waited for.
+    if (waiting === 'queued') return
+    if (waiting === 'in_flight') this.note(peer)
+    else this.#ctx.store.transaction(() => queueCapabilities(this.#ctx, peer), 'node.top-up')
+  }
+
+  #needs(peer: string): boolean {
+    const { capabilities, contacts, store } = this.#ctx
+    if (contacts.isBlocked(peer) || !capabilities.isLow(peer)) return false
+    if (contacts.isContact(peer)) return true
+    const open = store.get(
+      `SELECT 1 FROM interactions WHERE peer = ? AND (state IN ('open', 'end_proposed')
+         OR (side = 'sent' AND state = 'delivered')) LIMIT 1`,
+      peer,
+    )
+    return open !== undefined
+  }
+
+  #onTheWay(peer: string): 'queued' | 'in_flight' | undefined {
+    const { store, now, capabilities } = this.#ctx
+    const rows = store.all<{ state: string; granted: Uint8Array | null; kind: number; at: number }>(
+      `SELECT o.state, o.granted, m.kind, m.at FROM outbox AS o JOIN messages AS m ON m.key = o.message
+       WHERE o.peer = ? AND (o.state = 'queued' OR (m.kind = ? AND m.at > ?)) ORDER BY o.message DESC LIMIT 64`,
+      peer,
+      kinds.capabilities,
+      now() - IN_FLIGHT_MAX_MS,
+    )
+    if (rows.some(row => row.state === 'queued')) return 'queued'
+    const flying = rows.some(row => {
+      if (row.granted === null) return true
+      const granted = grantedList.read(decode(row.granted), 'granted')
+      return !granted.some(({ capability }) => capabilities.wasUsed(capability.body.id))
+    })
+    return flying ? 'in_flight' : undefined
+  }
+}
+
+/** Queues a message that carries capabilities, log and key set, and nothing else. */
+export function queueCapabilities(ctx: Context, peer: string): void {
+  ctx.threads.queueLoose(peer, {
+    kind: kinds.capabilities,
+    payload: encodePayload(kinds.capabilities, {}),
+    text: '',
+    numbered: false,
+  })
+}
+
+/**
+ * A message waits here for a capability of a peer of whom this node holds none: one empty message as a stranger says
+ * so, at most once an hour and not right after a task, which says it too. A correspondent answers with a new stock.
+ */
+export function askForCapabilities(ctx: Context, peer: string): void {
+  const asked = ctx.store.get(
+    'SELECT 1 FROM messages WHERE recipient = ? AND kind IN (?, ?) AND at > ? LIMIT 1',
+    peer,
+    kinds.delegate,
+    kinds.capabilities,
+    ctx.now() - 3_600_000,
+  )
+  if (asked === undefined) ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')
+}

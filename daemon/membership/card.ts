@@ -1,0 +1,122 @@
+/**
+ * The node's own A2A card (hub API §4.3): built from the profile, signed for its hub under the present key, and what the
+ * hub is known to hold of it. A node without capabilities offers nothing to strangers and has no card.
+ */
+import { sha256 } from '#crypto'
+import { buildInfo } from '../../protocol/build-info.ts'
+import { equal, utf8 } from '../../protocol/encoding/bytes.ts'
+import { type AgentCard, cardText, signCard, type UnsignedCard } from '../../protocol/identity/card.ts'
+import type { Context } from '../context.ts'
+import type { Config } from '../home/config.ts'
+import type { HubLine } from '../hubs/hub.ts'
+import { hubRow } from '../hubs/rows.ts'
+
+const PROTOCOL_VERSION = '1.0'
+/** Sealed mail through a hub is a binding of its own: no A2A client speaks it, and none may take it for another. */
+const BINDING = 'urn:svc:relay:3'
+const EXTENSION = 'urn:svc:agent:3'
+const MEDIA_TYPES = ['text/plain', 'application/json']
+/** How often the node looks whether its hub still serves the card. */
+const LOOK_MS = 60 * 60_000
+
+/** Once a hub has had a card, one without skills of the owner's takes its place: no route takes a card back. */
+const PLAIN_TASKS = 'task'
+
+type Facts = Pick<Config, 'name' | 'caps' | 'summary'> & { aid: string; hub: string; baseUrl: string }
+
+/** The card before its signature; every member holds something, because an empty one has no one canonical form. */
+export function describeAgent(facts: Facts): UnsignedCard {
+  const { name, caps, summary, aid, hub, baseUrl } = facts
+  const skills = caps.length === 0 ? [PLAIN_TASKS] : [...new Set(caps)]
+  const called = name === '' ? aid : name
+  return {
+    name: called,
+    description: summary === '' ? `${called} takes sealed tasks: ${skills.join(', ')}.` : summary,
+    version: buildInfo.version,
+    supportedInterfaces: [
+      { url: `${baseUrl}/relay/send`, protocolBinding: BINDING, protocolVersion: PROTOCOL_VERSION },
+    ],
+    capabilities: {
+      streaming: false,
+      pushNotifications: false,
+      extensions: [
+        {
+          uri: EXTENSION,
+          description: 'Reached by sealed envelopes through its hub; the address is the AID.',
+          params: { aid, hub, wire: 3 },
+        },
+      ],
+    },
+    defaultInputModes: MEDIA_TYPES,
+    defaultOutputModes: MEDIA_TYPES,
+    skills: skills.map(id => ({ id, name: id, description: skillSentence(id), tags: [family(id)] })),
+  }
+}
+
+const skillSentence = (id: string): string =>
+  id === PLAIN_TASKS ? 'A task in plain words.' : `The capability ${id}, as this agent declares it.`
+
+/** `shell` of `shell.run@build`: what capabilities of one kind have in common. */
+const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
+
+/** The card that a hub should hold now; undefined when the node wants none there. */
+export function ownCard(ctx: Context, hub: HubLine): AgentCard | undefined {
+  const row = hubRow(ctx.store, hub.url)
+  const { name, caps, summary } = ctx.config()
+  const wasGiven = row?.card_state != null
+  if (caps.length === 0 && !wasGiven) return undefined
+  const { identity } = ctx
+  const baseUrl = row?.base_url ?? hub.url
+  const card = describeAgent({ name, caps, summary, aid: identity.aid, hub: hub.identity.aid, baseUrl })
+  return signCard(card, { seed: identity.seed, aid: identity.aid, seq: identity.log.seq, baseUrl })
+}
+
+/** Whether a hub has still to be given the card, or has answered another one. */
+export function isCardDue(ctx: Context, hub: HubLine): boolean {
+  const card = ownCard(ctx, hub)
+  if (card === undefined) return false
+  const known = hubRow(ctx.store, hub.url)?.card
+  return known == null || !equal(known, markOf(card))
+}
+
+/** Notes what the hub said to a card. */
+export function noteCard(ctx: Context, hub: HubLine, card: AgentCard, status: string): void {
+  ctx.store.run(
+    'UPDATE hubs SET card = ?, card_state = ?, card_seen_at = ? WHERE url = ?',
+    markOf(card),
+    status === 'refused' ? 'refused' : 'stored',
+    ctx.now(),
+    hub.url,
+  )
+}
+
+const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
+
+/**
+ * Takes over the address that the hub gives itself, which a card has to name; false when that is no news. Behind a proxy
+ * it differs from the one that this node uses.
+ */
+export async function learnAddress(ctx: Context, hub: HubLine): Promise<boolean> {
+  const used = hubRow(ctx.store, hub.url)?.base_url ?? hub.url
+  const told = await hub.publicUrl()
+  if (told === undefined || told === used) return false
+  ctx.store.run('UPDATE hubs SET base_url = ? WHERE url = ?', told, hub.url)
+  return true
+}
+
+/** Looks now and then whether the card is served: a hub that moved or was restored may have it no more. */
+export async function watchCard(ctx: Context, hub: HubLine): Promise<void> {
+  const row = hubRow(ctx.store, hub.url)
+  if (row?.card_state !== 'stored' || ctx.now() - (row.card_seen_at ?? 0) < LOOK_MS) return
+  const served = await hub.fetchCard(ctx.identity.aid)
+  const isThere = served !== undefined && row.card !== null && equal(row.card, sha256(utf8(served)))
+  const changes = isThere ? 'card_seen_at = ?' : 'card = NULL, base_url = NULL, card_seen_at = ?'
+  ctx.store.run(`UPDATE hubs SET ${changes} WHERE url = ?`, ctx.now(), hub.url)
+}
+
+/** What the user should know when the hub holds no card of this node although it was given one. */
+export function cardWarning(ctx: Context, hub: HubLine | undefined): string | undefined {
+  const row = hub === undefined ? undefined : hubRow(ctx.store, hub.url)
+  if (row?.card_state !== 'refused') return undefined
+  return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.base_url ?? row.url}`
+}

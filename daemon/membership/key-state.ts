@@ -1,0 +1,84 @@
+/**
+ * What a key event, a move or a new mailbox leaves to be done in the store. Each duty has a mark that is set before it
+ * and taken away with it, so that whatever a crash interrupts is done at the next start, before anything is sent.
+ */
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Context } from '../context.ts'
+import type { HubLine } from '../hubs/hub.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart } from '../hubs/wire3/calls.ts'
+import { announceMove, remakeReceipts } from './reseal.ts'
+
+/**
+ * An event is for good and the next one must be later: a hub that lies about the time can hold the identity back from
+ * every other hub for no longer than this. A clock that is wrong by a time zone or a summer hour is still followed.
+ */
+const FOLLOWED_AHEAD_MAX_MS = 2 * 3_600_000
+
+/** Set while the mailbox of this node is to be replaced and its correspondents are to be told. */
+const NEW_MAILBOX = 'new mailbox due'
+/** Seq of the key event under which the outbox was last made ready. */
+const OUTBOX_SEQ = 'outbox made ready under'
+
+/** Time of a key event: that of the hub, as far as it is near our own. */
+export function eventTime(ctx: Context, hub: HubLine | undefined): number {
+  const now = ctx.now()
+  const ahead = (hub?.timeMs ?? now) - now
+  return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
+}
+
+/** Whether the clock of a hub is followed as far as an event for it needs. */
+export function isClockFollowed(ctx: Context, hub: HubLine): boolean {
+  return hub.timeMs - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
+}
+
+/** Refuses to make an event that the hub would not take for its time. */
+export function requireClock(ctx: Context, hub: HubLine): void {
+  if (!isClockFollowed(ctx, hub)) throw clocksApart(hub.timeMs - ctx.now())
+}
+
+/** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
+export function markNewMailbox(ctx: Context): void {
+  ctx.store.remember(NEW_MAILBOX, utf8('due'))
+}
+
+/** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
+export function settleKeyState(ctx: Context, home: HubLine | undefined): void {
+  const { identity, keys, store, capabilities } = ctx
+  if (identity.log.deactivated) {
+    endOutbox(ctx)
+    return
+  }
+  if (home !== undefined && identity.log.home !== home.identity.aid)
+    identity.rotate(home.identity.aid, eventTime(ctx, home))
+  const isRenewed = store.recall(NEW_MAILBOX) !== undefined
+  const made = store.recall(OUTBOX_SEQ)
+  const isReady = made !== undefined && fromUtf8(made) === String(identity.log.seq)
+  if (isReady && !isRenewed) return
+  if (isRenewed) keys.startEpoch()
+  store.transaction(() => {
+    if (!isReady) remakeReceipts(ctx)
+    if (isRenewed) {
+      capabilities.voidIssued()
+      store.run('DELETE FROM revocations')
+      announceMove(ctx)
+      store.forget(NEW_MAILBOX)
+    }
+    store.remember(OUTBOX_SEQ, utf8(String(identity.log.seq)))
+  }, 'node.key-state')
+}
+
+/** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
+function endOutbox(ctx: Context): void {
+  const reason = 'this identity was deactivated'
+  ctx.store.transaction(() => {
+    const waiting = ctx.store.all<{ message: number; state: string }>('SELECT message, state FROM outbox')
+    for (const { message, state } of waiting)
+      ctx.threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
+    ctx.store.run(
+      `UPDATE interactions SET state = 'failed', reason = ?, ended_at = ?
+       WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed')`,
+      reason,
+      ctx.now(),
+    )
+  }, 'node.deactivated')
+}

@@ -1,0 +1,66 @@
+/**
+ * What the hub holds of this identity beside what this machine holds. Later key events there: this is an old copy, and
+ * whatever it signed would stand beside what the newer one signed (design: restore). Less than it once confirmed: the
+ * hub came back from a backup, and is told again.
+ */
+
+import { Refused } from '../../protocol/contract/client.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { KeySet } from '../../protocol/identity/keyset.ts'
+import type { Context } from '../context.ts'
+import type { HubLine } from '../hubs/hub.ts'
+import { forgetRegistered } from '../hubs/rows.ts'
+
+/** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
+export async function compareWithHub(ctx: Context, hub: HubLine): Promise<string | undefined> {
+  const { identity, keys, store } = ctx
+  const held = await servedState(hub, identity.aid)
+  const why = held === undefined ? undefined : contradiction(identity.log, held.log)
+  if (why !== undefined) {
+    ctx.log.error({ reason: why }, 'stopped talking to the hub')
+    hub.halt(why)
+    ctx.events.emit('hub', { state: 'stopped' })
+    return why
+  }
+  const isBehind =
+    held === undefined || held.log.length < identity.log.events.length || held.keySet === undefined
+  if (isBehind) forgetRegistered(store, hub.url)
+  else if (isOlder(held.keySet as Uint8Array, keys.set)) keys.unconfirm()
+  return undefined
+}
+
+type Served = { log: KeyEvent[]; keySet: Uint8Array | undefined }
+
+/** Log and key set as the hub serves them; of an agent that is not registered there, the log alone. */
+async function servedState(hub: HubLine, aid: string): Promise<Served | undefined> {
+  try {
+    return (await hub.fetchAgent(aid)) ?? { log: await hub.fetchLog(aid), keySet: undefined }
+  } catch (error) {
+    // A hub that never knew the identity, or shows nothing that can be read, knows no better.
+    if (error instanceof Malformed || (error instanceof Refused && error.code === 'unknown_aid'))
+      return undefined
+    throw error
+  }
+}
+
+function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | undefined {
+  try {
+    const verdict = compareKel(own, held)
+    if (verdict.verdict === 'extends')
+      return `the hub holds key event ${verdict.log.seq} of this identity and this machine ${own.seq}: it is an old copy; restore the newest backup of identity.kel and interactions, or use the machine that rotated the key`
+    if (verdict.verdict === 'fork')
+      return 'the hub holds another key history of this identity than this machine; stop one of the two machines that have its keys'
+    return undefined
+  } catch (error) {
+    // What does not verify proves nothing.
+    if (error instanceof KelInvalid) return undefined
+    throw error
+  }
+}
+
+function isOlder(held: Uint8Array, own: KeySet | undefined): boolean {
+  if (own === undefined) return false
+  const { body } = KeySet.decode(held)
+  return body.kelSeq === own.body.kelSeq && body.setSeq < own.body.setSeq
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { agent } from '../../protocol/testing/agents.ts'
+import { MailboxKeys } from '../identity/mailbox-keys.ts'
+import { openStore } from '../store/open.ts'
+import { Capabilities } from './capabilities.ts'
+
+const DAY_MS = 86_400_000
+const alice = agent('alice')
+const bob = agent('bob')
+
+function side(aid: string) {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-cap-'))
+  const clock = { now: 1_780_000_000_000 }
+  const inputs = {
+    now: () => clock.now,
+    random: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
+  }
+  const keys = new MailboxKeys(dir, inputs)
+  const capabilities = new Capabilities(openStore(dir), keys, { aid, ...inputs })
+  capabilities.clean()
+  return { capabilities, keys, clock }
+}
+
+const holder = side(alice.aid)
+const issuer = side(bob.aid)
+const spendAll = () => {
+  for (let uses = 0; ; uses++) {
+    const held = holder.capabilities.choose(bob.aid, issuer.keys.epoch, 1000)
+    if (held === undefined) return uses
+    holder.capabilities.spend(held.id)
+  }
+}
+
+describe('capabilities in stock', () => {
+  test('eight are handed out, the least used is spent first, four times a day each', () => {
+    const granted = issuer.capabilities.topUp(alice.aid)
+    expect(granted).toHaveLength(8)
+    expect(issuer.capabilities.topUp(alice.aid)).toEqual([])
+    holder.capabilities.accept(bob.aid, granted)
+    expect(spendAll()).toBe(32)
+    expect(holder.capabilities.holdsAny(bob.aid)).toBe(false)
+  })
+
+  test('a use is given back when the envelope was never queued', () => {
+    const [first] = issuer.capabilities.issuedTo(alice.aid)
+    holder.capabilities.refund(first as Uint8Array)
+    expect(spendAll()).toBe(1)
+  })
+
+  test('the next day they may be used again', () => {
+    holder.clock.now += DAY_MS
+    holder.capabilities.clean()
+    expect(spendAll()).toBe(32)
+  })
+
+  test('a peer that lost its stock gets a full one, and a block still revokes what it had', () => {
+    issuer.capabilities.forgetIssued(alice.aid)
+    expect(issuer.capabilities.topUp(alice.aid, true)).toHaveLength(16)
+    expect(issuer.capabilities.issuedTo(alice.aid)).toHaveLength(24)
+  })
+
+  test('a peer that says again and again that it has none is not given more and more', () => {
+    for (let i = 0; i < 40; i++) {
+      issuer.capabilities.forgetIssued(alice.aid)
+      issuer.capabilities.topUp(alice.aid, true)
+    }
+    expect(issuer.capabilities.issuedTo(alice.aid).length).toBeLessThan(300)
+    expect(issuer.capabilities.isLow(alice.aid)).toBe(false)
+  })
+
+  test('only what was spent shows that a message with it arrived', () => {
+    const [id] = issuer.capabilities.issuedTo(alice.aid)
+    expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(false)
+    issuer.capabilities.noteUse(id as Uint8Array)
+    expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(true)
+  })
+})

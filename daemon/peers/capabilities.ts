@@ -1,0 +1,246 @@
+/**
+ * Delivery credentials in stock: those peers gave us, spent least used first, and those we hand out in batches so that
+ * a correspondent never has to ask (objects: capability).
+ */
+import { publicKey } from '#crypto'
+import { utf8 } from '../../protocol/encoding/bytes.ts'
+import {
+  CAPABILITIES_PER_MESSAGE_MAX,
+  CAPABILITY_ID_BYTES,
+  CAPABILITY_LIFE_MAX_MS,
+  Capability,
+  CapabilityBody,
+  type GrantedCapability,
+} from '../../protocol/mail/capability.ts'
+import { ENVELOPE_BYTES_MAX } from '../../protocol/wire3/routes.ts'
+import type { MailboxKeys } from '../identity/mailbox-keys.ts'
+import type { Store } from '../store/open.ts'
+
+/** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
+const STOCK_TARGET = 8
+const STOCK_LOW = 5
+/** What `used` says of an issued capability: spent by the peer, or no longer counted as its stock. */
+const SPENT = 1
+const FORGOTTEN = 2
+const USES_PER_DAY = 4
+const HELD_PER_PEER_MAX = 64
+const FORGOTTEN_PER_PEER_MAX = 256
+const DAY_MS = 86_400_000
+const LIFE_MS = CAPABILITY_LIFE_MAX_MS - DAY_MS
+const USES_DAY = 'capability-uses-day'
+
+type HeldRow = {
+  id: Uint8Array
+  body: Uint8Array
+  signature: Uint8Array
+  holder_seed: Uint8Array
+  epoch: Uint8Array
+}
+export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
+export type CapabilityInputs = { aid: string; now: () => number; random: (length: number) => Uint8Array }
+
+export class Capabilities {
+  #store: Store
+  #keys: MailboxKeys
+  #inputs: CapabilityInputs
+
+  constructor(store: Store, keys: MailboxKeys, inputs: CapabilityInputs) {
+    this.#store = store
+    this.#keys = keys
+    this.#inputs = inputs
+  }
+
+  /**
+   * Capabilities to put into the next message to a peer, recorded as issued; none while its stock is good. A message
+   * that carries nothing else brings as many as one message takes.
+   */
+  topUp(peer: string, nothingElse = false): GrantedCapability[] {
+    const now = this.#inputs.now()
+    const stock = this.#unspent(peer, now)
+    if (stock >= STOCK_LOW || this.#hoards(peer, now)) return []
+    const count = nothingElse ? CAPABILITIES_PER_MESSAGE_MAX : STOCK_TARGET - stock
+    return Array.from({ length: count }, () => this.#issue(peer, now))
+  }
+
+  /** Whether a peer holds fewer unspent capabilities of ours than it should. */
+  isLow(peer: string): boolean {
+    const now = this.#inputs.now()
+    return this.#unspent(peer, now) < STOCK_LOW && !this.#hoards(peer, now)
+  }
+
+  /** Whether a peer said too often that it had none while it holds many that nobody used. */
+  #hoards(peer: string, now: number): boolean {
+    const row = this.#store.get<{ n: number }>(
+      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = ? AND expires_at > ?',
+      peer,
+      FORGOTTEN,
+      now,
+    )
+    return (row?.n ?? 0) >= FORGOTTEN_PER_PEER_MAX
+  }
+
+  #unspent(peer: string, now: number): number {
+    const row = this.#store.get<{ n: number }>(
+      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ?',
+      peer,
+      now,
+    )
+    return row?.n ?? 0
+  }
+
+  /** Notes that a peer spent one of ours. */
+  noteUse(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE id = ?', SPENT, id)
+  }
+
+  /** Whether a peer spent this one, which shows that the message with it arrived. */
+  wasUsed(id: Uint8Array): boolean {
+    const row = this.#store.get<{ used: number }>('SELECT used FROM capabilities_issued WHERE id = ?', id)
+    return row?.used === SPENT
+  }
+
+  /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
+  forgetIssued(peer: string): void {
+    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE peer = ? AND used = 0', FORGOTTEN, peer)
+  }
+
+  /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
+  issuedTo(peer: string): Uint8Array[] {
+    return this.#store
+      .all<{ id: Uint8Array }>(
+        'SELECT id FROM capabilities_issued WHERE peer = ? AND expires_at > ?',
+        peer,
+        this.#inputs.now(),
+      )
+      .map(row => row.id)
+  }
+
+  /** Takes in what a peer granted; expired or foreign ones are left aside. */
+  accept(peer: string, granted: readonly GrantedCapability[]): void {
+    const now = this.#inputs.now()
+    for (const { capability, holderSeed } of granted) {
+      const { body } = capability
+      if (body.recipient !== peer || body.expMs <= now) continue
+      this.#store.run(
+        `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        body.id,
+        peer,
+        body.epoch,
+        capability.bodyBytes,
+        capability.signature,
+        holderSeed,
+        body.expMs,
+        body.bytesMax,
+      )
+    }
+    this.#store.run(
+      `DELETE FROM capabilities_held WHERE peer = ?1 AND id NOT IN
+       (SELECT id FROM capabilities_held WHERE peer = ?1 ORDER BY uses, expires_at DESC LIMIT ?2)`,
+      peer,
+      HELD_PER_PEER_MAX,
+    )
+  }
+
+  /** The least used capability of this epoch that takes an envelope of `size` bytes. */
+  choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
+    const row = this.#store.get<HeldRow>(
+      `SELECT id, body, signature, holder_seed, epoch FROM capabilities_held
+       WHERE peer = ? AND epoch = ? AND expires_at > ? AND bytes_max >= ? AND uses < ? ORDER BY uses, expires_at LIMIT 1`,
+      peer,
+      epoch,
+      this.#inputs.now() + 60_000,
+      size,
+      USES_PER_DAY,
+    )
+    if (row === undefined) return undefined
+    const capability = {
+      body: CapabilityBody.decode(row.body),
+      bodyBytes: row.body,
+      signature: row.signature,
+    }
+    return { id: row.id, granted: { capability, holderSeed: row.holder_seed } }
+  }
+
+  /** Whether a capability of this peer is in stock. */
+  holdsAny(peer: string): boolean {
+    const row = this.#store.get(
+      'SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND uses < ? LIMIT 1',
+      peer,
+      this.#inputs.now() + 60_000,
+      USES_PER_DAY,
+    )
+    return row !== undefined
+  }
+
+  /** Holder seeds in stock: whoever has one can write to that peer in this node's place. */
+  heldSeeds(): Uint8Array[] {
+    const rows = this.#store.all<{ holder_seed: Uint8Array }>('SELECT holder_seed FROM capabilities_held')
+    return rows.map(row => row.holder_seed)
+  }
+
+  spend(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
+  }
+
+  /** Gives a use back: the envelope never came to count at the hub. */
+  refund(id: Uint8Array): void {
+    this.#store.run('UPDATE capabilities_held SET uses = uses - 1 WHERE id = ? AND uses > 0', id)
+  }
+
+  drop(id: Uint8Array): void {
+    this.#store.run('DELETE FROM capabilities_held WHERE id = ?', id)
+  }
+
+  /** Drops the stock of every other epoch of a peer; true when there was any. */
+  dropOtherEpochs(peer: string, epoch: Uint8Array): boolean {
+    return (
+      this.#store.run('DELETE FROM capabilities_held WHERE peer = ? AND epoch <> ?', peer, epoch).changes > 0
+    )
+  }
+
+  /** After a new mailbox epoch: everything handed out before is void. */
+  voidIssued(): void {
+    this.#store.run('DELETE FROM capabilities_issued')
+  }
+
+  clean(): void {
+    const now = this.#inputs.now()
+    this.#store.run('DELETE FROM capabilities_held WHERE expires_at <= ?', now)
+    this.#store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
+    this.#renewDailyUses(now)
+  }
+
+  /** Uses are counted for each UTC day. */
+  #renewDailyUses(now: number): void {
+    const today = String(Math.floor(now / DAY_MS))
+    const stored = this.#store.recall(USES_DAY)
+    if (stored !== undefined && Buffer.from(stored).toString() === today) return
+    this.#store.run('UPDATE capabilities_held SET uses = 0 WHERE uses > 0')
+    this.#store.remember(USES_DAY, utf8(today))
+  }
+
+  #issue(peer: string, now: number): GrantedCapability {
+    const { aid, random } = this.#inputs
+    const holderSeed = random(32)
+    const id = random(CAPABILITY_ID_BYTES)
+    const expMs = now + LIFE_MS
+    const capability = Capability.sign(this.#keys.mailboxSeed, {
+      v: 1,
+      id,
+      recipient: aid,
+      epoch: this.#keys.epoch,
+      holderKey: publicKey(holderSeed),
+      expMs,
+      usesPerDayMax: USES_PER_DAY,
+      bytesMax: ENVELOPE_BYTES_MAX,
+    })
+    this.#store.run(
+      'INSERT INTO capabilities_issued (id, peer, expires_at) VALUES (?, ?, ?)',
+      id,
+      peer,
+      expMs,
+    )
+    return { capability, holderSeed }
+  }
+}

@@ -1,0 +1,89 @@
+/** Contacts: petnames that this user gave, and the block list. A petname never changes its AID by itself. */
+import { isAid } from '../../protocol/identity/aid.ts'
+import { refuse } from '../refusal.ts'
+import type { Store } from '../store/open.ts'
+import { camelRow, camelRows } from '../store/rows.ts'
+
+export type Contact = { aid: string; petname: string | null; blocked: 0 | 1; addedAt: number }
+
+export class Contacts {
+  #store: Store
+  #now: () => number
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  list(): Contact[] {
+    return camelRows(this.#store.all('SELECT * FROM contacts ORDER BY petname, aid'))
+  }
+
+  find(aid: string): Contact | undefined {
+    const row = this.#store.get('SELECT * FROM contacts WHERE aid = ?', aid)
+    return row === undefined ? undefined : camelRow(row)
+  }
+
+  petnameOf(aid: string): string | null {
+    return this.find(aid)?.petname ?? null
+  }
+
+  /** Whether this user named the agent; a blocked agent is no contact. */
+  isContact(aid: string): boolean {
+    const contact = this.find(aid)
+    return contact !== undefined && contact.petname !== null && contact.blocked === 0
+  }
+
+  isBlocked(aid: string): boolean {
+    return this.find(aid)?.blocked === 1
+  }
+
+  /** The AID of an AID text or a petname. */
+  resolve(name: string): string | undefined {
+    if (isAid(name)) return name
+    return this.#store.get<{ aid: string }>('SELECT aid FROM contacts WHERE petname = ?', name)?.aid
+  }
+
+  add(aid: string, petname: string): Contact {
+    return this.#store.transaction(() => {
+      const holder = this.resolve(petname)
+      if (holder !== undefined && holder !== aid)
+        refuse('petname_taken', `"${petname}" already names ${holder}`, `svc contact rm ${petname}`)
+      this.#store.run(
+        `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, ?, 0, ?)
+         ON CONFLICT (aid) DO UPDATE SET petname = excluded.petname, blocked = 0`,
+        aid,
+        petname,
+        this.#now(),
+      )
+      return this.#get(aid)
+    })
+  }
+
+  remove(name: string): Contact {
+    return this.#store.transaction(() => {
+      const contact = this.#get(this.resolve(name) ?? name)
+      this.#store.run('DELETE FROM contacts WHERE aid = ?', contact.aid)
+      return contact
+    })
+  }
+
+  /** Blocks or unblocks an agent; a stranger can be blocked by AID. */
+  block(name: string, blocked: boolean): Contact {
+    return this.#store.transaction(() => {
+      const aid = this.resolve(name) ?? this.#get(name).aid
+      this.#store.run(
+        `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, NULL, ?, ?)
+         ON CONFLICT (aid) DO UPDATE SET blocked = excluded.blocked`,
+        aid,
+        blocked ? 1 : 0,
+        this.#now(),
+      )
+      return this.#get(aid)
+    })
+  }
+
+  #get(aid: string): Contact {
+    return this.find(aid) ?? refuse('unknown_contact', `"${aid}" is no contact`)
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * What this node knows of others' keys: verified logs and key sets, learned from messages or from the directory
+ * bucket, which tells the hub nothing about who is looked for.
+ */
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { type CborValue, encode } from '../../protocol/encoding/cbor.ts'
+import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
+import {
+  compareKel,
+  decodeKel,
+  encodeKel,
+  KelInvalid,
+  type KeyEvent,
+  kelItem,
+  timesAcceptable,
+  type VerifiedKel,
+  verifyKel,
+  type WitnessEntry,
+  witnessedAt,
+} from '../../protocol/identity/kel.ts'
+import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
+import type { BucketReply, HubLine } from '../hubs/hub.ts'
+import type { Store } from '../store/open.ts'
+
+const BUCKET_CACHED_MS = 3_600_000
+const BUCKETS_CACHED_MAX = 8
+const LOGS_CACHED_MAX = 256
+/** As many as an event in a log may carry. */
+const WITNESS_ENTRIES_MAX = 8
+
+export type Peer = {
+  aid: string
+  log: VerifiedKel
+  keys: VerifiedKeySet | undefined
+  introduced: string | null
+}
+type PeerRow = { log: Uint8Array; keys: Uint8Array | null; introduced: string | null }
+
+/** A peer showed two valid logs that contradict each other; the first seen stays. */
+class PeerForked extends Error {
+  override name = 'PeerForked'
+}
+
+/** A peer's log holds a new event that lies in the future: taken once its time has come. */
+class PeerAhead extends Error {
+  override name = 'PeerAhead'
+}
+
+/** Whether a log was refused for what it is, and not because something failed here. */
+export function isUnusable(error: unknown): boolean {
+  return error instanceof KelInvalid || error instanceof PeerForked || error instanceof PeerAhead
+}
+
+export class PeerBook {
+  #store: Store
+  #now: () => number
+  #hub: () => HubLine | undefined
+  #cache = new Map<string, Peer>()
+  #buckets = new Map<string, { at: number; reply: BucketReply }>()
+
+  constructor(store: Store, now: () => number, hub: () => HubLine | undefined) {
+    this.#store = store
+    this.#now = now
+    this.#hub = hub
+  }
+
+  /** The peer as far as it is known here. */
+  find(aid: string): Peer | undefined {
+    const cached = this.#cache.get(aid)
+    if (cached !== undefined) return cached
+    const row = this.#store.get<PeerRow>('SELECT log, keys, introduced FROM peers WHERE aid = ?', aid)
+    if (row === undefined) return undefined
+    const log = verifyKel(decodeKel(row.log))
+    const keys = row.keys === null ? undefined : usableKeys(log, KeySet.decode(row.keys))
+    return this.#remember({ aid, log, keys, introduced: row.introduced })
+  }
+
+  /**
+   * The log that a message or box offers, merged with the one held, not yet stored: longer wins, a fork is refused.
+   */
+  merge(aid: string, offered: readonly KeyEvent[]): VerifiedKel {
+    const held = this.find(aid)?.log
+    if (held === undefined) {
+      const log = verifyKel(offered)
+      if (log.aid !== aid) throw new KelInvalid('wrong_aid')
+      return this.#timely(log, 0)
+    }
+    const verdict = compareKel(held, offered)
+    if (verdict.verdict === 'fork') {
+      this.#store.count('peer_forks')
+      this.#store.remember(
+        `fork:${aid}`,
+        encode(kelItem.write([verdict.held, verdict.submitted]) as CborValue),
+      )
+      throw new PeerForked(`${aid} showed two contradicting key histories`)
+    }
+    return verdict.verdict === 'extends'
+      ? this.#timely(verdict.log, held.events.length)
+      : withWitnesses(held, offered, this.#hub()?.identity.log)
+  }
+
+  /** The log, unless an event that is new here lies ahead of our clock and of the hub's. */
+  #timely(log: VerifiedKel, known: number): VerifiedKel {
+    const now = Math.max(this.#now(), this.#hub()?.timeMs ?? 0)
+    if (!timesAcceptable(log, known, now)) throw new PeerAhead(`${log.aid} shows a key event of the future`)
+    return log
+  }
+
+  /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
+  learn(log: VerifiedKel, set: KeySet | undefined): Peer {
+    const held = this.find(log.aid)
+    const offered = set === undefined ? undefined : usableKeys(log, set)
+    const current = held?.keys !== undefined && held.keys.body.kelSeq === log.seq ? held.keys : undefined
+    const keys =
+      offered !== undefined && (current === undefined || offered.body.setSeq >= current.body.setSeq)
+        ? offered
+        : current
+    if (held !== undefined && held.log === log && held.keys === keys) return held
+    this.#store.run(
+      `INSERT INTO peers (aid, log, keys, refreshed_at) VALUES (?, ?, ?, ?)
+       ON CONFLICT (aid) DO UPDATE SET log = excluded.log, keys = excluded.keys, refreshed_at = excluded.refreshed_at`,
+      log.aid,
+      encodeKel(log.events),
+      keys === undefined ? null : KeySet.encode(keys),
+      this.#now(),
+    )
+    return this.#remember({ aid: log.aid, log, keys, introduced: held?.introduced ?? null })
+  }
+
+  /** After a transaction that did not happen: what was remembered of it is read again. */
+  forgetCache(): void {
+    this.#cache.clear()
+  }
+
+  /** Notes that a message carrying our log and set in this state was delivered. */
+  setIntroduced(aid: string, state: string): void {
+    this.#store.run('UPDATE peers SET introduced = ? WHERE aid = ?', state, aid)
+    this.#cache.delete(aid)
+  }
+
+  /** Looks an agent up in its directory bucket; undefined when it is not listed. */
+  async lookup(aid: string, options: { fresh: boolean }): Promise<Peer | undefined> {
+    const hub = this.#hub()
+    if (hub === undefined) return undefined
+    const hash = directoryHash(aid)
+    const reply = await this.#bucket(hub, aid, hash, options.fresh)
+    const box = reply.entries.find(entry => equal(entry.h, hash))?.box
+    if (box === undefined) return undefined
+    try {
+      const entry = openBox(aid, box)
+      const log = this.merge(aid, entry.kel)
+      return this.learn(log, entry.keySet)
+    } catch (error) {
+      if (error instanceof Malformed || isUnusable(error)) return undefined
+      throw error
+    }
+  }
+
+  async #bucket(hub: HubLine, aid: string, hash: Uint8Array, fresh: boolean): Promise<BucketReply> {
+    const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
+    const cached = this.#buckets.get(name)
+    if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS) return cached.reply
+    const reply = await hub.bucket(aid, hash)
+    this.#buckets.set(name, { at: this.#now(), reply })
+    if (this.#buckets.size > BUCKETS_CACHED_MAX)
+      this.#buckets.delete(this.#buckets.keys().next().value as string)
+    return reply
+  }
+
+  #remember(peer: Peer): Peer {
+    this.#cache.delete(peer.aid)
+    this.#cache.set(peer.aid, peer)
+    if (this.#cache.size > LOGS_CACHED_MAX) this.#cache.delete(this.#cache.keys().next().value as string)
+    return peer
+  }
+}
+
+/** The held log of a hub with what it now shows; undefined when that contradicts it or is another's. */
+export function mergeHubLog(held: VerifiedKel, offered: VerifiedKel): VerifiedKel | undefined {
+  if (held.aid !== offered.aid) return undefined
+  const verdict = compareKel(held, offered.events)
+  if (verdict.verdict === 'fork') return undefined
+  return verdict.verdict === 'extends' ? verdict.log : held
+}
+
+/** The set when it verifies under the log's present key state. */
+function usableKeys(log: VerifiedKel, set: KeySet): VerifiedKeySet | undefined {
+  try {
+    return verifyKeySet(log, set)
+  } catch (error) {
+    if (error instanceof KeySetInvalid) return undefined
+    throw error
+  }
+}
+
+/**
+ * Witness entries are no part of an event's identity: those of hubs that the held log lacks are taken over, one a hub.
+ * Of our own hub, whose log we know, only a genuine one is, in the place of one that is not.
+ */
+function withWitnesses(
+  held: VerifiedKel,
+  offered: readonly KeyEvent[],
+  home: VerifiedKel | undefined,
+): VerifiedKel {
+  let gained = false
+  const events = held.events.map((event, seq) => {
+    const isGenuine = (entry: WitnessEntry) =>
+      home !== undefined && witnessedAt(withEntries(held, seq, [entry]), seq, home) !== undefined
+    const witnesses = united(event.witnesses, offered[seq]?.witnesses ?? [], home?.aid, isGenuine)
+    if (witnesses.every(entry => event.witnesses.includes(entry))) return event
+    gained = true
+    return { ...event, witnesses }
+  })
+  return gained ? { ...held, events } : held
+}
+
+const withEntries = (log: VerifiedKel, seq: number, witnesses: WitnessEntry[]): VerifiedKel => ({
+  ...log,
+  events: log.events.map((event, n) => (n === seq ? { ...event, witnesses } : event)),
+})
+
+function united(
+  held: readonly WitnessEntry[],
+  offered: readonly WitnessEntry[],
+  home: string | undefined,
+  isGenuine: (entry: WitnessEntry) => boolean,
+): WitnessEntry[] {
+  const isHeld = (entry: WitnessEntry) => held.some(one => equal(one.signature, entry.signature))
+  const others = new Map<string, WitnessEntry>()
+  let ours: WitnessEntry | undefined
+  for (const entry of [...held, ...offered.filter(one => !isHeld(one))]) {
+    if (entry.hub !== home) {
+      if (!others.has(entry.hub)) others.set(entry.hub, entry)
+    } else if ((ours === undefined || !isGenuine(ours)) && (held.includes(entry) || isGenuine(entry)))
+      ours = entry
+  }
+  const room = WITNESS_ENTRIES_MAX - (ours === undefined ? 0 : 1)
+  return [...[...others.values()].slice(0, room), ...(ours === undefined ? [] : [ours])]
+}

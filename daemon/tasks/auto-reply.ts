@@ -1,0 +1,252 @@
+/** The node's side of automatic answers: which threads wait, the one answer a turn, what must never leave. */
+import { join } from 'node:path'
+import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/backend.ts'
+import { BackendFailed } from '../../autoreply/backend.ts'
+import { execBackend } from '../../autoreply/exec.ts'
+import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
+import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { toBase64, toBase64url, toHex } from '../../protocol/encoding/bytes.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+import { autoReplySettings } from '../home/config.ts'
+import { refuse } from '../refusal.ts'
+import { camelRows } from '../store/rows.ts'
+import type { Interaction, Message } from '../store/threads.ts'
+import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
+import { textMessage } from './delegation.ts'
+
+const WAITING_MAX = 1000
+const THREADS_PER_PEER_MAX = 10
+
+/** A word of one side, not a step of the protocol. */
+const IS_WORD = `number > 0 AND kind IN (${kinds.delegate}, ${kinds.message}, ${kinds.result})`
+const LAST_WORD_SQL = `SELECT direction, number FROM messages WHERE interaction = ? AND ${IS_WORD} ORDER BY key DESC LIMIT 1`
+/** Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. */
+const WAITING_SQL = `
+SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
+  SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
+    EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
+      WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
+    row_number() OVER (PARTITION BY i.peer ORDER BY i.updated_at) AS rank
+  FROM interactions AS i JOIN messages AS m ON m.key = (
+    SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
+  WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
+    AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
+      WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
+    AND (m.direction = 'in' OR i.end_by = 'peer')
+) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`
+type WaitingRow = {
+  id: string
+  peer: string
+  auto_replies: number
+  end_by: string | null
+  direction: string
+  number: number
+  has_image: number
+}
+
+export class AutoReply {
+  #ctx: Context
+  #env: Readonly<Record<string, string | undefined>>
+  #token: string
+  #loop: Loop | undefined
+  #stopListening: (() => void) | undefined
+
+  constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
+    this.#ctx = ctx
+    this.#env = env
+    this.#token = token
+  }
+
+  /** Starts, changes or ends the loop as the configuration says. */
+  async restart(): Promise<void> {
+    await this.stop()
+    const given = this.#ctx.config().auto_reply
+    if (given === undefined) return
+    const settings = autoReplySettings(given)
+    if (settings.tools !== 'none') {
+      this.#ctx.log.warn({ tools: settings.tools }, 'auto-reply may use tools')
+      this.#ctx.chain.append('svc.autoreply.tools', { tools: settings.tools, backend: settings.backend })
+    }
+    this.#loop = startLoop(
+      this.#port(),
+      {
+        backend: await this.#backend(given),
+        pollIntervalMs: settings.poll_interval_seconds * 1000,
+        historyMax: settings.max_history,
+        timeoutMs: settings.api_timeout_seconds * 1000,
+        autoRepliesMax: settings.max_auto_replies,
+        requireImage: settings.require_image === true,
+        usageHint: settings.usage_hint,
+        errorReply: settings.error_reply,
+      },
+      this.#ctx.now,
+    )
+    this.#stopListening = this.#ctx.events.listen(event => {
+      if (event.type === 'inbox' || event.type === 'message') this.#loop?.wake()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#stopListening?.()
+    await this.#loop?.[Symbol.asyncDispose]()
+    this.#loop = undefined
+  }
+
+  /** Asks the configured backend one question outside any thread. */
+  async test(
+    question: string,
+    signal: AbortSignal,
+  ): Promise<{ backend: string; answer: string; ms: number }> {
+    const given = this.#ctx.config().auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
+    const started = this.#ctx.now()
+    const backend = await this.#backend(given)
+    const request: BackendRequest = {
+      interactionId: 'test',
+      peer: this.#ctx.identity.aid,
+      peerName: null,
+      turns: [{ role: 'peer', text: question, attachments: [] }],
+      systemPrompt: given.system_prompt,
+    }
+    const timeout = AbortSignal.timeout(autoReplySettings(given).api_timeout_seconds * 1000)
+    const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
+    return { backend: backend.name, answer: text, ms: this.#ctx.now() - started }
+  }
+
+  /** The model client is loaded only where it is used. */
+  async #backend(config: AutoReplyConfig): Promise<Backend> {
+    const { dir, random } = this.#ctx
+    if (config.backend === 'openai') {
+      if (config.api_base === undefined) throw new BackendFailed('the openai backend needs --api-base')
+      const { openAiBackend } = await import('../../autoreply/openai.ts')
+      return openAiBackend({
+        apiBase: config.api_base,
+        apiKey: config.api_key,
+        model: config.model,
+        timeoutMs: autoReplySettings(config).api_timeout_seconds * 1000,
+        random,
+      })
+    }
+    return execBackend({
+      agent: config.agent,
+      command: config.command,
+      extraArgs: config.extra_args ?? [],
+      model: config.model,
+      openclawAgent: config.openclaw_agent,
+      tools: config.tools ?? 'none',
+      workRoot: config.work_dir ?? join(dir, 'autoreply'),
+      env: this.#env,
+      random,
+    })
+  }
+
+  #port(): AutoReplyPort {
+    const ctx = this.#ctx
+    const at = (thread: WaitingThread): Interaction =>
+      ctx.threads.findById(thread.interactionId) ?? refuse('unknown_interaction', thread.interactionId)
+    return {
+      waiting: async () => this.#waiting(),
+      request: async (thread, historyMax) => this.#request(at(thread), historyMax),
+      answer: async (thread, text) => this.#answer(thread, text),
+      proposeEnd: async thread => this.#step(thread, proposeEnd),
+      acceptEnd: async thread => this.#step(thread, acceptEnd),
+      secrets: () => this.#secrets(),
+      fault: error => ctx.log.warn({ reason: error.message }, 'auto-reply looks again later'),
+      report: (event, thread, detail) => {
+        ctx.log.info({ event, interaction: thread.interactionId, ...detail }, 'auto-reply')
+        ctx.events.emit('autoreply', { event, interaction_id: thread.interactionId })
+      },
+    }
+  }
+
+  /** One look at the store, whatever lies there unanswered; a few threads of each peer, so that none crowds out others. */
+  #waiting(): WaitingThread[] {
+    const ctx = this.#ctx
+    if (ctx.identity.log.deactivated || ctx.oldCopy() !== undefined) return []
+    const strangers = ctx.config().auto_reply?.strangers === true
+    const rows = ctx.store.all<WaitingRow>(WAITING_SQL, strangers ? 1 : 0, THREADS_PER_PEER_MAX, WAITING_MAX)
+    return rows.map(row => ({
+      interactionId: row.id,
+      peer: row.peer,
+      turn: row.number,
+      autoReplies: row.auto_replies,
+      endProposed: row.end_by === 'peer' && row.direction === 'out',
+      hasImage: row.has_image === 1,
+    }))
+  }
+
+  #request(interaction: Interaction, historyMax: number): BackendRequest {
+    const ctx = this.#ctx
+    const spoken = camelRows<Message>(
+      ctx.store.all(
+        `SELECT * FROM messages WHERE interaction = ? AND retired = 0 AND (text <> '' OR kind <= ${kinds.message})
+         ORDER BY key DESC LIMIT ?`,
+        interaction.key,
+        historyMax,
+      ),
+    )
+    const turns = spoken.reverse().map(
+      (message): ConversationTurn => ({
+        role: message.direction === 'in' ? 'peer' : 'me',
+        text: message.text,
+        attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
+          name,
+          mediaType,
+          bytes: size,
+          path: ctx.attachments.find(cidText(cid)) ?? null,
+        })),
+      }),
+    )
+    return {
+      interactionId: interaction.id,
+      peer: interaction.peer,
+      peerName: ctx.contacts.petnameOf(interaction.peer),
+      turns,
+      systemPrompt: ctx.config().auto_reply?.system_prompt,
+    }
+  }
+
+  /** Commits the one answer to a turn; whoever answered it in the meantime wins. */
+  #answer(thread: WaitingThread, text: string): boolean {
+    const ctx = this.#ctx
+    const answered = ctx.store.transaction(() => {
+      const interaction = ctx.threads.findById(thread.interactionId)
+      if (interaction === undefined || !maySend(interaction)) return false
+      const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
+      if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
+      const said = ctx.threads.queue(interaction, textMessage(text, [], true))
+      ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
+      ctx.store.afterCommit(() =>
+        ctx.events.emit('message', { interaction_id: interaction.id, kind: kinds.message }),
+      )
+      return true
+    }, 'node.auto-reply')
+    return answered
+  }
+
+  #step(thread: WaitingThread, step: (ctx: Context, interaction: Interaction) => Interaction): void {
+    const ctx = this.#ctx
+    ctx.store.transaction(() => {
+      const interaction = ctx.threads.findById(thread.interactionId)
+      if (interaction !== undefined && interaction.ownLast === null) step(ctx, interaction)
+    }, 'node.auto-end')
+  }
+
+  #secrets(): string[] {
+    const { identity, keys, config } = this.#ctx
+    const next = identity.nextSeed
+    const seeds = [
+      identity.seed,
+      ...(next === undefined ? [] : [next]),
+      keys.mailboxSeed,
+      ...keys.encryptionSeeds,
+      ...this.#ctx.capabilities.heldSeeds(),
+    ]
+    return [
+      this.#token,
+      config().auto_reply?.api_key ?? '',
+      ...seeds.flatMap(seed => [toHex(seed), toBase64(seed), toBase64url(seed)]),
+    ]
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * What an interaction may do next and what follows from each step: proposing and accepting the end, declining,
+ * cancelling. Both last messages together are the cut of the transcript. Every function runs inside a transaction.
+ */
+import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
+import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import type { Interaction, Outgoing } from '../store/threads.ts'
+import { makeReceipt } from './receipts.ts'
+
+/** Room for the messages that end an interaction. */
+const LAST_MESSAGES = 2
+/** An expired task may still be answered, so its requester may also still write. */
+const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed', 'expired'])
+const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
+
+export const isRequester = (interaction: Interaction): boolean => interaction.side === 'sent'
+export const isOver = (interaction: Interaction): boolean => OVER_STATES.has(interaction.state)
+
+/** Whether this side may still send a numbered message. */
+export function maySend(interaction: Interaction): boolean {
+  return OPEN_STATES.has(interaction.state) && interaction.ownLast === null
+}
+
+/** Whether both last messages of the transcript exist. */
+export const isCut = (interaction: Interaction): boolean =>
+  interaction.ownLast !== null && interaction.peerLast !== null
+
+/** Queues a message of this side, refusing when the interaction takes no more. */
+export function say(
+  ctx: Context,
+  interaction: Interaction,
+  outgoing: Outgoing,
+): ReturnType<Context['threads']['queue']> {
+  if (!maySend(interaction))
+    refuse(
+      'wrong_state',
+      `this interaction is ${interaction.state}; it takes no more messages from this side`,
+    )
+  if (interaction.numbered >= MESSAGES_MAX - LAST_MESSAGES)
+    refuse('wrong_state', `this interaction holds ${MESSAGES_MAX} messages; end it and open another`)
+  return ctx.threads.queue(interaction, outgoing)
+}
+
+/** Proposes the end: after it this side sends nothing more but the answer to a crossing proposal. */
+export function proposeEnd(ctx: Context, interaction: Interaction): Interaction {
+  if (interaction.endBy === 'peer') return acceptEnd(ctx, interaction)
+  if (!maySend(interaction))
+    refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be ended now`)
+  const number = interaction.numbered + 1
+  const payload: Payload<3> = {
+    number,
+    peerHighest: interaction.heldHighest,
+    missing: ctx.threads.missing(interaction),
+  }
+  const queued = ctx.threads.queue(interaction, {
+    kind: kinds.end,
+    payload: encodePayload(kinds.end, payload),
+    text: '',
+    numbered: true,
+  })
+  return ctx.threads.update(queued.interaction, {
+    state: 'end_proposed',
+    endBy: 'me',
+    ownLast: number,
+    ownEndAt: ctx.hubNow(),
+  })
+}
+
+/** Accepts the peer's proposal; with it the transcript is complete, and the provider signs the receipt. */
+export function acceptEnd(ctx: Context, interaction: Interaction): Interaction {
+  if (interaction.endBy !== 'peer' || interaction.peerLast === null || isCut(interaction))
+    refuse('wrong_state', 'the other side has not proposed the end')
+  const number = interaction.numbered + 1
+  const payload: Payload<4> = {
+    endNumber: interaction.peerLast as number,
+    number,
+    peerHighest: interaction.heldHighest,
+    missing: ctx.threads.missing(interaction),
+  }
+  const queued = ctx.threads.queue(interaction, {
+    kind: kinds.acceptEnd,
+    payload: encodePayload(kinds.acceptEnd, payload),
+    text: '',
+    numbered: true,
+  })
+  return conclude(ctx, ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.hubNow() }))
+}
+
+/** The peer proposed the end. If two proposals cross, the requester's counts. */
+export function takeEnd(ctx: Context, interaction: Interaction, payload: Payload<3>): Interaction {
+  if (interaction.endBy === 'me' && isRequester(interaction)) return interaction
+  const crossed = interaction.endBy === 'me'
+  const proposed = ctx.threads.update(interaction, {
+    state: 'end_proposed',
+    endBy: 'peer',
+    peerLast: payload.number,
+    peerLacks: JSON.stringify(payload.missing),
+    ...(crossed ? { ownLast: null } : {}),
+  })
+  const agrees =
+    crossed || (isRequester(proposed) && proposed.capability !== null && hasResult(ctx, proposed))
+  return agrees ? acceptEnd(ctx, proposed) : proposed
+}
+
+/** The peer accepted our proposal; false when it names another message than our `end`. */
+export function takeAcceptEnd(
+  ctx: Context,
+  interaction: Interaction,
+  payload: Payload<4>,
+): Interaction | undefined {
+  if (interaction.endBy !== 'me' || payload.endNumber !== interaction.ownLast) return undefined
+  return conclude(
+    ctx,
+    ctx.threads.update(interaction, { peerLast: payload.number, peerLacks: JSON.stringify(payload.missing) }),
+  )
+}
+
+function conclude(ctx: Context, interaction: Interaction): Interaction {
+  const ended = ctx.threads.update(interaction, { state: 'ended', endedAt: ctx.now() })
+  return isRequester(ended) ? ended : makeReceipt(ctx, ended)
+}
+
+function hasResult(ctx: Context, interaction: Interaction): boolean {
+  const result = ctx.store.get(
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND retired = 0 LIMIT 1",
+    interaction.key,
+    kinds.result,
+  )
+  return result !== undefined
+}
+
+/** The provider does not take the task. */
+export function decline(ctx: Context, interaction: Interaction, reason: string): Interaction {
+  if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
+    refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
+  return leave(ctx, interaction, kinds.declined, reason)
+}
+
+/** Whether the requester may withdraw: also a task that nobody answered in time, which may be answered still. */
+export const mayCancel = (interaction: Interaction): boolean =>
+  isRequester(interaction) && (!isOver(interaction) || interaction.state === 'expired')
+
+/** The requester withdraws the task; mail that is not delivered is not recalled. */
+export function cancel(ctx: Context, interaction: Interaction, reason: string): Interaction {
+  if (!mayCancel(interaction))
+    refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be cancelled from this side`)
+  return leave(ctx, interaction, kinds.cancelled, reason)
+}
+
+function leave(ctx: Context, interaction: Interaction, kind: 9 | 10, reason: string): Interaction {
+  const queued = ctx.threads.queue(interaction, {
+    kind,
+    payload: encodePayload(kind, { reason }),
+    text: reason,
+    numbered: true,
+  })
+  const state = kind === kinds.declined ? 'declined' : 'cancelled'
+  return ctx.threads.update(queued.interaction, { state, reason, endedAt: ctx.now() })
+}

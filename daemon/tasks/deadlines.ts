@@ -1,0 +1,45 @@
+/** Tasks of this node that nobody answered by their deadline, and those that are answered after it. */
+import type { Context } from '../context.ts'
+import { ANSWER_DEADLINE_MS, type DeliveryState, type Interaction } from '../store/threads.ts'
+
+const ROUND_MAX = 100
+const DAYS = ANSWER_DEADLINE_MS / 86_400_000
+
+/** Ends what is overdue, with the record that proves it; tells what is known of the way of the task. */
+export function expireUnanswered(ctx: Context): void {
+  const { store, threads, chain, events } = ctx
+  if (ctx.oldCopy() !== undefined) return
+  const overdue = store.all<{ key: number; delivery: DeliveryState }>(
+    `SELECT i.key, m.delivery FROM interactions AS i JOIN messages AS m
+       ON m.interaction = i.key AND m.direction = 'out' AND m.number = 1
+     WHERE i.side = 'sent' AND i.state IN ('queued', 'delivered') AND i.deadline_at <= ? LIMIT ?`,
+    ctx.now(),
+    ROUND_MAX,
+  )
+  for (const { key, delivery } of overdue)
+    store.transaction(() => {
+      const interaction = threads.byKey(key)
+      const { id, peer, requestCid } = interaction
+      chain.append('svc.delegation.expired', {
+        interaction_id: id,
+        provider_aid: peer,
+        request_cid: requestCid,
+        delivery,
+      })
+      threads.update(interaction, { state: 'expired', reason: sentence(id, delivery), endedAt: ctx.now() })
+      store.afterCommit(() => events.emit('message', { interaction_id: id, peer, state: 'expired' }))
+    }, 'node.expire')
+}
+
+function sentence(id: string, delivery: DeliveryState): string {
+  const arrived =
+    delivery === 'delivered'
+      ? 'it arrived'
+      : `it is not known to have arrived (${delivery.replace('_', ' ')})`
+  return `nobody answered within ${DAYS} days, ${arrived}; a late answer is still taken, svc cancel ${id} withdraws the task`
+}
+
+/** An answer came after all. */
+export function reopened(ctx: Context, interaction: Interaction): Interaction {
+  return ctx.threads.update(interaction, { state: 'delivered', reason: null, endedAt: null })
+}

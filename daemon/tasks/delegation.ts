@@ -1,0 +1,160 @@
+/** Committing what this node sends on its user's order: delegations and messages, once for each idempotency key. */
+import * as fs from 'node:fs'
+import { resolve } from 'node:path'
+import { sha256 } from '#crypto'
+import type { RequestOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal, fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
+import { STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
+import type { Attachment } from '../../protocol/mail/message.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
+import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
+import { requesterCommitment } from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { type Interaction, newInteractionId } from '../store/threads.ts'
+import { say } from './conversation.ts'
+
+const PREVIEW_CHARACTERS = 200
+/** Room for the largest head beside attachments. */
+const HEAD_RESERVE_BYTES = 900 * 1024
+/** Room for text, log and key set in an envelope of a stranger. */
+const STRANGER_RESERVE_BYTES = 320 * 1024
+
+export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
+
+/** Commits a delegation; with an idempotency key the same content is committed once. */
+export function delegateTask(ctx: Context, given: DelegateRequest): string {
+  const peer = ctx.contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is no contact`)
+  if (peer === ctx.identity.aid) refuse('bad_request', 'a task cannot be delegated to this node itself')
+  if ((given.task === undefined) === (given.capability === undefined))
+    refuse('bad_request', 'give either a task or a capability')
+  const attachments = (given.attach ?? []).map(path => ctx.attachments.take(resolve(path)))
+  const document: RequestDocument =
+    given.task === undefined
+      ? { capability: given.capability as string, args: given.args ?? {} }
+      : { task: given.task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
+  const bytes = documentBytes(document)
+  if (bytes.length > HEAD_RESERVE_BYTES - 128 * 1024)
+    refuse('too_large', 'the task is larger than one message takes')
+  return once(ctx, given.idempotency_key, 'delegate', { peer, document }, () => {
+    const id = newInteractionId(ctx.random)
+    const rsalt = ctx.random(32)
+    const commitment = requesterCommitment(ctx.identity.aid, fromBase64url(id), rsalt)
+    const requestCid = documentCid(bytes)
+    const text = given.task ?? `${given.capability} ${JSON.stringify(given.args ?? {})}`
+    const created = ctx.threads.create({
+      id,
+      delegator: ctx.identity.aid,
+      peer,
+      side: 'sent',
+      state: 'queued',
+      wire: 3,
+      capability: given.capability ?? null,
+      preview: text.slice(0, PREVIEW_CHARACTERS),
+      commitment,
+      rsalt,
+      requestCid,
+    })
+    ctx.chain.append('svc.delegation.sent', {
+      interaction_id: id,
+      provider_aid: peer,
+      request_cid: requestCid,
+      capability: given.capability,
+    })
+    const [first, ...rest] = batches(ctx, peer, attachments)
+    const payload = encodePayload(kinds.delegate, { document: bytes, requesterCommitment: commitment })
+    let { interaction } = ctx.threads.queue(created, {
+      kind: kinds.delegate,
+      payload,
+      text,
+      numbered: true,
+      attachments: first ?? [],
+    })
+    for (const batch of rest) ({ interaction } = ctx.threads.queue(interaction, textMessage('', batch)))
+    return id
+  })
+}
+
+/**
+ * Attachments that fit one envelope together; what does not fit goes as further messages, one each. So does what only
+ * a capability carries, while none is held: the text goes ahead, and the recipient can give one.
+ */
+function batches(ctx: Context, peer: string, attachments: readonly Attachment[]): Attachment[][] {
+  const sizes = attachments.map(attachment => attachment.size)
+  const sum = sizes.reduce((total, size) => total + size, 0)
+  const strangerBytes = ctx.peers.find(peer)?.keys?.body.strangers.bytes ?? STRANGER_BYTES_MIN
+  const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || ctx.capabilities.holdsAny(peer)
+  if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
+  return [[], ...attachments.map(attachment => [attachment])]
+}
+
+export function textMessage(text: string, attachments: readonly Attachment[], auto = false) {
+  const named = attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) }))
+  const document = documentBytes({ text, attachments: named })
+  return {
+    kind: kinds.message,
+    payload: encodePayload(kinds.message, { document }),
+    text,
+    numbered: true,
+    attachments,
+    auto,
+  }
+}
+
+export function sendText(
+  ctx: Context,
+  interaction: Interaction,
+  given: { text: string; attach: readonly string[]; key: string | undefined },
+) {
+  const attachments = given.attach.map(path => ctx.attachments.take(resolve(path)))
+  if (utf8(given.text).length > HEAD_RESERVE_BYTES - 256 * 1024)
+    refuse('too_large', 'the text is larger than one message takes')
+  const content = { id: interaction.id, text: given.text, files: attachments.map(({ cid }) => cidText(cid)) }
+  const key = once(ctx, given.key, 'message', content, () => {
+    const [first, ...rest] = batches(ctx, interaction.peer, attachments)
+    let said = say(ctx, ctx.threads.byKey(interaction.key), textMessage(given.text, first ?? []))
+    const { message } = said
+    for (const batch of rest) said = say(ctx, said.interaction, textMessage('', batch))
+    return String(message.key)
+  })
+  return ctx.threads.message(Number(key))
+}
+
+/** Commits work once per key; the same key with other content is refused. */
+function once(
+  ctx: Context,
+  key: string | undefined,
+  what: string,
+  content: JsonValue | object,
+  work: () => string,
+): string {
+  const digest = sha256(utf8(`${what}\0${canonicalJson(content as JsonValue)}`))
+  const result = ctx.store.transaction(() => {
+    if (key !== undefined) {
+      const earlier = ctx.store.get<{ digest: Uint8Array; reply: string }>(
+        'SELECT digest, reply FROM idempotency WHERE key = ?',
+        key,
+      )
+      if (earlier !== undefined && !equal(earlier.digest, digest))
+        refuse('idempotency_conflict', `the idempotency key "${key}" was used for other content`)
+      if (earlier !== undefined) return earlier.reply
+    }
+    const reply = work()
+    if (key !== undefined)
+      ctx.store.run('INSERT INTO idempotency VALUES (?, ?, ?, ?)', key, digest, reply, ctx.now())
+    return reply
+  }, 'node.delegate')
+  return result
+}
+
+export function readText(path: string): string {
+  try {
+    return fs.readFileSync(resolve(path), 'utf8')
+  } catch (error) {
+    return refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+  }
+}

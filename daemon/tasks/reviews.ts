@@ -1,0 +1,275 @@
+/**
+ * Ratings: signed off at once, kept, and uploaded by themselves as soon as the hub takes them, within 30 days of the
+ * task's end (objects: receipt, review; node specification: review).
+ */
+
+import { Refused } from '../../protocol/contract/client.ts'
+import type { InteractionSummary } from '../../protocol/control/shapes.ts'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { equal } from '../../protocol/encoding/bytes.ts'
+import { keyAt } from '../../protocol/identity/kel.ts'
+import {
+  Attestation,
+  CounterSignature,
+  encodeReviewable,
+  Receipt,
+  Review,
+  receiptBodyHash,
+  receiptDigest,
+} from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import type { HubLine, ReviewUpload } from '../hubs/hub.ts'
+import { describe } from '../mail/outbox.ts'
+import { Waker } from '../platform/waker.ts'
+import { refuse } from '../refusal.ts'
+import type { Interaction } from '../store/threads.ts'
+import { isRequester } from './conversation.ts'
+
+const REVIEW_WINDOW_MS = 30 * 86_400_000
+const RETRY_MS = 10 * 60_000
+const PROBATION_RETRY_MS = 3_600_000
+const ROUND_MS = 10 * 60_000
+const FIRST_ANSWER_MS = 5000
+const DUE_MAX = 16
+
+/** Refusals that the same review will meet again. */
+const FINAL_CODES = new Set([
+  'bad_request',
+  'receipt_not_reviewable',
+  'requester_commit_mismatch',
+  'review_window_closed',
+  'too_large',
+])
+
+type ReviewRow = {
+  interaction: number
+  rating: number
+  review: Uint8Array
+  cid: string
+  state: 'kept' | 'uploaded' | 'refused'
+  reason: string | null
+  next_at: number
+  until: number
+}
+
+type ReviewReply = {
+  interaction_id: string
+  rating: number
+  review_cid: string
+  uploaded: boolean
+  reason?: string
+  next_try_at?: number
+}
+
+/** Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. */
+export async function keepReview(
+  ctx: Context,
+  interaction: Interaction,
+  rating: number,
+  comment: string,
+): Promise<ReviewReply> {
+  if (!isRequester(interaction)) refuse('wrong_state', 'only who delegated a task can review it')
+  if (interaction.receipt === null || interaction.receiptState !== 'signed')
+    refuse('no_receipt', 'there is no receipt signed by both sides yet')
+  const receipt = Receipt.decode(interaction.receipt)
+  const review = Review.encode({
+    v: 1,
+    receiptDigest: receiptDigest(receipt.bodyBytes),
+    rating: rating as 1 | 2 | 3 | 4 | 5,
+    comment,
+    ts: ctx.now(),
+  })
+  ctx.store.transaction(() => {
+    if (rowOf(ctx, interaction.key) !== undefined) refuse('wrong_state', 'this task is already reviewed')
+    ctx.store.run(
+      `INSERT INTO reviews (interaction, rating, review, cid, state, reason, next_at, until)
+       VALUES (?, ?, ?, ?, 'kept', 'on its way to the hub', ?, ?)`,
+      interaction.key,
+      rating,
+      review,
+      cidText(contentId(review)),
+      ctx.now(),
+      receipt.body.end + REVIEW_WINDOW_MS,
+    )
+  }, 'node.review')
+  await ctx.reviewUploads.firstAnswer(interaction.key)
+  return replyOf(interaction, rowOf(ctx, interaction.key) as ReviewRow)
+}
+
+const rowOf = (ctx: Context, interaction: number): ReviewRow | undefined =>
+  ctx.store.get<ReviewRow>('SELECT * FROM reviews WHERE interaction = ?', interaction)
+
+const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
+  interaction_id: interaction.id,
+  rating: row.rating,
+  review_cid: row.cid,
+  ...standingOf(row),
+})
+
+function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_try_at?: number } {
+  return {
+    uploaded: row.state === 'uploaded',
+    ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.state === 'kept' ? { next_try_at: Math.ceil(row.next_at) } : {}),
+  }
+}
+
+/** The rating of an interaction, and whether the hub has it, for listings. */
+export function reviewStanding(
+  ctx: Context,
+  interaction: Interaction,
+): Pick<InteractionSummary, 'rating' | 'review'> {
+  const row = rowOf(ctx, interaction.key)
+  return row === undefined ? {} : { rating: row.rating, review: standingOf(row) }
+}
+
+/** Uploads kept reviews one after another, each when its time has come. */
+export class ReviewUploads {
+  #ctx: Context
+  #hub: () => HubLine | undefined
+  #waker = new Waker()
+  #stopped = false
+  #running: Promise<void> | undefined
+  #waiting = new Map<number, () => void>()
+
+  constructor(ctx: Context, hub: () => HubLine | undefined) {
+    this.#ctx = ctx
+    this.#hub = hub
+  }
+
+  start(): void {
+    this.#running = this.#run()
+  }
+
+  wake(): void {
+    this.#waker.wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const answered of this.#waiting.values()) answered()
+    this.wake()
+    await this.#running
+  }
+
+  /** Resolves after the first attempt for this review, or after a short time without one. */
+  async firstAnswer(interaction: number): Promise<void> {
+    if (this.#hub() === undefined || this.#stopped) return
+    await new Promise<void>(resolve => {
+      const timer = setTimeout(resolve, FIRST_ANSWER_MS)
+      this.#waiting.set(interaction, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      this.wake()
+    })
+    this.#waiting.delete(interaction)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const due = this.#ctx.store.all<ReviewRow>(
+        "SELECT * FROM reviews WHERE state = 'kept' AND next_at <= ? ORDER BY next_at LIMIT ?",
+        this.#ctx.now(),
+        DUE_MAX,
+      )
+      for (const row of due) {
+        if (this.#stopped) return
+        await this.#attempt(row).catch(error => this.#ctx.log.error({ err: error }, 'review'))
+        this.#waiting.get(row.interaction)?.()
+      }
+      await this.#waker.sleep(this.#pauseMs())
+    }
+  }
+
+  #pauseMs(): number {
+    const next = this.#ctx.store.get<{ at: number | null }>(
+      "SELECT min(next_at) AS at FROM reviews WHERE state = 'kept'",
+    )
+    return next?.at == null ? ROUND_MS : Math.min(Math.max(next.at - this.#ctx.now(), 1000), ROUND_MS)
+  }
+
+  async #attempt(row: ReviewRow): Promise<void> {
+    const now = this.#ctx.now()
+    if (now >= row.until) return this.#settle(row, 'refused', 'the 30 days for a review are over')
+    const hub = this.#hub()
+    if (hub === undefined) return this.#postpone(row, 'this node is registered at no hub', now + RETRY_MS)
+    const upload = this.#uploadOf(row)
+    if (upload === undefined) return this.#settle(row, 'refused', 'the receipt is no longer complete here')
+    try {
+      const attestation = await hub.uploadReview(upload)
+      const holds = attestationHolds(hub, upload, attestation)
+      this.#settle(row, 'uploaded', holds ? null : 'the attestation of the hub does not verify', attestation)
+    } catch (error) {
+      this.#afterFailure(row, hub, error)
+    }
+  }
+
+  #uploadOf(row: ReviewRow): ReviewUpload | undefined {
+    const { receipt, counterSignature, rsalt, peer } = this.#ctx.threads.byKey(row.interaction)
+    const provider = this.#ctx.peers.find(peer)
+    if (receipt === null || counterSignature === null || rsalt === null || provider === undefined)
+      return undefined
+    const reviewable = encodeReviewable({
+      receipt: Receipt.decode(receipt),
+      counter: CounterSignature.decode(counterSignature),
+      providerKel: [...provider.log.events],
+    })
+    return { receipt: reviewable, review: row.review, rsalt }
+  }
+
+  #afterFailure(row: ReviewRow, hub: HubLine, error: unknown): void {
+    const now = this.#ctx.now()
+    if (!(error instanceof Refused)) this.#postpone(row, describe(error), now + RETRY_MS)
+    // The answer to an earlier upload may have been lost on its way.
+    else if (error.code === 'review_exists') this.#settle(row, 'uploaded', error.code)
+    else if (FINAL_CODES.has(error.code)) this.#settle(row, 'refused', error.code)
+    else {
+      const probation = error.code === 'probation' ? (hub.probationUntilMs ?? now + PROBATION_RETRY_MS) : 0
+      this.#postpone(row, error.code, Math.max(probation, now + (error.retryAfterMs ?? RETRY_MS)))
+    }
+  }
+
+  #postpone(row: ReviewRow, reason: string, nextAt: number): void {
+    this.#ctx.store.run(
+      'UPDATE reviews SET reason = ?, next_at = ? WHERE interaction = ?',
+      reason,
+      Math.ceil(nextAt),
+      row.interaction,
+    )
+  }
+
+  #settle(
+    row: ReviewRow,
+    state: 'uploaded' | 'refused',
+    reason: string | null,
+    attestation: Uint8Array | null = null,
+  ): void {
+    this.#ctx.store.run(
+      'UPDATE reviews SET state = ?, reason = ?, attestation = ? WHERE interaction = ?',
+      state,
+      reason,
+      attestation,
+      row.interaction,
+    )
+    this.#ctx.log.info({ state, reason }, 'review')
+  }
+}
+
+/** Whether the hub's own key attests this very review of this very receipt. */
+function attestationHolds(hub: HubLine, upload: ReviewUpload, encoded: Uint8Array): boolean {
+  try {
+    const attestation = Attestation.decode(encoded)
+    const { body } = attestation
+    const { log, aid } = hub.identity
+    const key = body.hub === aid ? keyAt(log, body.hubSeq) : undefined
+    return (
+      key !== undefined &&
+      equal(body.reviewHash, receiptBodyHash(upload.review)) &&
+      equal(body.receiptDigest, Review.decode(upload.review).receiptDigest) &&
+      Attestation.verify(key, attestation)
+    )
+  } catch {
+    return false
+  }
+}
