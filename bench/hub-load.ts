@@ -6,9 +6,9 @@ import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { orderRunningHub } from '../hub/operator-socket.ts'
-import { type Target, TestAgent } from '../hub/testing.ts'
-import { sealedUnderCapability, sendHeaders } from '../hub/testing-mail.ts'
+import { orderRunningHub } from '../hub/operator/socket.ts'
+import { type Target, TestAgent } from '../hub/testing/hub.ts'
+import { sealedUnderCapability, sendHeaders } from '../hub/testing/mail.ts'
 
 const MIB = 1024 * 1024
 const PAST_START_FLOOR_MS = 2500

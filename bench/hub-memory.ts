@@ -1,8 +1,8 @@
 /** Resident memory of the built hub: idle, under the send load, and around one envelope of 96 MiB in and out. */
 import { createHash, randomFillSync } from 'node:crypto'
 import { request } from 'node:http'
-import { random, type TestAgent } from '../hub/testing.ts'
-import { sendHeaders } from '../hub/testing-mail.ts'
+import { random, type TestAgent } from '../hub/testing/hub.ts'
+import { sendHeaders } from '../hub/testing/mail.ts'
 import { encodeAccess } from '../protocol/mail/access.ts'
 import { proveUse } from '../protocol/mail/capability.ts'
 import { encodeEnvelopeHead, envelopeDigest, latestExpMs } from '../protocol/mail/envelope.ts'

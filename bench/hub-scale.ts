@@ -6,7 +6,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDataDirectory } from '../hub/data-dir.ts'
-import { random, type TestAgent } from '../hub/testing.ts'
+import { random, type TestAgent } from '../hub/testing/hub.ts'
 import { directoryBitsMax } from '../protocol/identity/directory.ts'
 import {
   atMost,

@@ -2,7 +2,7 @@
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestAgent } from '../hub/testing.ts'
+import type { TestAgent } from '../hub/testing/hub.ts'
 import { publicKey, sign, verify } from '../protocol/crypto/engine.node.ts'
 import {
   atLeast,

@@ -1,7 +1,7 @@
 /** Agents and waiting envelopes as the hub's store takes them, for measurements that fill a store directly. */
 import { defaultLimits } from '../hub/core/limits.ts'
 import type { Enqueue, Store } from '../hub/store/port.ts'
-import { random } from '../hub/testing.ts'
+import { random } from '../hub/testing/hub.ts'
 
 const CONTENT_BYTES = 1024
 const KEL_BYTES = 512

@@ -14,7 +14,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { openDataDirectory } from '../hub/data-dir.ts'
 import type { Enqueue } from '../hub/store/port.ts'
-import { random } from '../hub/testing.ts'
+import { random } from '../hub/testing/hub.ts'
 import { atLeast, load, median, prepareSends, type Row, registerAgents, startHubProcess } from './hub-load.ts'
 import { addAgent, waiting } from './hub-store-items.ts'
 

@@ -11,12 +11,12 @@ import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
 import { Verifier } from './core/verifier.ts'
 import { type DataDirectory, openDataDirectory } from './data-dir.ts'
+import { findRoute } from './http/router.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
-import { listenForOperator } from './operator-socket.ts'
+import { listenForOperator } from './operator/socket.ts'
 import { freeBytes } from './store/files.ts'
 import { type App, createApp } from './v3/app.ts'
-import { findRoute } from './v3/router.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 5000

@@ -46,7 +46,7 @@ const shared: BuildOptions = {
 }
 
 const hubEntries = {
-  'svc-hub': at('hub/program.ts'),
+  'svc-hub': at('hub/cli/program.ts'),
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
 }

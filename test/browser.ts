@@ -1,7 +1,7 @@
 /** For tests: a headless browser of the system, and a hub whose public page has agents to show. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium } from 'playwright-core'
-import { registeredAgent, startTestHub, type TestHub } from '../hub/testing.ts'
+import { registeredAgent, startTestHub, type TestHub } from '../hub/testing/hub.ts'
 
 const PROGRAM = '/usr/bin/chromium'
 /** No request of the browser's own: it starts in places without a network. */

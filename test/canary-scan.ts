@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { startTestHub } from '../hub/testing.ts'
+import { startTestHub } from '../hub/testing/hub.ts'
 import { toBase64url } from '../protocol/encoding/bytes.ts'
 import { aidBytes } from '../protocol/identity/aid.ts'
 import { outsider, searchFolder, sendMail, traces } from './canary.ts'

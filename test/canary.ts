@@ -8,7 +8,7 @@ import {
   type TestAgent,
   type TestHub,
   type TestSession,
-} from '../hub/testing.ts'
+} from '../hub/testing/hub.ts'
 import { sha256 } from '../protocol/crypto/engine.node.ts'
 import { contentId } from '../protocol/crypto/hash.ts'
 import { xwingPublicKey } from '../protocol/crypto/xwing.ts'

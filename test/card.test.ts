@@ -4,7 +4,7 @@ import { AgentCard, canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a
 import { DefaultAgentCardResolver } from '@a2a-js/sdk/client'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { callRoute } from '../hub/testing.ts'
+import { callRoute } from '../hub/testing/hub.ts'
 import { toBase64url } from '../protocol/encoding/bytes.ts'
 import { encodeKel } from '../protocol/identity/kel.ts'
 import { openGate } from './mended-world.ts'

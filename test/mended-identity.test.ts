@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openIdentity } from '../daemon/identity/identity.ts'
 import type { Node } from '../daemon/node.ts'
-import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { startTestHub, type TestHub } from '../hub/testing/hub.ts'
 import { checkMoved, type Mover, openMover } from './mended-move.ts'
 import { type Intercept, killedAt, openGate, receiptSeqs, servedLog } from './mended-world.ts'
 import {

@@ -1,6 +1,6 @@
 /** A move killed at every step on its way is finished by the next start, with one rotation and no more. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { startTestHub, type TestHub } from '../hub/testing/hub.ts'
 import { checkMoved, openMover } from './mended-move.ts'
 import { killedAt, receiptSeqs } from './mended-world.ts'
 import { delegated, type Lab, never, openLab, stateOf, until } from './two-nodes-world.ts'

@@ -1,6 +1,6 @@
 /** A node that is about to move, and what must hold once an interrupted move is finished. */
 import { expect } from 'vitest'
-import type { TestHub } from '../hub/testing.ts'
+import type { TestHub } from '../hub/testing/hub.ts'
 import { kinds } from '../protocol/mail/payload.ts'
 import { waiting } from './mended-world.ts'
 import { type Lab, never, until } from './two-nodes-world.ts'

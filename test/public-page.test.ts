@@ -1,7 +1,7 @@
 /** The hub's public page in a real browser: without scripts, light and dark, at two sizes (hub API §4.5). */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { TestHub } from '../hub/testing.ts'
+import type { TestHub } from '../hub/testing/hub.ts'
 import { hubToLookAt, noBrowser, type PageSize, pageSizes, startBrowser } from './browser.ts'
 
 const CONTRAST_MIN = 4.5

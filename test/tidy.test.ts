@@ -13,8 +13,7 @@ const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--excl
   .filter(path => path !== '')
 const sources = tracked.filter(path => /\.(ts|tsx)$/.test(path) && !path.includes('fixtures/'))
 const product = sources.filter(
-  path =>
-    !/\.test\.tsx?$|\.config\.ts$|(^|\/)testing\.ts$|contract\.ts$|^test\/|^bench\/|^scripts\//.test(path),
+  path => !/\.test\.tsx?$|\.config\.ts$|(^|\/)testing(\.ts$|\/)|^test\/|^bench\/|^scripts\//.test(path),
 )
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')

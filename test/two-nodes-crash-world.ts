@@ -12,7 +12,7 @@ import { build } from 'esbuild'
 import { openChain } from '../daemon/chain/chain.ts'
 import { openIdentity } from '../daemon/identity/identity.ts'
 import { openStore } from '../daemon/store/open.ts'
-import { bundledProgram } from '../hub/testing-bundle.ts'
+import { bundledProgram } from '../hub/testing/bundle.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const LOOK_MS = 40

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startTestHub } from '../hub/testing.ts'
+import { startTestHub } from '../hub/testing/hub.ts'
 import { never, openLab } from './two-nodes-world.ts'
 
 test('a node solves the proof of work of an open hub and is registered', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../daemon/node.ts'
-import { callRoute } from '../hub/testing.ts'
+import { callRoute } from '../hub/testing/hub.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './two-nodes-world.ts'
 
 const DAY_MS = 86_400_000

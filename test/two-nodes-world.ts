@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig, writeConfig } from '../daemon/home/config.ts'
 import { type Node, startNode } from '../daemon/node.ts'
-import { startTestHub, type TestHub } from '../hub/testing.ts'
+import { startTestHub, type TestHub } from '../hub/testing/hub.ts'
 
 export const never: AbortSignal = new AbortController().signal
 const LOOKS_MAX = 600

@@ -2,7 +2,7 @@ import { request as rawHttp } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { callRoute, random, registeredAgent, request, startTestHub } from '../testing.ts'
+import { callRoute, random, registeredAgent, request, startTestHub } from '../testing/hub.ts'
 import { addressBucket, addressRange, clientAddress, isLoopback } from './address.ts'
 import { RateBuckets, WindowCounts } from './rate.ts'
 

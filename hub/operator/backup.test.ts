@@ -20,8 +20,15 @@ import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { openReader, openWriter } from '../store/sqlite/database.ts'
-import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import {
+  random,
+  registeredAgent,
+  request,
+  startTestHub,
+  type TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { writeBackup } from './backup.ts'
 import { FileLeases } from './leases.ts'
 import { MANIFEST_FILE, type Manifest } from './manifest.ts'

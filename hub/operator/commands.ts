@@ -2,15 +2,15 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
-import { EXIT_FAILED, keepPrivate, print } from '../commands.ts'
+import { EXIT_FAILED, keepPrivate, print } from '../cli/commands.ts'
 import type { Config } from '../config.ts'
 import { ensureIdentity } from '../core/identity.ts'
-import { orderRunningHub } from '../operator-socket.ts'
-import { lockDirectory } from '../store/lock.ts'
 import { StoreRefused } from '../store/port.ts'
+import { lockDirectory } from '../store/sqlite/lock.ts'
 import { writeBackup } from './backup.ts'
 import { DATABASE_COPY, type Manifest } from './manifest.ts'
 import { backupFaults, restoreBackup } from './restore.ts'
+import { orderRunningHub } from './socket.ts'
 
 /** Well before a promise of an hour ends. */
 const LEASE_RENEWAL_MS = 20 * 60_000

@@ -2,11 +2,11 @@
 import * as z from 'zod'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { headers, WIRE } from '../../protocol/wire3/headers.ts'
-import { isLocal } from '../commands.ts'
+import { isLocal } from '../cli/commands.ts'
 import type { Config } from '../config.ts'
-import type { RunningState } from '../operations.ts'
 import { freeBytes } from '../store/files.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
+import type { RunningState } from './orders.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const
 const MIB = 1024 * 1024

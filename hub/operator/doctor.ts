@@ -4,17 +4,17 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXIT_FAILED, keepPrivate } from '../commands.ts'
+import { EXIT_FAILED, keepPrivate } from '../cli/commands.ts'
 import { type Config, ConfigRefused } from '../config.ts'
-import type { RunningState } from '../operations.ts'
-import { orderRunningHub } from '../operator-socket.ts'
-import { lockDirectory } from '../store/lock.ts'
 import { StoreRefused } from '../store/port.ts'
+import { lockDirectory } from '../store/sqlite/lock.ts'
 import { checkDirectory } from './doctor-directory.ts'
 import { checkClock, checkNetwork, checkRoom, checkRuntime } from './doctor-machine.ts'
 import { checkStore } from './doctor-store.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
 import { DATABASE_COPY } from './manifest.ts'
+import type { RunningState } from './orders.ts'
+import { orderRunningHub } from './socket.ts'
 
 /** Looks at everything and prints it; the exit code is 1 when anything is wrong. */
 export async function doctor(read: () => Config, options: { json: boolean }): Promise<number> {

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { defaultLimits } from '../core/limits.ts'
-import { orderRunningHub } from '../operator-socket.ts'
 import { type RunningHub, startHub } from '../serve.ts'
-import { callRoute, makeClock, type Target, TestAgent } from '../testing.ts'
-import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
+import { callRoute, makeClock, type Target, TestAgent } from '../testing/hub.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { openOperatorListener } from './listener.ts'
+import { orderRunningHub } from './socket.ts'
 
 const PAST_START_FLOOR_MS = 3000
 /** After so long something is wrong. */

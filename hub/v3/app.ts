@@ -14,8 +14,9 @@ import type { Hub } from '../core/hub.ts'
 import { RateBuckets } from '../core/rate.ts'
 import { Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
+import { BodyCut, BodySource, BytesInFlight, declaredLength, RateWatch, readBody } from '../http/body.ts'
+import { findRoute } from '../http/router.ts'
 import { Authenticator, header, readSignedHeaders, unauthorized } from './auth.ts'
-import { BodyCut, BodySource, BytesInFlight, declaredLength, RateWatch, readBody } from './body.ts'
 import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
 import { directoryHandlers } from './directory.ts'
@@ -25,7 +26,6 @@ import { refusalAnswer, refusalCode, WireRefusal } from './refusals.ts'
 import { registerHandlers } from './register.ts'
 import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
-import { findRoute } from './router.ts'
 
 const NO_BODY = new Uint8Array(0)
 /** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */

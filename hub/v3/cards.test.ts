@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicKey } from '../../protocol/crypto/engine.node.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { AgentCard } from '../../protocol/identity/card.ts'
+import { cardOf } from '../testing/cards.ts'
 import {
   callRoute,
   registeredAgent,
@@ -9,8 +10,7 @@ import {
   startTestHub,
   type TestAgent,
   type TestHub,
-} from '../testing.ts'
-import { cardOf } from '../testing-cards.ts'
+} from '../testing/hub.ts'
 
 let hub: TestHub
 let agent: TestAgent

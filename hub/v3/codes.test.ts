@@ -4,9 +4,9 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { authCodes, type Code, type CodeRow, codes, commonCodes } from '../../protocol/wire3/codes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
-import { type Reply, registeredAgent, startTestHub } from '../testing.ts'
-import { type Case, casesOf, commonCases, signedCases, startCodesHub, type World } from '../testing-codes.ts'
-import { rows } from '../testing-routes.ts'
+import { type Case, casesOf, commonCases, signedCases, startCodesHub, type World } from '../testing/codes.ts'
+import { type Reply, registeredAgent, startTestHub } from '../testing/hub.ts'
+import { rows } from '../testing/routes.ts'
 
 const DAY_SECONDS = 86_400
 const WAITS = [429, 502, 503, 507]

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { expectRefusal } from '../testing-refusals.ts'
-import { pathOf, rows, sampleBody, sendRow } from '../testing-routes.ts'
+import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { pathOf, rows, sampleBody, sendRow } from '../testing/routes.ts'
 
 let hub: TestHub
 let agent: TestAgent

@@ -14,8 +14,8 @@ import {
   startTestHub,
   type TestAgent,
   type TestHub,
-} from '../testing.ts'
-import { expectRefusal } from '../testing-refusals.ts'
+} from '../testing/hub.ts'
+import { expectRefusal } from '../testing/refusals.ts'
 
 const MINUTE_MS = 60_000
 

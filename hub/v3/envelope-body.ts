@@ -13,8 +13,8 @@ import {
 import { INLINE_BYTES_MAX } from '../core/limits.ts'
 import type { Content } from '../core/mailbox.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { BodySource } from '../http/body.ts'
 import type { Blobs, BlobWriter } from '../store/blobs.ts'
-import type { BodySource } from './body.ts'
 
 const NAME_BYTES = 16
 

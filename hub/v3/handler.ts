@@ -4,7 +4,7 @@ import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Wire3RouteName, Wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
-import type { BodySource } from './body.ts'
+import type { BodySource } from '../http/body.ts'
 
 /** A reply that a handler writes by itself, after the headers that it names. */
 export class Streamed {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { cardOf } from '../testing-cards.ts'
+import { cardOf } from '../testing/cards.ts'
+import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 
 const AGENTS = 24
 const PAGE = 5

@@ -2,9 +2,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.ts'
-import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
-import { bodyOf, pathOf, rows, sendRow } from '../testing-routes.ts'
+import {
+  random,
+  registeredAgent,
+  request,
+  startTestHub,
+  type TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
+import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
+import { bodyOf, pathOf, rows, sendRow } from '../testing/routes.ts'
 
 let hub: TestHub
 let agent: TestAgent

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
+import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 
 let hub: TestHub
 let hostile: TestAgent

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { Agent } from '../core/agents.ts'
-import { Html, html } from './html.ts'
+import { Html, html } from '../http/html.ts'
 
 const SUMMARY_SHOWN = 240
 

@@ -12,9 +12,9 @@ import {
   startTestHub,
   TestAgent,
   type TestHub,
-} from '../testing.ts'
-import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing-mail.ts'
-import { expectRefusal } from '../testing-refusals.ts'
+} from '../testing/hub.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
 
 const MINUTE_MS = 60_000
 

@@ -8,7 +8,7 @@ import { encodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
-import { carryOut } from '../operations.ts'
+import { carryOut } from '../operator/orders.ts'
 import {
   callRoute,
   type Polled,
@@ -18,15 +18,15 @@ import {
   startTestHub,
   TestAgent,
   type TestHub,
-} from '../testing.ts'
+} from '../testing/hub.ts'
 import {
   makeEnvelope,
   sealedForStranger,
   sealedUnderCapability,
   sendEnvelope,
   sendHeaders,
-} from '../testing-mail.ts'
-import { expectRefusal } from '../testing-refusals.ts'
+} from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB

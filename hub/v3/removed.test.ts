@@ -10,10 +10,10 @@ import {
   startTestHub,
   TestAgent,
   type TestHub,
-} from '../testing.ts'
-import { sealedUnderCapability, sendEnvelope, sendHeaders } from '../testing-mail.ts'
-import { expectRefusal } from '../testing-refusals.ts'
-import { sampleBody } from '../testing-routes.ts'
+} from '../testing/hub.ts'
+import { sealedUnderCapability, sendEnvelope, sendHeaders } from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { sampleBody } from '../testing/routes.ts'
 
 let hub: TestHub
 let agent: TestAgent

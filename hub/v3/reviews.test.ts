@@ -11,9 +11,9 @@ import {
   startTestHub,
   TestAgent,
   type TestHub,
-} from '../testing.ts'
-import { expectRefusal } from '../testing-refusals.ts'
-import { type ReviewOptions, reviewUpload } from '../testing-reviews.ts'
+} from '../testing/hub.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { type ReviewOptions, reviewUpload } from '../testing/reviews.ts'
 
 let hub: TestHub
 let requester: TestAgent

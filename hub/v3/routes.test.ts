@@ -4,10 +4,17 @@ import type * as z from 'zod'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { sealedUnderCapability, sendHeaders } from '../testing-mail.ts'
-import { expectRefusal } from '../testing-refusals.ts'
-import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing-routes.ts'
+import {
+  random,
+  registeredAgent,
+  request,
+  startTestHub,
+  type TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
+import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing/routes.ts'
 
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
 const jsonRows = of(row => row.request !== undefined)

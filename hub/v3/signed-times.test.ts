@@ -2,8 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { DAY_MS } from '../core/limits.ts'
-import { random, registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing.ts'
-import { expectRefusal } from '../testing-refusals.ts'
+import {
+  random,
+  registeredAgent,
+  request,
+  startTestHub,
+  type TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
+import { expectRefusal } from '../testing/refusals.ts'
 
 const MINUTE_MS = 60_000
 

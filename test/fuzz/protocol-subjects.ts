@@ -1,6 +1,6 @@
 /** Every decoder of the protocol beside the bytes of the vectors. */
 import { readdirSync } from 'node:fs'
-import { plainCard } from '../../hub/testing-cards.ts'
+import { plainCard } from '../../hub/testing/cards.ts'
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import {
   fromBase64,

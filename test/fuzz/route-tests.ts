@@ -1,6 +1,6 @@
 /** The tests of every route: so many mutated requests each, and broken connections after them. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { request } from '../../hub/testing.ts'
+import { request } from '../../hub/testing/hub.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { type FuzzWorld, fuzzConnection, fuzzRoute, startFuzzWorld } from './traffic.ts'
 

@@ -1,6 +1,7 @@
 /** Mutated real requests of every route, sent to a running hub over HTTP. */
 import { connect } from 'node:net'
 import { defaultLimits, type Limits } from '../../hub/core/limits.ts'
+import { cardOf } from '../../hub/testing/cards.ts'
 import {
   random,
   registeredAgent,
@@ -8,10 +9,9 @@ import {
   startTestHub,
   type TestAgent,
   type TestHub,
-} from '../../hub/testing.ts'
-import { cardOf } from '../../hub/testing-cards.ts'
-import { sealedForStranger, sealedUnderCapability, sendHeaders } from '../../hub/testing-mail.ts'
-import { reviewUpload } from '../../hub/testing-reviews.ts'
+} from '../../hub/testing/hub.ts'
+import { sealedForStranger, sealedUnderCapability, sendHeaders } from '../../hub/testing/mail.ts'
+import { reviewUpload } from '../../hub/testing/reviews.ts'
 import { callPath } from '../../protocol/contract/client.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'

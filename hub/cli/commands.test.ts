@@ -1,0 +1,40 @@
+import { createServer } from 'node:http'
+import { expect, test } from 'vitest'
+import { bindServer } from '../bind.ts'
+import { ConfigRefused } from '../config.ts'
+import { defaultLimits } from '../core/limits.ts'
+import { announcement, isLocal } from './commands.ts'
+
+const local = { host: '127.0.0.1', port: 8088 }
+const config = { listen: local, baseUrl: undefined, dataDir: '/data', limits: defaultLimits }
+const url = 'http://127.0.0.1:8088'
+const running = { url, baseUrl: url, aid: 'AID', created: false, operatorUrl: undefined }
+
+test('a start names address, identity and data; a first one names the next command', () => {
+  const lines = announcement(config, running)
+  expect(lines.slice(1)).toEqual(['hub AID AID', 'data in /data'])
+  expect(lines[0]).toMatch(/serves wire 3 at http:\/\/127\.0\.0\.1:8088$/)
+  expect(announcement(config, { ...running, created: true }).at(-1)).toMatch(/svc-hub admit <AID>$/)
+  const named = announcement(config, { ...running, baseUrl: 'https://hub.example' })
+  expect(named[0]).toMatch(/as https:\/\/hub\.example$/)
+})
+
+test('a start on an address that others reach warns that TLS must stand in front', () => {
+  const open = { host: '0.0.0.0', port: 8088 }
+  expect(announcement({ ...config, listen: open }, running).at(-1)).toMatch(/put TLS in front/)
+  expect(announcement({ ...config, operatorListen: open }, running).at(-1)).toMatch(/set operator_listen/)
+  expect(['127.0.0.1', '127.1.2.3', '::1', 'localhost'].filter(isLocal).length).toBe(4)
+  expect(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '1127.0.0.1'].filter(isLocal)).toEqual([])
+})
+
+test('an address that is in use, or is not of this machine, is refused with what to do', async () => {
+  const first = createServer()
+  const { port } = new URL(await bindServer(first, { host: '127.0.0.1', port: 0 }))
+  const again = bindServer(createServer(), { host: '127.0.0.1', port: Number(port) })
+  await expect(again).rejects.toThrow(
+    new ConfigRefused(`127.0.0.1:${port} is in use; stop what listens there, or choose another port`),
+  )
+  const foreign = bindServer(createServer(), { host: '192.0.2.1', port: 0 })
+  await expect(foreign).rejects.toThrow(/is no address of this machine; choose/)
+  first.close()
+})

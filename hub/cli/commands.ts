@@ -1,0 +1,162 @@
+/** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
+import type { Logger } from 'pino'
+import { buildInfo } from '../../protocol/build-info.ts'
+import { isAid } from '../../protocol/identity/aid.ts'
+import type { Config } from '../config.ts'
+import { systemRandom } from '../core/random.ts'
+import { openDataDirectory } from '../data-dir.ts'
+import { keepMemorySmall } from '../lean-memory.ts'
+import { carryOut, type Order } from '../operator/orders.ts'
+import { orderRunningHub } from '../operator/socket.ts'
+import { type Log, type RunningHub, startHub } from '../serve.ts'
+
+export const EXIT_FAILED = 1
+/** Nothing that the hub writes is for anybody else on the machine. */
+const PRIVATE_UMASK = 0o077
+export const quotaFlags = [
+  'envelopes',
+  'bytes',
+  'stranger-envelopes',
+  'stranger-bytes',
+  'stranger-per-minute',
+]
+
+type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'operatorUrl'>
+export type Flags = Record<string, string | boolean | undefined>
+
+/** The command line was not understood. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+/** From here on every new file is this user's alone. */
+export function keepPrivate(): void {
+  process.umask(PRIVATE_UMASK)
+}
+
+export async function serve(config: Config): Promise<number> {
+  keepPrivate()
+  keepMemorySmall()
+  const ended = Promise.withResolvers<number>()
+  const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
+  // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0))
+  process.stdout.write(`${announcement(config, running).join('\n')}\n`)
+  const code = await ended.promise
+  // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
+  await running.close()
+  return code
+}
+
+/** What a start says: where the hub is, whose it is, what is worth knowing, and what comes next. */
+export function announcement(config: Config, running: Announced): string[] {
+  const { url, baseUrl, aid, created, operatorUrl } = running
+  const lines = [
+    `svc-hub ${buildInfo.version} serves wire 3 at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
+    `hub AID ${aid}`,
+    `data in ${config.dataDir}`,
+  ]
+  if (operatorUrl !== undefined) lines.push(`figures and health at ${operatorUrl}`)
+  if (created) lines.push('admission is closed; let an agent register with: svc-hub admit <AID>')
+  if (!isLocal(config.listen.host))
+    lines.push('this address is reachable from outside; put TLS in front of it')
+  if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
+    lines.push('the figures are reachable from outside; set operator_listen to an address of 127.0.0.1')
+  return lines
+}
+
+/** Whether only this machine reaches a host name or address of a listener. */
+export function isLocal(host: string): boolean {
+  return /^(127\.|::1$|localhost$)/.test(host)
+}
+
+export async function init(config: Config): Promise<number> {
+  const data = await openOffline(config)
+  const { created } = data
+  const { aid } = data.identity
+  await data.close()
+  return print({ aid, data_dir: config.dataDir, created })
+}
+
+/** Gives an order to the running hub, or carries it out on the store of a stopped one. */
+export async function order(given: Order, config: Config): Promise<number> {
+  const answer = await orderRunningHub(config.dataDir, given)
+  if (answer !== undefined) {
+    if (answer.ok) return print(answer.result)
+    process.stderr.write(`svc-hub: ${answer.error}\n`)
+    return EXIT_FAILED
+  }
+  const data = await openOffline(config)
+  try {
+    return print(
+      await carryOut(given, {
+        store: data.store,
+        now: Date.now,
+        limits: config.limits,
+        changed: () => undefined,
+      }),
+    )
+  } finally {
+    await data.close()
+  }
+}
+
+function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
+  keepPrivate()
+  return openDataDirectory({
+    directory: config.dataDir,
+    now: Date.now,
+    random: systemRandom,
+    onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
+  })
+}
+
+export function admissionOrder(mode: string | undefined): Order {
+  if (mode === undefined) return { command: 'admission' }
+  if (mode !== 'open' && mode !== 'closed') throw new UsageError(`admission is open or closed, not ${mode}`)
+  return { command: 'admission', mode }
+}
+
+export function aidOf(text: string | undefined): string {
+  if (text === undefined || !isAid(text)) throw new UsageError('an AID is missing or is none')
+  return text
+}
+
+export function quotaOrder(aid: string, flags: Flags): Order {
+  const given = Object.fromEntries(
+    quotaFlags.flatMap(flag => {
+      const text = flags[flag]
+      if (text === undefined) return []
+      if (typeof text !== 'string' || !/^[0-9]{1,15}$/.test(text))
+        throw new UsageError(`--${flag} takes a whole number`)
+      return [[flag.replaceAll('-', '_'), Number(text)]]
+    }),
+  )
+  const reset = flags['reset'] === true
+  return {
+    command: 'quota',
+    aid,
+    ...(Object.keys(given).length === 0 ? {} : { quota: given }),
+    ...(reset ? { reset } : {}),
+  }
+}
+
+/** JSON lines on stderr. The logger is loaded with the first line, because a healthy hub writes none. */
+function makeLog(): Log {
+  let loaded: Promise<Logger> | undefined
+  const write = (level: 'info' | 'warn' | 'error') => (event: string, facts: Record<string, unknown>) => {
+    loaded ??= import('pino').then(({ pino }) =>
+      pino({ base: null }, pino.destination({ fd: 2, sync: true })),
+    )
+    loaded.then(
+      logger => logger[level](facts, event),
+      () => undefined,
+    )
+  }
+  return { info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+export function print(value: Record<string, unknown>): number {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  return 0
+}

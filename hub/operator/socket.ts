@@ -1,0 +1,102 @@
+/**
+ * The operator's way into a running hub: a socket of mode 0600 in the data directory, one JSON order a connection.
+ * Whoever may open the directory may give orders; nobody else can reach it.
+ */
+import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { parseJson } from '../../protocol/encoding/json.ts'
+import { carryOut, type OperatorContext, type Order, orderShape } from './orders.ts'
+
+const SOCKET_FILE = 'operator.sock'
+/** Longer paths do not fit into a socket address; on Linux they are reached through an open folder. */
+const SOCKET_PATH_BYTES_MAX = 100
+const ORDER_BYTES_MAX = 16 * 1024
+const ANSWER_MS = 10_000
+
+export type Answer = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
+
+/** Listens for orders until closed. */
+export async function listenForOperator(
+  directory: string,
+  context: OperatorContext,
+): Promise<{ close(): void }> {
+  const path = join(directory, SOCKET_FILE)
+  // The directory is locked by this process, so a socket that lies there is a dead one.
+  if (existsSync(path)) rmSync(path)
+  const server = createServer({ allowHalfOpen: true }, socket => void serve(socket, context))
+  const reached = reach(directory)
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(reached.path, resolve)
+  })
+  chmodSync(path, 0o600)
+  server.unref()
+  return {
+    close() {
+      server.close()
+      reached.close()
+    },
+  }
+}
+
+async function serve(socket: Socket, context: OperatorContext): Promise<void> {
+  socket.setTimeout(ANSWER_MS, () => socket.destroy())
+  socket.on('error', () => socket.destroy())
+  try {
+    const order = orderShape.parse(parseJson(await readAll(socket)))
+    answer(socket, { ok: true, result: await carryOut(order, context) })
+  } catch (error) {
+    answer(socket, { ok: false, error: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+function answer(socket: Socket, given: Answer): void {
+  socket.end(JSON.stringify(given))
+}
+
+/** Gives an order to the hub that runs on a data directory; undefined when none does. */
+export async function orderRunningHub(directory: string, order: Order): Promise<Answer | undefined> {
+  if (!existsSync(join(directory, SOCKET_FILE))) return undefined
+  const reached = reach(directory)
+  try {
+    const socket = await open(reached.path)
+    if (socket === undefined) return undefined
+    socket.setTimeout(ANSWER_MS, () => socket.destroy())
+    socket.end(JSON.stringify(order))
+    return JSON.parse(Buffer.from(await readAll(socket)).toString()) as Answer
+  } finally {
+    reached.close()
+  }
+}
+
+function open(path: string): Promise<Socket | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path, allowHalfOpen: true })
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      const dead = error.code === 'ECONNREFUSED' || error.code === 'ENOENT'
+      if (dead) resolve(undefined)
+      else reject(error)
+    })
+  })
+}
+
+async function readAll(socket: Socket): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    length += (chunk as Buffer).length
+    if (length > ORDER_BYTES_MAX) throw new Error('an order or answer is too long')
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks)
+}
+
+function reach(directory: string): { path: string; close(): void } {
+  const path = join(directory, SOCKET_FILE)
+  if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX || process.platform !== 'linux')
+    return { path, close: () => undefined }
+  const folder = openSync(directory, 'r')
+  return { path: `/proc/self/fd/${folder}/${SOCKET_FILE}`, close: () => closeSync(folder) }
+}

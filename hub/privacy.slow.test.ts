@@ -1,3 +1,0 @@
-import { testNothingTells } from './privacy-scan.ts'
-
-testNothingTells(10_000)

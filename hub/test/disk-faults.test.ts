@@ -1,0 +1,122 @@
+/** The disk at its limits: no more room, and a flush that fails. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterEach, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { orderRunningHub } from '../operator/socket.ts'
+import { callRoute, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { sealedUnderCapability, sendEnvelope, sendHeaders, type TestEnvelope } from '../testing/mail.ts'
+import { startHubChild } from '../testing/process.ts'
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+const folders: string[] = []
+afterEach(() => {
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+/** Sends until the hub has no more room; tells what it acknowledged. */
+async function fillUp(hub: TestHub, agent: TestAgent): Promise<string[]> {
+  const acknowledged: string[] = []
+  for (;;) {
+    const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 60 * KIB })
+    const reply = await sendEnvelope(hub, envelope)
+    if (reply.status !== 200) {
+      expect([reply.status, reply.json['reason']]).toEqual([507, 'mailbox_full'])
+      expect(Number(reply.headers.get('Retry-After'))).toBeGreaterThan(0)
+      return acknowledged
+    }
+    acknowledged.push(toBase64url(envelope.bytes))
+  }
+}
+
+test('a full disk refuses sends; polls and acks go on and make room for the next send', async () => {
+  const hub = await startTestHub({ limits: { storeBytesMax: 2 * MIB } })
+  const agent = await registeredAgent(hub)
+  const acknowledged = await fillUp(hub, agent)
+  expect(acknowledged.length).toBeGreaterThan(5)
+  const { messages } = await agent.poll({ limit: 256 })
+  expect(messages.map(message => message.envelope)).toEqual(acknowledged)
+  const items = messages
+    .slice(0, 5)
+    .map(({ id }) => ({ id, handle: toBase64url(random(16)), dack: toBase64url(random(540)) }))
+  expect((await agent.call('relayAck', { items })).json).toEqual({ acked: 5, stored: 5 })
+  const envelope = sealedUnderCapability(agent, agent.capability())
+  expect((await sendEnvelope(hub, envelope)).json['status']).toBe('queued')
+  await hub.restart()
+  agent.target = hub
+  expect((await agent.poll({ limit: 256 })).messages.length).toBe(acknowledged.length - 5 + 1)
+  await hub.close()
+})
+
+test('a failed flush ends all writing with 503 and the process with 1; what was acknowledged is kept', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-flush-'))
+  folders.push(directory)
+  const first = await startHubChild(directory, { failingFlush: 'hub.group.commit:12' })
+  const agent = new TestAgent(first)
+  await orderRunningHub(directory, { command: 'admit', aid: agent.aid })
+  expect((await agent.register()).status).toBe(200)
+  const acknowledged: string[] = []
+  let unanswered: TestEnvelope | undefined
+  while (unanswered === undefined) {
+    const envelope = sealedUnderCapability(agent, agent.capability())
+    const reply = await sendEnvelope(first, envelope)
+    if (reply.status === 200) acknowledged.push(toBase64url(envelope.bytes))
+    else {
+      expect([reply.status, reply.json['reason']]).toEqual([503, 'unavailable'])
+      unanswered = envelope
+    }
+  }
+  expect(await first.exited).toEqual({ code: 1, signal: null })
+  expect(acknowledged.length).toBeGreaterThan(0)
+
+  const second = await startHubChild(directory)
+  agent.target = second
+  expect((await sendEnvelope(second, unanswered)).json['status']).toMatch(/^(queued|duplicate)$/)
+  const { messages } = await agent.poll({ limit: 256 })
+  expect(messages.map(message => message.envelope)).toEqual([...acknowledged, toBase64url(unanswered.bytes)])
+  second.kill('SIGTERM')
+  expect((await second.exited).code).toBe(0)
+})
+
+test('a body that comes more slowly than the minimum rate is cut, and nothing of it stays', async () => {
+  const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: MIB } })
+  const agent = await registeredAgent(hub)
+  const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: MIB })
+  const head = Object.entries({ Host: 'hub', 'X-Svc-Wire': '3', ...sendHeaders(envelope) })
+  const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  const { hostname, port } = new URL(hub.url)
+  const socket = connect(Number(port), hostname)
+  socket.on('error', () => undefined)
+  socket.resume()
+  const cut = new Promise(resolve => socket.once('close', resolve))
+  socket.write(`POST /relay/send HTTP/1.1\r\n${lines}Content-Length: ${envelope.bytes.length}\r\n\r\n`)
+  socket.write(envelope.bytes.subarray(0, 100 * KIB))
+  await cut
+  expect((await agent.poll()).messages).toEqual([])
+  expect((await callRoute(hub, 'healthz', undefined)).status).toBe(200)
+  await hub.close()
+})
+
+test('a body that keeps to the minimum rate is taken, however long past the grace it takes', async () => {
+  const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: KIB } })
+  const agent = await registeredAgent(hub)
+  const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: 8 * KIB })
+  const parts = [0, 1, 2, 3].map(part => envelope.bytes.subarray(part * 3 * KIB, (part + 1) * 3 * KIB))
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    for (const part of parts) {
+      yield part
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  }
+  const headers = { 'X-Svc-Wire': '3', ...sendHeaders(envelope) }
+  const body = Readable.from(slowly()) as unknown as RequestInit['body']
+  const sent = { method: 'POST', headers, body, duplex: 'half' } as RequestInit
+  expect((await fetch(`${hub.url}/relay/send`, sent)).status).toBe(200)
+  expect((await agent.poll()).messages).toHaveLength(1)
+  await hub.close()
+})

@@ -1,0 +1,284 @@
+/** Every limit of the hub at its edge: what is just within it passes, what is just beyond is refused (hub API §8). */
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { fromHex, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fixture } from '../../protocol/testing/agents.ts'
+import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
+import { Admission, MODE_SETTING } from '../core/admission.ts'
+import type { HubContext } from '../core/context.ts'
+import { DAY_MS, defaultLimits, type Limits } from '../core/limits.ts'
+import { Verifier } from '../core/verifier.ts'
+import {
+  callRoute,
+  type Reply,
+  random,
+  registeredAgent,
+  request,
+  startTestHub,
+  TestAgent,
+  type TestHub,
+} from '../testing/hub.ts'
+import { type Edge, expectEdge, mailEdges, set } from '../testing/limits.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { sendRow } from '../testing/routes.ts'
+
+const MIB = 1024 * 1024
+const MINUTE_MS = 60_000
+const slow = (burst: number) => ({ perSecond: 1 / 60, burst })
+
+/** What the hub settles when it starts. */
+const started: Partial<Limits> = {
+  bytesInFlightMax: 2 * MIB,
+  heldPollsMax: 1,
+  sessionsPerMinute: 5,
+  statusRate: slow(3),
+  pushRate: slow(3),
+  bucketRate: slow(3),
+  checkRate: slow(3),
+  revokeRate: slow(3),
+  requestRate: slow(12),
+}
+
+let hub: TestHub
+beforeAll(async () => {
+  hub = await startTestHub({ limits: started })
+})
+afterEach(() => set(hub, { ...defaultLimits, ...started }))
+afterAll(() => hub.close())
+
+const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
+let subnet = 0
+
+/** Three at once from one /64 and from one IPv4 address, none more until a minute later; other addresses go on. */
+const perAddress =
+  (ask: (address: string) => Promise<Reply>, burst = 3): Edge =>
+  async hub => {
+    subnet += 1
+    const times = async (address: (i: number) => string, count: number): Promise<Reply[]> => {
+      const replies = []
+      for (let i = 0; i < count; i++) replies.push(await ask(address(i)))
+      return replies
+    }
+    const inSubnet = (i: number) => `2001:db8:0:${subnet.toString(16)}::${i + 1}`
+    expectLimited(await times(inSubnet, burst + 1), burst)
+    expectLimited(await times(() => `198.51.100.${subnet}`, burst + 1), burst)
+    expectLimited(await times(i => `2001:db8:${i + 1}:${subnet.toString(16)}::1`, burst + 1), burst + 1)
+    hub.clock.advance(MINUTE_MS)
+    expectLimited(await times(inSubnet, 2), 1)
+  }
+
+/** So many pass the bucket, whatever else they are told; the rest waits for a minute at most. */
+function expectLimited(replies: Reply[], passing: number): void {
+  expect(replies.map(reply => reply.json['reason'] === 'rate_limited')).toEqual(
+    replies.map((_, i) => i >= passing),
+  )
+  for (const reply of replies.slice(passing)) {
+    const seconds = Number(reply.headers.get('Retry-After'))
+    expect([seconds >= 1, seconds <= 60]).toEqual([true, true])
+  }
+}
+
+const checkOnly = (hub: TestHub, address: string): Promise<Reply> => {
+  const agent = new TestAgent(hub)
+  return agent.call('register', { aid: agent.aid, kel: agent.kel, check_only: true }, from(address))
+}
+const anonymous = (name: Wire3RouteName, body: unknown) => (address: string) =>
+  callRoute(hub, name, body, from(address))
+
+const rateEdges = {
+  requestRate: async hub => {
+    await perAddress(address => request(`${hub.url}/healthz`, 'GET', from(address)), 12)(hub)
+    const local = []
+    for (let i = 0; i < 20; i++) local.push(await request(`${hub.url}/healthz`, 'GET'))
+    expectLimited(local, 20)
+  },
+  statusRate: hub =>
+    perAddress(
+      anonymous('relayStatus', {
+        items: [{ rid: toBase64url(random(16)), handle: toBase64url(random(16)) }],
+      }),
+    )(hub),
+  pushRate: hub => {
+    const agent = new TestAgent(hub)
+    return perAddress(anonymous('pushKel', { aid: agent.aid, kel: agent.kel }))(hub)
+  },
+  bucketRate: hub => perAddress(anonymous('directoryBucket', { prefix: '', bits: 0 }))(hub),
+  checkRate: async hub => {
+    await hub.running.hub.context.store.putSetting(MODE_SETTING, 'open')
+    await perAddress(address => checkOnly(hub, address))(hub)
+  },
+  revokeRate: async hub => {
+    const agent = await registeredAgent(hub)
+    const replies = []
+    for (let i = 0; i < 4; i++) replies.push(await sendRow('mailboxRevoke', agent))
+    expectLimited(replies, 3)
+    expectLimited([await sendRow('mailboxRevoke', await registeredAgent(hub))], 1)
+    hub.clock.advance(MINUTE_MS)
+    expectLimited([await sendRow('mailboxRevoke', agent), await sendRow('mailboxRevoke', agent)], 1)
+  },
+  sessionsPerMinute: async hub => {
+    const agent = await registeredAgent(hub)
+    const replies = []
+    for (let i = 0; i < 6; i++) replies.push(await sendRow('relaySession', agent))
+    expectLimited(replies, 5)
+    hub.clock.advance(MINUTE_MS)
+    expectLimited([await sendRow('relaySession', agent)], 1)
+  },
+} satisfies Partial<Record<keyof Limits, Edge>>
+
+const vector = fixture<{
+  secret: string
+  seed: string
+  hub: string
+  aid: string
+  nonce: string
+  notAfterMs: number
+  bits: number
+}>('pow/solutions.json')
+
+/** What an open hub says to the recorded newcomer, with a clock and limits of its own. */
+async function judge(limits: Partial<Limits>, nowMs = vector.notAfterMs) {
+  const { context } = hub.running.hub
+  await context.store.putSetting(MODE_SETTING, 'open')
+  const clock = { now: nowMs }
+  const own: HubContext = {
+    ...context,
+    identity: { ...context.identity, aid: vector.hub },
+    secret: fromHex(vector.secret),
+    now: () => clock.now,
+    limits: { ...context.limits, ...limits },
+  }
+  const admission = new Admission(own)
+  const newcomer = {
+    aid: vector.aid,
+    pow: { seed: fromHex(vector.seed), nonce: fromHex(vector.nonce) },
+    checkOnly: false,
+  }
+  const say = (address: string) =>
+    admission.judge(newcomer, address).catch(error => (error as { reason: string }).reason)
+  return { admission, clock, say }
+}
+
+async function untilHeld({ running }: TestHub): Promise<void> {
+  while (running.hub.polls.size === 0) await new Promise(resolve => setTimeout(resolve, 2))
+}
+
+/** Ends the held poll of an agent, once there is one. */
+async function endHeld(hub: TestHub, agent: TestAgent): Promise<void> {
+  await untilHeld(hub)
+  hub.running.hub.polls.end((await hub.running.hub.agents.find(agent.aid))?.row.number ?? 0)
+}
+
+const startEdges = {
+  powBits: async () => {
+    const within = await judge({ powBits: vector.bits })
+    expect(await within.say('203.0.113.1')).toBe('open')
+    expect(await (await judge({ powBits: vector.bits + 1 })).say('203.0.113.1')).toBe('powRequired')
+    within.clock.now += 1
+    expect(await within.say('203.0.113.1')).toBe('powRequired')
+  },
+  registrationsPerDay: async () => {
+    const { admission, clock, say } = await judge({ registrationsPerDay: 2 })
+    clock.now = Math.floor(clock.now / DAY_MS) * DAY_MS
+    for (const address of ['203.0.113.1', '2001:db8:5:1::1']) {
+      admission.noteSignUp(address)
+      expect(await say(address)).toBe('open')
+      admission.noteSignUp(address)
+    }
+    const ranges = ['203.0.113.254', '203.0.114.1', '2001:db8:5:ffff::9', '2001:db8:6::1']
+    const said = await Promise.all(ranges.map(say))
+    expect(said).toEqual(['registrationQuota', 'open', 'registrationQuota', 'open'])
+    clock.now -= 1
+    expect(await say('203.0.113.254')).toBe('open')
+  },
+  bytesInFlightMax: async hub => {
+    const agent = await registeredAgent(hub)
+    const capability = agent.capability()
+    const small = sealedUnderCapability(agent, capability, { contentBytes: MIB })
+    const rest = 2 * MIB - (small.bytes.length - MIB)
+    const replies = []
+    for (const contentBytes of [MIB, rest, rest + 1])
+      replies.push(await sendEnvelope(hub, sealedUnderCapability(agent, capability, { contentBytes })))
+    expectEdge(replies, 'unavailable')
+    expect(
+      (await sendEnvelope(hub, sealedUnderCapability(agent, capability, { contentBytes: rest }))).status,
+    ).toBe(200)
+  },
+  heldPollsMax: async hub => {
+    const [one, two] = [await registeredAgent(hub), await registeredAgent(hub)]
+    const wait = { headers: { Prefer: 'wait=50' } }
+    const held = one.call('relayPoll', {}, wait)
+    await untilHeld(hub)
+    const beyond = await two.call('relayPoll', {}, wait)
+    expect([beyond.status, beyond.headers.get('Preference-Applied')]).toEqual([200, null])
+    const newer = one.call('relayPoll', {}, wait)
+    expect((await held).json['messages']).toEqual([])
+    await endHeld(hub, one)
+    expect((await newer).headers.get('Preference-Applied')).toBe('wait=50')
+  },
+  pollWaitSecondsMax: async hub => {
+    const agent = await registeredAgent(hub)
+    set(hub, { pollWaitSecondsMax: 7 })
+    for (const [asked, applied] of [
+      [7, 'wait=7'],
+      [8, 'wait=7'],
+      [6, 'wait=6'],
+    ] as const) {
+      const held = agent.call('relayPoll', {}, { headers: { Prefer: `wait=${asked}` } })
+      await endHeld(hub, agent)
+      expect((await held).headers.get('Preference-Applied')).toBe(applied)
+    }
+  },
+  verificationsMax: async () => {
+    const verifier = new Verifier(2)
+    const ask = () =>
+      verifier.verify(random(32), random(8), random(64)).catch(error => (error as Error).message)
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([false, false, 'overloaded'])
+    expect(await ask()).toBe(false)
+    await verifier.close()
+  },
+  connectionsMax: async () => {
+    const narrow = await startTestHub({ limits: { connectionsMax: 2 } })
+    const { hostname, port } = new URL(narrow.url)
+    const open = (): Promise<{ socket: Socket; kept: boolean }> =>
+      new Promise(resolve => {
+        const socket = connect(Number(port), hostname)
+        socket.on('error', () => undefined)
+        socket.once('data', () => resolve({ socket, kept: true }))
+        socket.once('close', () => resolve({ socket, kept: false }))
+        socket.write('GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n')
+      })
+    const opened = [await open(), await open(), await open()]
+    expect(opened.map(({ kept }) => kept)).toEqual([true, true, false])
+    for (const { socket } of opened) socket.destroy()
+    await narrow.close()
+  },
+} satisfies Partial<Record<keyof Limits, Edge>>
+
+/** Limits of slow bodies and a full disk stand under test with the other faults of a disk. */
+const elsewhere = {
+  storeBytesMax: 'a full disk refuses sends; polls and acks go on and make room for the next send',
+  bodyBytesPerSecondMin:
+    'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
+  bodyGraceMs: 'a body that comes more slowly than the minimum rate is cut, and nothing of it stays',
+} satisfies Partial<Record<keyof Limits, string>>
+
+// A limit without a test does not compile.
+const edges = { ...mailEdges, ...rateEdges, ...startEdges }
+const tested: Record<keyof Limits, unknown> = { ...edges, ...elsewhere }
+
+describe('each limit', () => {
+  test.each(Object.entries(edges))('%s holds at its edge', async (_, edge: Edge) => {
+    await edge(hub)
+  })
+
+  test('has a test, here or among the faults of a disk', () => {
+    expect(Object.keys(tested).sort()).toEqual(Object.keys(defaultLimits).sort())
+    const text = readFileSync(new URL('./disk-faults.test.ts', import.meta.url), 'utf8')
+    for (const [name, title] of Object.entries(elsewhere)) {
+      expect(text).toContain(`test('${title}'`)
+      expect(text).toContain(name)
+    }
+  })
+})

@@ -1,0 +1,171 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { main } from '../cli/main.ts'
+import { parseFault } from '../faults.ts'
+import { TestAgent } from '../testing/hub.ts'
+import { runHub, startHubChild } from '../testing/process.ts'
+
+const folders: string[] = []
+function folder(name = 'svc-hub-operator-'): string {
+  const made = mkdtempSync(join(tmpdir(), name))
+  folders.push(made)
+  return made
+}
+afterEach(() => {
+  for (const path of folders.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+/** Runs a command line that only speaks, in this process. */
+async function say(argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' }
+  const code = await main(argv, {
+    out: text => {
+      said.out += text
+    },
+    err: text => {
+      said.err += text
+    },
+  })
+  return { code, ...said }
+}
+
+const json = (text: string): unknown => JSON.parse(text)
+
+describe('a running hub', () => {
+  test('takes orders at once, is private to its user, and ends in order', { timeout: 60_000 }, async () => {
+    const directory = join(folder(), 'new', 'data')
+    const hub = await startHubChild(directory)
+    const at = ['--data-dir', directory]
+    for (const name of ['hub.db', 'identity.kel', 'identity.next', 'operator.sock'])
+      expect([name, statSync(join(directory, name)).mode & 0o077]).toEqual([name, 0])
+    expect(statSync(directory).mode & 0o077).toBe(0)
+
+    const agent = new TestAgent(hub)
+    expect((await agent.register()).json['reason']).toBe('admission_required')
+    const admit = await runHub(['admit', agent.aid, ...at])
+    expect(json(admit.stdout)).toEqual({ aid: agent.aid, admitted: true })
+    expect((await agent.register()).status).toBe(200)
+
+    const quota = await runHub(['quota', agent.aid, '--envelopes', '7', ...at])
+    expect(json(quota.stdout)).toMatchObject({ envelopes: 7, stranger_per_minute: 30 })
+    const opened = await runHub(['admission', 'open', ...at])
+    expect(json(opened.stdout)).toEqual({ admission: 'open' })
+    expect((await new TestAgent(hub).register()).json['reason']).toBe('pow_required')
+    expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ agents: 1, admission: 'open' })
+
+    const saved = join(folder(), 'saved')
+    expect(json((await runHub(['backup', saved, ...at])).stdout)).toMatchObject({ hub: hub.aid, faults: [] })
+    const doctor = await runHub(['doctor', '--json', ...at])
+    expect([doctor.code, json(doctor.stdout)]).toEqual([0, expect.objectContaining({ ok: true, wrong: 0 })])
+
+    const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub uses')])
+
+    // A terminal signals a launcher and what it launched, so the second may come twice.
+    hub.kill('SIGTERM')
+    hub.kill('SIGINT')
+    expect(await hub.exited).toEqual({ code: 0, signal: null })
+    expect(existsSync(join(directory, 'hub.db-wal'))).toBe(false)
+    const stopped = await runHub(['quota', agent.aid, '--reset', ...at])
+    expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
+    expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
+    expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
+    expect((await runHub(['doctor', ...at])).stdout).toMatch(/no hub runs on this directory/)
+    const again = await runHub(['backup', saved, ...at])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already; name a folder')])
+    const later = join(folder(), 'later')
+    expect((await runHub(['backup', later, ...at])).code).toBe(0)
+    expect(json((await runHub(['restore', '--check', later])).stdout)).toMatchObject({ faults: [] })
+
+    const fresh = join(folder(), 'fresh')
+    const restored = await runHub(['restore', later, '--data-dir', fresh])
+    expect(json(restored.stdout)).toMatchObject({ hub: hub.aid, next: `svc-hub serve --data-dir ${fresh}` })
+    expect(statSync(join(fresh, 'hub.db')).mode & 0o077).toBe(0)
+    expect(json((await runHub(['stats', '--data-dir', fresh])).stdout)).toMatchObject({ agents: 1 })
+    writeFileSync(join(later, 'identity.next'), '')
+    const spoiled = await runHub(['restore', '--check', later])
+    expect([spoiled.code, spoiled.stderr]).toEqual([1, expect.stringContaining('identity.next is not what')])
+  })
+})
+
+const COMMANDS = {
+  serve: '--operator-listen host:port',
+  init: '--data-dir DIR',
+  admission: '--config FILE',
+  admit: '--data-dir DIR',
+  quota: '--stranger-per-minute N',
+  stats: '--json',
+  backup: '--data-dir DIR',
+  restore: '--check',
+  doctor: '--json',
+  version: '--json',
+}
+
+describe('the command line', () => {
+  test('init creates an identity once, in a folder that was empty', async () => {
+    const cwd = folder()
+    const first = json((await runHub(['init'], { cwd })).stdout) as { aid: string }
+    expect(first).toMatchObject({ created: true, data_dir: join(cwd, 'svc-hub-data') })
+    expect(existsSync(join(cwd, 'svc-hub-data', 'identity.kel'))).toBe(true)
+    const second = json((await runHub(['init'], { cwd })).stdout)
+    expect(second).toMatchObject({ created: false, aid: first.aid })
+  })
+
+  test.each([
+    [['nonsense'], /no command nonsense/],
+    [['serve', '--nonsense'], /accepted: --data-dir, --config, --listen/],
+    [['admit'], /an AID is missing/],
+    [['admit', 'nobody'], /an AID is missing or is none/],
+    [['admission', 'ajar'], /open or closed/],
+    [['admission', 'open', 'closed'], /closed is one argument too many/],
+    [['backup'], /a folder is missing/],
+    [['help', 'nonsense'], /no command nonsense; commands: serve/],
+    [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
+  ])('%j ends with exit code 2 and says why', async (args, why) => {
+    const { code, err } = await say(args)
+    expect(code).toBe(2)
+    expect(err).toMatch(why)
+  })
+
+  test('an unknown setting refuses the start, and another wire does', async () => {
+    const config = join(folder(), 'hub.json')
+    writeFileSync(config, '{"listen": "127.0.0.1:0", "lisTen": 1}')
+    const file = await say(['serve', '--config', config])
+    expect([file.code, file.err]).toEqual([1, expect.stringMatching(/lisTen is no setting/)])
+    const environment = await runHub(['stats'], { env: { SVC_HUB_LISTTEN: 'x' } })
+    expect([environment.code, environment.stderr]).toEqual([1, expect.stringMatching(/SVC_HUB_LISTTEN/)])
+    const wire = await say(['serve', '--wire', '1'])
+    expect([wire.code, wire.err]).toEqual([1, expect.stringMatching(/wire 3/)])
+  })
+
+  test('version and help answer, help with every command', async () => {
+    expect(json((await runHub(['version'])).stdout)).toMatchObject({ version: '0.3.0' })
+    const { out } = await say(['--help'])
+    const listed = [...out.matchAll(/^ {2}svc-hub (\S+)/gm)].map(([, name]) => name)
+    expect(listed).toEqual([...Object.keys(COMMANDS), 'help'])
+  })
+
+  test('every command has help with its flags, and refuses another flag with the list of its own', async () => {
+    for (const [name, flag] of Object.entries(COMMANDS)) {
+      const help = await say(['help', name])
+      expect([name, help.code, help.out]).toEqual([name, 0, expect.stringContaining(flag)])
+      expect((await say([name, '--help'])).out).toBe(help.out)
+      const own = flag.split(' ')[0] as string
+      const refused = await say([name, '--nonsense'])
+      expect([name, refused.code, refused.err]).toEqual([
+        name,
+        2,
+        expect.stringMatching(new RegExp(`accepted: .*${own}`)),
+      ])
+    }
+  })
+})
+
+test('a fault point is a name with a count', () => {
+  expect(parseFault(undefined)).toBeUndefined()
+  expect(parseFault('hub.x')).toEqual({ name: 'hub.x', count: 1 })
+  expect(parseFault('hub.x:3')).toEqual({ name: 'hub.x', count: 3 })
+  expect(() => parseFault('hub.x:no')).toThrow(/count/)
+})

@@ -1,0 +1,3 @@
+import { testNothingTells } from '../testing/privacy-scan.ts'
+
+testNothingTells(10_000)

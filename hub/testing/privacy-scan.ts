@@ -1,0 +1,111 @@
+/**
+ * For tests: what a thief of the hub's disk learns of senders. Every byte that the hub keeps is searched for every form
+ * of what must not be there; the registry's own rows of an agent are the only place where it may stand.
+ */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { sha256 } from '../../protocol/crypto/engine.node.ts'
+import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { aidBytes } from '../../protocol/identity/aid.ts'
+import { openReader, type Value } from '../store/sqlite/database.ts'
+import { registeredAgent, startTestHub, type TestAgent, type TestHub } from './hub.ts'
+import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
+
+/** Tables whose rows are the registry's own rows of an agent. */
+const REGISTRY_TABLES = ['agent', 'account', 'directory']
+const LARGE_CONTENT_BYTES = 70_000
+const LARGE_EVERY = 97
+
+/** A text as it could hide on a disk: as it is, as bytes, hex, base64, and hashed. */
+export function forms(secret: Uint8Array): Buffer[] {
+  const raw = [secret, sha256(secret), sha256(utf8(Buffer.from(secret).toString('base64url')))].map(bytes =>
+    Buffer.from(bytes),
+  )
+  return raw.flatMap(bytes => [
+    bytes,
+    ...(['hex', 'base64', 'base64url'] as const).map(encoding =>
+      Buffer.from(bytes.toString(encoding).replace(/=+$/, '')),
+    ),
+  ])
+}
+
+/** Places of the hub's tables outside the registry where one of these forms stands. */
+export function scanTables(directory: string, secrets: Uint8Array[], extraTables: string[] = []): string[] {
+  const wanted = secrets.flatMap(forms)
+  const db = openReader(join(directory, 'hub.db'))
+  const tables = db
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .map(table => table.name)
+    .filter(name => !REGISTRY_TABLES.includes(name) || extraTables.includes(name))
+  const places = tables.flatMap(table =>
+    db.all<Record<string, Value>>(`SELECT * FROM "${table}"`).flatMap(row =>
+      Object.entries(row)
+        .filter(([, value]) => holds(value, wanted))
+        .map(([column]) => `${table}.${column}`),
+    ),
+  )
+  db.close()
+  return [...new Set(places)]
+}
+
+/** Files of the hub that hold one of these forms. */
+export function scanFiles(
+  directory: string,
+  secrets: Uint8Array[],
+  accept: (name: string) => boolean,
+): string[] {
+  const wanted = secrets.flatMap(forms)
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(name => {
+    const path = join(directory, name)
+    return accept(name) && statSync(path).isFile() && holds(readFileSync(path), wanted)
+  })
+}
+
+function holds(value: Value, wanted: Buffer[]): boolean {
+  if (typeof value !== 'string' && !(value instanceof Uint8Array)) return false
+  const bytes = typeof value === 'string' ? Buffer.from(value) : Buffer.from(value)
+  return wanted.some(form => bytes.includes(form))
+}
+
+type Traffic = { senders: TestAgent[]; recipients: TestAgent[]; secrets: Uint8Array[] }
+
+/** Sends of both kinds between registered agents, some large, some collected. */
+async function makeTraffic(hub: TestHub, sends: number): Promise<Traffic> {
+  const senders = await agents(hub, 4)
+  const recipients = await agents(hub, 8)
+  for (let i = 0; i < sends; i++) {
+    const recipient = recipients[i % recipients.length] as TestAgent
+    const contentBytes = i % LARGE_EVERY === 0 ? LARGE_CONTENT_BYTES : 512
+    if (i % 16 === 0) {
+      hub.clock.advance(60_000)
+      const sender = senders[(i / 16) % senders.length] as TestAgent
+      const session = await sender.openSession()
+      await sendEnvelope(hub, sealedForStranger(recipient, { contentBytes: 512 }), session)
+    } else await sendEnvelope(hub, sealedUnderCapability(recipient, recipient.capability(), { contentBytes }))
+    if (i % 500 === 499) await collect(recipient)
+  }
+  return { senders, recipients, secrets: senders.map(sender => aidBytes(sender.aid)) }
+}
+
+async function collect(agent: TestAgent): Promise<void> {
+  const { messages } = await agent.poll({ limit: 50 })
+  if (messages.length > 0) await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
+}
+
+async function agents(hub: TestHub, count: number): Promise<TestAgent[]> {
+  return await Promise.all(Array.from({ length: count }, () => registeredAgent(hub)))
+}
+
+/** The test after so many sends. */
+export function testNothingTells(sends: number): void {
+  test(`after ${sends} sends of both kinds nothing on the disk tells who sent`, async () => {
+    const hub = await startTestHub()
+    const { secrets, senders } = await makeTraffic(hub, sends)
+    expect(scanTables(hub.directory, secrets)).toEqual([])
+    expect(scanFiles(hub.directory, secrets, name => !name.startsWith('hub.db'))).toEqual([])
+    const tells = hub.alerts.filter(alert => senders.some(one => JSON.stringify(alert).includes(one.aid)))
+    expect(tells).toEqual([])
+    await hub.close()
+  })
+}

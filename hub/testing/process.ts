@@ -1,0 +1,80 @@
+/** For tests: a hub as a process of its own, which can be killed at any moment and started again on its directory. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { bundledProgram } from './bundle.ts'
+import type { Target } from './hub.ts'
+
+/** Signing times must lie above the floor that a start sets. */
+const PAST_START_FLOOR_MS = 2500
+
+export type HubChild = Target & {
+  pid: number
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  kill(signal: NodeJS.Signals): void
+}
+
+export type HubChildOptions = {
+  /** Arms one named point. */
+  fault?: string
+  failingFlush?: string
+  env?: Record<string, string>
+}
+
+/** Starts `svc-hub serve` on a directory. */
+export async function startHubChild(directory: string, options: HubChildOptions = {}): Promise<HubChild> {
+  const failing = options.failingFlush !== undefined || options.env !== undefined
+  const child = spawn(
+    process.execPath,
+    [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
+    {
+      stdio: ['ignore', 'pipe', failing ? 'ignore' : 'inherit'],
+      env: {
+        ...process.env,
+        ...options.env,
+        ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }),
+        ...(options.failingFlush === undefined ? {} : { SVC_FAULT_FLUSH: options.failingFlush }),
+      },
+    },
+  )
+  const exited = once(child, 'exit').then(([code, signal]) => ({
+    code: code as number | null,
+    signal: signal as NodeJS.Signals | null,
+  }))
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  const first = await lines.next()
+  const second = await lines.next()
+  const url = /http:\S+/.exec(String(first.value))?.[0]
+  const aid = /hub AID (\S+)/.exec(String(second.value))?.[1]
+  if (url === undefined || aid === undefined) throw new Error(`the hub did not start: ${String(first.value)}`)
+  return {
+    url,
+    aid,
+    clock: { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined },
+    pid: child.pid ?? 0,
+    exited,
+    kill: signal => void child.kill(signal),
+  }
+}
+
+/** Runs one command of the program to its end. */
+export async function runHub(
+  args: string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [await bundledProgram(), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', chunk => {
+    stdout += String(chunk)
+  })
+  child.stderr.on('data', chunk => {
+    stderr += String(chunk)
+  })
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, stdout, stderr }
+}

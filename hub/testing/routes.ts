@@ -1,0 +1,91 @@
+/** For tests: for each route of wire 3 a body that it accepts, and its request as the table says it. */
+
+import { callBody, callPath } from '../../protocol/contract/client.ts'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
+import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
+import { cardOf } from './cards.ts'
+import { type Reply, random, request, TestAgent } from './hub.ts'
+import { reviewUpload } from './reviews.ts'
+
+export const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
+
+const id = (): string => toBase64url(random(16))
+const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string, unknown>>> = {
+  relaySession: () => ({ epk: toBase64url(xwingPublicKey(random(32))) }),
+  relayPoll: () => ({ limit: 1, after_id: 0 }),
+  relayAck: () => ({ items: [{ id: 1 }] }),
+  relayStatus: () => ({ items: [{ rid: id(), handle: id() }] }),
+  mailboxRevoke: () => ({ cap_ids: [id()] }),
+  register: agent => ({
+    aid: agent.aid,
+    kel: agent.kel,
+    name: 'name',
+    caps: ['paint.wall'],
+    summary: 'summary',
+    readme: 'readme',
+    enc_keys: agent.makeKeys(),
+    prev_seq: 1,
+    pow: { seed: toBase64url(random(32)), nonce: toBase64url(random(8)) },
+    check_only: true,
+  }),
+  publishKeys: agent => ({ keys: agent.makeKeys({ setSeq: 2 }), prev_seq: 1 }),
+  pushKel: agent => ({ aid: agent.aid, kel: agent.kel }),
+  directoryBucket: () => ({ prefix: '', bits: 0, cursor: toBase64url(random(32)) }),
+  updateProfile: () => ({ name: 'name', caps: ['paint.wall'], summary: 'summary', readme: 'readme' }),
+  setVisibility: () => ({ visibility: 'public' }),
+  uploadReview: agent => reviewUpload(agent, new TestAgent(agent.target)),
+  deregister: () => ({}),
+}
+const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
+  agents: { cap: 'paint.wall', limit: '10' },
+  a2aAgents: { q: 'text', skill: 'paint', tag: 'wall', limit: '10' },
+  publicPage: { q: 'text', cap: 'paint.wall' },
+}
+
+/** A body with all members that its route takes. */
+export const sampleBody = (name: Wire3RouteName, agent: TestAgent): Record<string, unknown> =>
+  bodies[name]?.(agent) ?? {}
+
+/** A query with all members that its route takes, but for a cursor, which a hub gives. */
+export const sampleQuery = (name: Wire3RouteName): Record<string, string> => queries[name] ?? {}
+
+export const pathOf = (row: RouteRow, agent: TestAgent): string =>
+  callPath(row, { params: { aid: agent.aid, capability: 'any' } })
+
+/** An agent's card, for rows that show one. */
+export const cardBody = (agent: TestAgent): Record<string, unknown> => ({
+  aid: agent.aid,
+  kel: agent.kel,
+  a2a_card: cardOf(agent),
+})
+
+/** The sample body of a row as bytes. */
+export const bodyOf = (name: Wire3RouteName, agent: TestAgent): Uint8Array =>
+  callBody(wire3Routes[name], sampleBody(name, agent))
+
+export type Changes = {
+  body?: Uint8Array
+  headers?: Record<string, string>
+  sign?: { action?: string; hub?: string; ts?: number; by?: TestAgent } | 'none'
+  /** The path with its query, where it isn't the row's own. */
+  path?: string
+}
+
+/** Sends the request of a row about an agent, signed where the row is, with what a test changes in it. */
+export async function sendRow(name: Wire3RouteName, agent: TestAgent, changes: Changes = {}): Promise<Reply> {
+  const row: RouteRow = wire3Routes[name]
+  const path = changes.path ?? pathOf(row, agent)
+  const bytes = changes.body ?? bodyOf(name, agent)
+  const sign = changes.sign ?? {}
+  const { by = agent, action = row.action ?? '', ...given } = sign === 'none' ? {} : sign
+  const signed =
+    row.auth === 'signed' && sign !== 'none' ? by.sign(action, row.method, path, bytes, given) : {}
+  const type: Record<string, string> = row.raw === 'envelope' ? { 'Content-Type': ENVELOPE_TYPE } : {}
+  return await request(agent.target.url + path, row.method, {
+    ...(row.method === 'GET' ? {} : { body: bytes }),
+    headers: { ...type, ...signed, ...changes.headers },
+  })
+}
