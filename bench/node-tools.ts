@@ -1,7 +1,7 @@
 /** Reading tools over MCP with the daemon running: as it is, and with 100,000 stored interactions. */
 import { randomBytes } from 'node:crypto'
+import { startToolClient } from '../cli/demo/tool-client.ts'
 import { openStore } from '../daemon/store/open.ts'
-import { startToolClient } from '../mcp/client.ts'
 import { definitions } from '../mcp/server.ts'
 import { atMost, type Row } from './hub-load.ts'
 import { benchWorld, percentile } from './node-world.ts'

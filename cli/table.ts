@@ -441,7 +441,7 @@ export const commands: readonly CommandRow[] = [
     needsDaemon: false,
     summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
     flags: [on('--json'), takes('--break', 'STEP'), on('--exit')],
-    load: async () => (await import('./demo.ts')).demo,
+    load: async () => (await import('./demo/demo.ts')).demo,
   },
   {
     path: 'version',

@@ -16,7 +16,7 @@ import { controlCodes } from '../protocol/control/operations.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import type { AskUser } from './approval.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
-import { tools } from './tools.ts'
+import { tools } from './tools/all.ts'
 
 const PROGRESS_EVERY_MS = 5_000
 const MARKER_BYTES = 4

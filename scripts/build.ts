@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
 import { type BuildOptions, build } from 'esbuild'
-import { readOperationIndex } from '../cli/operation-index-source.ts'
+import { readOperationIndex } from '../cli/client/operation-index-source.ts'
 
 const root = new URL('..', import.meta.url)
 const at = (path: string) => new URL(path, root).pathname

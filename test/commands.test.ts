@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Control, connect } from '../cli/control-client.ts'
+import { type Control, connect } from '../cli/client/control.ts'
 import { World } from '../cli/demo/world.ts'
 import { processIo } from '../cli/io.ts'
 

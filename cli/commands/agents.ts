@@ -1,7 +1,7 @@
 /** `svc autoreply`: show, set, off, test. */
 
+import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { connect } from '../control-client.ts'
 import { printJson } from '../io.ts'
 import { boolean, flag, flags, integer, textOrFile } from './values.ts'
 

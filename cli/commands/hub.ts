@@ -1,9 +1,9 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
 import { call } from '../../protocol/contract/client.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { connect } from '../client/control.ts'
+import { hubSend } from '../client/hub.ts'
 import type { Run } from '../command.ts'
-import { connect } from '../control-client.ts'
-import { hubSend } from '../hub-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import { boolean, flag, flags, integer, parseSwitch, readStandardInput, textOrFile } from './values.ts'
 

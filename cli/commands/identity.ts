@@ -14,8 +14,8 @@ import {
   selectIdentity,
 } from '../../daemon/home/home.ts'
 import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
+import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { connect } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import { up } from './node.ts'
 import { readStandardInput } from './values.ts'

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home/home.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
+import { connect, findTarget, unreachable } from '../client/control.ts'
+import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
-import { connect, findTarget, unreachable } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import { exchange } from '../loopback.ts'
 import { parseInteger } from './values.ts'
 
 const READY_WAIT_MS = 8_000
@@ -19,7 +19,7 @@ const LOG_TAIL_LINES = 12
 
 export const daemon: Run = async (io, input) => {
   if (input.flags.has('--detach')) return detach(io, input)
-  const { runDaemon } = await import('../run-daemon.ts')
+  const { runDaemon } = await import('../run/daemon.ts')
   return runDaemon(io, input, { stdio: input.flags.has('--stdio') })
 }
 
@@ -156,6 +156,6 @@ function logTail(dir: string, lines: number): string {
 }
 
 export const mcp: Run = async (io, input) => {
-  const { runClient } = await import('../run-mcp.ts')
+  const { runClient } = await import('../run/mcp.ts')
   return runClient(io, input)
 }

@@ -1,7 +1,7 @@
 /** `svc watch`: the node's events as lines of JSON. */
 import * as http from 'node:http'
+import { connect, readToken } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { connect, readToken } from '../control-client.ts'
 import { CommandFailed, type Io, jsonText } from '../io.ts'
 import { flags } from './values.ts'
 

@@ -9,9 +9,9 @@ import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protoc
 import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../../protocol/proof/judge.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { connect } from '../client/control.ts'
+import { hubSend } from '../client/hub.ts'
 import type { Input, Run } from '../command.ts'
-import { connect } from '../control-client.ts'
-import { hubSend } from '../hub-client.ts'
 import { CommandFailed, type Io, printJson } from '../io.ts'
 import { flag, flags, integer, parseInteger } from './values.ts'
 

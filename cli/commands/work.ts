@@ -1,7 +1,7 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 import { resolve } from 'node:path'
+import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { type Control, connect } from '../control-client.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import { flag, flags, integer, json } from './values.ts'
 

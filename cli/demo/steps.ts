@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ToolClient } from '../../mcp/client.ts'
+import type { ToolClient } from './tool-client.ts'
 import type { World } from './world.ts'
 
 const WAIT_MS = 6_000
@@ -139,7 +139,7 @@ const find: Step = {
   name: 'find',
   title: "alice's coding agent finds bob by capability",
   async run(world, facts, spoiled) {
-    facts.tools = await (await import('../../mcp/client.ts')).startToolClient(
+    facts.tools = await (await import('./tool-client.ts')).startToolClient(
       world.node,
       [world.programs.svc, 'mcp'],
       world.env('alice'),

@@ -1,9 +1,9 @@
 /** `svc demo`: the main job on this machine, step by step, each step checked; then it stays up to be looked at. */
 
-import type { Run } from './command.ts'
-import { type Facts, steps } from './demo/steps.ts'
-import { builtPrograms, World } from './demo/world.ts'
-import { CommandFailed, type Io, printJson } from './io.ts'
+import type { Run } from '../command.ts'
+import { CommandFailed, type Io, printJson } from '../io.ts'
+import { type Facts, steps } from './steps.ts'
+import { builtPrograms, World } from './world.ts'
 
 type Outcome = { name: string; ok: boolean; ms: number; detail: string }
 

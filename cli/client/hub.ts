@@ -1,7 +1,7 @@
 /** Calls to a hub from the command line: no connection is kept, none outlives the command. */
 import * as http from 'node:http'
 import * as https from 'node:https'
-import type { Send } from '../protocol/contract/client.ts'
+import type { Send } from '../../protocol/contract/client.ts'
 
 /** A `send` for the typed client; an answer must come within `timeoutMs`. */
 export function hubSend(timeoutMs: number): Send {

@@ -2,7 +2,7 @@
  * Method, path and timeout of every operation, read from the one table. The build writes them into the program, so that
  * a command does not load the shapes of the whole interface to make one call; a run from the sources reads the table.
  */
-import type { OperationName } from '../protocol/control/operations.ts'
+import type { OperationName } from '../../protocol/control/operations.ts'
 
 export type OperationEntry = { method: 'GET' | 'POST'; path: string; timeoutMs?: number }
 export type OperationIndex = {

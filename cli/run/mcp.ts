@@ -1,9 +1,9 @@
 /** `svc mcp`: the MCP server as a pure client of a running node; it starts nothing. */
-import { createServer, serveStdio } from '../mcp/server.ts'
-import { buildInfo } from '../protocol/build-info.ts'
-import type { Input } from './command.ts'
-import { connect } from './control-client.ts'
-import type { Io } from './io.ts'
+import { createServer, serveStdio } from '../../mcp/server.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
+import { connect } from '../client/control.ts'
+import type { Input } from '../command.ts'
+import type { Io } from '../io.ts'
 
 /** Refuses to start, with exit code 1, when the node does not answer. */
 export async function runClient(io: Io, input: Input): Promise<number> {

@@ -11,12 +11,12 @@ import {
   runtimeDirectory,
   type Selection,
   selectIdentity,
-} from '../daemon/home/home.ts'
-import type { Call } from '../protocol/contract/client.ts'
-import type { ReplyOf } from '../protocol/contract/route.ts'
-import type { OperationName, Operations } from '../protocol/control/operations.ts'
-import type { Input } from './command.ts'
-import { CommandFailed, type Io } from './io.ts'
+} from '../../daemon/home/home.ts'
+import type { Call } from '../../protocol/contract/client.ts'
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { OperationName, Operations } from '../../protocol/control/operations.ts'
+import type { Input } from '../command.ts'
+import { CommandFailed, type Io } from '../io.ts'
 import { type Answer, exchange } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
 

@@ -4,23 +4,23 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, controlPort, readConfig, writeConfig } from '../daemon/home/config.ts'
+import { ConfigError, controlPort, readConfig, writeConfig } from '../../daemon/home/config.ts'
 import {
   CONTROL_HOST,
   freeControlPort,
   identityDirectory,
   identityNames,
   selectIdentity,
-} from '../daemon/home/home.ts'
-import { DirectoryBusy } from '../daemon/home/lock.ts'
-import { type Node, startNode } from '../daemon/node.ts'
-import { ensureSecretDirectory } from '../daemon/platform/files.ts'
-import { collectAfterStart } from '../daemon/platform/stream-memory.ts'
-import type { ControlCall } from '../mcp/tool.ts'
-import { buildInfo } from '../protocol/build-info.ts'
-import type { Input } from './command.ts'
-import { connect, findTarget, UnreachableNode } from './control-client.ts'
-import { CommandFailed, type Io } from './io.ts'
+} from '../../daemon/home/home.ts'
+import { DirectoryBusy } from '../../daemon/home/lock.ts'
+import { type Node, startNode } from '../../daemon/node.ts'
+import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
+import { collectAfterStart } from '../../daemon/platform/stream-memory.ts'
+import type { ControlCall } from '../../mcp/tool.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
+import { connect, findTarget, UnreachableNode } from '../client/control.ts'
+import type { Input } from '../command.ts'
+import { CommandFailed, type Io } from '../io.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
 const PORT_ATTEMPTS_MAX = 8
@@ -79,7 +79,7 @@ async function choosePort(io: Io, dir: string): Promise<void> {
 }
 
 async function runStdio(io: Io, input: Input): Promise<number> {
-  const { createServer, serveStdio } = await import('../mcp/server.ts')
+  const { createServer, serveStdio } = await import('../../mcp/server.ts')
   const seat = new Seat(io, input)
   const call = await seat.take()
   const pending = await call('status').then(
