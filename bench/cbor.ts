@@ -1,7 +1,7 @@
 /** Our deterministic codec beside cbor-x, which writes and accepts more than one encoding. */
 import { Encoder } from 'cbor-x'
 import { type CborValue, decode, encode } from '../protocol/encoding/cbor.ts'
-import { atLeast, median, type Row } from './hub-load.ts'
+import { atLeast, median, type Row } from './lib/hub-load.ts'
 
 const ROUNDS = 7
 const TIMES = 50_000

@@ -1,6 +1,6 @@
 /** From `delegate` to the provider's store: two daemons and a hub as processes, after first contact, 8 KiB texts. */
-import { atMost, type Row } from './hub-load.ts'
-import { follow, meetingWorld, operate, percentile } from './node-world.ts'
+import { atMost, type Row } from './lib/hub-load.ts'
+import { follow, meetingWorld, operate, percentile } from './lib/node-world.ts'
 
 const DELEGATIONS = 200
 const WARM_UP = 10

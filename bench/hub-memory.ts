@@ -14,7 +14,7 @@ import {
   type Row,
   registerAgents,
   startHubProcess,
-} from './hub-load.ts'
+} from './lib/hub-load.ts'
 
 const MIB = 1024 * 1024
 const LARGE_CONTENT_BYTES = 96 * MIB - 4096

@@ -9,7 +9,7 @@ import {
   rawRequest,
   registerAgents,
   startHubProcess,
-} from './hub-load.ts'
+} from './lib/hub-load.ts'
 
 const ENVELOPES = 10_000
 const ROUNDS = 3

@@ -19,8 +19,8 @@ import {
   rawRequest,
   registerAgents,
   startHubProcess,
-} from './hub-load.ts'
-import { addAgent, waiting } from './hub-store-items.ts'
+} from './lib/hub-load.ts'
+import { addAgent, waiting } from './lib/hub-store-items.ts'
 
 const FULL = process.env['SVC_BENCH_FULL'] === '1'
 const AGENTS = FULL ? 100_000 : 10_000

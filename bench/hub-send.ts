@@ -15,7 +15,7 @@ import {
   type Row,
   registerAgents,
   startHubProcess,
-} from './hub-load.ts'
+} from './lib/hub-load.ts'
 
 const RECIPIENTS = 16
 const ROUNDS = 5

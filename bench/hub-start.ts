@@ -1,5 +1,5 @@
 /** From the start of the built program to its first answer. */
-import { atMost, median, type Row, startHubProcess } from './hub-load.ts'
+import { atMost, median, type Row, startHubProcess } from './lib/hub-load.ts'
 
 const ROUNDS = 5
 

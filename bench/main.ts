@@ -1,10 +1,9 @@
 /** `npm run -s bench -- [name …] [--json]`: runs measurements and prints each figure beside what it must reach. */
 import { readdirSync } from 'node:fs'
-import type { Row } from './hub-load.ts'
+import type { Row } from './lib/hub-load.ts'
 
-const NOT_MEASUREMENTS = ['main.ts', 'hub-load.ts', 'hub-process.ts', 'hub-store-items.ts', 'node-world.ts']
 const known = readdirSync(new URL('.', import.meta.url))
-  .filter(file => file.endsWith('.ts') && !NOT_MEASUREMENTS.includes(file))
+  .filter(file => file.endsWith('.ts') && file !== 'main.ts')
   .map(file => file.replace('.ts', ''))
 const names = process.argv.slice(2).filter(argument => !argument.startsWith('--'))
 const unknown = names.filter(name => !known.includes(name))

@@ -10,7 +10,7 @@ import { openIdentity } from '../daemon/identity/identity.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
 import { GENESIS, recordLine, signRecord } from '../protocol/proof/evidence.ts'
-import { atMost, median, type Row } from './hub-load.ts'
+import { atMost, median, type Row } from './lib/hub-load.ts'
 
 const RECORDS = 100_000
 const ROUNDS = 3

@@ -2,8 +2,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { atMost, type Row } from './hub-load.ts'
-import { cpuSeconds, meetingWorld, operate, peakMib, residentMib } from './node-world.ts'
+import { atMost, type Row } from './lib/hub-load.ts'
+import { cpuSeconds, meetingWorld, operate, peakMib, residentMib } from './lib/node-world.ts'
 
 const MIB = 1024 * 1024
 const ATTACHMENT_MIB = 64

@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atMost, median, type Row } from './hub-load.ts'
-import { benchWorld } from './node-world.ts'
+import { atMost, median, type Row } from './lib/hub-load.ts'
+import { benchWorld } from './lib/node-world.ts'
 
 const ROUNDS = 21
 const RATIO_MAX = 2

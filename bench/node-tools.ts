@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { startToolClient } from '../cli/demo/tool-client.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { definitions } from '../mcp/server.ts'
-import { atMost, type Row } from './hub-load.ts'
-import { benchWorld, percentile } from './node-world.ts'
+import { atMost, type Row } from './lib/hub-load.ts'
+import { benchWorld, percentile } from './lib/node-world.ts'
 
 const CALLS = 300
 const STORED = 100_000

@@ -15,8 +15,16 @@ import { connect } from '@nats-io/transport-node'
 import { openDataDirectory } from '../hub/data-dir.ts'
 import type { Enqueue } from '../hub/store/port.ts'
 import { random } from '../hub/testing/hub.ts'
-import { atLeast, load, median, prepareSends, type Row, registerAgents, startHubProcess } from './hub-load.ts'
-import { addAgent, waiting } from './hub-store-items.ts'
+import {
+  atLeast,
+  load,
+  median,
+  prepareSends,
+  type Row,
+  registerAgents,
+  startHubProcess,
+} from './lib/hub-load.ts'
+import { addAgent, waiting } from './lib/hub-store-items.ts'
 
 const CLIENTS = 64
 const CONTENT_BYTES = 4096

@@ -1,0 +1,26 @@
+/** A hub as a process of its own for measurements: `hub-process.ts <data dir> [most changes in one transaction]`. */
+import { defaultLimits } from '../../hub/core/limits.ts'
+import { startHub } from '../../hub/serve.ts'
+
+const [, , directory = '.', groupMax] = process.argv
+const quiet = () => undefined
+
+const running = await startHub({
+  config: {
+    listen: { host: '127.0.0.1', port: 0 },
+    baseUrl: undefined,
+    dataDir: directory,
+    limits: {
+      ...defaultLimits,
+      mailboxEnvelopesMax: 1_000_000,
+      mailboxBytesMax: 2 ** 40,
+      sessionQuota: 1_000_000,
+      bucketRate: { perSecond: 1_000_000, burst: 1_000_000 },
+    },
+  },
+  log: { info: quiet, warn: quiet, error: quiet },
+  onBroken: () => process.exit(1),
+  ...(groupMax === undefined ? {} : { groupMax: Number(groupMax) }),
+})
+process.stdout.write(`${JSON.stringify({ url: running.url, aid: running.aid })}\n`)
+process.once('SIGTERM', () => void running.close().then(() => process.exit(0)))

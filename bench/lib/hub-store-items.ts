@@ -1,0 +1,60 @@
+/** Agents and waiting envelopes as the hub's store takes them, for measurements that fill a store directly. */
+import { defaultLimits } from '../../hub/core/limits.ts'
+import type { Enqueue, Store } from '../../hub/store/port.ts'
+import { random } from '../../hub/testing/hub.ts'
+
+const CONTENT_BYTES = 1024
+const KEL_BYTES = 512
+const BOX_BYTES = 4144
+const DAY_MS = 86_400_000
+
+export async function addAgent(store: Store): Promise<number> {
+  const stored = await store.putAgent({
+    row: {
+      number: 0,
+      aid: `A${Buffer.from(random(33)).toString('base64url').slice(1)}`,
+      version: 0,
+      registered: true,
+      name: 'one of many',
+      caps: ['many'],
+      summary: '',
+      readme: '',
+      visibility: 'public',
+      kel: random(KEL_BYTES),
+      keys: random(KEL_BYTES),
+      keysBefore: undefined,
+      keysBeforeUntilMs: 0,
+      registeredDayMs: 0,
+      probationUntilMs: 0,
+      seenHourMs: 0,
+      card: undefined,
+    },
+    entry: { h: random(32), box: random(BOX_BYTES) },
+    terms: [],
+    emptyMailbox: false,
+  })
+  if (stored.outcome !== 'stored') throw new Error('an agent was not stored')
+  return stored.number
+}
+
+export function waiting(mailbox: number, contentBytes = CONTENT_BYTES): Enqueue {
+  return {
+    mailbox,
+    rid: random(16),
+    digest: random(32),
+    nowMs: Date.now(),
+    deleteAtMs: Date.now() + DAY_MS,
+    size: contentBytes,
+    stranger: false,
+    content: random(contentBytes),
+    file: undefined,
+    use: undefined,
+    limits: {
+      envelopesMax: defaultLimits.mailboxEnvelopesMax,
+      bytesMax: defaultLimits.mailboxBytesMax,
+      strangerEnvelopesMax: 0,
+      strangerBytesMax: 0,
+      timesPerDayMax: 1,
+    },
+  }
+}

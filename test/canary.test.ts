@@ -1,9 +1,0 @@
-/** The hub never learns who sends: the whole-hub scan over really sealed mail, small here, 10,000 sends in the slow suite. */
-import { test } from 'vitest'
-import { scanAfter } from './canary-scan.ts'
-
-test(
-  'after 300 sends of both kinds no file of the hub holds anything of a sender that is not registered there',
-  { timeout: 60_000 },
-  () => scanAfter(300),
-)

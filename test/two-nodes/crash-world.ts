@@ -1,0 +1,279 @@
+/**
+ * A hub and two nodes as processes that may be killed at any moment, a supervisor that starts them again, and the
+ * checks that must hold afterwards.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { build } from 'esbuild'
+import { openChain } from '../../daemon/chain/chain.ts'
+import { openIdentity } from '../../daemon/identity/identity.ts'
+import { openStore } from '../../daemon/store/open.ts'
+import { bundledProgram } from '../../hub/testing/bundle.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const LOOK_MS = 40
+const LOOKS_MAX = 1500
+
+const ANSWERER = `
+let prompt = ''
+process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
+  console.log('answer to ' + (prompt.match(/task \\d+/g) ?? []).at(-1))
+})
+`
+
+export type Who = 'hub' | 'alice' | 'bob'
+type Reply = Record<string, unknown>
+
+const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as { port: number }
+  await new Promise<void>(done => server.close(() => done()))
+  return port
+}
+
+/** The node's program as one bundle of the present sources, which starts in half the time. */
+async function bundledNode(folder: string): Promise<string> {
+  const outdir = join(folder, 'program')
+  await build({
+    entryPoints: { svc: join(ROOT, 'cli/program.ts'), 'pow-worker': join(ROOT, 'daemon/hubs/pow-worker.ts') },
+    outdir,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    splitting: true,
+    logLevel: 'error',
+    external: ['cbor-extract', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+  })
+  writeFileSync(join(outdir, 'package.json'), '{"type":"module"}')
+  return join(outdir, 'svc.js')
+}
+
+const ATTACHMENT_BYTES = 200_000
+
+export class CrashLab {
+  readonly folder = mkdtempSync(join(tmpdir(), 'svc-crash-'))
+  #children = new Map<Who, ChildProcess>()
+  #ports = new Map<Who, number>()
+  #stopping = false
+  #programs = { hub: '', node: '' }
+  kills = 0
+
+  /** Starts all three, registers both nodes, gives bob an answering program. */
+  async open(): Promise<void> {
+    const script = join(this.folder, 'answer.mjs')
+    writeFileSync(script, ANSWERER)
+    const [hub, node] = await Promise.all([bundledProgram(), bundledNode(this.folder)])
+    this.#programs = { hub, node }
+    for (const who of ['hub', 'alice', 'bob'] as const) {
+      this.#ports.set(who, await freePort())
+      if (who !== 'hub') this.#configure(who)
+      this.start(who)
+    }
+    for (const who of ['alice', 'bob'] as const) {
+      const { aid } = await this.ask(who, 'GET', '/status')
+      await this.admit(aid as string)
+      await this.ask(who, 'POST', '/hub/register', { url: this.hubUrl, name: who })
+    }
+    const alice = await this.ask('alice', 'GET', '/status')
+    await this.ask('bob', 'POST', '/contact/add', { aid: alice['aid'], petname: 'alice' })
+    await this.ask('bob', 'POST', '/autoreply/set', { backend: 'exec', poll_interval_seconds: 1 })
+  }
+
+  get hubUrl(): string {
+    return `http://127.0.0.1:${this.#ports.get('hub')}`
+  }
+
+  dir(who: Who): string {
+    return join(this.folder, who)
+  }
+
+  #configure(who: Who): void {
+    const config = { control_addr: `127.0.0.1:${this.#ports.get(who)}` }
+    const dir = this.dir(who)
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    writeFileSync(join(dir, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  }
+
+  /** Starts a process; when a fault kills it, it is started again without the fault. */
+  start(who: Who, fault?: string): void {
+    const program =
+      who === 'hub'
+        ? [
+            this.#programs.hub,
+            'serve',
+            '--listen',
+            `127.0.0.1:${this.#ports.get('hub')}`,
+            '--data-dir',
+            this.dir('hub'),
+          ]
+        : [this.#programs.node, 'daemon']
+    const child = spawn(process.execPath, program, {
+      cwd: ROOT,
+      stdio: 'ignore',
+      env: {
+        PATH: process.env['PATH'],
+        HOME: this.folder,
+        SVC_DATA_DIR: this.dir(who),
+        SVC_RUNTIME_DIR: join(this.folder, `run-${who}`),
+        SVC_EXEC_COMMAND: `${process.execPath} ${join(this.folder, 'answer.mjs')}`,
+        ...(fault === undefined ? {} : { SVC_FAULT: fault }),
+      },
+    })
+    this.#children.set(who, child)
+    child.once('exit', (_code, signal) => {
+      if (signal === 'SIGKILL') this.kills += 1
+      if (!this.#stopping && this.#children.get(who) === child) this.start(who)
+    })
+  }
+
+  /** Ends a process in good order and starts it again with a fault armed. */
+  async arm(who: Who, fault: string): Promise<void> {
+    const child = this.#children.get(who)
+    this.#children.delete(who)
+    await this.#end(child, 'SIGTERM')
+    this.start(who, fault)
+    if (who !== 'hub') await this.ask(who, 'GET', '/status')
+  }
+
+  kill(who: Who): void {
+    this.#children.get(who)?.kill('SIGKILL')
+  }
+
+  async admit(aid: string): Promise<void> {
+    const child = spawn(process.execPath, [this.#programs.hub, 'admit', '--data-dir', this.dir('hub'), aid], {
+      cwd: ROOT,
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'] },
+    })
+    await new Promise<void>(done => child.once('exit', () => done()))
+  }
+
+  /** One call of a node's control interface, repeated while the process is away. */
+  async ask(who: Who, method: string, path: string, body?: unknown): Promise<Reply> {
+    for (let i = 0; ; i++) {
+      try {
+        const token = readFileSync(join(this.dir(who), 'control_token.txt'), 'utf8').trim()
+        const response = await fetch(`http://127.0.0.1:${this.#ports.get(who)}${path}`, {
+          method,
+          headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        })
+        const reply = (await response.json()) as Reply
+        if (response.ok || i >= LOOKS_MAX) return reply
+        if (reply['reason'] === 'wrong_state') return reply
+      } catch (error) {
+        if (i >= LOOKS_MAX) throw error
+      }
+      await pause(LOOK_MS)
+    }
+  }
+
+  /** A file that the hub keeps as a file of its own, too large for a row of its database. */
+  #attachment(n: number): string {
+    const path = join(this.folder, `file-${n}.bin`)
+    writeFileSync(path, Buffer.alloc(ATTACHMENT_BYTES, n % 251))
+    return path
+  }
+
+  /** A task from delegation to the counter-signed receipt, whatever dies on the way. */
+  async runTask(n: number, withFile = false): Promise<string> {
+    const bob = (await this.ask('bob', 'GET', '/status'))['aid']
+    const attach = withFile ? { attach: [this.#attachment(n)] } : {}
+    const order = { to: bob, task: `task ${n}`, idempotency_key: `order-${n}`, ...attach }
+    const id = (await this.ask('alice', 'POST', '/delegate', order))['interaction_id'] as string
+    await this.until(`answer ${n}`, async () => {
+      const thread = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
+      return (thread['turns'] as { text: string }[]).some(turn => turn.text === `answer to task ${n}`)
+    })
+    if (withFile) await this.#compareFiles(n, id)
+    await this.ask('alice', 'POST', '/end', { interaction_id: id, mode: 'either' })
+    await this.until(`receipt ${n}`, async () => {
+      const thread = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
+      return (thread['receipt'] as { verified?: boolean } | undefined)?.verified === true
+    })
+    await this.until(`counter-signature ${n}`, async () => {
+      return (await this.ask('bob', 'POST', '/verify', { interaction_id: id }))['counter_signed'] === true
+    })
+    return id
+  }
+
+  /** The file in bob's store is the one that alice sent. */
+  async #compareFiles(n: number, id: string): Promise<void> {
+    await this.until(`file ${n}`, async () => {
+      const thread = await this.ask('bob', 'POST', '/thread', { interaction_id: id })
+      const files = (thread['turns'] as { attachments: { path: string | null }[] }[]).flatMap(
+        turn => turn.attachments,
+      )
+      const path = files[0]?.path
+      return path != null && readFileSync(path).equals(readFileSync(join(this.folder, `file-${n}.bin`)))
+    })
+  }
+
+  async until(what: string, holds: () => Promise<boolean>): Promise<void> {
+    for (let i = 0; i < LOOKS_MAX; i++) {
+      if (await holds()) return
+      await pause(LOOK_MS)
+    }
+    throw new Error(`did not happen: ${what}`)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    await Promise.all([...this.#children.values()].map(child => this.#end(child, 'SIGTERM')))
+  }
+
+  async close(): Promise<void> {
+    await this.stop()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async #end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise<void>(done => child.once('exit', () => done()))
+    child.kill(signal)
+    await ended
+  }
+}
+
+export type Story = { id: string; texts: string[]; messages: number; digests: string[] }
+
+/** What a stopped node holds of its interactions; opening the chain verifies it as every start does. */
+export async function readNode(dir: string): Promise<{ stories: Map<string, Story>; chainLength: number }> {
+  const store = openStore(dir)
+  const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+  const chain = await openChain(dir, store, openIdentity(dir, { now: Date.now, random }), Date.now)
+  const chainLength = chain.length
+  chain.close()
+  store.close()
+  const database = new DatabaseSync(join(dir, 'interactions', 'store.db'), { readOnly: true })
+  const stories = new Map<string, Story>()
+  for (const { key, id } of database.prepare('SELECT key, id FROM interactions').all() as {
+    key: number
+    id: string
+  }[]) {
+    const rows = database
+      .prepare(
+        'SELECT text, digest, delivery FROM messages WHERE interaction = ? AND number > 0 ORDER BY sender, number',
+      )
+      .all(key) as { text: string; digest: Uint8Array }[]
+    stories.set(id, {
+      id,
+      texts: rows.map(row => row.text).filter(Boolean),
+      messages: rows.length,
+      digests: rows.map(row => Buffer.from(row.digest).toString('hex')),
+    })
+  }
+  database.close()
+  return { stories, chainLength }
+}

@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Node } from '../../daemon/node.ts'
+import { callRoute } from '../../hub/testing/hub.ts'
+import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
+
+const DAY_MS = 86_400_000
+let lab: Lab
+let alice: Node
+let bob: Node
+
+beforeAll(async () => {
+  ;({ lab, alice, bob } = await openPair())
+})
+
+afterAll(() => lab.close())
+
+async function ended(requester: Node, task: string): Promise<string> {
+  const id = await delegated(requester, bob, task)
+  await finished(requester, bob, id)
+  return id
+}
+const reviewOf = (node: Node, id: string) =>
+  node.ctx.store.get<{
+    state: string
+    reason: string | null
+    next_at: number
+    attestation: Uint8Array | null
+  }>('SELECT r.* FROM reviews AS r JOIN interactions AS i ON i.key = r.interaction WHERE i.id = ?', id)
+
+describe('a rating', () => {
+  test('in the first days at a hub waits for the end of the probation, and says until when', async () => {
+    const id = await ended(alice, 'too early')
+    const reply = await alice.handlers.review({ interaction_id: id, rating: 5 }, never)
+    expect(reply).toMatchObject({ uploaded: false, reason: 'probation' })
+    const wait = (reply.next_try_at as number) - lab.hub.clock.now()
+    const standing = async () =>
+      (await alice.handlers.results({}, never)).items.find(item => item.interaction_id === id)?.review
+    expect(await standing()).toEqual({
+      uploaded: false,
+      reason: 'probation',
+      next_try_at: reply.next_try_at,
+    })
+    expect(wait).toBeGreaterThan(2 * DAY_MS)
+    expect(wait).toBeLessThan(4 * DAY_MS)
+    lab.hub.clock.advance(wait + 1000)
+    await until('uploaded', () => {
+      alice.ctx.reviewUploads.wake()
+      return reviewOf(alice, id)?.state === 'uploaded'
+    })
+    expect(await standing()).toEqual({ uploaded: true })
+  })
+
+  test('goes up at once, the attestation of the hub is kept, and the provider has a reputation', async () => {
+    const id = await ended(alice, 'rate me')
+    const reply = await alice.handlers.review({ interaction_id: id, rating: 4, comment: 'fine' }, never)
+    expect(reply).toMatchObject({ uploaded: true, rating: 4 })
+    expect(reply.next_try_at).toBeUndefined()
+    expect(reviewOf(alice, id)?.attestation).toBeInstanceOf(Uint8Array)
+    const told = await callRoute(lab.hub, 'reputation', undefined, { params: { aid: bob.aid } })
+    expect(JSON.stringify(told.json)).toContain('4')
+    const again = alice.handlers.review({ interaction_id: id, rating: 1 }, never)
+    await expect(again).rejects.toMatchObject({ code: 'wrong_state' })
+  })
+
+  test('given while the hub is down says so with the time of the next try, and goes up by itself', async () => {
+    const id = await ended(alice, 'rate me later')
+    await lab.line.down()
+    const reply = await alice.handlers.review({ interaction_id: id, rating: 5 }, never)
+    expect(reply).toMatchObject({ uploaded: false, reason: expect.stringContaining('hub unreachable') })
+    expect(reply.next_try_at).toBeGreaterThan(lab.hub.clock.now())
+    await alice.stop()
+    await lab.line.up()
+    alice = await lab.start('alice')
+    lab.hub.clock.advance(3_600_000)
+    await until('uploaded', () => {
+      alice.ctx.reviewUploads.wake()
+      return reviewOf(alice, id)?.state === 'uploaded'
+    })
+  })
+
+  test('whose earlier upload was answered into the void is settled by review_exists', async () => {
+    const id = await ended(alice, 'twice')
+    await alice.handlers.review({ interaction_id: id, rating: 2 }, never)
+    alice.ctx.store.run("UPDATE reviews SET state = 'kept', next_at = 0")
+    await until('settled', () => {
+      alice.ctx.reviewUploads.wake()
+      return reviewOf(alice, id)?.reason === 'review_exists'
+    })
+    expect(reviewOf(alice, id)?.state).toBe('uploaded')
+  })
+
+  test('that finds no hub for 30 days is given up with the reason', async () => {
+    const id = await ended(alice, 'too late')
+    await lab.line.down()
+    await alice.handlers.review({ interaction_id: id, rating: 3 }, never)
+    lab.hub.clock.advance(31 * DAY_MS)
+    alice.ctx.reviewUploads.wake()
+    await until('given up', () => reviewOf(alice, id)?.state === 'refused')
+    expect(reviewOf(alice, id)?.reason).toBe('the 30 days for a review are over')
+    await lab.line.up()
+  })
+})
