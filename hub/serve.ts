@@ -2,6 +2,7 @@
 
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { buildInfo } from '../protocol/build-info.ts'
+import { present } from '../protocol/encoding/present.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 import { bindServer } from './bind.ts'
 import type { Config } from './config.ts'
@@ -65,7 +66,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         log.error('the store failed; no more writes', { error: error.message })
         options.onBroken()
       },
-      ...(options.groupMax === undefined ? {} : { groupMax: options.groupMax }),
+      ...present({ groupMax: options.groupMax }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),
     })

@@ -2,6 +2,7 @@
  * The MCP server: nine tools over the operations of a node. The only file that imports the SDK, so that another
  * generation of it can take this one's place here.
  */
+
 import { randomBytes } from 'node:crypto'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
@@ -14,6 +15,7 @@ import {
 import * as z from 'zod'
 import { controlCodes } from '../protocol/control/operations.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
+import { present } from '../protocol/encoding/present.ts'
 import type { AskUser } from './approval.ts'
 import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools/all.ts'
@@ -80,7 +82,7 @@ export function createServer(call: ControlCall, options: ServerOptions): Server 
         call,
         signal,
         asked,
-        ...(askUser === undefined ? {} : { askUser }),
+        ...present({ askUser }),
       })
     } finally {
       clearInterval(progress)

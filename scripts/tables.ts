@@ -1,8 +1,10 @@
 /** The tables of routes, codes and commands as plain rows, for the printed documents and for whoever holds the specification. */
+
 import { callPaths } from '../cli/flags.ts'
 import { commands, ID_FLAG } from '../cli/table.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { controlCodes, controlRoutes, operations } from '../protocol/control/operations.ts'
+import { present } from '../protocol/encoding/present.ts'
 import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 
@@ -22,7 +24,7 @@ function printed(line: Line, row: RouteRow) {
     method: row.method,
     path: row.path,
     auth: row.auth,
-    ...(row.action === undefined ? {} : { action: row.action }),
+    ...present({ action: row.action }),
     codes: [...row.codes].sort(),
     limits: row.limits,
     ...(row.own ? { own: true } : {}),

@@ -1,4 +1,5 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
+
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
+import { present } from '../protocol/encoding/present.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
@@ -209,7 +211,7 @@ describe("the SDK's client", () => {
     do {
       const page = (await ask('task_results', {
         limit: 50,
-        ...(cursor === undefined ? {} : { since_cursor: cursor }),
+        ...present({ since_cursor: cursor }),
       })) as { items: { interaction_id: string }[]; next_cursor?: string }
       expect(JSON.stringify(page).length).toBeLessThanOrEqual(4_400)
       seen.push(...page.items.map(item => item.interaction_id))

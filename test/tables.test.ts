@@ -1,6 +1,8 @@
 /** The printed tables beside what the interface documents say: methods, paths, authentication, actions, codes, commands. */
+
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { present } from '../protocol/encoding/present.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const print = <T>(script: string): T =>
@@ -75,7 +77,7 @@ describe('routes of wire 3', () => {
   ])('%s is %s %s and answers its codes', (name, auth, action, expected) => {
     const [method, path] = name.split(' ')
     const row = routes.find(route => route.line === 'wire3' && route.method === method && route.path === path)
-    expect(row).toMatchObject({ auth, ...(action === undefined ? {} : { action }) })
+    expect(row).toMatchObject({ auth, ...present({ action }) })
     expect(row?.codes).toEqual(expect.arrayContaining(expected.split(' ').filter(code => code !== '')))
     expect(row?.own).toBeUndefined()
   })

@@ -1,7 +1,9 @@
 /** Calls to a hub from the command line: no connection is kept, none outlives the command. */
+
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Send } from '../../protocol/contract/client.ts'
+import { present } from '../../protocol/encoding/present.ts'
 
 /** A `send` for the typed client; an answer must come within `timeoutMs`. */
 export function hubSend(timeoutMs: number): Send {
@@ -13,7 +15,7 @@ export function hubSend(timeoutMs: number): Send {
         headers,
         agent: false as const,
         timeout: timeoutMs,
-        ...(signal === undefined ? {} : { signal }),
+        ...present({ signal }),
       }
       const module = request.url.startsWith('https:') ? https : http
       const outgoing = module.request(request.url, options, incoming => {

@@ -2,7 +2,9 @@
  * One HTTP exchange with a node on this machine, over a bare socket: the runtime's HTTP client alone would double the
  * start of a command. It speaks as little HTTP as the control interface needs, and reads nothing it did not ask for.
  */
+
 import { connect } from 'node:net'
+import { present } from '../../protocol/encoding/present.ts'
 
 export type Answer = { status: number; text: string }
 export type Exchange = {
@@ -26,7 +28,7 @@ export class BadAnswer extends Error {
 export function exchange(given: Exchange): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const { host, port } = splitAddress(given.address)
-    const socket = connect({ host, port, ...(given.signal === undefined ? {} : { signal: given.signal }) })
+    const socket = connect({ host, port, ...present({ signal: given.signal }) })
     const chunks: Buffer[] = []
     let size = 0
     socket.setTimeout(given.timeoutMs, () =>

@@ -1,5 +1,6 @@
 /** `svc autoreply`: show, set, off, test. */
 
+import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { printJson } from '../io.ts'
@@ -26,7 +27,7 @@ export const set: Run = async (io, input) => {
   const tools = flags(input, '--tools')[0] as 'none' | 'read' | 'write' | undefined
   const backend = flags(input, '--backend')[0] as 'exec' | 'openai' | undefined
   const reply = await connect(io, input).call('autoReplySet', {
-    ...(backend === undefined ? {} : { backend }),
+    ...present({ backend }),
     ...flag(input, '--agent', 'agent'),
     ...flag(input, '--command', 'command'),
     ...flag(input, '--work-dir', 'work_dir'),
@@ -43,7 +44,7 @@ export const set: Run = async (io, input) => {
     ...integer(input, '--api-timeout', 'api_timeout_seconds'),
     ...integer(input, '--max-auto-replies', 'max_auto_replies'),
     ...boolean(input, '--strangers', 'strangers'),
-    ...(tools === undefined ? {} : { tools }),
+    ...present({ tools }),
   })
   printJson(io, reply)
   return 0

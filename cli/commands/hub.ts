@@ -1,5 +1,7 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
+
 import { call } from '../../protocol/contract/client.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
@@ -24,7 +26,7 @@ export const register: Run = async (io, input) => {
     ...integer(input, '--guest-messages', 'guest_messages'),
     ...boolean(input, '--accept-delegations', 'accept_delegations'),
     ...(wire === undefined ? {} : { wire: Number(wire) }),
-    ...(phrase === undefined ? {} : { recovery_phrase: phrase }),
+    ...present({ recovery_phrase: phrase }),
   })
   printJson(io, reply)
   if (!reply.sealed) io.err('svc: messages through this hub are not sealed: its operator can read them\n')
@@ -70,9 +72,7 @@ export const profileSet: Run = async (io, input) => {
     throw new CommandFailed('"profile set" needs --summary, --readme or --pricing', 'svc help "profile set"')
   }
   const reply = await connect(io, input).call('profileSet', {
-    ...(summary === undefined ? {} : { summary }),
-    ...(readme === undefined ? {} : { readme }),
-    ...(pricing === undefined ? {} : { pricing }),
+    ...present({ summary, readme, pricing }),
   })
   printJson(io, reply)
   if (pricing !== undefined) io.err('svc: the pricing text is kept here; hubs of wire 3 publish no prices\n')

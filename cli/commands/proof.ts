@@ -1,10 +1,12 @@
 /** Proof: review, evidence, verify. */
+
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { selectIdentity } from '../../daemon/home/home.ts'
 import { call, Refused } from '../../protocol/contract/client.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../../protocol/proof/judge.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
@@ -21,7 +23,7 @@ export const review: Run = async (io, input) => {
   const [id, rating, comment] = input.positionals as [string, string, string?]
   const stars = parseInteger(rating, '<rating>')
   if (stars < 1 || stars > 5) throw new CommandFailed('<rating> is 1 to 5', 'svc help review')
-  const body = { interaction_id: id, rating: stars, ...(comment === undefined ? {} : { comment }) }
+  const body = { interaction_id: id, rating: stars, ...present({ comment }) }
   printJson(io, await connect(io, input).call('review', body))
   return 0
 }
@@ -47,7 +49,7 @@ export const evidenceImport: Run = async (io, input) => {
       length,
       imported,
       state: fork === undefined ? 'ACTIVE' : 'QUARANTINED',
-      ...(fork === undefined ? {} : { fork_at: fork }),
+      ...present({ fork_at: fork }),
     })
     return fork === undefined ? 0 : 1
   } catch (error) {

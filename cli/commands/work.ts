@@ -1,5 +1,7 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
+
 import { resolve } from 'node:path'
+import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
@@ -48,7 +50,7 @@ export const delegate: Run = async (io, input) => {
     throw new CommandFailed('--args goes with --capability', 'svc help delegate')
   const reply = await connect(io, input).call('delegate', {
     to: to as string,
-    ...(task === undefined ? {} : { task }),
+    ...present({ task }),
     ...flag(input, '--capability', 'capability'),
     ...(input.flags.has('--args') ? { args: json(input, '--args') } : {}),
     ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
@@ -71,7 +73,7 @@ export const approve = asks((control, input) => control.call('approve', { intera
 
 const withReason = (input: Input) => ({
   interaction_id: first(input),
-  ...(input.positionals[1] === undefined ? {} : { reason: input.positionals[1] }),
+  ...present({ reason: input.positionals[1] }),
 })
 export const decline = asks((control, input) => control.call('decline', withReason(input)))
 export const cancel = asks((control, input) => control.call('cancel', withReason(input)))
@@ -88,7 +90,7 @@ export const message = asks((control, input, io) => {
   }
   return control.call('message', {
     interaction_id: id as string,
-    ...(text === undefined ? {} : { text }),
+    ...present({ text }),
     ...(file === undefined ? {} : { file: resolve(io.cwd, file) }),
     ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
   })
@@ -106,7 +108,7 @@ export const end = asks((control, input) =>
   control.call('end', {
     interaction_id: first(input),
     mode: 'propose',
-    ...(input.positionals[1] === undefined ? {} : { note: input.positionals[1] }),
+    ...present({ note: input.positionals[1] }),
   }),
 )
 export const acceptEnd = asks((control, input) =>

@@ -3,11 +3,13 @@
  * record shows everywhere and those it leaves out there. `payload_cbor` is the payload's item in base64, because shown
  * bytes cannot be told from text; record id and signature are verified over the CBOR form as for every other line.
  */
+
 import * as z from 'zod'
 import { parseCid } from '../../protocol/crypto/hash.ts'
 import { fromBase64, Malformed, toBase64 } from '../../protocol/encoding/bytes.ts'
 import { decode, encode } from '../../protocol/encoding/cbor.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../../protocol/encoding/json.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { ChainRecord, renderPayload, renderRecord } from '../../protocol/proof/evidence.ts'
 
 const count = z.int().min(0)
@@ -40,8 +42,7 @@ export function jsonLine(record: ChainRecord): string {
     version_major: record.versionMajor,
     key_state_seq: record.keyStateSeq,
     payload_cbor: toBase64(encode(record.payload)),
-    ...(record.critical === undefined ? {} : { critical_extensions: record.critical }),
-    ...(record.versionMinor === undefined ? {} : { version_minor: record.versionMinor }),
+    ...present({ critical_extensions: record.critical, version_minor: record.versionMinor }),
     ...(record.correlation === undefined ? {} : { corr_id: toBase64(record.correlation) }),
   })
 }
@@ -66,10 +67,10 @@ export function recordOfJsonLine(line: string): Uint8Array {
     ts: given.timestamp,
     signer: given.signer_aid,
     keyStateSeq: given.key_state_seq,
-    ...(given.critical_extensions === undefined ? {} : { critical: given.critical_extensions }),
+    ...present({ critical: given.critical_extensions }),
     id: parseCid(given.id),
     signature: fromBase64(given.sig, 'sig'),
-    ...(given.version_minor === undefined ? {} : { versionMinor: given.version_minor }),
+    ...present({ versionMinor: given.version_minor }),
     ...(given.corr_id === undefined ? {} : { correlation: fromBase64(given.corr_id, 'corr_id') }),
   })
 }

@@ -3,6 +3,7 @@
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { Refused } from '../../protocol/contract/client.ts'
 import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { type Config, type ConfigChanges, ConfigError } from '../home/config.ts'
 import { ClocksApart, type HubLine, HubStopped } from '../hubs/hub.ts'
@@ -181,7 +182,7 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
     accept_delegations: config.accept_delegations,
     guest_messages: config.guest_messages,
     console_url: `http://${parts.controlAddress()}/console`,
-    ...(auto_reply === undefined ? {} : { auto_reply }),
+    ...present({ auto_reply }),
     kel_seq: ctx.identity.log.seq,
     pid: process.pid,
     hub:
@@ -192,9 +193,9 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
             wire: home.identity.wire,
             state,
             sealed: home.identity.wire === 3,
-            ...(reason === undefined ? {} : { reason }),
+            ...present({ reason }),
             last_contact_at: home.lastContactAtMs ?? null,
-            ...(powProgress === undefined ? {} : { pow_progress: powProgress }),
+            ...present({ pow_progress: powProgress }),
           },
     counts: {
       unread: count('SELECT count(*) AS n FROM interactions WHERE last_in > read_to'),
@@ -229,7 +230,7 @@ function identityView(ctx: Context, registration: Registration, state: string) {
     aid: ctx.identity.aid,
     kel_seq: ctx.identity.log.seq,
     state,
-    ...(hub === undefined ? {} : { hub }),
+    ...present({ hub }),
   }
 }
 
@@ -238,9 +239,9 @@ async function findAgents(ctx: Context, hub: HubLine, given: Parameters<Handlers
   const listed = await hubCall(() =>
     hub.listAgents({
       ...(query === undefined || query === '' ? {} : { q: query }),
-      ...(capability === undefined ? {} : { cap: capability }),
+      ...present({ cap: capability }),
       limit: given.limit ?? FIND_LIMIT_DEFAULT,
-      ...(cursor === undefined ? {} : { cursor }),
+      ...present({ cursor }),
     }),
   )
   return {
@@ -255,7 +256,7 @@ async function findAgents(ctx: Context, hub: HubLine, given: Parameters<Handlers
       last_seen: agent.lastSeenMs,
       quiet: agent.quiet,
     })),
-    ...(listed.next === undefined ? {} : { next_cursor: listed.next }),
+    ...present({ next_cursor: listed.next }),
   }
 }
 
@@ -288,9 +289,7 @@ async function joinHub(
     sealed: hub.identity.wire === 3,
     keys_status: reply.keysStatus,
     card_status: reply.cardStatus,
-    ...(note === undefined ? {} : { note }),
-    ...(reply.probationUntilMs === undefined ? {} : { probation_until: reply.probationUntilMs }),
-    ...(reply.trial === undefined ? {} : { trial: reply.trial }),
+    ...present({ note, probation_until: reply.probationUntilMs, trial: reply.trial }),
   }
 }
 

@@ -1,7 +1,9 @@
 /** Operations on tasks: delegate, converse, end, rate, verify. Each answers after its commit, not after the network. */
+
 import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
 import { cleanName, saveBytes } from '../attachments/file-names.ts'
@@ -61,7 +63,7 @@ export function taskOperations(
         interaction_id: id,
         state: interaction.state,
         ...(first === undefined ? {} : { delivery: deliveryView(ctx, first) }),
-        ...(effect === undefined ? {} : { effect }),
+        ...present({ effect }),
         next: `svc thread ${id}`,
       }
     },
@@ -77,7 +79,7 @@ export function taskOperations(
         side: 'sent' as const,
         ended: query.ended === 'true',
         ...(query.limit === undefined ? {} : { limit: Number(query.limit) }),
-        ...(query.cursor === undefined ? {} : { cursor: query.cursor }),
+        ...present({ cursor: query.cursor }),
       }
       return waitingList(ctx, () => listOf(ctx, given), Number(query.wait_s ?? 0), signal)
     },
@@ -190,8 +192,7 @@ function endView(interaction: Interaction): EndView {
   return {
     interaction_id: interaction.id,
     state: interaction.state,
-    ...(waiting === undefined ? {} : { waiting_for: waiting }),
-    ...(receipt === undefined ? {} : { receipt }),
+    ...present({ waiting_for: waiting, receipt }),
   }
 }
 

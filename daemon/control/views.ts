@@ -1,4 +1,5 @@
 /** Interactions as the control interface shows them: summaries, turns, receipts, deliveries. Reads only. */
+
 import type * as z from 'zod'
 import type {
   Delivery,
@@ -10,6 +11,7 @@ import type {
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import { cleanName } from '../attachments/file-names.ts'
@@ -42,7 +44,7 @@ export function deliveryView(ctx: Context, message: Pick<Message, 'key' | 'deliv
   const reason = message.reason ?? entry?.last_error ?? undefined
   return {
     state: message.delivery ?? 'unknown',
-    ...(reason === undefined ? {} : { reason }),
+    ...present({ reason }),
     ...(entry === undefined ? {} : { next_try_at: Math.ceil(entry.next_at) }),
   }
 }
@@ -96,7 +98,7 @@ export function summaryView(ctx: Context, interaction: Interaction): Interaction
     unread: unread?.n ?? 0,
     attachments: attachments?.n ?? 0,
     ...(own === undefined ? {} : { delivery: deliveryView(ctx, threads.message(own.key)) }),
-    ...(receipt === undefined ? {} : { receipt }),
+    ...present({ receipt }),
     ...reviewStanding(ctx, interaction),
   }
 }
@@ -138,9 +140,9 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
     ...(interaction.capability === null ? {} : { capability: interaction.capability }),
     sealed: interaction.wire === 3,
     turns,
-    ...(next === undefined ? {} : { next_turn: next }),
+    ...present({ next_turn: next }),
     actions: actionsOf(interaction),
-    ...(receipt === undefined ? {} : { receipt }),
+    ...present({ receipt }),
   }
 }
 

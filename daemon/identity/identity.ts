@@ -3,10 +3,12 @@
  * the last event commits to). A rotation is durable before anyone hears of it, and after a crash at any step the
  * file that the last event commits to is the next key (objects: identity).
  */
+
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { publicKey, sha256 } from '#crypto'
 import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { bytes, literal, record, required } from '../../protocol/encoding/record.ts'
 import {
   deactivate,
@@ -183,7 +185,7 @@ export class Identity {
   rotate(home?: string, ts = this.#inputs.now()): VerifiedKel {
     const seed = this.#requireNextSeed()
     const nextSeed = this.#inputs.random(SEED_BYTES)
-    const log = rotate(this.#log, { seed, nextSeed, ts, ...(home === undefined ? {} : { home }) })
+    const log = rotate(this.#log, { seed, nextSeed, ts, ...present({ home }) })
     storeSuccessor(this.dir, seed, log, nextSeed)
     this.#seed = seed
     this.#log = log

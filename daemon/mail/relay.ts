@@ -4,6 +4,7 @@
  */
 
 import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
@@ -129,7 +130,7 @@ export class Relay {
     for (;;) {
       using reply = await hub.poll({
         waitSeconds: afterId === undefined ? waitSeconds : 0,
-        ...(afterId === undefined ? {} : { afterId }),
+        ...present({ afterId }),
         signal: this.#abort.signal,
       })
       held ||= reply.held

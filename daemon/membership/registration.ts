@@ -4,6 +4,7 @@
  */
 
 import { Refused } from '../../protocol/contract/client.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
@@ -271,7 +272,7 @@ export class Registration {
       profile: this.#profile(),
       keySet: KeySet.encode(set),
       card,
-      ...(pow === undefined ? {} : { pow }),
+      ...present({ pow }),
     })
     keys.confirm(set)
     noteRegistered(store, home.url, identity.log.seq)

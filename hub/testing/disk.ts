@@ -2,10 +2,12 @@
  * For tests: a disk that fails under a hub for real. A small library stands between the program and the system's calls and
  * lets flushes fail, writes find no room, or copies to another folder what a power cut would leave: only what was flushed.
  */
+
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { present } from '../../protocol/encoding/present.ts'
 
 export const hasCompiler = process.platform === 'linux' && spawnSync('cc', ['--version']).status === 0
 
@@ -171,7 +173,6 @@ export function faultyDisk(directory: string, faults: DiskFaults): Record<string
     FAULT_HOME: directory,
     ...(faults.failFlushFrom === undefined ? {} : { FAULT_FLUSH_FROM: String(faults.failFlushFrom) }),
     ...(faults.failFlushUnder === undefined ? {} : { FAULT_FLUSH_UNDER: `/${faults.failFlushUnder}/` }),
-    ...(faults.fullWhile === undefined ? {} : { FAULT_FULL: faults.fullWhile }),
-    ...(faults.shadow === undefined ? {} : { FAULT_SHADOW: faults.shadow }),
+    ...present({ FAULT_FULL: faults.fullWhile, FAULT_SHADOW: faults.shadow }),
   }
 }

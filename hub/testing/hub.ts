@@ -1,4 +1,5 @@
 /** For tests and measurements: a hub in a temporary folder with a clock that can be set, and agents that talk to it. */
+
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,6 +9,7 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { publicKey } from '../../protocol/crypto/engine.node.ts'
 import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KEY_SET_LIFE_MS, KeySet, kidOf } from '../../protocol/identity/keyset.ts'
 import { Capability } from '../../protocol/mail/capability.ts'
@@ -75,7 +77,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       log: { info: note, warn: note, error: note },
       now: clock.now,
       onBroken: () => undefined,
-      ...(options.groupMax === undefined ? {} : { groupMax: options.groupMax }),
+      ...present({ groupMax: options.groupMax }),
     })
     clock.advance(PAST_START_FLOOR_MS)
     return running
@@ -127,7 +129,7 @@ export async function request(
     method,
     headers: { [headers.wire]: String(WIRE), ...given.headers },
     ...(given.body === undefined ? {} : { body: given.body as string }),
-    ...(given.signal === undefined ? {} : { signal: given.signal }),
+    ...present({ signal: given.signal }),
   })
   const text = await response.text()
   return {
@@ -154,7 +156,7 @@ export async function callRoute(
       ...(row.request === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...extra.headers,
     },
-    ...(extra.signal === undefined ? {} : { signal: extra.signal }),
+    ...present({ signal: extra.signal }),
   })
 }
 
@@ -241,7 +243,7 @@ export class TestAgent {
     return await request(this.target.url + path, row.method, {
       ...(row.method === 'GET' ? {} : { body: bytes }),
       headers: { 'Content-Type': 'application/json', ...signed, ...extra.headers },
-      ...(extra.signal === undefined ? {} : { signal: extra.signal }),
+      ...present({ signal: extra.signal }),
     })
   }
 

@@ -1,7 +1,9 @@
 /** For tests: a hub as a process of its own, which can be killed at any moment and started again on its directory. */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { present } from '../../protocol/encoding/present.ts'
 import { bundledProgram } from './bundle.ts'
 import type { Target } from './hub.ts'
 
@@ -32,8 +34,7 @@ export async function startHubChild(directory: string, options: HubChildOptions 
       env: {
         ...process.env,
         ...options.env,
-        ...(options.fault === undefined ? {} : { SVC_FAULT: options.fault }),
-        ...(options.failingFlush === undefined ? {} : { SVC_FAULT_FLUSH: options.failingFlush }),
+        ...present({ SVC_FAULT: options.fault, SVC_FAULT_FLUSH: options.failingFlush }),
       },
     },
   )
@@ -65,7 +66,7 @@ export async function runHub(
   const child = spawn(process.execPath, [await bundledProgram(), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...present({ cwd: options.cwd }),
   })
   let stdout = ''
   let stderr = ''

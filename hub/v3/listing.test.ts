@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { present } from '../../protocol/encoding/present.ts'
 import { cardOf } from '../testing/cards.ts'
 import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 
@@ -29,7 +30,7 @@ test.each(['agents', 'a2aAgents'] as const)(
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const query = { limit: String(PAGE), ...(cursor === undefined ? {} : { cursor }) }
+      const query = { limit: String(PAGE), ...present({ cursor }) }
       const { json } = await callRoute(hub, route, undefined, { query })
       const page = (json['agents'] as { aid: string }[]).map(({ aid }) => aid)
       expect(page.length).toBeLessThanOrEqual(PAGE)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import { powSeedNotAfter } from '../../protocol/identity/pow.ts'
@@ -236,11 +237,7 @@ describe('key histories', () => {
 
 describe('key sets', () => {
   const publish = (agent: TestAgent, keys: string, prevSeq?: number) =>
-    agent.call(
-      'publishKeys',
-      { keys, ...(prevSeq === undefined ? {} : { prev_seq: prevSeq }) },
-      { params: { aid: agent.aid } },
-    )
+    agent.call('publishKeys', { keys, ...present({ prev_seq: prevSeq }) }, { params: { aid: agent.aid } })
 
   test('stores a newer set, calls the same one unchanged, and refuses an older one with the stored number', async () => {
     const agent = await registeredAgent(hub)

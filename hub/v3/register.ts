@@ -1,5 +1,7 @@
 /** Registration, key sets, key histories, profile and leaving (hub API §4.2, §4.5). */
+
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
@@ -93,10 +95,7 @@ function profileOf(body: {
 }): Profile {
   const { name, caps, summary, readme } = body
   return {
-    ...(name === undefined ? {} : { name }),
-    ...(caps === undefined ? {} : { caps }),
-    ...(summary === undefined ? {} : { summary }),
-    ...(readme === undefined ? {} : { readme }),
+    ...present({ name, caps, summary, readme }),
   }
 }
 

@@ -1,7 +1,9 @@
 /** `agents_find`: search the directory for agents to delegate to. */
+
 import * as z from 'zod'
 import type { foundAgent } from '../../protocol/control/shapes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { fitPage } from '../budget.ts'
 import { cursorArgument, limitArgument } from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'
@@ -31,7 +33,7 @@ export const agentsFind = tool({
       const found = await context.call('find', { ...args, limit }, {}, { signal: context.signal })
       return { rows: found.agents.map(agent => agentRow(agent, context)), next: found.next_cursor }
     })
-    return { agents: page.rows, ...(page.next === undefined ? {} : { next_cursor: page.next }) }
+    return { agents: page.rows, ...present({ next_cursor: page.next }) }
   },
 })
 

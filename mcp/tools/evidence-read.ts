@@ -1,5 +1,7 @@
 /** `evidence_read`: the node's own evidence chain. */
+
 import * as z from 'zod'
+import { present } from '../../protocol/encoding/present.ts'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { readsLocal, tool } from '../tool.ts'
 
@@ -33,7 +35,7 @@ export const evidenceRead = tool({
     }))
     return cutToFit(records, budget, (kept, cut) => {
       const next = cut ? (kept.at(-1)?.seq ?? 0) + 1 : found.next_since
-      return { head: found.head, records: [...kept], ...(next === undefined ? {} : { next_since: next }) }
+      return { head: found.head, records: [...kept], ...present({ next_since: next }) }
     })
   },
 })

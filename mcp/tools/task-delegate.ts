@@ -1,6 +1,8 @@
 /** `task_delegate`: hand a task or a capability call to another agent. */
+
 import * as z from 'zod'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { waitArgument } from '../rows.ts'
 import { sends, type ToolContext, ToolError, tool } from '../tool.ts'
 
@@ -45,7 +47,7 @@ export const taskDelegate = tool({
       state: reply.state,
       ...(reply.delivery === undefined ? {} : { delivery: reply.delivery.state }),
       ...(reply.effect === undefined ? {} : { effect: effectRow(reply.effect, context) }),
-      ...(reply.payment_required === undefined ? {} : { payment_required: reply.payment_required }),
+      ...present({ payment_required: reply.payment_required }),
       next: `task_inbox with interaction_id ${reply.interaction_id}`,
     }
   },

@@ -1,6 +1,8 @@
 /** `task_end`: propose or accept the end, and rate the work. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
+import { present } from '../../protocol/encoding/present.ts'
 import { interactionArgument } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
@@ -35,7 +37,7 @@ export const taskEnd = tool({
     const body = {
       interaction_id,
       mode: 'either' as const,
-      ...(args.note === undefined ? {} : { note: args.note }),
+      ...present({ note: args.note }),
     }
     let reply = await context.call('end', body)
     if (args.rating !== undefined && reply.receipt === undefined)
@@ -44,7 +46,7 @@ export const taskEnd = tool({
     const rated = review ? await rate(interaction_id, args.rating as number, args.comment, context) : {}
     return {
       state: reply.state,
-      ...(reply.waiting_for === undefined ? {} : { waiting_for: reply.waiting_for }),
+      ...present({ waiting_for: reply.waiting_for }),
       ...(reply.receipt === undefined
         ? {}
         : { receipt_cid: reply.receipt.cid, receipt_verified: reply.receipt.verified }),
@@ -66,11 +68,11 @@ async function awaitReceipt<R extends object>(id: string, reply: R, context: Too
 }
 
 async function rate(id: string, rating: number, comment: string | undefined, context: ToolContext) {
-  const body = { interaction_id: id, rating, ...(comment === undefined ? {} : { comment }) }
+  const body = { interaction_id: id, rating, ...present({ comment }) }
   const review = await context.call('review', body)
   return {
     review_cid: review.review_cid,
     uploaded: review.uploaded,
-    ...(review.reason === undefined ? {} : { reason: review.reason }),
+    ...present({ reason: review.reason }),
   }
 }

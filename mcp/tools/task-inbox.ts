@@ -1,6 +1,8 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
+
 import * as z from 'zod'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { askAbout } from '../approval.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
 import {
@@ -65,13 +67,12 @@ async function list(args: Arguments, context: ToolContext): Promise<Record<strin
     const body = {
       pending: args.pending ?? true,
       limit,
-      ...(args.since_cursor === undefined ? {} : { cursor: args.since_cursor }),
-      ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
+      ...present({ cursor: args.since_cursor, wait_s: args.wait_s }),
     }
     const found = await context.call('inbox', body, {}, { signal: context.signal })
     return { rows: found.items.map(item => summaryRow(item, context)), next: found.next_cursor }
   })
-  return { items: page.rows, ...(page.next === undefined ? {} : { next_cursor: page.next }) }
+  return { items: page.rows, ...present({ next_cursor: page.next }) }
 }
 
 async function thread(id: string, args: Arguments, context: ToolContext): Promise<Record<string, unknown>> {
@@ -80,8 +81,7 @@ async function thread(id: string, args: Arguments, context: ToolContext): Promis
     interaction_id: id,
     mark_read: true,
     max_chars: budget,
-    ...(args.from_turn === undefined ? {} : { from_turn: args.from_turn }),
-    ...(args.wait_s === undefined ? {} : { wait_s: args.wait_s }),
+    ...present({ from_turn: args.from_turn, wait_s: args.wait_s }),
   }
   const read = () => context.call('thread', body, {}, { signal: context.signal })
   let found = await read()
@@ -94,12 +94,12 @@ async function thread(id: string, args: Arguments, context: ToolContext): Promis
       ? {}
       : { reason: context.fence(plainLine(found.reason, PREVIEW_CHARACTERS_MAX)) }),
     actions: found.actions,
-    ...(found.receipt === undefined ? {} : { receipt: found.receipt }),
+    ...present({ receipt: found.receipt }),
   }
   const turns = found.turns.map(turn => turnRow(turn, context))
   const shown = cutToFit(turns, budget, (kept, cut) => {
     const next = cut ? Number(kept.at(-1)?.['n']) + 1 : found.next_turn
-    return { ...head, turns: [...kept], ...(next === undefined ? {} : { next_turn: next }) }
+    return { ...head, turns: [...kept], ...present({ next_turn: next }) }
   })
   return size(shown) <= RESULT_CHARACTERS_MAX
     ? shown

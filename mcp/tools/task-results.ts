@@ -1,5 +1,7 @@
 /** `task_results`: the tasks this node has delegated, running and ended. */
+
 import * as z from 'zod'
+import { present } from '../../protocol/encoding/present.ts'
 import { fitPage } from '../budget.ts'
 import { limitArgument, rowsShape, summaryRow, waitArgument } from '../rows.ts'
 import { reads, tool } from '../tool.ts'
@@ -19,12 +21,12 @@ export const taskResults = tool({
     const page = await fitPage(args.limit ?? LIMIT_DEFAULT, async limit => {
       const query = {
         limit: String(limit),
-        ...(args.since_cursor === undefined ? {} : { cursor: args.since_cursor }),
+        ...present({ cursor: args.since_cursor }),
         ...(args.wait_s === undefined ? {} : { wait_s: String(args.wait_s) }),
       }
       const found = await context.call('results', undefined, query, { signal: context.signal })
       return { rows: found.items.map(item => summaryRow(item, context)), next: found.next_cursor }
     })
-    return { items: page.rows, ...(page.next === undefined ? {} : { next_cursor: page.next }) }
+    return { items: page.rows, ...present({ next_cursor: page.next }) }
   },
 })

@@ -2,8 +2,10 @@
  * One typed client for every route table: fills the path, sends, and reads the reply as strictly as a server reads a
  * request. Network access comes in as `send`; a refusal, a foreign answer and a dead line are three different errors.
  */
+
 import { Malformed, utf8 } from '../encoding/bytes.ts'
 import { parseJson } from '../encoding/json.ts'
+import { present } from '../encoding/present.ts'
 import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.ts'
 
 /** Bytes of a JSON reply that a client reads at most; a poll of large envelopes is the largest. */
@@ -83,7 +85,7 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
     url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
     headers: { ...contentType(row), ...given.headers },
     ...(row.method === 'GET' ? {} : { body: streamOrBytes(row, given.body) }),
-    ...(given.signal === undefined ? {} : { signal: given.signal }),
+    ...present({ signal: given.signal }),
   })
   given.onResponse?.(response)
   const json = parseReply(response.status, await readReply(response))

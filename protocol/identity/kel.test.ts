@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
+import { present } from '../encoding/present.ts'
 import { checkByteFormat, seeded } from '../testing/agents.ts'
 import {
   compareKel,
@@ -84,7 +85,7 @@ describe('the verdict on a submitted log', () => {
   test.each(verdicts.cases)('$reason: $verdict', ({ held, submitted, verdict, seq }) => {
     const compare = () => compareKel(read(held), decodeKel(fromHex(submitted)))
     if (verdict === 'invalid') expect(compare).toThrow(KelInvalid)
-    else expect(compare()).toMatchObject({ verdict, ...(seq === undefined ? {} : { seq }) })
+    else expect(compare()).toMatchObject({ verdict, ...present({ seq }) })
   })
 
   test('a fork keeps both signed events as proof', () => {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { contentId } from '../crypto/hash.ts'
 import { fromHex, Malformed, toHex, utf8 } from '../encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
+import { present } from '../encoding/present.ts'
 import { anyUint, checkByteFormat, fixture } from '../testing/agents.ts'
 import { documentCid } from './documents.ts'
 import {
@@ -93,7 +94,7 @@ describe('an effect', () => {
 describe('the trust axes', () => {
   test.each(vectors.lowered)('$claimed, capped at V$verify and A$auth', vector => {
     const { claimed, verify, auth, verifyTrust, authTrust } = vector
-    const cap = { ...(verify === undefined ? {} : { verify }), ...(auth === undefined ? {} : { auth }) }
+    const cap = { ...present({ verify, auth }) }
     expect(lowerTrust(claimed, cap)).toEqual({ ...claimed, verifyTrust, authTrust })
   })
 

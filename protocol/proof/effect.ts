@@ -7,6 +7,7 @@ import { CID_BYTES, cidText, isContentId } from '../crypto/hash.ts'
 import { Malformed } from '../encoding/bytes.ts'
 import { CborFloat, type CborMap, type CborValue } from '../encoding/cbor.ts'
 import { canonicalJson, type JsonValue } from '../encoding/json.ts'
+import { present } from '../encoding/present.ts'
 import {
   bool,
   bytes,
@@ -138,7 +139,7 @@ export function buildEffect(given: Effect): Effect {
     status: downgrade ? 'UNVERIFIED' : given.status,
     message: downgrade && given.message === '' ? reason : given.message,
     ...(hasRecord ? { record: kept } : {}),
-    ...(evidence === undefined ? {} : { evidence }),
+    ...present({ evidence }),
   }
 }
 
@@ -182,7 +183,7 @@ export function renderEffect(effect: Effect): string {
     status: effect.status,
     message: effect.message,
     verifiable: isVerifiable(effect),
-    ...(measured === undefined ? {} : { metrics: measured }),
+    ...present({ metrics: measured }),
     ...(artifacts === undefined ? {} : { artifacts: artifacts.map(renderArtifact) }),
     evidence: renderEvidence(effect.evidence),
   })

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fromHex } from '../encoding/bytes.ts'
+import { present } from '../encoding/present.ts'
 import { decodeKel, verifyKel } from '../identity/kel.ts'
 import { fixture } from '../testing/agents.ts'
 import { judgeReceipt, resultMatches, sayJudgement } from './judge.ts'
@@ -34,8 +35,7 @@ describe('the verdict on a receipt', () => {
     const { verdict, why, retiredAt, shownAt } = vector
     expect(judge(vector)).toEqual({
       verdict,
-      ...(why === undefined ? {} : { why }),
-      ...(retiredAt === undefined ? {} : { retiredAt }),
+      ...present({ why, retiredAt }),
       ...(verdict === 'valid_retired_key' ? { evidence: { at: shownAt, source: 'the hub' } } : {}),
     })
   })

@@ -2,6 +2,7 @@
  * A hub and two nodes as processes that may be killed at any moment, a supervisor that starts them again, and the
  * checks that must hold afterwards.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -13,6 +14,7 @@ import { openChain } from '../../daemon/chain/chain.ts'
 import { openIdentity } from '../../daemon/identity/identity.ts'
 import { openStore } from '../../daemon/store/open.ts'
 import { bundledProgram } from '../../hub/testing/bundle.ts'
+import { present } from '../../protocol/encoding/present.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const LOOK_MS = 40
@@ -127,7 +129,7 @@ export class CrashLab {
         SVC_DATA_DIR: this.dir(who),
         SVC_RUNTIME_DIR: join(this.folder, `run-${who}`),
         SVC_EXEC_COMMAND: `${process.execPath} ${join(this.folder, 'answer.mjs')}`,
-        ...(fault === undefined ? {} : { SVC_FAULT: fault }),
+        ...present({ SVC_FAULT: fault }),
       },
     })
     this.#children.set(who, child)

@@ -1,7 +1,9 @@
 /** What a sender is told about its messages, when the hub or the recipient does what it should not. */
+
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { type Answer, type Gate, openGate } from './gate.ts'
 import { delegated, inboxIds, type Lab, never, openLab, stateOf, texts, thread, until } from './world.ts'
@@ -70,7 +72,7 @@ describe('delivered', () => {
   test('is said on the signed word of the recipient only: neither the word of the hub nor a made-up one is enough', async () => {
     const done = (dack?: string): Answer => ({
       status: 200,
-      body: { items: [{ state: 'done', ...(dack === undefined ? {} : { dack }) }] },
+      body: { items: [{ state: 'done', ...present({ dack }) }] },
     })
     for (const [dack, reason] of [
       [undefined, 'collected, not confirmed'],

@@ -4,6 +4,7 @@ import { Refused, type Send } from '../../../protocol/contract/client.ts'
 import { XWING_SEED_BYTES, xwingPublicKey } from '../../../protocol/crypto/xwing.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
+import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { openSession, type SessionGrant, sessionMac } from '../../../protocol/mail/session.ts'
@@ -81,8 +82,7 @@ export class Wire3Hub implements HubLine {
       kel: toBase64url(encodeKel(log.events)),
       ...profileMembers(profile),
       ...(keySet === undefined ? {} : { enc_keys: toBase64url(keySet) }),
-      ...(prevSeq === undefined ? {} : { prev_seq: prevSeq }),
-      ...(card === undefined ? {} : { a2a_card: card }),
+      ...present({ prev_seq: prevSeq, a2a_card: card }),
       ...(pow === undefined ? {} : { pow: { seed: toBase64url(pow.seed), nonce: toBase64url(pow.nonce) } }),
     }
     const reply = await this.#calls.signed(routes.register, { body })
@@ -92,13 +92,12 @@ export class Wire3Hub implements HubLine {
     return {
       keysStatus: reply.keys_status,
       cardStatus: reply.card_status,
-      ...(reply.probation_until === undefined ? {} : { probationUntilMs: reply.probation_until }),
-      ...(reply.trial === undefined ? {} : { trial: reply.trial }),
+      ...present({ probationUntilMs: reply.probation_until, trial: reply.trial }),
     }
   }
 
   async publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void> {
-    const body = { keys: toBase64url(keySet), ...(prevSeq === undefined ? {} : { prev_seq: prevSeq }) }
+    const body = { keys: toBase64url(keySet), ...present({ prev_seq: prevSeq }) }
     await this.#calls.signed(routes.publishKeys, { params: { aid: this.#inputs.identity.aid }, body })
   }
 
@@ -225,7 +224,7 @@ export class Wire3Hub implements HubLine {
       items: items.map(({ rid, handle, viaHub }) => ({
         rid,
         handle: toBase64url(handle),
-        ...(viaHub === undefined ? {} : { via_hub: viaHub }),
+        ...present({ via_hub: viaHub }),
       })),
     }
     const send = this.#inputs.connections.anonymous(recipient)
@@ -244,7 +243,7 @@ export class Wire3Hub implements HubLine {
     let cursor: string | undefined
     let bits = this.#identity.bitsMax
     for (let page = 0; page < BUCKET_PAGES_MAX; page++) {
-      const body = { prefix: bucketPrefixText(hash, bits), bits, ...(cursor === undefined ? {} : { cursor }) }
+      const body = { prefix: bucketPrefixText(hash, bits), bits, ...present({ cursor }) }
       try {
         const reply = await this.#calls.plain(routes.directoryBucket, send, { body })
         this.#identity = { ...this.#identity, bitsMax: reply.max_bits }
@@ -274,13 +273,13 @@ export class Wire3Hub implements HubLine {
     const { q, cap, cursor } = query
     const page = {
       limit: String(Math.min(query.limit, LIST_LIMIT_MAX)),
-      ...(cursor === undefined ? {} : { cursor }),
+      ...present({ cursor }),
     }
     const send = this.#inputs.connections.anonymous('')
     const reply =
       cap === undefined
         ? await this.#calls.plain(routes.a2aAgents, send, {
-            query: { ...page, ...(q === undefined ? {} : { q }) },
+            query: { ...page, ...present({ q }) },
           })
         : await this.#calls.plain(routes.agents, send, { query: { ...page, cap } })
     const agents = reply.agents.map(agent => ({
@@ -292,7 +291,7 @@ export class Wire3Hub implements HubLine {
       registeredAtMs: agent.registered_at,
       quiet: agent.quiet,
     }))
-    return { agents, ...(reply.next === undefined ? {} : { next: reply.next }) }
+    return { agents, ...present({ next: reply.next }) }
   }
 
   async send(delivery: Delivery): Promise<SendReply> {
@@ -312,7 +311,7 @@ export class Wire3Hub implements HubLine {
     return {
       rid: reply.rid,
       duplicate: reply.status === 'duplicate',
-      ...(reply.via_hub === undefined ? {} : { viaHub: reply.via_hub }),
+      ...present({ viaHub: reply.via_hub }),
     }
   }
 

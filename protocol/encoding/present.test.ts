@@ -1,0 +1,14 @@
+import { expect, expectTypeOf, test } from 'vitest'
+import { present } from './present.ts'
+
+test('members without a value are left out, all others are kept, falsy ones too', () => {
+  const given = { a: undefined, b: null, c: 0, d: '', e: false, f: [] as string[] }
+  const kept = present(given)
+  expect(Object.keys(kept)).toEqual(['b', 'c', 'd', 'e', 'f'])
+  expect(kept).toEqual({ b: null, c: 0, d: '', e: false, f: [] })
+})
+
+test('a member that may be undefined becomes an optional one', () => {
+  const name: string | undefined = ['x'].find(text => text === 'x')
+  expectTypeOf(present({ name, size: name?.length ?? 0 })).toEqualTypeOf<{ name?: string; size: number }>()
+})
