@@ -9,6 +9,7 @@ test('members without a value are left out, all others are kept, falsy ones too'
 })
 
 test('a member that may be undefined becomes an optional one', () => {
-  const name: string | undefined = ['x'].find(text => text === 'x')
-  expectTypeOf(present({ name, size: name?.length ?? 0 })).toEqualTypeOf<{ name?: string; size: number }>()
+  const describe = (name: string | undefined, size: number) => present({ name, size })
+  expectTypeOf(describe).returns.toEqualTypeOf<{ readonly name?: string; readonly size: number }>()
+  expect(describe(undefined, 1)).toEqual({ size: 1 })
 })
