@@ -1,0 +1,39 @@
+/** Which tests reach a file: the import graph backwards, the tests beside the file first. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+
+/** Any text that names a source file of ours: an import, an import on demand, the file of a worker. */
+const SPECIFIER = /'(\.{1,2}\/[^'\n]+\.tsx?|#crypto)'/g
+const ENGINE = 'protocol/crypto/engine.node.ts'
+
+/** File -> files that import it, also on demand, as worker or only for a type. */
+export function importers(root: string, sources: readonly string[]): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const path of sources) {
+    if (!existsSync(join(root, path))) continue
+    for (const [, specifier] of readFileSync(join(root, path), 'utf8').matchAll(SPECIFIER)) {
+      const target = specifier === '#crypto' ? ENGINE : normalize(join(dirname(path), specifier as string))
+      found.set(target, [...(found.get(target) ?? []), path])
+    }
+  }
+  return found
+}
+
+/** Quick tests that reach the file: those of its own folder, then those of its top folder, then all others. */
+export function relatedTests(file: string, graph: ReadonlyMap<string, readonly string[]>): string[][] {
+  const seen = new Set([file])
+  const queue = [file]
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    for (const importer of graph.get(path) ?? []) {
+      if (seen.has(importer)) continue
+      seen.add(importer)
+      queue.push(importer)
+    }
+  }
+  const tests = [...seen].filter(path => path.endsWith('.test.ts') && !path.endsWith('.slow.test.ts')).sort()
+  const ring = (path: string) => {
+    if (dirname(path) === dirname(file)) return 0
+    return path.split('/')[0] === file.split('/')[0] ? 1 : 2
+  }
+  return [0, 1, 2].map(wanted => tests.filter(path => ring(path) === wanted))
+}
