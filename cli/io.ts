@@ -1,4 +1,5 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
+import { Failure } from '../protocol/encoding/errors.ts'
 
 export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -29,7 +30,7 @@ export function processIo(): Io {
 }
 
 /** A failure of a command: one sentence, and the command that helps. */
-export class CommandFailed extends Error {
+export class CommandFailed extends Failure {
   override name = 'CommandFailed'
   readonly next: string | undefined
   readonly exitCode: number
@@ -38,6 +39,11 @@ export class CommandFailed extends Error {
     this.next = next
     this.exitCode = exitCode
   }
+}
+
+/** What an error says, for a sentence of ours that goes on with it. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** What a terminal obeys or hides and `JSON.stringify` leaves as it is: controls and invisible formats. */

@@ -14,9 +14,11 @@ import {
 } from '../../daemon/home/home.ts'
 import type { Call } from '../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
-import type { OperationName, Operations } from '../../protocol/control/operations.ts'
+import type { ControlCode, OperationName, Operations } from '../../protocol/control/operations.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io } from '../io.ts'
+import { CommandFailed, type Io, messageOf } from '../io.ts'
 import { type Answer, exchange } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
 
@@ -59,7 +61,7 @@ export type Control = {
   ): Promise<ReplyOf<Operations[N]>>
 }
 
-/** A client of the node that `input` means; calls throw {@link CommandFailed}. */
+/** A client of the node that `input` means; calls throw {@link OperationRefused} or {@link CommandFailed}. */
 export function connect(io: Io, input: Pick<Input, 'id'>): Control {
   const target = findTarget(io, input)
   return {
@@ -103,18 +105,7 @@ function readAnswer(target: Target, answer: Answer, advice: Record<string, strin
       'svc version',
     )
   }
-  throw new OperationRefused(reason, error, typeof next === 'string' ? next : advice[reason])
-}
-
-/** The node refused an operation; `code` is one of its table. */
-export class OperationRefused extends CommandFailed {
-  readonly code: string
-  readonly said: string
-  constructor(code: string, said: string, next: string | undefined) {
-    super(`${code}: ${said}`, next)
-    this.code = code
-    this.said = said
-  }
+  throw new OperationRefused(reason as ControlCode, error, typeof next === 'string' ? next : advice[reason])
 }
 
 /** The bearer token of the node's data directory. */
@@ -127,11 +118,10 @@ export function readToken(io: Io, target: Target): string {
 }
 
 function explain(io: Io, target: Target, error: unknown): Error {
-  if (error instanceof CommandFailed) return error
-  const { code, message } = error as NodeJS.ErrnoException
-  return code === 'ECONNREFUSED' || code === 'ECONNRESET'
-    ? unreachable(io, target)
-    : new CommandFailed(message, 'svc status')
+  if (error instanceof CommandFailed || error instanceof OperationRefused) return error
+  const code = systemCode(error)
+  if (code === 'ECONNREFUSED' || code === 'ECONNRESET') return unreachable(io, target)
+  return new CommandFailed(messageOf(error), 'svc status', 1, error)
 }
 
 /** No daemon answers where one was expected. */

@@ -4,6 +4,7 @@
  */
 
 import { connect } from 'node:net'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 
 export type Answer = { status: number; text: string }
@@ -21,7 +22,7 @@ export type Exchange = {
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-export class BadAnswer extends Error {
+export class BadAnswer extends Failure {
   override name = 'BadAnswer'
 }
 

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { selectIdentity } from '../../daemon/home/home.ts'
-import { call, Refused } from '../../protocol/contract/client.ts'
+import { call } from '../../protocol/contract/client.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -14,7 +14,7 @@ import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
 import type { Input, Run } from '../command.ts'
-import { CommandFailed, type Io, printJson } from '../io.ts'
+import { CommandFailed, type Io, messageOf, printJson } from '../io.ts'
 import { flag, flags, integer, parseInteger } from './values.ts'
 
 const FETCH_TIMEOUT_MS = 30_000
@@ -43,6 +43,7 @@ export const evidenceImport: Run = async (io, input) => {
   const { dir } = selectIdentity(io.env, input.id)
   const { ChainRefused } = await import('../../daemon/chain/file.ts')
   const { importChain } = await import('../../daemon/chain/import.ts')
+  const { DirectoryBusy } = await import('../../daemon/home/lock.ts')
   try {
     const { length, imported, fork } = await importChain(dir)
     printJson(io, {
@@ -53,13 +54,9 @@ export const evidenceImport: Run = async (io, input) => {
     })
     return fork === undefined ? 0 : 1
   } catch (error) {
-    const { name, message } = error as Error
-    if (error instanceof ChainRefused || name === 'DirectoryBusy') {
-      throw new CommandFailed(
-        message,
-        name === 'DirectoryBusy' ? 'svc stop, then svc evidence import' : 'svc logs',
-      )
-    }
+    if (error instanceof DirectoryBusy)
+      throw new CommandFailed(error.message, 'svc stop, then svc evidence import')
+    if (error instanceof ChainRefused) throw new CommandFailed(error.message, 'svc logs')
     throw error
   }
 }
@@ -122,7 +119,7 @@ function readFile(io: Io, path: string): Uint8Array {
   try {
     return new Uint8Array(readFileSync(resolve(io.cwd, path)))
   } catch (error) {
-    throw new CommandFailed(`--result: ${(error as Error).message}`, 'check the path')
+    throw new CommandFailed(`--result: ${messageOf(error)}`, 'check the path')
   }
 }
 
@@ -168,8 +165,10 @@ async function fetchLogs(baseUrl: string, aid: string) {
     }
   } catch (error) {
     if (error instanceof CommandFailed) throw error
-    const why = error instanceof Refused ? error.message : (error as Error).message
-    throw new CommandFailed(`the hub gave no key history: ${why}`, 'svc verify --receipt … --kel BASE64')
+    throw new CommandFailed(
+      `the hub gave no key history: ${messageOf(error)}`,
+      'svc verify --receipt … --kel BASE64',
+    )
   }
 }
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io } from '../io.ts'
+import { CommandFailed, type Io, messageOf } from '../io.ts'
 
 export function flags(input: Input, name: string): readonly string[] {
   return input.flags.get(name) ?? []
@@ -58,7 +58,7 @@ export function textOrFile(io: Io, value: string, name: string): string {
   try {
     return readFileSync(resolve(io.cwd, value.slice(1)), 'utf8')
   } catch (error) {
-    throw new CommandFailed(`${name}: ${(error as Error).message}`, 'check the path')
+    throw new CommandFailed(`${name}: ${messageOf(error)}`, 'check the path')
   }
 }
 

@@ -18,6 +18,7 @@ import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { collectAfterStart } from '../../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { connect, findTarget, UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io } from '../io.ts'
@@ -52,7 +53,7 @@ async function openNode(io: Io, input: Input, onShutdown: () => void): Promise<N
       if (fresh) await choosePort(io, dir)
       return await startNode({ dir, name, env: io.env, onShutdown })
     } catch (error) {
-      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+      const taken = systemCode(error) === 'EADDRINUSE'
       // somebody else took the port between the look and the listening
       if (taken && fresh && attempt < PORT_ATTEMPTS_MAX) continue
       throw explain(error as Error, dir, taken)

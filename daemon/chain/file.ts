@@ -114,7 +114,7 @@ export function parseLine(
   } catch (error) {
     if (error instanceof Malformed) return undefined
     if (!(error instanceof ChainInvalid)) throw error
-    if (error.fault === 'malformed') return undefined
+    if (error.code === 'malformed') return undefined
     throw refused(path, seq, error.message)
   }
 }

@@ -12,13 +12,13 @@ import {
   type OperationName,
   operations,
 } from '../../protocol/control/operations.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { ConfigError } from '../home/config.ts'
 import { isBearer } from '../home/token.ts'
 import { faultPoint } from '../platform/faults.ts'
-import { OperationRefused } from '../refusal.ts'
 import { serveAttachment } from './attachments.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './operations.ts'

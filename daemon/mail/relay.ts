@@ -241,10 +241,10 @@ export class Relay {
 
   /** An envelope that decrypts but whose sender's key is not known here is confirmed, so that it comes again with it. */
   #confirmUnopened(id: number, error: NotOpened): AckItem {
-    this.#ctx.store.count(error.reason)
+    this.#ctx.store.count(error.code)
     const { body } = error
-    if (body === undefined || error.reason === 'wrong_recipient') return { id }
-    const code = error.reason === 'sender_unknown' ? dackCodes.retiredKey : dackCodes.malformed
+    if (body === undefined || error.code === 'wrong_recipient') return { id }
+    const code = error.code === 'sender_unknown' ? dackCodes.retiredKey : dackCodes.malformed
     return this.#ackWith(id, body, error.envelopeDigest, messageDigest(body), code)
   }
 

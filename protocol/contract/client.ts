@@ -4,6 +4,7 @@
  */
 
 import { Malformed, utf8 } from '../encoding/bytes.ts'
+import { Failure, Refusal } from '../encoding/errors.ts'
 import { parseJson } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
 import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.ts'
@@ -20,9 +21,8 @@ export type Send = (request: {
 }) => Promise<Response>
 
 /** The peer refused and said why: `code` is one of its table, `members` are the extra members of the body. */
-export class Refused extends Error {
+export class Refused extends Refusal {
   override name = 'Refused'
-  readonly code: string
   readonly status: number
   readonly members: Record<string, unknown>
   readonly retryAfterMs: number | undefined
@@ -32,8 +32,7 @@ export class Refused extends Error {
     retryAfterMs: number | undefined,
   ) {
     const { reason, error, ...members } = body
-    super(error)
-    this.code = reason
+    super(reason, error)
     this.status = status
     this.members = members
     this.retryAfterMs = retryAfterMs
@@ -41,7 +40,7 @@ export class Refused extends Error {
 }
 
 /** An answer that is not of this table: a proxy's page, a broken body, a reply of another shape. */
-export class ForeignAnswer extends Error {
+export class ForeignAnswer extends Failure {
   override name = 'ForeignAnswer'
   readonly status: number
   constructor(status: number, message: string) {

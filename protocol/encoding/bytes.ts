@@ -3,9 +3,14 @@
  * Everything here refuses what it would not itself have written.
  */
 
+import { Refusal } from './errors.ts'
+
 /** Bytes or text that do not have the form their place demands. `message` names the place and the fault. */
-export class Malformed extends Error {
+export class Malformed extends Refusal<'malformed'> {
   override name = 'Malformed'
+  constructor(sentence: string) {
+    super('malformed', sentence)
+  }
 }
 
 const utf8Encoder = new TextEncoder()

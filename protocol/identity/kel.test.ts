@@ -71,7 +71,7 @@ describe(`${invalid.length} invalid logs`, () => {
   test.each(invalid)('%s', (_, { reason, fault, seq, log }) => {
     const submitted = () => verifyKel(decodeKel(fromHex(log)))
     if (fault === 'malformed') expect(submitted, reason).toThrow(Malformed)
-    else expect(submitted, reason).toThrow(expect.objectContaining({ name: 'KelInvalid', fault, seq }))
+    else expect(submitted, reason).toThrow(expect.objectContaining({ name: 'KelInvalid', code: fault, seq }))
   })
 
   test('a log over 256 KiB or over 1,024 events is refused before it is read', () => {

@@ -7,6 +7,7 @@ import { publicKey as publicKeyOf } from '#crypto'
 import { labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { equal } from '../encoding/bytes.ts'
 import { decode, encode } from '../encoding/cbor.ts'
+import { Refusal } from '../encoding/errors.ts'
 import {
   blob,
   bytes,
@@ -119,13 +120,11 @@ export type KelFault =
   | 'after_deactivation'
 
 /** A log that does not verify; `seq` is the event at fault. */
-export class KelInvalid extends Error {
+export class KelInvalid extends Refusal<KelFault> {
   override name = 'KelInvalid'
-  readonly fault: KelFault
   readonly seq: number
   constructor(fault: KelFault, seq = 0) {
-    super(`key event ${seq}: ${fault.replaceAll('_', ' ')}`)
-    this.fault = fault
+    super(fault, `key event ${seq}: ${fault.replaceAll('_', ' ')}`)
     this.seq = seq
   }
 }

@@ -59,14 +59,14 @@ describe('a key set', () => {
   test.each(sets.invalid)('is refused: $reason', ({ fault, set }) => {
     const read = () => verifyKeySet(log, readSet(set))
     if (fault === 'malformed') expect(read).toThrow(Malformed)
-    else expect(read).toThrow(expect.objectContaining({ name: 'KeySetInvalid', fault }))
+    else expect(read).toThrow(expect.objectContaining({ name: 'KeySetInvalid', code: fault }))
   })
 
   test('of a key state that was rotated away is refused, also when it held before', () => {
     const { log: before, keySet } = agent('keyset bob')
     expect(before.aid).toBe(log.aid)
     expect(verifyKeySet(before, keySet)).toBe(keySet)
-    expect(() => verifyKeySet(log, keySet)).toThrow(expect.objectContaining({ fault: 'kel_seq' }))
+    expect(() => verifyKeySet(log, keySet)).toThrow(expect.objectContaining({ code: 'kel_seq' }))
   })
 
   test('under the last event of a deactivated log is refused, though its key signed it', () => {
@@ -77,7 +77,7 @@ describe('a key set', () => {
     const of = (seed: Uint8Array, kelSeq: number) => KeySet.sign(seed, { ...body, aid: alive.aid, kelSeq })
     expect(verifyKeySet(alive, of(seeds[0], 0))).toBeDefined()
     expect(() => verifyKeySet(ended, of(seeds[1], 1))).toThrow(
-      expect.objectContaining({ fault: 'deactivated' }),
+      expect.objectContaining({ code: 'deactivated' }),
     )
   })
 

@@ -6,6 +6,7 @@
 import { labelledHash } from '../crypto/hash.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
 import { equal } from '../encoding/bytes.ts'
+import { Refusal } from '../encoding/errors.ts'
 import { bytes, type Infer, list, literal, record, required, uint } from '../encoding/record.ts'
 import { aid } from './aid.ts'
 import type { VerifiedKel } from './kel.ts'
@@ -76,12 +77,10 @@ export type KeySetFault =
   | 'set_seq'
   | 'signature'
 
-export class KeySetInvalid extends Error {
+export class KeySetInvalid extends Refusal<KeySetFault> {
   override name = 'KeySetInvalid'
-  readonly fault: KeySetFault
   constructor(fault: KeySetFault) {
-    super(`key set does not verify: ${fault.replaceAll('_', ' ')}`)
-    this.fault = fault
+    super(fault, `key set does not verify: ${fault.replaceAll('_', ' ')}`)
   }
 }
 

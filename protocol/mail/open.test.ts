@@ -100,7 +100,7 @@ test('an open head inside an envelope is refused', async () => {
 
 test('a head for somebody else inside an envelope for us is refused', async () => {
   const foreign = plaintextOf(headOf({ ...body, to: carol.aid }), content)
-  await (await refusal(foreign)).toMatchObject({ reason: 'wrong_recipient' })
+  await (await refusal(foreign)).toMatchObject({ code: 'wrong_recipient' })
 })
 
 test('content that does not have the digest of the head is refused', async () => {

@@ -8,6 +8,7 @@ import { contentIdOfDigest, labelled } from '../crypto/hash.ts'
 import { receiveExport } from '../crypto/hpke.ts'
 import { PLAINTEXT_BYTES_MAX, paddedSize } from '../crypto/padding.ts'
 import { equal, Malformed } from '../encoding/bytes.ts'
+import { Refusal } from '../encoding/errors.ts'
 import {
   contextHash,
   type EnvelopeHead,
@@ -46,14 +47,12 @@ export type OpenedMessage = {
 export type NotOpenedReason = 'wrong_recipient' | 'unknown_kid' | 'sender_unknown' | 'bad_signature'
 
 /** A well-formed envelope that this node cannot take; `body` is what the head claims, unverified. */
-export class NotOpened extends Error {
+export class NotOpened extends Refusal<NotOpenedReason> {
   override name = 'NotOpened'
-  readonly reason: NotOpenedReason
   readonly envelopeDigest: Uint8Array
   readonly body: MessageBody | undefined
   constructor(reason: NotOpenedReason, digest: Uint8Array, body?: MessageBody) {
-    super(`envelope not opened: ${reason.replaceAll('_', ' ')}`)
-    this.reason = reason
+    super(reason, `envelope not opened: ${reason.replaceAll('_', ' ')}`)
     this.envelopeDigest = digest
     this.body = body
   }

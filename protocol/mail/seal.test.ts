@@ -222,7 +222,7 @@ describe('refused envelopes', () => {
       [openAs(bob, [bytes], { senderKey: async () => carol.log.publicKey }), 'bad_signature'],
     ]
     for (const [opening, reason] of cases)
-      await expect(opening).rejects.toMatchObject({ name: 'NotOpened', reason })
+      await expect(opening).rejects.toMatchObject({ name: 'NotOpened', code: reason })
   })
 
   test('a message sealed again to somebody else is refused: the signature covers the recipient', async () => {
@@ -235,7 +235,7 @@ describe('refused envelopes', () => {
       body: { ...opened.body, to: carol.aid },
       identitySeed: bob.identitySeed,
     })
-    await expect(openAs(carol, [resealed])).rejects.toMatchObject({ reason: 'bad_signature' })
+    await expect(openAs(carol, [resealed])).rejects.toMatchObject({ code: 'bad_signature' })
   })
 
   test('a head that names another recipient than the envelope is refused', async () => {
@@ -284,9 +284,9 @@ describe('refused envelopes', () => {
           () => undefined,
           (reason: unknown) => reason,
         )
-        expect(
-          error instanceof Malformed || (error instanceof NotOpened && proofless.has(error.reason)),
-        ).toBe(true)
+        expect(error instanceof Malformed || (error instanceof NotOpened && proofless.has(error.code))).toBe(
+          true,
+        )
       }),
       { numRuns: 150 },
     )

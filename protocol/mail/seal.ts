@@ -19,6 +19,7 @@ import { sendExport } from '../crypto/hpke.ts'
 import { PLAINTEXT_BYTES_MAX, paddedSize } from '../crypto/padding.ts'
 import { SIGNATURE_BYTES } from '../crypto/signed.ts'
 import { concat, equal, u32be, utf8 } from '../encoding/bytes.ts'
+import { Failure, Refusal } from '../encoding/errors.ts'
 import { type Access, encodeAccess } from './access.ts'
 import { type GrantedCapability, proveUse } from './capability.ts'
 import {
@@ -68,7 +69,7 @@ export type SealedEnvelope = {
 }
 
 /** An attachment's bytes are not, or no longer, what its entry says. */
-export class AttachmentChanged extends Error {
+export class AttachmentChanged extends Failure {
   override name = 'AttachmentChanged'
   readonly index: number
   constructor(index: number) {
@@ -78,8 +79,11 @@ export class AttachmentChanged extends Error {
 }
 
 /** What does not fit one envelope goes as further messages, one attachment each. */
-export class MessageTooLarge extends Error {
+export class MessageTooLarge extends Refusal<'too_large'> {
   override name = 'MessageTooLarge'
+  constructor(sentence: string) {
+    super('too_large', sentence)
+  }
 }
 
 type Content = { key: Uint8Array; salt: Uint8Array; context: Uint8Array; plaintext: () => ByteSource }

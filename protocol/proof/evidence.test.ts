@@ -96,7 +96,7 @@ describe('a record in the second place', () => {
 
   test.each(chain.invalid)('is refused: $reason', ({ fault, record }) => {
     expect(() => check(fromHex(record))).toThrow(
-      expect.objectContaining({ name: 'ChainInvalid', fault, seq: 1 }),
+      expect.objectContaining({ name: 'ChainInvalid', code: fault, seq: 1 }),
     )
   })
 

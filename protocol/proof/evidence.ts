@@ -6,6 +6,7 @@
 import { CID_BYTES, cidText, contentId, labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { equal, fromBase64, Malformed, toBase64, utf8 } from '../encoding/bytes.ts'
 import { type CborValue, decode, subMap } from '../encoding/cbor.ts'
+import { Refusal } from '../encoding/errors.ts'
 import {
   blob,
   bytes,
@@ -93,13 +94,11 @@ function preimageOf(bytes: Uint8Array): Uint8Array {
 export type RecordFault = 'id' | 'chain' | 'seq' | 'previous' | 'signer' | 'signature' | 'extension'
 
 /** A chain that does not verify; `seq` is the record at fault. */
-export class ChainInvalid extends Error {
+export class ChainInvalid extends Refusal<RecordFault | 'malformed'> {
   override name = 'ChainInvalid'
-  readonly fault: RecordFault | 'malformed'
   readonly seq: number
   constructor(fault: RecordFault | 'malformed', seq: number, detail = '') {
-    super(`record ${seq} of the evidence chain does not verify: ${fault}${detail}`)
-    this.fault = fault
+    super(fault, `record ${seq} of the evidence chain does not verify: ${fault}${detail}`)
     this.seq = seq
   }
 }
