@@ -46,6 +46,11 @@ def decode(data):
     return value
 
 
+def decode_first(data):
+    """The first item and where it ends, for items that padding follows."""
+    return _item(data, 0, 0)
+
+
 def _head(data, at):
     need(at < len(data), "the item is cut short")
     major, low = data[at] >> 5, data[at] & 31
@@ -105,11 +110,18 @@ def _map(data, count, at, depth):
 
 
 def encode(value):
-    """svc-cbor of the few kinds that this file hashes: integers, bytes and lists."""
+    """The one encoding of an int, bytes, str, list, dict, bool or None."""
+    if value is None or isinstance(value, bool):
+        return {False: b"\xf4", True: b"\xf5", None: b"\xf6"}[value]
     if isinstance(value, int):
-        return _encode_head(0, value)
-    if isinstance(value, bytes):
-        return _encode_head(2, len(value)) + value
+        return _encode_head(0, value) if value >= 0 else _encode_head(1, -1 - value)
+    if isinstance(value, (bytes, bytearray)):
+        return _encode_head(2, len(value)) + bytes(value)
+    if isinstance(value, str):
+        return _encode_head(3, len(value.encode())) + value.encode()
+    if isinstance(value, dict):
+        entries = sorted((encode(key), encode(item)) for key, item in value.items())
+        return _encode_head(5, len(entries)) + b"".join(key + item for key, item in entries)
     return _encode_head(4, len(value)) + b"".join(encode(item) for item in value)
 
 
