@@ -45,7 +45,7 @@ async function fill(directory: string): Promise<void> {
     const items = Array.from({ length: BATCH }, (_, i) =>
       waiting(mailboxes[(done + i) % mailboxes.length] as number),
     )
-    await data.store.enqueueMany(items)
+    await Promise.all(items.map(item => data.store.enqueue(item)))
   }
   await data.close()
 }

@@ -69,7 +69,7 @@ async function store(): Promise<Subject> {
         waiting(mailboxes[i % RECIPIENTS] as number, CONTENT_BYTES),
       )
       return inTurn(OPERATIONS, async left => {
-        await data.store.enqueueMany([items[left] as Enqueue])
+        await data.store.enqueue(items[left] as Enqueue)
       })
     },
     async stop() {

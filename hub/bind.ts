@@ -10,6 +10,11 @@ const reasons: Record<string, string> = {
   ENOTFOUND: 'is a name that nobody knows; write an address of this machine',
 }
 
+/** Whether only this machine reaches a host name or address of a listener. */
+export function isLocal(host: string): boolean {
+  return /^(127\.|::1$|localhost$)/.test(host)
+}
+
 /** Resolves with the URL of the bound address; a port of 0 took a free one. */
 export function bindServer(server: Server, { host, port }: Listen): Promise<string> {
   return new Promise((resolve, reject) => {

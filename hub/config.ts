@@ -14,6 +14,10 @@ export const DATA_DIR_DEFAULT = './svc-hub-data'
 const CONFIG_FILE = 'config.json'
 const PORT_MAX = 65_535
 
+/** Versions of the wire that a hub can be told to serve; the first where nothing is said. */
+export const WIRES = [3] as const
+export type Wire = (typeof WIRES)[number]
+
 /** The hub can't start as it is configured; the sentence says what to change. */
 export class ConfigRefused extends Error {
   override name = 'ConfigRefused'
@@ -24,12 +28,13 @@ const fileShape = z.strictObject({
   base_url: z.string().optional(),
   data_dir: z.string().optional(),
   operator_listen: z.string().optional(),
-  wire: z.literal(3).optional(),
+  wire: z.literal(WIRES).optional(),
   limits: limitsShape.optional(),
 })
 
 export type Listen = { host: string; port: number }
 export type Config = {
+  wire: Wire
   listen: Listen
   baseUrl: string | undefined
   /** Address for figures and health; undefined leaves that listener off. */
@@ -63,11 +68,12 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
       { text: env[`SVC_HUB_${name.toUpperCase()}`], from: `SVC_HUB_${name.toUpperCase()}` },
       { text: member, from: `${path}: ${name}` },
     ].find((given): given is Given => given.text !== undefined)
-  checkWire(strongest('wire', 'wire', undefined))
+  const wire = strongest('wire', 'wire', undefined)
   const listen = strongest('listen', 'listen', file.listen)
   const baseUrl = strongest('baseUrl', 'base_url', file.base_url)
   const operatorListen = strongest('operatorListen', 'operator_listen', file.operator_listen)
   const config: Config = {
+    wire: wire === undefined ? (file.wire ?? WIRES[0]) : parseWire(wire),
     listen: parseListen(listen ?? { text: LISTEN_DEFAULT, from: 'default' }),
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     operatorListen: operatorListen && parseListen(operatorListen),
@@ -128,11 +134,12 @@ function checkEnvironment(env: Record<string, string | undefined>): void {
   }
 }
 
-function checkWire(wire: Given | undefined): void {
-  if (wire !== undefined && wire.text !== '3')
-    throw new ConfigRefused(
-      `${wire.from}: this release serves wire 3, not wire ${wire.text}; leave the setting out`,
-    )
+function parseWire({ text, from }: Given): Wire {
+  const known = WIRES.find(wire => String(wire) === text)
+  if (known !== undefined) return known
+  throw new ConfigRefused(
+    `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}; leave the setting out`,
+  )
 }
 
 /** `host:port`, with an IPv6 host in brackets; port 0 takes a free one. */

@@ -102,6 +102,51 @@ describe('imports', () => {
   })
 })
 
+describe('the rooms of the hub', () => {
+  const hubProduct = product.filter(path => path.startsWith('hub/'))
+
+  test.each(['core', 'store', 'http', 'operator'])('nothing in hub/%s names a wire', room => {
+    const words = /wire ?[0-9]|WIRE|X-Svc-|\/v[13]\//
+    const naming = hubProduct.filter(
+      path => path.startsWith(`hub/${room}/`) && words.test(withoutComments(read(path))),
+    )
+    expect(naming).toEqual([])
+  })
+
+  /** Each table and the one file that writes it. */
+  const writers: Record<string, string> = {
+    account: 'account-writes.ts',
+    agent: 'agent-writes.ts',
+    agent_cap: 'agent-writes.ts',
+    capability_use: 'mail-writes.ts',
+    card_term: 'agent-writes.ts',
+    delivery: 'mail-writes.ts',
+    digest: 'mail-writes.ts',
+    directory: 'agent-writes.ts',
+    envelope: 'mail-writes.ts',
+    fork_proof: 'agent-writes.ts',
+    mailbox: 'mail-writes.ts',
+    review: 'review-store.ts',
+    revocation: 'mail-writes.ts',
+    setting: 'account-writes.ts',
+  }
+
+  test('each table of its store is written in one file', () => {
+    const found = new Set<string>()
+    for (const path of hubProduct) {
+      const statements = withoutComments(read(path)).matchAll(
+        /\b(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM|REPLACE INTO) ([a-z_]+)\b/g,
+      )
+      for (const [, table] of statements) found.add(`${table} ${path}`)
+    }
+    expect([...found].sort()).toEqual(
+      Object.entries(writers)
+        .map(([table, file]) => `${table} hub/store/sqlite/${file}`)
+        .sort(),
+    )
+  })
+})
+
 describe('files', () => {
   test('every source file starts by saying what it holds', () => {
     const silent = product.filter(path => !/^(\/\*\*|\/\/|#!)/.test(read(path)))

@@ -1,12 +1,18 @@
 import { createServer } from 'node:http'
 import { expect, test } from 'vitest'
-import { bindServer } from '../bind.ts'
+import { bindServer, isLocal } from '../bind.ts'
 import { ConfigRefused } from '../config.ts'
 import { defaultLimits } from '../core/limits.ts'
-import { announcement, isLocal } from './commands.ts'
+import { announcement } from './commands.ts'
 
 const local = { host: '127.0.0.1', port: 8088 }
-const config = { listen: local, baseUrl: undefined, dataDir: '/data', limits: defaultLimits }
+const config = {
+  wire: 3 as const,
+  listen: local,
+  baseUrl: undefined,
+  dataDir: '/data',
+  limits: defaultLimits,
+}
 const url = 'http://127.0.0.1:8088'
 const running = { url, baseUrl: url, aid: 'AID', created: false, operatorUrl: undefined }
 

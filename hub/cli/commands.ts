@@ -2,6 +2,7 @@
 import type { Logger } from 'pino'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
+import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import { systemRandom } from '../core/random.ts'
 import { openDataDirectory } from '../data-dir.ts'
@@ -9,10 +10,8 @@ import { keepMemorySmall } from '../lean-memory.ts'
 import { carryOut, type Order } from '../operator/orders.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { type Log, type RunningHub, startHub } from '../serve.ts'
+import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 
-export const EXIT_FAILED = 1
-/** Nothing that the hub writes is for anybody else on the machine. */
-const PRIVATE_UMASK = 0o077
 export const quotaFlags = [
   'envelopes',
   'bytes',
@@ -27,11 +26,6 @@ export type Flags = Record<string, string | boolean | undefined>
 /** The command line was not understood. */
 export class UsageError extends Error {
   override name = 'UsageError'
-}
-
-/** From here on every new file is this user's alone. */
-export function keepPrivate(): void {
-  process.umask(PRIVATE_UMASK)
 }
 
 export async function serve(config: Config): Promise<number> {
@@ -52,7 +46,7 @@ export async function serve(config: Config): Promise<number> {
 export function announcement(config: Config, running: Announced): string[] {
   const { url, baseUrl, aid, created, operatorUrl } = running
   const lines = [
-    `svc-hub ${buildInfo.version} serves wire 3 at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
+    `svc-hub ${buildInfo.version} serves wire ${config.wire} at ${url}${baseUrl === url ? '' : ` as ${baseUrl}`}`,
     `hub AID ${aid}`,
     `data in ${config.dataDir}`,
   ]
@@ -63,11 +57,6 @@ export function announcement(config: Config, running: Announced): string[] {
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
     lines.push('the figures are reachable from outside; set operator_listen to an address of 127.0.0.1')
   return lines
-}
-
-/** Whether only this machine reaches a host name or address of a listener. */
-export function isLocal(host: string): boolean {
-  return /^(127\.|::1$|localhost$)/.test(host)
 }
 
 export async function init(config: Config): Promise<number> {
@@ -154,9 +143,4 @@ function makeLog(): Log {
     )
   }
   return { info: write('info'), warn: write('warn'), error: write('error') }
-}
-
-export function print(value: Record<string, unknown>): number {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
-  return 0
 }

@@ -3,21 +3,18 @@ import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { type Config, ConfigRefused, readConfig } from '../config.ts'
 import { StoreRefused } from '../store/port.ts'
+import { EXIT_FAILED, EXIT_USAGE, print } from '../terminal.ts'
 import {
   admissionOrder,
   aidOf,
-  EXIT_FAILED,
   type Flags,
   init,
   order,
-  print,
   quotaFlags,
   quotaOrder,
   serve,
   UsageError,
 } from './commands.ts'
-
-const EXIT_USAGE = 2
 
 /** Where help and refusals go. */
 export type Terminal = { out: (text: string) => void; err: (text: string) => void }

@@ -28,8 +28,7 @@ export class Admission {
   async judge(given: Newcomer, address: string): Promise<'admitted' | 'open'> {
     const { store, limits, now } = this.#context
     if ((await store.account(given.aid)).admitted) return 'admitted'
-    if ((await store.setting(MODE_SETTING)) !== 'open')
-      throw new Refusal('admissionRequired', { aid: given.aid })
+    if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid: given.aid })
     if (given.checkOnly) {
       const retryAfterMs = this.#checks.take(addressBucket(address), now())
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
@@ -40,6 +39,16 @@ export class Admission {
       throw new Refusal('registrationQuota', { retryAfterMs: this.#signUps.remainingMs(now()) })
     if (!this.#hasWorked(given)) throw new Refusal('powRequired', { challenge: this.#challenge(given.aid) })
     return 'open'
+  }
+
+  /** Refuses whom only the operator could let in, and has not. */
+  async checkAdmitted(aid: string): Promise<void> {
+    if ((await this.#isOpen()) || (await this.#context.store.account(aid)).admitted) return
+    throw new Refusal('admissionRequired', { aid })
+  }
+
+  async #isOpen(): Promise<boolean> {
+    return (await this.#context.store.setting(MODE_SETTING)) === 'open'
   }
 
   #hasWorked({ aid, pow }: Newcomer): boolean {

@@ -101,7 +101,7 @@ export class Agents {
     const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS
     if (agent.row.seenHourMs >= hourMs) return
     agent.row.seenHourMs = hourMs
-    this.#context.store.markSeen([{ number, hourMs }]).catch(() => undefined)
+    this.#context.store.markSeen(number, hourMs).catch(() => undefined)
   }
 
   /** Whether the agent has collected nothing for an hour. */

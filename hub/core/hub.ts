@@ -1,16 +1,15 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
-import { addressBucket } from './address.ts'
 import { Agents } from './agents.ts'
 import { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
 import { Mailboxes } from './mailbox.ts'
-import { RateBuckets } from './rate.ts'
-import { Refusal } from './refusal.ts'
 import { Registry } from './registry.ts'
 import { Reviews } from './reviews.ts'
+import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
+import { Strangers } from './strangers.ts'
 
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_ROWS_MAX = 500
@@ -19,16 +18,13 @@ export type Hub = {
   context: HubContext
   agents: Agents
   registry: Registry
+  sends: Sends
   mailboxes: Mailboxes
   directory: Directory
   reviews: Reviews
   sessions: Sessions
   polls: HeldPolls
   clocks: SignerClocks
-  /** Counts one status query of an address; throws when it asks too often. */
-  takeStatus(address: string): void
-  /** Removes a blob unless a row names it after all, as after a commit whose answer was lost. */
-  removeUnused(file: string): Promise<void>
   /** Ends held polls and housekeeping; the store stays open. */
   stop(): Promise<void>
 }
@@ -38,33 +34,27 @@ export async function composeHub(context: HubContext): Promise<Hub> {
   const agents = new Agents(context)
   const sessions = new Sessions(context)
   const polls = new HeldPolls(context.limits.heldPollsMax)
-  const mailboxes = new Mailboxes(context, agents, sessions, polls)
+  const strangers = new Strangers(context.random)
+  const sends = new Sends(context, { agents, sessions, polls, strangers })
+  const mailboxes = new Mailboxes(context, { agents, polls, strangers })
   const registry = new Registry(context, agents, agent => {
     sessions.endAll(agent.row.aid)
     polls.end(agent.row.number)
   })
   const clocks = await SignerClocks.open(context.store, context.now())
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
-  const statusQueries = new RateBuckets(context.limits.statusRate)
   const sweeping = keepSweeping(mailboxes, context)
   return {
     context,
     agents,
     registry,
+    sends,
     mailboxes,
     directory: new Directory(context),
     reviews: new Reviews(context, agents),
     sessions,
     polls,
     clocks,
-    takeStatus(address) {
-      const waitMs = statusQueries.take(addressBucket(address), context.now())
-      if (waitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: waitMs })
-    },
-    async removeUnused(file) {
-      if (context.store.health().broken) return
-      await context.blobs.remove(await context.store.unusedFiles([file]))
-    },
     async stop() {
       polls.endAll()
       await sweeping.stop()

@@ -1,4 +1,5 @@
 /** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
+import { StoreBroken, StoreFull } from '../store/port.ts'
 
 export type RefusalReason =
   | 'accessInvalid'
@@ -10,7 +11,6 @@ export type RefusalReason =
   | 'expiryTooFar'
   | 'expired'
   | 'identityDeactivated'
-  | 'inviteRemoved'
   | 'keyEventTimeOutside'
   | 'keyLogForked'
   | 'keyLogInvalid'
@@ -65,4 +65,11 @@ export class Refusal extends Error {
     this.reason = reason
     this.facts = facts
   }
+}
+
+/** The refusal that a caller gets for anything thrown; undefined for a bug. A store that takes no writes is overload. */
+export function refusalOf(thrown: unknown): Refusal | undefined {
+  if (thrown instanceof Refusal) return thrown
+  if (thrown instanceof StoreFull || thrown instanceof StoreBroken) return new Refusal('overloaded')
+  return undefined
 }

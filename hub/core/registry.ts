@@ -69,6 +69,11 @@ export class Registry {
     this.#keyLogs = new KeyLogs(context)
   }
 
+  /** Refuses an agent that could not register before the operator admits it. */
+  checkAdmitted(aid: string): Promise<void> {
+    return this.#admission.checkAdmitted(aid)
+  }
+
   async register(given: Registration, address: string, verifySigner: VerifySigner): Promise<Registered> {
     const events = eventsOf(given.aid, given.kel)
     const held = await this.#agents.find(given.aid)

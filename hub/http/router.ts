@@ -1,33 +1,46 @@
-/** Finding the row of a request: a path that stands literally in the table wins over one with segments. */
-import { matchPath } from '../../protocol/contract/route.ts'
-import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
+/** Finding the row of a request in a table of routes: a literal path wins over one with segments. */
+import { matchPath, type RouteRow } from '../../protocol/contract/route.ts'
 
-export type Found = { name: Wire3RouteName; params: Record<string, string> }
+export type Found<Name extends string> = { name: Name; params: Record<string, string> }
 
-const literal = new Map<string, Wire3RouteName>()
-const literalPaths = new Set<string>()
-const patterns: Wire3RouteName[] = []
+export class Router<Name extends string> {
+  readonly #table: Record<Name, RouteRow>
+  readonly #literal = new Map<string, Name>()
+  readonly #literalPaths = new Set<string>()
+  readonly #patterns: Name[] = []
 
-for (const name of Object.keys(wire3Routes) as Wire3RouteName[]) {
-  const { method, path } = wire3Routes[name]
-  if (path.includes('{')) patterns.push(name)
-  else {
-    literal.set(`${method} ${path}`, name)
-    literalPaths.add(path)
+  constructor(table: Record<Name, RouteRow>) {
+    this.#table = table
+    for (const name of Object.keys(table) as Name[]) {
+      const { method, path } = table[name]
+      if (path.includes('{')) this.#patterns.push(name)
+      else {
+        this.#literal.set(`${method} ${path}`, name)
+        this.#literalPaths.add(path)
+      }
+    }
+  }
+
+  /** The row for this method and path, or undefined: also a known path with another method is unknown. */
+  find(method: string, path: string): Found<Name> | undefined {
+    if (this.#literalPaths.has(path)) {
+      const name = this.#literal.get(`${method} ${path}`)
+      return name === undefined ? undefined : { name, params: {} }
+    }
+    for (const name of this.#patterns) {
+      const row = this.#table[name]
+      if (row.method !== method) continue
+      const params = matchPath(row.path, path)
+      if (params !== undefined) return { name, params }
+    }
+    return undefined
   }
 }
 
-/** The row for this method and path, or undefined: also a known path with another method is unknown. */
-export function findRoute(method: string, path: string): Found | undefined {
-  if (literalPaths.has(path)) {
-    const name = literal.get(`${method} ${path}`)
-    return name === undefined ? undefined : { name, params: {} }
-  }
-  for (const name of patterns) {
-    const row = wire3Routes[name]
-    if (row.method !== method) continue
-    const params = matchPath(row.path, path)
-    if (params !== undefined) return { name, params }
-  }
-  return undefined
+/** Path and query of a request target. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const mark = target.indexOf('?')
+  return mark < 0
+    ? { path: target, query: '' }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
 }

@@ -1,8 +1,7 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
 import * as z from 'zod'
 import { parseJson } from '../../protocol/encoding/json.ts'
-import { headers, WIRE } from '../../protocol/wire3/headers.ts'
-import { isLocal } from '../cli/commands.ts'
+import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import { freeBytes } from '../store/files.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
@@ -127,11 +126,7 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
 }
 
 async function ask(url: string): Promise<{ body: unknown; dateMs: number }> {
-  const response = await fetch(url, {
-    headers: { [headers.wire]: String(WIRE) },
-    redirect: 'manual',
-    signal: AbortSignal.timeout(FETCH_MS),
-  })
+  const response = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) })
   const text = await response.text()
   const date = response.headers.get('Date')
   return { body: json(text), dateMs: date === null ? Date.now() : Date.parse(date) }

@@ -77,6 +77,7 @@ function set(directory: string, name: string, value: string): void {
 }
 
 const configOf = (dataDir: string, more: Partial<Config> = {}): Config => ({
+  wire: 3,
   listen: LOCAL,
   baseUrl: undefined,
   dataDir,
@@ -188,6 +189,7 @@ describe('a stopped hub', () => {
   test('behind an address without TLS', async () => {
     const findings = await look(copy(), {
       baseUrl: 'http://hub.example',
+      wire: 3,
       listen: { host: '0.0.0.0', port: 8088 },
     })
     expect(wrongOnes(findings)).toEqual(['base_url'])

@@ -4,10 +4,10 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { EXIT_FAILED, keepPrivate } from '../cli/commands.ts'
 import { type Config, ConfigRefused } from '../config.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
+import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
 import { checkClock, checkNetwork, checkRoom, checkRuntime } from './doctor-machine.ts'
 import { checkStore } from './doctor-store.ts'

@@ -26,6 +26,7 @@ async function start(watched: boolean): Promise<{ hub: RunningHub; target: Targe
   const local = { host: '127.0.0.1', port: 0 }
   const hub = await startHub({
     config: {
+      wire: 3,
       listen: local,
       baseUrl: undefined,
       dataDir: directory,

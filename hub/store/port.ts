@@ -1,6 +1,6 @@
 /**
- * What the hub asks of its store: operations that are each one atomic transaction, can be batched, and may be repeated
- * when their outcome is unknown. The store reads no clock and draws no randomness; times and ids are passed in.
+ * What the hub asks of its store: operations that are each atomic and may be repeated when their outcome is unknown;
+ * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
@@ -172,10 +172,10 @@ export type StoredReview = {
 export type Reputation = { reviews: number; ratings: number; reviewers: number; mostOfOne: number }
 
 export interface Store {
-  /** Queues envelopes; each succeeds or fails alone. */
-  enqueueMany(items: Enqueue[]): Promise<EnqueueResult[]>
-  /** Removes envelopes from their mailboxes and keeps the confirmations that came along. */
-  ackMany(acks: Ack[]): Promise<AckResult[]>
+  /** Queues an envelope. */
+  enqueue(item: Enqueue): Promise<EnqueueResult>
+  /** Removes envelopes from a mailbox and keeps the confirmations that came along. */
+  ack(change: Ack): Promise<AckResult>
   /** Waiting envelopes of a mailbox after an id, in id order, unexpired, at most `bytesMax` unless the first is larger. */
   poll(query: {
     mailbox: number
@@ -201,8 +201,8 @@ export interface Store {
   findAgent(aid: string): Promise<AgentRow | undefined>
   /** Writes a registry row if nobody wrote it since it was read. */
   putAgent(change: PutAgent): Promise<PutAgentResult>
-  /** Notes the hour in which agents last collected mail. */
-  markSeen(seen: { number: number; hourMs: number }[]): Promise<void>
+  /** Notes the hour in which an agent last collected mail. */
+  markSeen(number: number, hourMs: number): Promise<void>
   /** Registered agents after an AID in AID order. */
   listAgents(query: ListQuery): Promise<AgentRow[]>
   /** Directory entries from `first` to `last` (both included), after `afterH` where given, in order. */

@@ -4,7 +4,6 @@ import { callBody, callPath } from '../../protocol/contract/client.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { cardOf } from './cards.ts'
 import { type Reply, random, request, TestAgent } from './hub.ts'
@@ -83,7 +82,7 @@ export async function sendRow(name: Wire3RouteName, agent: TestAgent, changes: C
   const { by = agent, action = row.action ?? '', ...given } = sign === 'none' ? {} : sign
   const signed =
     row.auth === 'signed' && sign !== 'none' ? by.sign(action, row.method, path, bytes, given) : {}
-  const type: Record<string, string> = row.raw === 'envelope' ? { 'Content-Type': ENVELOPE_TYPE } : {}
+  const type: Record<string, string> = row.raw === undefined ? {} : { 'Content-Type': row.raw }
   return await request(agent.target.url + path, row.method, {
     ...(row.method === 'GET' ? {} : { body: bytes }),
     headers: { ...type, ...signed, ...changes.headers },

@@ -81,28 +81,29 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       if (put.outcome !== 'stored') throw new Error('a new agent was not stored')
       return put.number
     }
-    const outcomes = async (items: Enqueue[]) =>
-      (await store.enqueueMany(items)).map(result => result.outcome)
+    /** Queues what arrives together, as one group. */
+    const enqueueAll = (items: Enqueue[]) => Promise.all(items.map(one => store.enqueue(one)))
+    const outcomes = async (items: Enqueue[]) => (await enqueueAll(items)).map(result => result.outcome)
     const pollIds = async (mailbox: number, afterId = 0, nowMs = NOW_MS) =>
       (await store.poll({ mailbox, afterId, limit: 100, bytesMax: 1e9, nowMs })).envelopes.map(e => e.id)
     const ackOf = (id: number) => ({ id, handle: undefined, dack: undefined })
 
     test('gives ids that rise per mailbox, each mailbox for itself', async () => {
       const other = await newMailbox('agent-two')
-      const results = await store.enqueueMany([item(box, 1), item(other, 2), item(box, 3), item(other, 4)])
+      const results = await enqueueAll([item(box, 1), item(other, 2), item(box, 3), item(other, 4)])
       expect(results).toEqual([1, 1, 2, 2].map(id => ({ outcome: 'queued', id })))
     })
 
     test('never gives an id twice, also when the mailbox was emptied and the store opened again', async () => {
-      await store.enqueueMany([item(box, 1), item(box, 2)])
-      await store.ackMany([{ mailbox: box, items: [ackOf(1), ackOf(2)], keepUntilMs: NOW_MS + DAY_MS }])
+      await enqueueAll([item(box, 1), item(box, 2)])
+      await store.ack({ mailbox: box, items: [ackOf(1), ackOf(2)], keepUntilMs: NOW_MS + DAY_MS })
       store = await opened.reopen()
-      expect(await store.enqueueMany([item(box, 3)])).toEqual([{ outcome: 'queued', id: 3 }])
+      expect(await enqueueAll([item(box, 3)])).toEqual([{ outcome: 'queued', id: 3 }])
     })
 
     test('answers a repeat that still waits as duplicate with the first rid', async () => {
-      await store.enqueueMany([item(box, 1)])
-      const [again] = await store.enqueueMany([item(box, 1, { rid: bytes(16, 99) })])
+      await enqueueAll([item(box, 1)])
+      const again = await store.enqueue(item(box, 1, { rid: bytes(16, 99) }))
       expect(again).toEqual({ outcome: 'duplicate', rid: bytes(16, 1) })
       expect(await store.findQueued(box, bytes(32, 1))).toEqual(bytes(16, 1))
       expect(await store.findQueued(box, bytes(32, 2))).toBeUndefined()
@@ -125,7 +126,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('rolls an item back whose change breaks half-way, and keeps its neighbours', async () => {
       const sameRid = item(box, 2, { rid: bytes(16, 1) })
       const settled = await Promise.allSettled(
-        [item(box, 1), sameRid, item(box, 3)].map(one => store.enqueueMany([one])),
+        [item(box, 1), sameRid, item(box, 3)].map(one => store.enqueue(one)),
       )
       expect(settled.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await pollIds(box)).toEqual([1, 2])
@@ -139,7 +140,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         'queued',
         'mailboxFull',
       ])
-      await store.ackMany([{ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS }])
+      await store.ack({ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS })
       expect(await outcomes([item(box, 3, { limits: small })])).toEqual(['queued'])
     })
 
@@ -152,7 +153,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
           item(box, 3, { limits: few }),
         ]),
       ).toEqual(['queued', 'strangersFull', 'queued'])
-      await store.ackMany([{ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS }])
+      await store.ack({ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS })
       expect(await outcomes([item(box, 4, { stranger: true, limits: few })])).toEqual(['queued'])
     })
 
@@ -164,7 +165,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         'queued',
         'capabilitySpent',
       ])
-      await store.ackMany([{ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS }])
+      await store.ack({ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS })
       expect(await outcomes([item(box, 1, { use, rid: bytes(16, 91) })])).toEqual(['queued'])
       expect(await outcomes([item(box, 3, { use, nowMs: NOW_MS + DAY_MS })])).toEqual(['queued'])
     })
@@ -172,14 +173,14 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('queues one digest only so often within a day', async () => {
       for (let round = 0; round < 3; round++) {
         expect(await outcomes([item(box, 1, { rid: bytes(16, 50 + round) })])).toEqual(['queued'])
-        await store.ackMany([{ mailbox: box, items: [ackOf(round + 1)], keepUntilMs: NOW_MS + DAY_MS }])
+        await store.ack({ mailbox: box, items: [ackOf(round + 1)], keepUntilMs: NOW_MS + DAY_MS })
       }
       expect(await outcomes([item(box, 1)])).toEqual(['queuedTooOften'])
       expect(await outcomes([item(box, 1, { nowMs: NOW_MS + DAY_MS })])).toEqual(['queued'])
     })
 
     test('polls in id order after an id, within count and bytes, with at least one envelope', async () => {
-      await store.enqueueMany([1, 2, 3, 4].map(n => item(box, n, { size: 100 * n })))
+      await enqueueAll([1, 2, 3, 4].map(n => item(box, n, { size: 100 * n })))
       const ask = (afterId: number, limit: number, bytesMax: number) =>
         store.poll({ mailbox: box, afterId, limit, bytesMax, nowMs: NOW_MS })
       const two = await ask(1, 2, 1e9)
@@ -191,17 +192,17 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('does not return an envelope whose expiry has passed', async () => {
-      await store.enqueueMany([item(box, 1, { deleteAtMs: NOW_MS + 5 }), item(box, 2)])
+      await enqueueAll([item(box, 1, { deleteAtMs: NOW_MS + 5 }), item(box, 2)])
       expect(await pollIds(box, 0, NOW_MS + 5)).toEqual([2])
     })
 
     test('tells the state of a delivery and keeps its confirmation', async () => {
-      await store.enqueueMany([item(box, 1), item(box, 2)])
+      await enqueueAll([item(box, 1), item(box, 2)])
       const [handle, dack] = [bytes(16, 5), bytes(540, 6)]
       const items = [{ id: 1, handle, dack }]
-      const acks = [{ mailbox: box, items, keepUntilMs: NOW_MS + DAY_MS }]
-      expect(await store.ackMany(acks)).toEqual([{ acked: 1, stored: 1, ids: [1], files: [] }])
-      expect(await store.ackMany(acks)).toEqual([{ acked: 0, stored: 0, ids: [], files: [] }])
+      const change = { mailbox: box, items, keepUntilMs: NOW_MS + DAY_MS }
+      expect(await store.ack(change)).toEqual({ acked: 1, stored: 1, ids: [1], files: [] })
+      expect(await store.ack(change)).toEqual({ acked: 0, stored: 0, ids: [], files: [] })
       expect(await store.status([1, 2, 3].map(n => bytes(16, n)))).toEqual([
         { state: 'done', handle, dack, fetched: false },
         { state: 'queued' },
@@ -214,9 +215,9 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
 
     test('acks only what lies in the mailbox of the signer', async () => {
       const other = await newMailbox('agent-two')
-      await store.enqueueMany([item(box, 1)])
-      const [result] = await store.ackMany([{ mailbox: other, items: [ackOf(1)], keepUntilMs: NOW_MS }])
-      expect(result?.acked).toBe(0)
+      await enqueueAll([item(box, 1)])
+      const { acked } = await store.ack({ mailbox: other, items: [ackOf(1)], keepUntilMs: NOW_MS })
+      expect(acked).toBe(0)
       expect(await pollIds(box)).toEqual([1])
     })
 
@@ -262,7 +263,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('empties the mailbox of an agent that leaves and names the files', async () => {
-      await store.enqueueMany([item(box, 1), item(box, 2, { content: undefined, file: 'f'.repeat(32) })])
+      await enqueueAll([item(box, 1), item(box, 2, { content: undefined, file: 'f'.repeat(32) })])
       const row = { ...agentRow('agent-one'), version: 1, registered: false }
       expect(await store.putAgent({ row, entry: undefined, terms: [], emptyMailbox: true })).toMatchObject({
         outcome: 'stored',
@@ -339,7 +340,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       expect(await aids({ afterAid: 'agent-one', limit: 10 })).toEqual(['agent-three'])
       expect(await aids({ afterAid: '', limit: 10, text: 'houses' })).toEqual(['agent-three'])
       expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 0 })
-      await store.markSeen([{ number: box, hourMs: NOW_MS }])
+      await store.markSeen(box, NOW_MS)
       expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 1 })
     })
 
@@ -362,7 +363,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
 
     test('sweeps what has expired, bit by bit, and gives the room back', async () => {
       const full = { ...limits, envelopesMax: 4 }
-      await store.enqueueMany([1, 2, 3, 4].map(n => item(box, n, { limits: full, deleteAtMs: NOW_MS + n })))
+      await enqueueAll([1, 2, 3, 4].map(n => item(box, n, { limits: full, deleteAtMs: NOW_MS + n })))
       expect(await store.sweep(NOW_MS + 3, 2)).toMatchObject({ more: true })
       expect((await store.sweep(NOW_MS + 3, 2)).envelopes).toEqual([{ mailbox: box, id: 3 }])
       expect(await pollIds(box)).toEqual([4])
@@ -375,12 +376,12 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('names the files that no envelope holds', async () => {
-      await store.enqueueMany([item(box, 1, { content: undefined, file: 'a'.repeat(32) })])
+      await enqueueAll([item(box, 1, { content: undefined, file: 'a'.repeat(32) })])
       expect(await store.unusedFiles(['a'.repeat(32), 'b'.repeat(32)])).toEqual(['b'.repeat(32)])
     })
 
     test('finds itself in order', async () => {
-      await store.enqueueMany([item(box, 1)])
+      await enqueueAll([item(box, 1)])
       expect(await store.check()).toEqual([])
       expect(store.health()).toEqual({ full: false, broken: false })
     })

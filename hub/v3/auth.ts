@@ -11,26 +11,13 @@ import { requestDigest, signedText } from '../../protocol/wire3/signed-request.t
 import type { SignerClocks } from '../core/clocks.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { Verifier } from '../core/verifier.ts'
+import { header } from '../http/headers.ts'
 
 const SIGNATURE_BYTES = 64
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 
 export type SignedHeaders = { aid: string; tsMs: number; seq: number; signature: Uint8Array }
 export type RequestLine = { method: string; path: string; body: Uint8Array; action: string }
-
-/** Header names as Node gives them. */
-const lowered = new Map<string, string>()
-
-/** One header as text. */
-export function header(given: IncomingHttpHeaders, name: string): string | undefined {
-  let key = lowered.get(name)
-  if (key === undefined) {
-    key = name.toLowerCase()
-    lowered.set(name, key)
-  }
-  const value = given[key]
-  return Array.isArray(value) ? value.join(',') : value
-}
 
 /** The four headers of a signed request. */
 export function readSignedHeaders(given: IncomingHttpHeaders): SignedHeaders {

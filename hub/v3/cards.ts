@@ -12,8 +12,9 @@ import {
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
+import { textReply } from '../http/reply.ts'
 import { afterAid, entryOf, limitOf } from './directory.ts'
-import { type Part, Streamed } from './handler.ts'
+import type { Part } from './handler.ts'
 
 const CATALOG_MAX = 1000
 const CATALOG_TYPE = 'application/ai-catalog+json'
@@ -54,7 +55,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     async a2aCard({ params }) {
       const card = cardOf(await registered(params['aid']))
       if (card === undefined) throw new Refusal('resourceUnknown')
-      return text('application/json', cardText(card))
+      return textReply('application/json', cardText(card))
     },
     async cardKeys({ params }) {
       return cardKeys((await registered(params['aid'])).log)
@@ -74,18 +75,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         }
       })
       const host = { displayName: baseUrl(), identifier: `did:svc:${hub.context.identity.aid}` }
-      return text(CATALOG_TYPE, JSON.stringify({ specVersion: '1.0', host, entries }))
+      return textReply(CATALOG_TYPE, JSON.stringify({ specVersion: '1.0', host, entries }))
     },
   }
-}
-
-/** A reply whose bytes or media type are not those of the usual JSON answer. */
-export function text(type: string, body: string, more: Record<string, string> = {}): Streamed {
-  const bytes = Buffer.from(body)
-  const headers = {
-    'Content-Type': type,
-    'Content-Length': String(bytes.length),
-    'Cache-Control': 'no-store',
-  }
-  return new Streamed({ ...headers, ...more }, async response => void response.write(bytes))
 }

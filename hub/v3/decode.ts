@@ -3,25 +3,21 @@ import type * as z from 'zod'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
-import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
-import { Refusal, type RefusalReason } from '../core/refusal.ts'
-
-/** Routes whose items have a refusal of their own. */
-const itemRefusals: Partial<Record<Wire3RouteName, RefusalReason>> = {
-  relayAck: 'ackItemMalformed',
-  relayStatus: 'statusQueryMalformed',
-}
+import { Refusal } from '../core/refusal.ts'
+import type { Wire3Row } from './handler.ts'
+import { WireRefusal } from './refusals.ts'
 
 /** The body of a JSON route, exactly of the row's shape. */
-export function decodeBody(name: Wire3RouteName, row: RouteRow, bytes: Uint8Array): unknown {
+export function decodeBody(row: Wire3Row, bytes: Uint8Array): unknown {
   if (row.request === undefined) return undefined
   const json = parse(bytes)
-  if (name === 'register') refuseInvite(json)
+  refuseRemoved(row, json)
   const read = row.request.safeParse(json)
   if (read.success) return read.data
   const [issue] = read.error.issues
-  const reason = itemRefusals[name]
-  if (issue !== undefined && reason !== undefined && isMissingInItem(json, issue)) throw new Refusal(reason)
+  const { itemCode } = row
+  if (issue !== undefined && itemCode !== undefined && isMissingInItem(json, issue))
+    throw new WireRefusal(itemCode)
   throw malformed(issue, json)
 }
 
@@ -51,10 +47,11 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** Clients of the release before registered with invites; they are told so instead of "unknown member". */
-function refuseInvite(json: unknown): void {
-  if (typeof json === 'object' && json !== null && Object.hasOwn(json, 'invite'))
-    throw new Refusal('inviteRemoved')
+/** Clients of earlier releases are told that a member is gone, instead of "unknown member". */
+function refuseRemoved({ removed = {} }: Wire3Row, json: unknown): void {
+  if (typeof json !== 'object' || json === null) return
+  for (const [member, code] of Object.entries(removed))
+    if (Object.hasOwn(json, member)) throw new WireRefusal(code)
 }
 
 /** A required member that an item lacks has its own refusal; a wrong type or an unknown member has not. */

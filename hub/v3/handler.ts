@@ -1,20 +1,24 @@
 /** What a handler of wire 3 is given and what it returns. */
-import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { QueryOf, ReplyOf, RequestOf, RouteRow } from '../../protocol/contract/route.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { Code } from '../../protocol/wire3/codes.ts'
 import type { Wire3RouteName, Wire3Routes } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { BodySource } from '../http/body.ts'
+import type { Streamed } from '../http/reply.ts'
 
-/** A reply that a handler writes by itself, after the headers that it names. */
-export class Streamed {
-  readonly headers: Record<string, string>
-  readonly write: (response: ServerResponse) => Promise<void>
-  constructor(headers: Record<string, string>, write: (response: ServerResponse) => Promise<void>) {
-    this.headers = headers
-    this.write = write
-  }
+/** A row of this line: the codes that it names are codes of wire 3. */
+export type Wire3Row = RouteRow & {
+  readonly itemCode?: Code
+  readonly removed?: { readonly [member: string]: Code }
 }
+
+type SignerOf<R> = R extends { auth: 'signed' }
+  ? R extends { signer: 'core' }
+    ? undefined
+    : Agent
+  : undefined
 
 export type Incoming<N extends Wire3RouteName> = {
   params: Record<string, string>
@@ -23,13 +27,14 @@ export type Incoming<N extends Wire3RouteName> = {
   headers: IncomingHttpHeaders
   /** The client's address as far as it can be known. */
   address: string
-  /** The signer, on signed routes of registered agents. */
-  signer: Wire3Routes[N] extends { auth: 'signed' } ? (N extends 'register' ? undefined : Agent) : undefined
-  /** Verifies the request's signature under a submitted log; `/register` alone uses it. */
+  /** The signer, on signed routes whose signature is judged under the log held here. */
+  signer: SignerOf<Wire3Routes[N]>
+  /** Verifies the request's signature under a submitted log, where the core judges it. */
   verifySigner: (log: VerifiedKel) => Promise<void>
-  /** The unread body of a raw route. */
-  openBody: () => BodySource
-  request: IncomingMessage
+  /** The unread body of a raw route, and its length where the client said it. */
+  openBody: () => { source: BodySource; declared: number | undefined }
+  /** How long the client would wait for its answer, on routes that may hold it. */
+  waitSeconds: number
   /** Calls back once when the client has gone; returns how to stop listening. */
   onGone: (callback: () => void) => () => void
 }

@@ -3,7 +3,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
-import { text } from './cards.ts'
+import { textReply } from '../http/reply.ts'
 import { afterAid, capsOf } from './directory.ts'
 import type { Part } from './handler.ts'
 import { manual } from './manual.ts'
@@ -47,7 +47,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       return page(researchPage(await content(query, { caps: ['research'] }, '/research')))
     },
     async manual() {
-      return text('text/plain; charset=utf-8', manual(baseUrl(), hub.context.identity.aid))
+      return textReply('text/plain; charset=utf-8', manual(baseUrl(), hub.context.identity.aid))
     },
     async removedGateway() {
       throw new WireRefusal('gateway_removed')
@@ -73,7 +73,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   }
 }
 
-const page = (document: string) => text('text/html; charset=utf-8', document, pageHeaders)
+const page = (document: string) => textReply('text/html; charset=utf-8', document, pageHeaders)
 
 function nextHref(path: string, search: { q: string; cap: string }, next: string): string {
   const given = Object.entries(search).filter(([, value]) => value !== '')

@@ -2,8 +2,7 @@
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
 import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
-import { type Facts, Refusal, type RefusalReason } from '../core/refusal.ts'
-import { StoreBroken, StoreFull } from '../store/port.ts'
+import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
 
 const MS_PER_SECOND = 1000
 const JITTER_SECONDS = 5
@@ -18,7 +17,6 @@ const codeOf = {
   expiryTooFar: 'bad_exp',
   expired: 'expired',
   identityDeactivated: 'aid_deactivated',
-  inviteRemoved: 'invite_removed',
   keyEventTimeOutside: 'kel_ts_out_of_window',
   keyLogForked: 'kel_fork',
   keyLogInvalid: 'kel_invalid',
@@ -67,12 +65,10 @@ export class WireRefusal extends Error {
 export type RefusalAnswer = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
 
 /** The code of anything thrown; what has no name of its own is a bug and stays `undefined`. */
-export function refusalCode(thrown: unknown, sending: boolean): { code: Code; facts: Facts } | undefined {
+export function refusalCode(thrown: unknown): { code: Code; facts: Facts } | undefined {
   if (thrown instanceof WireRefusal) return thrown
-  if (thrown instanceof Refusal) return { code: codeOf[thrown.reason], facts: thrown.facts }
-  if (thrown instanceof StoreFull) return { code: sending ? 'mailbox_full' : 'unavailable', facts: {} }
-  if (thrown instanceof StoreBroken) return { code: 'unavailable', facts: {} }
-  return undefined
+  const refusal = refusalOf(thrown)
+  return refusal && { code: codeOf[refusal.reason], facts: refusal.facts }
 }
 
 /** Status, headers and body of a refusal. `spread` in [0, 1) moves retries of an overloaded hub apart. */

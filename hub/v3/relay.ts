@@ -5,23 +5,18 @@ import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { type Access, decodeAccess } from '../../protocol/mail/access.ts'
 import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.ts'
 import { POLL_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
-import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SessionUse } from '../core/sessions.ts'
-import { declaredLength } from '../http/body.ts'
-import type { WaitingEnvelope } from '../store/port.ts'
-import { header } from './auth.ts'
-import { readEnvelopeHead } from './envelope-body.ts'
-import { type Incoming, type Part, Streamed } from './handler.ts'
+import { header } from '../http/headers.ts'
+import { Streamed } from '../http/reply.ts'
+import type { Incoming, Part } from './handler.ts'
 import { writePollAnswer } from './poll-answer.ts'
 
 const SID_BYTES = 16
 const MAC_BYTES = 32
-const MS_PER_SECOND = 1000
 const POLL_LIMIT_DEFAULT = 100
 const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
-const WAIT = /(?:^|,)\s*wait\s*=\s*([0-9]{1,4})\s*(?:[,;]|$)/i
 
 type Names = 'relaySession' | 'relaySend' | 'relayPoll' | 'relayAck' | 'relayStatus' | 'mailboxRevoke'
 
@@ -42,14 +37,13 @@ export function relayHandlers(hub: Hub): Part<Names> {
       return await hub.mailboxes.ack(signer, items)
     },
     async relayStatus({ body, address }) {
-      hub.takeStatus(address)
       if (body.items.some(item => item.via_hub !== undefined && item.via_hub !== hub.context.identity.aid))
         throw new Refusal('statusQueryMalformed')
       const items = body.items.map(({ rid, handle }) => ({
         rid: bytesOr(rid, 'statusQueryMalformed'),
         handle: bytesOr(handle, 'statusQueryMalformed'),
       }))
-      const states = await hub.mailboxes.status(items)
+      const states = await hub.mailboxes.status(items, address)
       return {
         items: states.map(({ state, dack }) =>
           dack === undefined ? { state } : { state, dack: toBase64url(dack) },
@@ -70,29 +64,9 @@ async function send(hub: Hub, incoming: Incoming<'relaySend'>) {
   const session = access.kind === 0 ? readSession(incoming.headers) : undefined
   const home = header(incoming.headers, headers.home)
   if (home !== undefined && home !== hub.context.identity.aid) throw new Refusal('recipientUnknown')
-  const source = incoming.openBody()
+  const { source, declared } = incoming.openBody()
   try {
-    const body = await readEnvelopeHead(source, declaredLength(incoming.request))
-    const { envelopeBytesMax } = hub.context.limits
-    if (body.size > envelopeBytesMax) throw new Refusal('tooLarge', { limitBytes: envelopeBytesMax })
-    const judged = await hub.mailboxes.judge({
-      head: body.head,
-      access,
-      accessBytes,
-      size: body.size,
-      session,
-    })
-    if ('repeated' in judged) return sendAnswer(judged.repeated)
-    const { blobs, random } = hub.context
-    const content = await body.read(blobs, random)
-    let kept = false
-    try {
-      const sent = await hub.mailboxes.queue(judged.accepted, content)
-      kept = sent.status === 'queued'
-      return sendAnswer(sent)
-    } finally {
-      if (!kept && content.file !== undefined) await hub.removeUnused(content.file)
-    }
+    return sendAnswer(await hub.sends.send({ access, accessBytes, session, source, declared }))
   } finally {
     source.close()
   }
@@ -126,55 +100,16 @@ function readSession(given: IncomingHttpHeaders): SessionUse {
 }
 
 async function poll(hub: Hub, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
-  const { signer, body } = incoming
+  const { signer, body, waitSeconds, onGone } = incoming
   const limit = Math.min(body.limit ?? POLL_LIMIT_DEFAULT, POLL_LIMIT_MAX)
-  const waitSeconds = preferredWait(header(incoming.headers, 'prefer'), hub.context.limits.pollWaitSecondsMax)
-  hub.agents.noteSeen(signer)
-  const ask = () => hub.mailboxes.poll(signer, body.after_id ?? 0, limit)
-  let page = await ask()
-  let applied = false
-  if (page.envelopes.length === 0 && waitSeconds > 0 && hub.polls.mayHold(signer.row.number)) {
-    applied = true
-    page = await held(hub, incoming, waitSeconds, ask)
-  }
+  const asked = { afterId: body.after_id ?? 0, limit, waitSeconds, onGone }
+  const { envelopes, more, waitedSeconds } = await hub.mailboxes.collect(signer, asked)
   const notice = toBase64url(KeyStateNotice.encode(hub.agents.notice(signer)))
   const named: Record<string, string> = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
-  if (applied) named['Preference-Applied'] = `wait=${waitSeconds}`
+  if (waitedSeconds !== undefined) named['Preference-Applied'] = `wait=${waitedSeconds}`
   return new Streamed(named, response =>
-    writePollAnswer(response, page.envelopes, { more: page.more, notice }, hub.context.blobs),
+    writePollAnswer(response, envelopes, { more, notice }, hub.context.blobs),
   )
-}
-
-type Page = { envelopes: WaitingEnvelope[]; more: boolean }
-
-/** Holds the poll until mail is committed; a signer whose key state changed meanwhile gets nothing. */
-async function held(
-  hub: Hub,
-  { signer, onGone }: Incoming<'relayPoll'>,
-  waitSeconds: number,
-  ask: () => Promise<Page>,
-): Promise<Page> {
-  const { number } = signer.row
-  const waiting = hub.polls.wait(number, waitSeconds * MS_PER_SECOND, onGone)
-  // Mail may have been committed between the first look and the wait.
-  const meanwhile = await ask()
-  if (meanwhile.envelopes.length > 0) hub.polls.end(number)
-  const end = await waiting
-  if (meanwhile.envelopes.length > 0) return meanwhile
-  if (end !== 'mail' || !(await isCurrent(hub, signer))) return { envelopes: [], more: false }
-  hub.agents.noteSeen(signer)
-  return await ask()
-}
-
-async function isCurrent(hub: Hub, signer: Agent): Promise<boolean> {
-  const present = await hub.agents.findRegistered(signer.row.aid)
-  return present !== undefined && present.log.seq === signer.log.seq
-}
-
-/** Seconds of `Prefer: wait=N` (RFC 7240), cut to what the hub holds; 0 without it. */
-function preferredWait(prefer: string | undefined, secondsMax: number): number {
-  const seconds = WAIT.exec(prefer ?? '')?.[1]
-  return seconds === undefined ? 0 : Math.min(Number(seconds), secondsMax)
 }
 
 type Malformations = 'ackItemMalformed' | 'statusQueryMalformed' | 'sessionInvalid'

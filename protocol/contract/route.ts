@@ -21,10 +21,20 @@ export type RouteRow = {
   readonly auth: Auth
   /** Action in the signed text of a signed route. */
   readonly action?: string
+  /** `core`: the signature is judged late, under a key log that comes with the request. */
+  readonly signer?: 'core'
+  /** `admission`: a signer who is unknown learns how to be admitted. */
+  readonly unknownSigner?: 'admission'
   /** JSON request body; absent for GET and for raw bodies. */
   readonly request?: Shape
-  /** The body is the raw bytes of an envelope, not JSON. */
-  readonly raw?: 'envelope'
+  /** The code for a list `items` of a wrong length, or for an item that lacks a member. */
+  readonly itemCode?: string
+  /** Members of earlier releases, each with the code that says that it is gone. */
+  readonly removed?: { readonly [member: string]: string }
+  /** The body is raw bytes of this content type, not JSON. */
+  readonly raw?: string
+  /** The answer may be held back for as long as the client wishes (`Prefer: wait`). */
+  readonly held?: true
   readonly query?: Shape
   /** JSON reply; absent for text, pages and streams. */
   readonly reply?: Shape

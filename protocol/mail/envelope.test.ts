@@ -81,7 +81,13 @@ describe('envelope heads', () => {
     fc.assert(
       fc.property(written, ([head, length]) => {
         const bytes = encodeEnvelopeHead(head, length)
-        expect(parseEnvelopeHead(bytes)).toEqual({ head, contentOffset: bytes.length, contentLength: length })
+        const digest = envelopeDigest(head)
+        expect(parseEnvelopeHead(bytes)).toEqual({
+          head,
+          digest,
+          contentOffset: bytes.length,
+          contentLength: length,
+        })
         expect(bytes.length).toBeLessThanOrEqual(ENVELOPE_HEAD_BYTES_MAX)
       }),
     )

@@ -24,6 +24,8 @@ const MAJOR_UINT = 0
 const MAJOR_BYTES = 2
 const MAJOR_ARRAY = 4
 const MAJOR_MAP = 5
+const DIGEST_LABEL = 'svc-env-id/v1'
+const DIGEST_HEAD = headBytes(MAJOR_MAP, 7)
 
 /** Outer keys 2, 4, 5, 6 and 8: with version and suite, what the envelope digest covers. */
 export type EnvelopeCore = {
@@ -35,7 +37,13 @@ export type EnvelopeCore = {
 }
 /** The head: all keys but the content. `access` is kept as received. */
 export type EnvelopeHead = EnvelopeCore & { access: Uint8Array }
-export type ParsedEnvelope = { head: EnvelopeHead; contentOffset: number; contentLength: number }
+/** `digest` is {@link envelopeDigest}, made from the bytes as they were received. */
+export type ParsedEnvelope = {
+  head: EnvelopeHead
+  digest: Uint8Array
+  contentOffset: number
+  contentLength: number
+}
 
 /** Everything before the first byte of the content. */
 export function encodeEnvelopeHead(head: EnvelopeHead, contentLength: number): Uint8Array {
@@ -64,7 +72,7 @@ export function parseEnvelopeHead(received: Uint8Array): ParsedEnvelope | 'more'
 
 /** The name of an envelope: H over outer keys 1–6 and 8. */
 export function envelopeDigest(core: EnvelopeCore): Uint8Array {
-  return labelledHash('svc-env-id/v1', headBytes(MAJOR_MAP, 7), coreEntries(core), digestEntry(core))
+  return labelledHash(DIGEST_LABEL, DIGEST_HEAD, coreEntries(core), digestEntry(core))
 }
 
 /** ctx: what sealing binds the content to; it holds the access record without its proof. */
@@ -112,6 +120,7 @@ const MORE = Symbol('more bytes are needed')
 
 function readHead(reader: HeadReader): ParsedEnvelope {
   reader.expect(MAJOR_MAP, CONTENT_KEY, 'envelope is not a map of nine keys')
+  const coreStart = reader.offset
   reader.key(1)
   reader.expect(MAJOR_UINT, ENVELOPE_VERSION, 'envelope is not of version 3')
   reader.key(2)
@@ -125,14 +134,18 @@ function readHead(reader: HeadReader): ParsedEnvelope {
   if (expMs % HOUR_MS !== 0) throw new Malformed('exp is not a whole hour')
   reader.key(6)
   const enc = reader.bytes(XWING_ENC_BYTES, 'enc')
+  const coreBytes = reader.since(coreStart)
   reader.key(7)
   const access = reader.bytes(undefined, 'access')
+  const digestStart = reader.offset
   reader.key(8)
   const contentDigest = reader.bytes(HASH_BYTES, 'content digest')
+  const digest = labelledHash(DIGEST_LABEL, DIGEST_HEAD, coreBytes, reader.since(digestStart))
   reader.key(CONTENT_KEY)
   const contentLength = reader.item(MAJOR_BYTES, 'content')
   if (reader.offset + contentLength > ENVELOPE_BYTES_MAX) throw new Malformed('envelope is over 96 MiB')
-  return { head: { to, kid, expMs, enc, access, contentDigest }, contentOffset: reader.offset, contentLength }
+  const head = { to, kid, expMs, enc, access, contentDigest }
+  return { head, digest, contentOffset: reader.offset, contentLength }
 }
 
 /** Reads items in order; throws {@link MORE} where the bytes end. */
@@ -142,6 +155,11 @@ class HeadReader {
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes
+  }
+
+  /** The bytes read since an offset; every item is canonical, so they are what encoding would give. */
+  since(offset: number): Uint8Array {
+    return this.#bytes.subarray(offset, this.offset)
   }
 
   expect(major: number, argument: number, fault: string): void {

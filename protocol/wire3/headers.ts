@@ -2,6 +2,8 @@
 
 export const WIRE = 3
 export const WIRE_RELEASE = '0.3'
+/** Below these every method declares the version, also where there is no route; elsewhere a GET need not. */
+export const versionedPrefixes = ['/relay/', '/fed/'] as const
 export const ENVELOPE_TYPE = 'application/vnd.svc.envelope+cbor'
 
 export const headers = {

@@ -8,6 +8,7 @@ import { aidShape, blobText, bytesText, count, millis, textShape } from '../cont
 import { KEL_BYTES_MAX } from '../identity/kel.ts'
 import { ENCRYPTION_KEY_BYTES } from '../identity/keyset.ts'
 import type { Code } from './codes.ts'
+import { ENVELOPE_TYPE } from './headers.ts'
 
 export const STATUS_ITEMS_MAX = 64
 export const ACK_ITEMS_MAX = 1000
@@ -96,6 +97,7 @@ export const wire3Routes = {
     path: '/relay/session',
     auth: 'signed',
     action: 'session',
+    unknownSigner: 'admission',
     request: z.strictObject({ epk: bytesText(ENCRYPTION_KEY_BYTES) }),
     reply: z.strictObject({ sid: bytesText(16), exp: millis, enc: blobText(2 * KIB), ct: blobText(KIB) }),
     codes: codes('admission_required', 'rate_limited'),
@@ -105,7 +107,7 @@ export const wire3Routes = {
     method: 'POST',
     path: '/relay/send',
     auth: 'credential',
-    raw: 'envelope',
+    raw: ENVELOPE_TYPE,
     reply: z.strictObject({
       status: z.enum(['queued', 'duplicate']),
       rid: bytesText(16),
@@ -133,6 +135,7 @@ export const wire3Routes = {
     path: '/relay/poll',
     auth: 'signed',
     action: 'poll',
+    held: true,
     request: z.strictObject({
       limit: z.int().min(1).max(POLL_LIMIT_MAX).optional(),
       after_id: count.optional(),
@@ -157,6 +160,7 @@ export const wire3Routes = {
       ),
     }),
     reply: z.strictObject({ acked: count, stored: count }),
+    itemCode: 'bad_ack_item',
     codes: codes('rate_limited', 'bad_ack_item'),
     limits: { bodyBytes: MIB, items: ACK_ITEMS_MAX },
   }),
@@ -168,6 +172,7 @@ export const wire3Routes = {
     reply: z.strictObject({
       items: z.array(z.strictObject({ state: statusState, dack: bytesText(DACK_BYTES).optional() })),
     }),
+    itemCode: 'bad_status_query',
     codes: codes('bad_status_query', 'rate_limited'),
     limits: { bodyBytes: 16 * KIB, items: STATUS_ITEMS_MAX },
   }),
@@ -187,6 +192,8 @@ export const wire3Routes = {
     path: '/register',
     auth: 'signed',
     action: 'register',
+    signer: 'core',
+    removed: { invite: 'invite_removed' },
     request: z.strictObject({
       aid: aidShape,
       kel,

@@ -5,6 +5,8 @@ import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'
 import { readSignedHeaders } from '../../hub/v3/auth.ts'
 import { decodeBody, decodeQuery } from '../../hub/v3/decode.ts'
+import type { Wire3Row } from '../../hub/v3/handler.ts'
+import { WireRefusal } from '../../hub/v3/refusals.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { operations } from '../../protocol/control/operations.ts'
 import { fromHex, utf8 } from '../../protocol/encoding/bytes.ts'
@@ -18,8 +20,8 @@ import { bodies, queries } from './route-samples.ts'
 import { reader, type Subject } from './subject.ts'
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes)
-const refused = (error: unknown): boolean => error instanceof Refusal
-const routes = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
+const refused = (error: unknown): boolean => error instanceof Refusal || error instanceof WireRefusal
+const routes = Object.entries(wire3Routes) as [Wire3RouteName, Wire3Row][]
 
 function routeSubjects(): Subject[] {
   const inBodies = routes.filter(([, row]) => row.request !== undefined)
@@ -29,7 +31,7 @@ function routeSubjects(): Subject[] {
       reader(
         `body of ${row.method} ${row.path}`,
         [utf8(JSON.stringify(bodies[name]))],
-        bytes => decodeBody(name, row, bytes),
+        bytes => decodeBody(row, bytes),
         refused,
       ),
     ),

@@ -1,5 +1,7 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
+import { putSetting, raiseFloors } from './account-writes.ts'
 import { integrityFaults, openAlone, openReader, openWriter } from './database.ts'
+import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
@@ -54,11 +56,11 @@ export function raiseRestored(
   try {
     migrate(db, path, given.release)
     db.exec('BEGIN IMMEDIATE')
-    db.run('UPDATE account SET floor_ms = max(floor_ms, ?)', given.nowMs)
+    raiseFloors(db, given.nowMs)
     const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', given.clockSetting)
     const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
-    db.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', given.clockSetting, String(clockMs))
-    db.exec(`UPDATE mailbox SET next_id = next_id + ${IDS_SKIPPED}`)
+    putSetting(db, { name: given.clockSetting, value: String(clockMs) })
+    skipIds(db, IDS_SKIPPED)
     db.exec('COMMIT')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } finally {

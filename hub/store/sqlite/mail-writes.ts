@@ -13,6 +13,16 @@ type Counters = {
 }
 type Repeat = { since_ms: number; times: number; waiting: number }
 
+/** A mailbox of its own for a new agent. */
+export function addMailbox(db: Database, number: number): void {
+  db.run('INSERT INTO mailbox (number) VALUES (?)', number)
+}
+
+/** Every mailbox goes on with ids that lie further on by `count`. */
+export function skipIds(db: Database, count: number): void {
+  db.run('UPDATE mailbox SET next_id = next_id + ?', count)
+}
+
 /** Checks every limit against the counters, then queues; nothing is written unless all of them hold. */
 export function enqueue(db: Database, item: Enqueue): EnqueueResult {
   const box = db.one<Counters>(

@@ -1,6 +1,7 @@
 /** Bringing a database to the schema of this build: numbered SQL files, one transaction, a copy before it. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { StoreRefused } from '../port.ts'
+import { putSetting } from './account-writes.ts'
 import { copyDatabase, type Database } from './database.ts'
 
 const FOLDER = new URL(import.meta.url.endsWith('.ts') ? '../migrations/' : './migrations/', import.meta.url)
@@ -37,7 +38,7 @@ export function migrate(
       database.exec(sql)
       database.exec(`PRAGMA user_version = ${number}`)
     }
-    database.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', 'release', release)
+    putSetting(database, { name: 'release', value: release })
     database.exec('COMMIT')
   } catch (error) {
     database.exec('ROLLBACK')

@@ -61,8 +61,8 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     }
   }
   return {
-    enqueueMany: items => Promise.all(items.map(item => writer.write('enqueue', item))),
-    ackMany: acks => Promise.all(acks.map(ack => freeingRoom(() => writer.write('ack', ack)))),
+    enqueue: item => writer.write('enqueue', item),
+    ack: change => freeingRoom(() => writer.write('ack', change)),
     poll: async query => reads.readPoll(reader, query),
     status: async rids => rids.map(rid => reads.readStatus(reader, rid)),
     findQueued: async (mailbox, digest) => reads.readQueued(reader, mailbox, digest),
@@ -73,8 +73,8 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     isRevoked: async (mailbox, capability) => isRevoked(reader, mailbox, capability),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),
-    async markSeen(seen) {
-      await writer.write('markSeen', seen)
+    async markSeen(number, hourMs) {
+      await writer.write('markSeen', { number, hourMs })
     },
     listAgents: async query => reads.readList(reader, query),
     bucket: async query => reads.readBucket(reader, query),

@@ -1,16 +1,9 @@
 /** Every change by name, and how a group of them becomes one transaction in which each fails alone. */
 import { faultPoint, flushPoint } from '../../faults.ts'
+import { admit, putSetting, raiseFloor, setQuota } from './account-writes.ts'
+import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
 import { type Database, type FaultClass, faultClass } from './database.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
-import {
-  admit,
-  keepForkProof,
-  markSeen,
-  putAgent,
-  putSetting,
-  raiseFloor,
-  setQuota,
-} from './registry-writes.ts'
 import { addReview } from './review-store.ts'
 
 export const writes = {

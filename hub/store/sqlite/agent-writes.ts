@@ -1,7 +1,7 @@
-/** The changes of the registry: agent rows, directory entries, accounts, settings. They run inside a transaction. */
-import type { ForkProof, PutAgent, PutAgentResult, Quota } from '../port.ts'
+/** The changes of the registry: agent rows, what finds them, proofs of forks. They run inside a transaction. */
+import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
-import { emptyMailbox } from './mail-writes.ts'
+import { addMailbox, emptyMailbox } from './mail-writes.ts'
 
 export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
@@ -13,7 +13,7 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   const version = row.version + 1
   const number =
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
-  if (held === undefined) db.run('INSERT INTO mailbox (number) VALUES (?)', number)
+  if (held === undefined) addMailbox(db, number)
   db.run('DELETE FROM directory WHERE agent = ?', number)
   indexCaps(db, row)
   indexTerms(db, row, change.terms)
@@ -84,49 +84,8 @@ function updateAgent(db: Database, row: Columns, number: number, version: number
   return number
 }
 
-export function markSeen(db: Database, seen: { number: number; hourMs: number }[]): true {
-  for (const { number, hourMs } of seen)
-    db.run('UPDATE agent SET seen_hour_ms = ?1 WHERE number = ?2 AND seen_hour_ms < ?1', hourMs, number)
-  return true
-}
-
-export function raiseFloor(db: Database, change: { aid: string; floorMs: number }): true {
-  db.run(
-    'INSERT INTO account (aid, floor_ms) VALUES (?1, ?2)' +
-      ' ON CONFLICT DO UPDATE SET floor_ms = max(floor_ms, ?2)',
-    change.aid,
-    change.floorMs,
-  )
-  return true
-}
-
-export function admit(db: Database, change: { aid: string; admitted: boolean }): true {
-  db.run(
-    'INSERT INTO account (aid, admitted) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET admitted = ?2',
-    change.aid,
-    change.admitted ? 1 : 0,
-  )
-  return true
-}
-
-export function setQuota(db: Database, change: { aid: string; quota: Quota }): true {
-  const { quota } = change
-  db.run('INSERT OR IGNORE INTO account (aid) VALUES (?)', change.aid)
-  db.run(
-    'UPDATE account SET envelopes_max = ?, bytes_max = ?, stranger_envelopes_max = ?, stranger_bytes_max = ?,' +
-      ' stranger_per_minute = ? WHERE aid = ?',
-    quota.envelopesMax ?? null,
-    quota.bytesMax ?? null,
-    quota.strangerEnvelopesMax ?? null,
-    quota.strangerBytesMax ?? null,
-    quota.strangerPerMinute ?? null,
-    change.aid,
-  )
-  return true
-}
-
-export function putSetting(db: Database, change: { name: string; value: string }): true {
-  db.run('INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)', change.name, change.value)
+export function markSeen(db: Database, { number, hourMs }: { number: number; hourMs: number }): true {
+  db.run('UPDATE agent SET seen_hour_ms = ?1 WHERE number = ?2 AND seen_hour_ms < ?1', hourMs, number)
   return true
 }
 

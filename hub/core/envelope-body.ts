@@ -10,13 +10,17 @@ import {
   type ParsedEnvelope,
   parseEnvelopeHead,
 } from '../../protocol/mail/envelope.ts'
-import { INLINE_BYTES_MAX } from '../core/limits.ts'
-import type { Content } from '../core/mailbox.ts'
-import { Refusal } from '../core/refusal.ts'
-import type { BodySource } from '../http/body.ts'
 import type { Blobs, BlobWriter } from '../store/blobs.ts'
+import { INLINE_BYTES_MAX } from './limits.ts'
+import { Refusal } from './refusal.ts'
 
 const NAME_BYTES = 16
+
+/** Bytes as they arrive; undefined at their end. */
+export type ByteSource = { next(): Promise<Uint8Array | undefined> }
+
+/** Bytes of an accepted envelope: in memory, or in a blob of this name. */
+export type Content = { size: number; content: Uint8Array | undefined; file: string | undefined }
 
 export type EnvelopeBody = ParsedEnvelope & {
   /** Bytes of the whole envelope. */
@@ -27,7 +31,7 @@ export type EnvelopeBody = ParsedEnvelope & {
 
 /** Reads as far as the head needs. `declared` is the length of the body where the client said it. */
 export async function readEnvelopeHead(
-  source: BodySource,
+  source: ByteSource,
   declared: number | undefined,
 ): Promise<EnvelopeBody> {
   let received: Uint8Array = new Uint8Array(0)
@@ -60,7 +64,7 @@ function parse(received: Uint8Array): ParsedEnvelope | 'more' {
 }
 
 async function readContent(
-  source: BodySource,
+  source: ByteSource,
   parsed: ParsedEnvelope,
   start: Uint8Array,
   size: number,
@@ -80,7 +84,7 @@ async function readContent(
 }
 
 /** All bytes of a small envelope, in a buffer of exactly its size, because that goes to another thread as a whole. */
-async function readSmall(source: BodySource, start: Uint8Array, size: number): Promise<Uint8Array> {
+async function readSmall(source: ByteSource, start: Uint8Array, size: number): Promise<Uint8Array> {
   const content = new Uint8Array(size)
   content.set(start)
   let received = start.length
@@ -107,7 +111,7 @@ async function writeAll(writer: BlobWriter, chunks: AsyncIterable<Uint8Array>): 
 
 /** Every byte of the envelope in order; throws at the end unless the content hashes to what the head says. */
 async function* checkedChunks(
-  source: BodySource,
+  source: ByteSource,
   parsed: ParsedEnvelope,
   start: Uint8Array,
   size: number,

@@ -1,0 +1,20 @@
+/** What the process needs of a line of the wire, whichever one it is. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Hub } from '../core/hub.ts'
+
+export type LineOptions = {
+  hub: Hub
+  /** The address by which others reach the hub; known once the listener is bound. */
+  baseUrl: () => string
+  onError: (id: string, error: unknown) => void
+}
+
+/** What became of one request: the route by its row, and the code of the refusal, if it was one. */
+export type Answered = { route: string; code: string | undefined }
+
+export type Line = {
+  /** Answers one request; never rejects. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<Answered>
+  bytesInFlight(): number
+  close(): void
+}

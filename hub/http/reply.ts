@@ -1,0 +1,77 @@
+/** Sending answers: JSON in one write, streams by their handler, and what happens to a body that nobody read. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { declaredLength } from './body.ts'
+
+/** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
+const REST_BYTES_MAX = 256 * 1024
+const CLOSE_AFTER_MS = 2000
+
+/** A reply that its handler writes by itself, after the headers that it names. */
+export class Streamed {
+  readonly headers: Record<string, string>
+  readonly write: (response: ServerResponse) => Promise<void>
+  constructor(headers: Record<string, string>, write: (response: ServerResponse) => Promise<void>) {
+    this.headers = headers
+    this.write = write
+  }
+}
+
+/** A reply whose bytes or media type are not those of the usual JSON answer. */
+export function textReply(type: string, body: string, more: Record<string, string> = {}): Streamed {
+  const bytes = Buffer.from(body)
+  const headers = {
+    'Content-Type': type,
+    'Content-Length': String(bytes.length),
+    'Cache-Control': 'no-store',
+  }
+  return new Streamed({ ...headers, ...more }, async response => void response.write(bytes))
+}
+
+/** Sends what a handler returned. */
+export async function sendReply(response: ServerResponse, reply: unknown): Promise<void> {
+  if (!(reply instanceof Streamed)) return sendJson(response, 200, {}, reply)
+  response.writeHead(200, reply.headers)
+  await reply.write(response)
+  response.end()
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  more: Record<string, string>,
+  body: unknown,
+): void {
+  // Text goes out in one write together with its headers.
+  const text = JSON.stringify(body)
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    ...more,
+  })
+  response.end(text)
+}
+
+/**
+ * An answer may come while the client is still sending. A small rest is read and dropped; for a large one the
+ * connection ends, a moment later, so that the client can read the answer first.
+ */
+export function finishUnread(request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete || request.destroyed) return
+  const declared = declaredLength(request)
+  request.resume()
+  if (declared !== undefined && declared <= REST_BYTES_MAX) return
+  response.setHeader('Connection', 'close')
+  response.once('finish', () => {
+    const timer = setTimeout(() => request.destroy(), CLOSE_AFTER_MS)
+    timer.unref()
+    request.once('close', () => clearTimeout(timer))
+  })
+}
+
+/** Calls back once when the client has gone; returns how to stop listening. */
+export function whenClosed(response: ServerResponse, callback: () => void): () => void {
+  if (response.destroyed) callback()
+  response.once('close', callback)
+  return () => response.removeListener('close', callback)
+}

@@ -1,0 +1,65 @@
+/** The public listener: limits on heads and connections, and an end that lets answers under way finish. */
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+
+const HEADERS_TIMEOUT_MS = 10_000
+const CONNECTIONS_CHECK_MS = 5000
+const KEEP_ALIVE_MS = 75_000
+const HEADER_BYTES_MAX = 8 * 1024
+/** Requests under way get so long to finish when the hub stops. */
+const FINISH_MS = 8000
+const IDLE_CHECK_MS = 25
+
+export class PublicServer {
+  readonly server: Server
+  readonly #open = new Set<ServerResponse>()
+  #ending = false
+
+  constructor(connectionsMax: number, listener: RequestListener) {
+    this.server = createServer(
+      {
+        // Bodies are watched by their rate; a total time would cut large ones.
+        requestTimeout: 0,
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: HEADER_BYTES_MAX,
+        requireHostHeader: true,
+        noDelay: true,
+      },
+      (request, response) => {
+        this.#add(response)
+        listener(request, response)
+      },
+    )
+    this.server.maxConnections = connectionsMax
+    // Known to the runtime, not yet to its types.
+    Object.assign(this.server, { dropMaxConnection: true })
+  }
+
+  #add(response: ServerResponse): void {
+    if (this.#ending) response.shouldKeepAlive = false
+    this.#open.add(response)
+    response.once('close', () => this.#open.delete(response))
+  }
+
+  /** From here on each answer says that it is the last on its connection, so that clients let go. */
+  makeLast(): void {
+    this.#ending = true
+    for (const response of this.#open) response.shouldKeepAlive = false
+  }
+
+  /** Stops accepting, lets requests under way finish, then ends what is left. */
+  close(): Promise<void> {
+    return new Promise(resolve => {
+      const last = setTimeout(() => this.server.closeAllConnections(), FINISH_MS)
+      // A kept connection becomes idle only after its answer.
+      const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS)
+      this.server.close(() => {
+        clearTimeout(last)
+        clearInterval(idle)
+        resolve()
+      })
+      this.server.closeIdleConnections()
+    })
+  }
+}
