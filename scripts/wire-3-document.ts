@@ -1,37 +1,135 @@
-/** docs/wire-3.md as the tables say it. */
+/** docs/wire-3.md as the tables say it, with the rules that no table can hold. */
+import type { RouteRow } from '../protocol/contract/route.ts'
 import { codes } from '../protocol/wire3/codes.ts'
-import { headers } from '../protocol/wire3/headers.ts'
+import { wire3Routes } from '../protocol/wire3/routes.ts'
+import { type Member, membersOf, schemaOf } from './members.ts'
 import { codeRows, common, routeRows } from './tables.ts'
+
+const INTRODUCTION = `# Wire 3: the interface of a hub
+
+Printed from the tables in \`protocol/wire3/\` by \`npm run -s docs\`; do not edit by hand. The same tables as data: [openapi-wire-3.json](openapi-wire-3.json) (OpenAPI 3.1). What is signed and sealed is in [objects.md](objects.md); start there with AID, key event log and key set.
+
+Every request and every answer carries \`X-Svc-Wire: 3\`; public GET routes take requests without it. Bodies are strict JSON (\`Content-Type: application/json\`): an unknown member, a member that stands twice or a value of another type is refused. Binary values are base64url without padding and without set spare bits, times are Unix milliseconds. \`/relay/send\` takes the raw bytes of an envelope.`
+
+const HEADERS = `## Headers
+
+| Header | On | Value |
+|---|---|---|
+| \`X-Svc-Wire\` | every request and answer | \`3\` |
+| \`X-Svc-AID\` | signed routes | AID of the signer, as text |
+| \`X-Svc-TS\` | signed routes; \`/relay/send\` under a session | Unix milliseconds in decimal |
+| \`X-Svc-Seq\` | signed routes | sequence number of the last event of the signer's log, in decimal |
+| \`X-Svc-Sig\` | signed routes | the signature, 64 bytes as base64url |
+| \`X-Svc-Access\` | \`/relay/send\` | the access record, base64url, byte-equal to key 7 of the envelope, at most 1 KiB |
+| \`X-Svc-Session\` | \`/relay/send\` under a session | \`sid\` as the hub gave it |
+| \`X-Svc-MAC\` | \`/relay/send\` under a session | 32 bytes as base64url |
+| \`X-Svc-Home\` | \`/relay/send\`, optional | AID of the recipient's home hub |
+| \`X-Svc-TS-Floor\` | answer \`ts_stale\` | the floor, Unix milliseconds |
+| \`Prefer: wait=N\` | \`/relay/poll\` | wait up to N seconds (at most 55) for mail; the answer says \`Preference-Applied: wait=N\` when the hub does |
+| \`Retry-After\` | answers 429, 502, 503, 507 | seconds |
+| \`Content-Type\` | \`/relay/send\` | \`application/vnd.svc.envelope+cbor\` |`
+
+const SIGNED = `## Signed requests
+
+The signature is Ed25519, by the current identity key, over exactly the bytes of the text
+
+\`svc-relay/v2/<action>/<AID of the signer>/<AID of the hub>/<X-Svc-TS>/<digest>\`
+
+where digest = base64url of SHA-256(method ‖ 00 ‖ path with query ‖ 00 ‖ body). The action is that of the route. The hub's AID comes from \`GET /hub/identity\`. For \`/register\` the key is the newest one of the log in the body; for every other route that of the log that the hub holds.
+
+Times, once the signature holds:
+
+1. The very same signature again: \`replayed\`.
+2. A time not after the last one accepted from this signer: \`ts_stale\` with that time as the floor. After a start of the hub the floor of every signer is the hub's clock at the start plus 2 s, or the stored one if that is later.
+3. More than 5 minutes behind the hub's clock: \`ts_stale\`; the floor is then the hub's clock or the last accepted time, whichever is later.
+4. More than 5 minutes ahead: \`unauthorized\`.
+
+So the times of one signer rise strictly and requests arrive in their order: keep one in flight, beside a held poll. After \`ts_stale\` sign once more with a time above the floor (wait until your clock is there, or use floor + 1). Take the offset of your clock from the \`Date\` header. A request that got no answer may have taken effect; \`replayed\` after a repetition means that it reached the hub.`
+
+const SENDING = `## Sending an envelope
+
+\`POST /relay/send\` takes an envelope (objects, section 6). Its access record (objects, section 8) says which credential it has:
+
+- **First contact** (record \`{1 0}\`): open a session first. \`POST /relay/session\` with \`epk\`, a fresh X-Wing public key (1,216 bytes), answers \`sid\`, \`exp\`, \`enc\` and \`ct\`; opening \`ct\` gives the MAC key. Send with \`X-Svc-TS\`, \`X-Svc-Session\` and \`X-Svc-MAC\`. A session lives an hour and can be used for several envelopes.
+- **Capability** (record of kind 1): \`X-Svc-Access\` is all. The request must carry none of \`X-Svc-AID\`, \`X-Svc-Seq\`, \`X-Svc-Sig\`; use a connection that never carried a signed request, or the hub can tell who you are.
+
+The answer names the envelope by a random \`rid\`. The same envelope again while it waits is \`duplicate\` with the same \`rid\`. \`POST /relay/status\` with \`rid\` and \`handle\` (objects, section 9) gives the recipient's confirmation once it is there. \`rid\`s of session envelopes and of capability envelopes, and those of several recipients, never belong into one status query: the hub would learn that they are one sender's.
+
+## Collecting mail
+
+\`POST /relay/poll\` gives what waits in order of \`id\`, \`more\` when not all of it. Open each envelope, store it, then \`POST /relay/ack\` its \`id\` with \`handle\` and confirmation. An envelope that cannot be opened (another recipient, an unknown kid, altered content) is acked with its \`id\` alone: there is nobody to confirm to. Where the message head could be read but its signature or an attachment does not hold, confirm with code 2; where the sender's key state is not known, with code 4. What is not acked comes again. \`after_id\` continues within one drain; never keep it.
+
+One poll of an agent can wait; a newer one ends the older with an empty answer.
+
+## Registering
+
+1. Make an inception. \`POST /register\` with \`check_only: true\` says \`admitted\`, \`open\` or \`admission_required\`.
+2. Rotate, naming the hub as witness (key 9 of the event): the last event of a registered log must.
+3. \`POST /register\` with \`kel\`, \`enc_keys\` and \`prev_seq: 0\`. An open hub first answers \`pow_required\` with a \`challenge\`: \`seed\` and \`bits\`; find the \`nonce\` (objects, section 16) and register again before \`not_after\`.
+4. Fetch your log from \`GET /agents/{aid}/kel\`: it now has the hub's witness entry. Publish a new key set weekly with \`POST /agents/{aid}/keys\`.`
 
 /** The whole document as Markdown. */
 export function wire3Document(): string {
-  const routes = routeRows().filter(row => row.line === 'wire3')
-  const refusals = codeRows().filter(row => row.line === 'wire3')
   return [
-    '# Wire 3: the interface of a hub',
-    'Printed from the tables in `protocol/wire3/` by `npm run -s docs`; do not edit by hand.',
-    'Every request and every answer carries `X-Svc-Wire: 3`. Bodies are strict JSON: an unknown member, a member that stands twice or a value of another type is refused. Binary values are base64url without padding, times are Unix milliseconds. `/relay/send` takes the raw bytes of an envelope.',
-    '## Routes',
-    '| Method and path | Authentication | Codes beyond the common ones | Body at most |\n|---|---|---|---|',
-    ...routes.map(row => {
-      const signed = row.action === undefined ? row.auth : `${row.auth} (${row.action})`
-      return `| ${row.method} \`${row.path}\`${row.own ? ' (own)' : ''} | ${signed} | ${row.codes.join(', ')} | ${size(row.limits['bodyBytes'] ?? 0)} |`
-    }),
-    '## Common codes',
-    `Any route: ${common.any.join(', ')}. Signed routes also: ${common.signed.join(', ')}. Anonymous routes and \`/relay/send\` also: ${common.anonymous.join(', ')}.`,
-    '## Codes',
-    'Every refusal is `{reason, error}` and the members named here; `error` says what happened and, after the semicolon, what to do next. 429, 502, 503 and 507 carry `Retry-After` in seconds.',
-    '| Code | Status | Members | Sentence |\n|---|---|---|---|',
-    ...refusals.map(({ code, status, members }) => {
-      return `| ${code} | ${status} | ${members.join(', ')} | ${codes[code as keyof typeof codes].sentence} |`
-    }),
-    '## Headers',
-    ...Object.entries(headers).map(([name, header]) => `- \`${header}\` (${name})`),
-    '',
+    INTRODUCTION,
+    HEADERS,
+    SIGNED,
+    SENDING,
+    routeTable(),
+    commonCodes(),
+    codeTable(),
+    '## Members\n\nRequest and answer of every route with JSON. `?` marks a member that may be absent.',
+    ...Object.values<RouteRow>(wire3Routes).flatMap(row => membersSection(row)),
   ]
     .join('\n\n')
-    .replaceAll(/\|\n\n\|/g, '|\n|')
-    .replaceAll(/\)\n\n- /g, ')\n- ')
+    .concat('\n')
+}
+
+function routeTable(): string {
+  const rows = routeRows().filter(row => row.line === 'wire3')
+  return [
+    '## Routes\n\nRoutes marked (own) are no part of the specification.\n',
+    '| Method and path | Authentication | Codes beyond the common ones | Body at most |\n|---|---|---|---|',
+    ...rows.map(row => {
+      const signed = row.action === undefined ? row.auth : `${row.auth} (${row.action})`
+      const own = row.own ? ' (own)' : ''
+      return `| ${row.method} \`${row.path}\`${own} | ${signed} | ${row.codes.join(', ')} | ${size(row.limits['bodyBytes'] ?? 0)} |`
+    }),
+  ].join('\n')
+}
+
+function commonCodes(): string {
+  return `## Common codes\n\nAny route: ${common.any.join(', ')}. Signed routes also: ${common.signed.join(', ')}. Anonymous routes and \`/relay/send\` also: ${common.anonymous.join(', ')}.`
+}
+
+function codeTable(): string {
+  return [
+    '## Codes\n\nEvery refusal is `{reason, error}` and the members named here; `error` says what happened and, after the semicolon, what to do next.\n',
+    '| Code | Status | Members | Sentence |\n|---|---|---|---|',
+    ...codeRows()
+      .filter(row => row.line === 'wire3')
+      .map(
+        ({ code, status, members }) =>
+          `| ${code} | ${status} | ${members.join(', ')} | ${codes[code as keyof typeof codes].sentence} |`,
+      ),
+  ].join('\n')
+}
+
+/** The tables of one route: its query, its request, its answer. */
+export function membersSection(row: RouteRow): string[] {
+  const parts = [
+    ...(row.query === undefined ? [] : [['Query', membersOf(schemaOf(row.query))] as const]),
+    ...(row.request === undefined ? [] : [['Request', membersOf(schemaOf(row.request))] as const]),
+    ...(row.reply === undefined ? [] : [['Answer', membersOf(schemaOf(row.reply))] as const]),
+  ]
+  const filled = parts.filter(([, members]) => members.length > 0)
+  if (filled.length === 0) return []
+  return [`### ${row.method} \`${row.path}\``, ...filled.map(([title, members]) => table(title, members))]
+}
+
+function table(title: string, members: Member[]): string {
+  const rows = members.map(({ name, type, optional }) => `| \`${name}\`${optional ? ' ?' : ''} | ${type} |`)
+  return [`| ${title} | |\n|---|---|`, ...rows].join('\n')
 }
 
 function size(bytes: number): string {

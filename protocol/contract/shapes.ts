@@ -4,28 +4,37 @@ import { fromBase64url } from '../encoding/bytes.ts'
 import { isAid } from '../identity/aid.ts'
 
 function base64url(accepts: (length: number) => boolean, expected: string) {
-  return z.string().refine(
-    text => {
-      try {
-        return accepts(fromBase64url(text).length)
-      } catch {
-        return false
-      }
-    },
-    { error: `must be ${expected} as base64url without padding` },
-  )
+  return z
+    .string()
+    .refine(
+      text => {
+        try {
+          return accepts(fromBase64url(text).length)
+        } catch {
+          return false
+        }
+      },
+      { error: `must be ${expected} as base64url without padding` },
+    )
+    .meta({ description: `${expected} as base64url`, contentEncoding: 'base64url' })
 }
 
 /** base64url of exactly `length` bytes. */
 export const bytesText = (length: number) => base64url(n => n === length, `${length} bytes`)
 /** base64url of at most `bytesMax` bytes. */
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
-export const aidShape = z.string().refine(isAid, { error: 'must be an AID' })
+export const aidShape = z
+  .string()
+  .refine(isAid, { error: 'must be an AID' })
+  .meta({ description: 'AID', minLength: 44, maxLength: 44 })
 /** Unix milliseconds. */
-export const millis = z.int().min(0)
+export const millis = z.int().min(0).meta({ description: 'Unix milliseconds' })
 export const count = z.int().min(0)
 /** Text of at most `max` UTF-8 bytes, without lone surrogates. */
 export const textShape = (bytesMax: number) =>
-  z.string().refine(text => text.isWellFormed() && Buffer.byteLength(text) <= bytesMax, {
-    error: `must be well-formed text of at most ${bytesMax} bytes`,
-  })
+  z
+    .string()
+    .refine(text => text.isWellFormed() && Buffer.byteLength(text) <= bytesMax, {
+      error: `must be well-formed text of at most ${bytesMax} bytes`,
+    })
+    .meta({ description: `text of at most ${bytesMax} bytes` })
