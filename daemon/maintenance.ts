@@ -1,8 +1,10 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
 import type { Context } from './context.ts'
-import { describe } from './mail/outbox.ts'
+import { describe } from './hubs/failures.ts'
 import type { Relay } from './mail/relay.ts'
 import type { Registration } from './membership/registration.ts'
+import { forgetCommitted } from './store/idempotency.ts'
+import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
 import { disputeOverdueReceipts } from './tasks/receipts.ts'
 
@@ -58,8 +60,8 @@ function attempt(ctx: Context, chore: (ctx: Context) => void): void {
 export function expire(ctx: Context): void {
   const now = ctx.now()
   ctx.store.transaction(() => {
-    ctx.store.run('DELETE FROM seen WHERE until < ?', now)
-    ctx.store.run('DELETE FROM idempotency WHERE at < ?', now - IDEMPOTENCY_KEPT_MS)
+    forgetVerdicts(ctx.store, now)
+    forgetCommitted(ctx.store, now - IDEMPOTENCY_KEPT_MS)
     ctx.capabilities.clean()
     disputeOverdueReceipts(ctx)
   })

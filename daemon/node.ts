@@ -1,4 +1,5 @@
 /** The running node: opens the data directory, composes the parts, owns start and stop. */
+
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
@@ -35,6 +36,7 @@ import { PeerBook } from './peers/peers.ts'
 import { Events } from './platform/events.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
+import { counted } from './store/counters.ts'
 import { openStore, type Store } from './store/open.ts'
 import { Threads } from './store/threads.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
@@ -278,7 +280,7 @@ class RunningNode implements Node {
             `the control interface listens on ${host}: everyone who reaches it and has the token controls this node`,
           ]),
       ...(this.#autoReplyFault === undefined ? [] : [`auto-reply does not run: ${this.#autoReplyFault}`]),
-      ...(this.#opened.store.counted('notice_differs') === 0
+      ...(counted(this.#opened.store, 'notice_differs') === 0
         ? []
         : ['the hub showed another key state for this identity than the one held here']),
       ...(this.#relay?.twinSeen === true
@@ -288,12 +290,12 @@ class RunningNode implements Node {
       ...(this.ctx.chain.isQuarantined
         ? ['the evidence chain is quarantined: two records of one seq were seen; no more receipts are signed']
         : []),
-      ...(this.#opened.store.counted('numbers_ahead') === 0
+      ...(counted(this.#opened.store, 'numbers_ahead') === 0
         ? []
         : [
             'a correspondent says that it holds messages of this node which are not here; if these files came from a backup, restore a newer one',
           ]),
-      ...(this.#opened.store.counted('peer_forks') === 0
+      ...(counted(this.#opened.store, 'peer_forks') === 0
         ? []
         : ['a peer showed two contradicting key histories']),
     ]

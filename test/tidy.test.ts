@@ -187,3 +187,24 @@ describe('files', () => {
     }
   })
 })
+
+describe('tables of the node', () => {
+  const writes = (table: string) =>
+    new RegExp(`(?:INSERT (?:OR \\w+ )?INTO|REPLACE INTO|UPDATE|DELETE FROM)\\s+${table}\\b`)
+  const schema = read('daemon/store/schema.ts')
+  const tables = [...schema.matchAll(/CREATE TABLE (\w+)/g)].map(match => match[1] as string)
+  const node = product.filter(path => path.startsWith('daemon/') && path !== 'daemon/store/schema.ts')
+
+  test.each(tables)('%s is written in one file, which stands in daemon/store', table => {
+    const writers = node.filter(path => writes(table).test(withoutComments(read(path))))
+    expect(writers).toHaveLength(1)
+    expect(writers[0]).toMatch(/^daemon\/store\//)
+  })
+
+  test('nothing outside daemon/store runs SQL that writes', () => {
+    const running = node.filter(
+      path => !path.startsWith('daemon/store/') && /\bstore\.(?:run|database)\b/.test(read(path)),
+    )
+    expect(running).toEqual([])
+  })
+})

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
+import { recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { type Chain, openChain } from './chain.ts'
 
@@ -29,7 +30,7 @@ const lines = (file: string) => readFileSync(file, 'latin1').split('\n').filter(
 
 /** Number of records that the checkpoint speaks for. */
 function vouchedFor({ store }: Fixture): number {
-  const [body] = decode(store.recall('chain-checkpoint') as Uint8Array) as [Uint8Array]
+  const [body] = decode(recall(store, 'chain-checkpoint') as Uint8Array) as [Uint8Array]
   return (decode(body) as [number])[0]
 }
 
@@ -131,9 +132,9 @@ describe('the evidence chain', () => {
   test('a checkpoint that this identity did not sign is no checkpoint', async () => {
     const of = await fixture(3)
     of.chain = await reopen(of)
-    const forged = of.store.recall('chain-checkpoint') as Uint8Array
+    const forged = recall(of.store, 'chain-checkpoint') as Uint8Array
     forged[forged.length - 1] = (forged.at(-1) as number) ^ 1
-    of.store.remember('chain-checkpoint', forged)
+    remember(of.store, 'chain-checkpoint', forged)
     expect((await reopen(of)).length).toBe(3)
   })
 

@@ -21,6 +21,7 @@ import {
 import type { Identity } from '../identity/identity.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
+import { appendRow, type ChainRow, markDrained, markInFile, undrained } from '../store/chain.ts'
 import type { Store } from '../store/open.ts'
 import type { VerifiedPart } from './checkpoint.ts'
 import { ChainRefused, verifyChainFile } from './file.ts'
@@ -42,7 +43,7 @@ export type ReadOptions = {
   since?: number | undefined
   limit?: number | undefined
 }
-type Row = { seq: number; id: Uint8Array; record: Uint8Array }
+type Row = Pick<ChainRow, 'seq' | 'id' | 'record'>
 /** Text, numbers and bytes by name; what an event says. */
 export type Payload = Record<string, CborValue | undefined>
 
@@ -59,10 +60,7 @@ export async function openChain(
     const part = await verifyChainFile({ path, file, store, identity })
     const verified = part.count
     const chain = new Chain(file, store, identity, { now, part })
-    store.transaction(() => {
-      store.run('UPDATE chain SET drained = 0 WHERE seq >= ? AND drained = 1', verified)
-      store.run('UPDATE chain SET drained = 1 WHERE seq < ? AND drained = 0', verified)
-    }, 'node.chain.open')
+    store.transaction(() => markInFile(store, verified), 'node.chain.open')
     chain.drain()
     return chain
   } catch (error) {
@@ -134,13 +132,7 @@ export class Chain {
         payload: new Map(members),
         ts: this.#now(),
       })
-      this.#store.run(
-        'INSERT INTO chain (seq, id, type, record) VALUES (?, ?, ?, ?)',
-        seq,
-        record.id,
-        eventType,
-        bytes,
-      )
+      appendRow(this.#store, { seq, id: record.id, type: eventType, record: bytes })
       this.#store.afterCommit(() => {
         this.drain()
         this.#onAppend?.()
@@ -165,10 +157,7 @@ export class Chain {
   /** Writes stored records that the file lacks, in order; marked as drained only once they are on the disk. */
   drain(): void {
     for (;;) {
-      const rows = this.#store.all<{ seq: number; record: Uint8Array }>(
-        'SELECT seq, record FROM chain WHERE drained = 0 ORDER BY seq LIMIT ?',
-        DRAIN_RECORDS_MAX,
-      )
+      const rows = undrained(this.#store, DRAIN_RECORDS_MAX)
       const last = rows.at(-1)
       if (last === undefined) return
       faultPoint('node.chain.before-write')
@@ -176,7 +165,7 @@ export class Chain {
       faultPoint('node.chain.before-sync')
       fs.fdatasyncSync(this.#file)
       faultPoint('node.chain.after-sync')
-      this.#store.run('UPDATE chain SET drained = 1 WHERE drained = 0 AND seq <= ?', last.seq)
+      markDrained(this.#store, last.seq)
       for (const { seq, record } of rows) this.#part.extend(seq, record)
     }
   }

@@ -2,6 +2,7 @@
  * How much of the chain is verified, as it grows: a signed count and digest that spares the next open the signatures
  * before it (docs/decisions: a signed checkpoint spares signatures, not hashes).
  */
+
 import { createHash, type Hash } from 'node:crypto'
 import { labelledSign, labelledVerify } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
@@ -15,6 +16,7 @@ import {
   recordSignatureHolds,
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
+import { recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
 const CHECKPOINT = 'chain-checkpoint'
@@ -27,7 +29,7 @@ export type Checkpoint = { count: number; digest: Uint8Array }
 
 /** The checkpoint of this identity; one that anybody else made is no checkpoint. */
 export function readCheckpoint(store: Store, identity: Identity): Checkpoint | undefined {
-  const stored = store.recall(CHECKPOINT)
+  const stored = recall(store, CHECKPOINT)
   if (stored === undefined) return undefined
   try {
     const [body, kelSeq, signature] = decode(stored) as [Uint8Array, number, Uint8Array]
@@ -105,7 +107,7 @@ export class VerifiedPart {
     if (this.#count === this.#written) return
     const body = encode([this.#count, this.digest])
     const signature = labelledSign(CHECKPOINT_LABEL, this.#identity.seed, body)
-    this.#store.remember(CHECKPOINT, encode([body, this.#identity.log.seq, signature]))
+    remember(this.#store, CHECKPOINT, encode([body, this.#identity.log.seq, signature]))
     this.#written = this.#count
   }
 }

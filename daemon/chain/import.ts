@@ -12,6 +12,7 @@ import type { CborValue } from '../../protocol/encoding/cbor.ts'
 import { chainDid, GENESIS, signRecord } from '../../protocol/proof/evidence.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
+import { appendRow, markInFile } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { FORK_ANCHOR } from './chain.ts'
 import { ChainRefused, checkSignature, linesOf, parseLine, type ReadResult } from './file.ts'
@@ -43,7 +44,7 @@ export async function importChain(
   const result = store.transaction(() => merge(store, identity, records, now()), 'node.chain.import')
   if (result.fork !== undefined && path === own) {
     fs.renameSync(own, `${own}.fork-${result.fork}`)
-    store.run('UPDATE chain SET drained = 0')
+    markInFile(store, 0)
   }
   return result
 }
@@ -92,7 +93,7 @@ function merge(store: Store, identity: Identity, records: readonly ReadResult[],
 
 function insert(store: Store, record: ReadResult['record'], bytes: Uint8Array): void {
   const { seq, id, eventType } = record
-  store.run('INSERT INTO chain (seq, id, type, record) VALUES (?, ?, ?, ?)', seq, id, eventType, bytes)
+  appendRow(store, { seq, id, type: eventType, record: bytes })
 }
 
 const lengthOf = (store: Store): number =>

@@ -3,6 +3,7 @@
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import type { Context } from '../context.ts'
+import { markReadTo } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { summaryView } from './views.ts'
 
@@ -93,6 +94,6 @@ export function markRead(ctx: Context, interaction: Interaction): void {
     'SELECT max(key) AS key FROM messages WHERE interaction = ?',
     interaction.key,
   )
-  if ((newest?.key ?? 0) > interaction.readTo)
-    ctx.store.run('UPDATE interactions SET read_to = ? WHERE key = ?', newest?.key as number, interaction.key)
+  const last = newest?.key ?? 0
+  if (last > interaction.readTo) markReadTo(ctx.store, interaction.key, last)
 }

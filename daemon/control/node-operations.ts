@@ -7,14 +7,15 @@ import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { type Config, type ConfigChanges, ConfigError } from '../home/config.ts'
+import { describe } from '../hubs/failures.ts'
 import { ClocksApart, type HubLine, HubStopped } from '../hubs/hub.ts'
 import { IdentityError } from '../identity/identity.ts'
-import { describe } from '../mail/outbox.ts'
 import { cardWarning } from '../membership/card.ts'
 import type { Registration } from '../membership/registration.ts'
 import { revokeIssuedTo } from '../membership/revocations.ts'
-import type { Contact } from '../peers/contacts.ts'
 import { refuse } from '../refusal.ts'
+import type { Contact } from '../store/contacts.ts'
+import { counted } from '../store/counters.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
 import type { Handlers } from './operations.ts'
 import type { TaskOperations } from './task-operations.ts'
@@ -202,7 +203,7 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
       unread: count('SELECT count(*) AS n FROM interactions WHERE last_in > read_to'),
       pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
       outbox: parts.outboxSize(),
-      foreign: ctx.store.counted('foreign'),
+      foreign: counted(ctx.store, 'foreign'),
     },
     chain: ctx.chain.head(),
     warnings: parts.warnings(),

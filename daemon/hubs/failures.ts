@@ -35,3 +35,12 @@ export function causeCode(error: unknown): string | undefined {
   }
   return undefined
 }
+
+/** One short sentence of any failure, without addresses of this machine. */
+export function describe(error: unknown): string {
+  if (error instanceof Refused || error instanceof HubStopped) return error.message
+  const code = causeCode(error)
+  if (code !== undefined) return `hub unreachable (${code})`
+  if ((error as Error).name === 'NetworkError') return 'hub unreachable'
+  return error instanceof Error ? error.message : String(error)
+}

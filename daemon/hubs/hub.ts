@@ -2,7 +2,7 @@
 
 import type { ByteSource } from '../../protocol/crypto/chunked.ts'
 import type { AgentCard } from '../../protocol/identity/card.ts'
-import type { KeyEvent, VerifiedKel } from '../../protocol/identity/kel.ts'
+import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 
 /** A hub as it presented itself. */
 export type HubIdentity = { aid: string; wire: number; log: VerifiedKel; bitsMax: number }
@@ -109,6 +109,15 @@ export interface HubLine {
     cursor?: string
   }): Promise<{ agents: ListedAgent[]; next?: string }>
 }
+
+/** A hub as the store keeps it. */
+export const presented = ({ url, identity }: Pick<HubLine, 'url' | 'identity'>) => ({
+  url,
+  aid: identity.aid,
+  wire: identity.wire,
+  log: encodeKel(identity.log.events),
+  bits: identity.bitsMax,
+})
 
 /** The node has stopped talking to a hub, and says why. */
 export class HubStopped extends Error {

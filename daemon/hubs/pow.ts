@@ -2,12 +2,14 @@
  * Solving proof of work on all cores: workers search disjoint ranges, the first hit ends them all. The solution is
  * kept until the hub took it, so that a restart within its life does not search again.
  */
+
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { Refused } from '../../protocol/contract/client.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decode, encode } from '../../protocol/encoding/cbor.ts'
 import type { PowTask } from '../../protocol/identity/pow.ts'
+import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 import { HubStopped, type PowChallenge, type PowSolution } from './hub.ts'
 import type { PowMessage, PowOrder } from './pow-worker.ts'
@@ -30,7 +32,7 @@ export class PowSolver {
 
   /** A solution found earlier that the hub still takes. */
   kept(hub: string): PowSolution | undefined {
-    const stored = this.#store.recall(`pow:${hub}`)
+    const stored = recall(this.#store, `pow:${hub}`)
     if (stored === undefined) return undefined
     const [seed, nonce, notAfterMs] = decode(stored) as [Uint8Array, Uint8Array, number]
     if (this.#now() + SAFETY_MS < notAfterMs) return { seed, nonce }
@@ -40,11 +42,11 @@ export class PowSolver {
 
   /** Keeps a solution until the hub took it or its time is over. */
   keep(hub: string, { seed, nonce }: PowSolution, notAfterMs: number): void {
-    this.#store.remember(`pow:${hub}`, encode([seed, nonce, notAfterMs]))
+    remember(this.#store, `pow:${hub}`, encode([seed, nonce, notAfterMs]))
   }
 
   forget(hub: string): void {
-    this.#store.forget(`pow:${hub}`)
+    forget(this.#store, `pow:${hub}`)
   }
 
   /** Searches until found, cancelled, or past the challenge's life. */

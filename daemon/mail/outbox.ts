@@ -8,10 +8,22 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../../protocol/mail/dack.ts'
 import type { Context } from '../context.ts'
-import { causeCode, confirmationReasons, neverCounted } from '../hubs/failures.ts'
+import { confirmationReasons, describe, neverCounted } from '../hubs/failures.ts'
 import { type HubLine, HubStopped } from '../hubs/hub.ts'
 import { Waker } from '../platform/waker.ts'
-import { camelRows } from '../store/rows.ts'
+import {
+  askAgainAt,
+  countCredential,
+  countResending,
+  dueEntries,
+  entriesToAskAbout,
+  markAtHub,
+  nextEntryAt,
+  type OutboxEntry,
+  outboxSize,
+  sendAgainAt,
+} from '../store/outbox.ts'
+import { introduceAgain } from '../store/peers.ts'
 import type { DeliveryState } from '../store/threads.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
@@ -25,27 +37,6 @@ const STATUS_ITEMS_MAX = 64
 const CREDENTIALS_TRIED_MAX = 2
 const RESENT_MAX = 5
 const IDLE_MS = 60_000
-
-export type OutboxEntry = {
-  message: number
-  peer: string
-  interaction: number | null
-  state: 'queued' | 'at_hub'
-  nextAt: number
-  attempts: number
-  handleSecret: Uint8Array
-  rid: string | null
-  viaHub: string | null
-  digests: string
-  capability: Uint8Array | null
-  credentialsTried: number
-  resent: number
-  introduces: string | null
-  granted: Uint8Array | null
-  expiresAt: number | null
-  deadlineAt: number
-  lastError: string | null
-}
 
 /** Refusals that the same message will meet again, whatever is done. */
 const FINAL_CODES = new Set(['bad_envelope', 'bad_request', 'too_large'])
@@ -81,7 +72,7 @@ export class Outbox {
   }
 
   get size(): number {
-    return this.#ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
+    return outboxSize(this.#ctx.store)
   }
 
   async #run(): Promise<void> {
@@ -96,25 +87,16 @@ export class Outbox {
   }
 
   #nextWakeMs(): number {
-    const row = this.#ctx.store.get<{ at: number | null }>('SELECT min(next_at) AS at FROM outbox')
-    const now = this.#ctx.now()
-    if (row?.at == null) return IDLE_MS
+    const at = nextEntryAt(this.#ctx.store)
+    if (at === undefined) return IDLE_MS
     // What is due but not taken waits for a lane; the end of that lane's task wakes us.
-    const wait = row.at - now
+    const wait = at - this.#ctx.now()
     return wait <= 0 ? 1000 : Math.min(wait, IDLE_MS)
   }
 
   /** Starts the first queued message of every free lane: one lane an interaction, so its order is kept. */
   #startSends(hub: HubLine): void {
-    const due = camelRows<OutboxEntry>(
-      this.#ctx.store.all(
-        `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND NOT EXISTS (
-           SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
-         ORDER BY next_at LIMIT 32`,
-        this.#ctx.now(),
-      ),
-    )
-    for (const entry of due) {
+    for (const entry of dueEntries(this.#ctx.store, this.#ctx.now())) {
       const lane = String(entry.interaction ?? `peer ${entry.peer}`)
       if (this.#busyLanes.size >= LANES_MAX) return
       if (this.#busyLanes.has(lane)) continue
@@ -148,17 +130,9 @@ export class Outbox {
   #atHub(entry: OutboxEntry, sealed: Sealed, rid: string, viaHub: string | null): void {
     const { store, threads, now } = this.#ctx
     store.transaction(() => {
-      const { changes } = store.run(
-        `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, expires_at = ?, attempts = 0, last_error = NULL,
-           next_at = ? WHERE message = ? AND state = 'queued'`,
-        rid,
-        viaHub,
-        sealed.expMs,
-        now() + this.#statusPause(0),
-        entry.message,
-      )
+      const nextAt = now() + this.#statusPause(0)
       // Settled in the meantime, by a proof of delivery or because it was made anew.
-      if (changes === 0) return
+      if (!markAtHub(store, entry.message, { rid, viaHub, expiresAt: sealed.expMs, nextAt })) return
       threads.setDelivery(entry.message, 'at_hub')
       this.#announce(entry, 'at_hub')
     }, 'node.send')
@@ -217,7 +191,7 @@ export class Outbox {
       return this.#retry(entry, 'access_invalid', 0)
     if (entry.credentialsTried >= CREDENTIALS_TRIED_MAX)
       return this.#finish(entry, 'failed', 'access refused')
-    store.run('UPDATE outbox SET credentials_tried = credentials_tried + 1 WHERE message = ?', entry.message)
+    countCredential(store, entry.message)
     return this.#retry(entry, 'access_invalid', 0)
   }
 
@@ -234,12 +208,7 @@ export class Outbox {
       BACKOFF_MAX_MS,
     )
     const wait = Math.max(afterMs ?? 0, afterMs === 0 ? 0 : backoff * (0.5 + this.#fraction() / 2))
-    store.run(
-      `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ? WHERE message = ?`,
-      Math.ceil(now() + wait),
-      reason,
-      entry.message,
-    )
+    sendAgainAt(store, entry.message, now() + wait, reason)
   }
 
   #finish(entry: OutboxEntry, state: DeliveryState, reason: string): void {
@@ -271,19 +240,9 @@ export class Outbox {
   /** Asks what became of the messages of one recipient; never two such questions at a time. */
   #startStatusQuery(hub: HubLine): void {
     if (this.#statusBusy) return
-    const now = this.#ctx.now()
-    const first = this.#ctx.store.get<{ peer: string }>(
-      "SELECT peer FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at LIMIT 1",
-      now,
-    )
+    const entries = entriesToAskAbout(this.#ctx.store, this.#ctx.now(), STATUS_ITEMS_MAX)
+    const [first] = entries
     if (first === undefined) return
-    const entries = camelRows<OutboxEntry>(
-      this.#ctx.store.all(
-        "SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? ORDER BY next_at LIMIT ?",
-        first.peer,
-        STATUS_ITEMS_MAX,
-      ),
-    )
     this.#statusBusy = true
     this.#track(
       this.#askStates(hub, first.peer, entries).finally(() => {
@@ -320,11 +279,7 @@ export class Outbox {
 
   #postpone(entry: OutboxEntry): void {
     const pause = this.#statusPause(entry.attempts)
-    this.#ctx.store.run(
-      "UPDATE outbox SET next_at = ?, attempts = attempts + 1 WHERE message = ? AND state = 'at_hub'",
-      Math.ceil(this.#ctx.now() + pause),
-      entry.message,
-    )
+    askAgainAt(this.#ctx.store, entry.message, this.#ctx.now() + pause)
   }
 
   /** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
@@ -339,7 +294,7 @@ export class Outbox {
     if (now >= entry.deadlineAt) this.#finish(entry, 'unknown', 'deadline')
     else if (entry.resent >= RESENT_MAX) this.#finish(entry, 'unknown', 'sent again and again in vain')
     else {
-      this.#ctx.store.run('UPDATE outbox SET resent = resent + 1 WHERE message = ?', entry.message)
+      countResending(this.#ctx.store, entry.message)
       const reason = this.#isExpired(entry) ? 'expired' : 'to be sent again'
       this.#retry({ ...entry, attempts: entry.resent }, reason)
     }
@@ -357,7 +312,7 @@ export class Outbox {
     if (code === dackCodes.stored)
       return this.#ctx.store.transaction(() => noteDelivered(this.#ctx, entry.message), 'node.confirm')
     if (code === dackCodes.retiredKey || code === dackCodes.times) {
-      this.#ctx.store.run('UPDATE peers SET introduced = NULL WHERE aid = ?', entry.peer)
+      introduceAgain(this.#ctx.store, entry.peer)
       return this.#lost(entry)
     }
     this.#finish(entry, 'failed', confirmationReasons[code] ?? `refused with code ${code}`)
@@ -387,13 +342,4 @@ export class Outbox {
     const [high, low] = this.#ctx.random(2)
     return ((high as number) * 256 + (low as number)) / 65_536
   }
-}
-
-/** One short sentence of any failure, without addresses of this machine. */
-export function describe(error: unknown): string {
-  if (error instanceof Refused || error instanceof HubStopped) return error.message
-  const code = causeCode(error)
-  if (code !== undefined) return `hub unreachable (${code})`
-  if ((error as Error).name === 'NetworkError') return 'hub unreachable'
-  return error instanceof Error ? error.message : String(error)
 }

@@ -18,6 +18,9 @@ import {
 } from '../../protocol/proof/documents.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { count } from '../store/counters.ts'
+import { digestOf } from '../store/messages.ts'
+import { noteVerdict, verdictOn } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
@@ -34,7 +37,6 @@ export type Received = {
   body: MessageBody
   digest: Uint8Array
   expMs: number
-  acceptedAt: number
   /** The sender's log as merged with what is held, and its set, when the message brought them. */
   log: VerifiedKel
   keySet: KeySet | undefined
@@ -42,18 +44,9 @@ export type Received = {
 
 /** The code given to this very message before, if it is known. */
 export function earlierVerdict(ctx: Context, body: MessageBody, digest: Uint8Array): DackCode | undefined {
-  const stored = ctx.store.get<{ digest: Uint8Array }>(
-    'SELECT digest FROM messages WHERE sender = ? AND message_id = ?',
-    body.from,
-    body.messageId,
-  )
-  if (stored !== undefined) return equal(stored.digest, digest) ? dackCodes.stored : dackCodes.malformed
-  const seen = ctx.store.get<{ code: DackCode }>(
-    'SELECT code FROM seen WHERE sender = ? AND message_id = ?',
-    body.from,
-    body.messageId,
-  )
-  return seen?.code
+  const stored = digestOf(ctx.store, body.from, body.messageId)
+  if (stored !== undefined) return equal(stored, digest) ? dackCodes.stored : dackCodes.malformed
+  return verdictOn(ctx.store, body.from, body.messageId)
 }
 
 /** Judges and stores a message; durable when this returns. */
@@ -61,7 +54,6 @@ export function takeIn(ctx: Context, received: Received): DackCode {
   try {
     return decide(ctx, received, () => judge(ctx, received))
   } catch (error) {
-    ctx.peers.forgetCache()
     if (!(error instanceof ForeignStep)) throw error
     return decide(ctx, received, () => dackCodes.malformed)
   }
@@ -72,13 +64,12 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
     const { body } = received
     const code = earlierVerdict(ctx, body, received.digest) ?? verdict()
     if (code !== dackCodes.retiredKey && code !== dackCodes.times)
-      ctx.store.run(
-        'INSERT OR IGNORE INTO seen VALUES (?, ?, ?, ?)',
-        body.from,
-        body.messageId,
+      noteVerdict(ctx.store, {
+        sender: body.from,
+        messageId: body.messageId,
         code,
-        received.expMs + SEEN_AFTER_EXPIRY_MS,
-      )
+        until: received.expMs + SEEN_AFTER_EXPIRY_MS,
+      })
     return code
   }, 'node.receive')
 }
@@ -102,7 +93,7 @@ function judge(ctx: Context, received: Received): DackCode {
       ctx.threads.hurry(body.from)
     }
     ctx.store.afterCommit(() => ctx.topUps.note(body.from))
-  } else if (code === dackCodes.malformed) ctx.store.count('foreign')
+  } else if (code === dackCodes.malformed) count(ctx.store, 'foreign')
   return code
 }
 
@@ -131,7 +122,6 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   const stored = ctx.threads.storeIncoming(interaction, body, {
     digest: received.digest,
     text,
-    acceptedAt: received.acceptedAt,
   })
   confirmByAnswer(ctx, interaction, body.storedUpTo)
   ctx.peers.learn(received.log, received.keySet)
@@ -232,7 +222,7 @@ function takeDelegate(
     commitment: payload.requesterCommitment,
     requestCid: documentCid(payload.document),
   })
-  const facts = { digest: received.digest, text, acceptedAt: received.acceptedAt }
+  const facts = { digest: received.digest, text }
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
   if (effect !== undefined) answerWithEffect(ctx, interaction, effect)
   const about = { interaction_id: id, peer: body.from, state }
@@ -281,13 +271,11 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
       return ctx.threads.update(interaction, {
         state: 'declined',
         reason: message.payload.reason,
-        endedAt: ctx.now(),
       })
     case kinds.cancelled:
       return ctx.threads.update(interaction, {
         state: 'cancelled',
         reason: message.payload.reason,
-        endedAt: ctx.now(),
       })
     default:
       return interaction
@@ -304,7 +292,7 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 /** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
   // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
-  if (storedUpTo > interaction.numbered) ctx.store.count('numbers_ahead')
+  if (storedUpTo > interaction.numbered) count(ctx.store, 'numbers_ahead')
   const proven = ctx.store.all<{ key: number }>(
     `SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
      AND delivery <> 'delivered'`,

@@ -14,11 +14,12 @@ import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
 import { ACK_ITEMS_MAX } from '../../protocol/wire3/routes.ts'
 import type { Context } from '../context.ts'
+import { describe } from '../hubs/failures.ts'
 import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
 import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { Waker } from '../platform/waker.ts'
-import { describe } from './outbox.ts'
+import { count } from '../store/counters.ts'
 import { earlierVerdict, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
@@ -154,7 +155,7 @@ export class Relay {
     try {
       const notice = KeyStateNotice.decode(encoded)
       if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
-      store.count('notice_differs')
+      count(store, 'notice_differs')
       log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')
     } catch (error) {
       if (!(error instanceof Malformed)) throw error
@@ -179,7 +180,7 @@ export class Relay {
     } catch (error) {
       if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)
       if (!(error instanceof Malformed)) throw error
-      this.#ctx.store.count('malformed')
+      count(this.#ctx.store, 'malformed')
       this.#ctx.log.info({ id: polled.id, reason: error.message }, 'envelope refused')
       return { id: polled.id }
     }
@@ -205,7 +206,7 @@ export class Relay {
     if (earlier !== undefined) return earlier
     if (!timesFit(envelope.expMs, body.tsMs, hub.timeMs)) return dackCodes.times
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
-      this.#ctx.store.count('retired_key')
+      count(this.#ctx.store, 'retired_key')
       keepRetired(this.#ctx, body, messageDigest)
       return dackCodes.retiredKey
     }
@@ -221,7 +222,6 @@ export class Relay {
       body,
       digest: messageDigest,
       expMs: envelope.expMs,
-      acceptedAt,
       log,
       keySet: body.keySet,
     }
@@ -241,7 +241,7 @@ export class Relay {
 
   /** An envelope that decrypts but whose sender's key is not known here is confirmed, so that it comes again with it. */
   #confirmUnopened(id: number, error: NotOpened): AckItem {
-    this.#ctx.store.count(error.code)
+    count(this.#ctx.store, error.code)
     const { body } = error
     if (body === undefined || error.code === 'wrong_recipient') return { id }
     const code = error.code === 'sender_unknown' ? dackCodes.retiredKey : dackCodes.malformed

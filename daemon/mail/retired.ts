@@ -6,6 +6,7 @@ import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { insertRetired } from '../store/messages.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { readableText } from './receive.ts'
@@ -39,33 +40,18 @@ function insert(
   body: MessageBody,
   facts: { digest: Uint8Array; text: string },
 ): void {
-  const { store } = ctx
-  const kept = store.get<{ n: number }>(
+  const kept = ctx.store.get<{ n: number }>(
     'SELECT count(*) AS n FROM messages WHERE interaction = ? AND retired = 1',
     interaction.key,
   )
   if ((kept?.n ?? 0) >= KEPT_PER_INTERACTION_MAX) return
-  // The digest stands in the place of the message id, so that the message itself can still come under its own.
-  store.run(
-    `INSERT OR IGNORE INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload,
-       digest, text, kel_seq, retired) VALUES (?, 'in', ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 1)`,
-    interaction.key,
-    body.from,
-    body.to,
-    facts.digest,
-    body.kind,
-    ctx.now(),
-    body.payload,
-    facts.digest,
-    facts.text,
-    body.kelSeq,
-  )
+  insertRetired(ctx.store, interaction.key, body, { ...facts, at: ctx.now() })
 }
 
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
 const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
-  accepted_at, kel_seq, retired, auto, delivery, reason, delivered_at`
+  retired, auto, delivery, reason`
 
 /** A page of what a reader of a thread sees: such a message too, until the same one came under a good key. */
 export function shownMessages(

@@ -13,7 +13,7 @@ import { sealEnvelope } from '../../protocol/mail/seal.ts'
 import type { Context } from '../context.ts'
 import type { Delivery } from '../hubs/hub.ts'
 import type { Peer } from '../peers/peers.ts'
-import type { OutboxEntry } from './outbox.ts'
+import { noteSealing, type OutboxEntry } from '../store/outbox.ts'
 
 /** Envelopes up to this size fit every capability and every stranger's limit. */
 const DIGESTS_KEPT_MAX = 256
@@ -54,7 +54,7 @@ export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sea
     throw new WaitingForCapability('too_large_for_stranger')
   const home = peer.log.home as string
   const granted = grants(ctx, entry)
-  const introduces = held === undefined || peer.introduced !== ownState(ctx)
+  const introduces = held === undefined || ctx.peers.introducedTo(entry.peer) !== ownState(ctx)
   const body = messageBody(ctx, entry, { granted, introduces })
   const sealed = await sealEnvelope({
     body,
@@ -152,12 +152,10 @@ function noteSealed(
   )
   ctx.store.transaction(() => {
     if (sealed.capability !== undefined) ctx.capabilities.spend(sealed.capability)
-    ctx.store.run(
-      'UPDATE outbox SET digests = ?, granted = ?, introduces = ? WHERE message = ?',
-      JSON.stringify(digests),
-      encode(grantedList.write(sealed.granted) as CborValue),
-      sealed.introduces ? ownState(ctx) : null,
-      entry.message,
-    )
+    noteSealing(ctx.store, entry.message, {
+      digests: JSON.stringify(digests),
+      granted: encode(grantedList.write(sealed.granted) as CborValue),
+      introduces: sealed.introduces ? ownState(ctx) : null,
+    })
   }, 'node.seal')
 }

@@ -9,7 +9,7 @@ import { type AgentCard, cardText, signCard, type UnsignedCard } from '../../pro
 import type { Context } from '../context.ts'
 import type { Config } from '../home/config.ts'
 import type { HubLine } from '../hubs/hub.ts'
-import { hubRow } from '../hubs/rows.ts'
+import { forgetCard, hubRow, noteBaseUrl, noteCardAnswer, noteCardSeen } from '../store/hubs.ts'
 
 const PROTOCOL_VERSION = '1.0'
 /** Sealed mail through a hub is a binding of its own: no A2A client speaks it, and none may take it for another. */
@@ -63,10 +63,10 @@ const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
 export function ownCard(ctx: Context, hub: HubLine): AgentCard | undefined {
   const row = hubRow(ctx.store, hub.url)
   const { name, caps, summary } = ctx.config()
-  const wasGiven = row?.card_state != null
+  const wasGiven = row?.cardState != null
   if (caps.length === 0 && !wasGiven) return undefined
   const { identity } = ctx
-  const baseUrl = row?.base_url ?? hub.url
+  const baseUrl = row?.baseUrl ?? hub.url
   const card = describeAgent({ name, caps, summary, aid: identity.aid, hub: hub.identity.aid, baseUrl })
   return signCard(card, { seed: identity.seed, aid: identity.aid, seq: identity.log.seq, baseUrl })
 }
@@ -81,13 +81,8 @@ export function isCardDue(ctx: Context, hub: HubLine): boolean {
 
 /** Notes what the hub said to a card. */
 export function noteCard(ctx: Context, hub: HubLine, card: AgentCard, status: string): void {
-  ctx.store.run(
-    'UPDATE hubs SET card = ?, card_state = ?, card_seen_at = ? WHERE url = ?',
-    markOf(card),
-    status === 'refused' ? 'refused' : 'stored',
-    ctx.now(),
-    hub.url,
-  )
+  const cardState = status === 'refused' ? 'refused' : 'stored'
+  noteCardAnswer(ctx.store, hub.url, { card: markOf(card), cardState, now: ctx.now() })
 }
 
 const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
@@ -97,26 +92,26 @@ const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
  * it differs from the one that this node uses.
  */
 export async function learnAddress(ctx: Context, hub: HubLine): Promise<boolean> {
-  const used = hubRow(ctx.store, hub.url)?.base_url ?? hub.url
+  const used = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
   const told = await hub.publicUrl()
   if (told === undefined || told === used) return false
-  ctx.store.run('UPDATE hubs SET base_url = ? WHERE url = ?', told, hub.url)
+  noteBaseUrl(ctx.store, hub.url, told)
   return true
 }
 
 /** Looks now and then whether the card is served: a hub that moved or was restored may have it no more. */
 export async function watchCard(ctx: Context, hub: HubLine): Promise<void> {
   const row = hubRow(ctx.store, hub.url)
-  if (row?.card_state !== 'stored' || ctx.now() - (row.card_seen_at ?? 0) < LOOK_MS) return
+  if (row?.cardState !== 'stored' || ctx.now() - (row.cardSeenAt ?? 0) < LOOK_MS) return
   const served = await hub.fetchCard(ctx.identity.aid)
   const isThere = served !== undefined && row.card !== null && equal(row.card, sha256(utf8(served)))
-  const changes = isThere ? 'card_seen_at = ?' : 'card = NULL, base_url = NULL, card_seen_at = ?'
-  ctx.store.run(`UPDATE hubs SET ${changes} WHERE url = ?`, ctx.now(), hub.url)
+  const note = isThere ? noteCardSeen : forgetCard
+  note(ctx.store, hub.url, ctx.now())
 }
 
 /** What the user should know when the hub holds no card of this node although it was given one. */
 export function cardWarning(ctx: Context, hub: HubLine | undefined): string | undefined {
   const row = hub === undefined ? undefined : hubRow(ctx.store, hub.url)
-  if (row?.card_state !== 'refused') return undefined
-  return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.base_url ?? row.url}`
+  if (row?.cardState !== 'refused') return undefined
+  return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.baseUrl ?? row.url}`
 }

@@ -6,6 +6,8 @@ import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import type { HubLine } from '../hubs/hub.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart } from '../hubs/wire3/calls.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import { allEntries } from '../store/outbox.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
 
 /**
@@ -38,7 +40,7 @@ export function requireClock(ctx: Context, hub: HubLine): void {
 
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
 export function markNewMailbox(ctx: Context): void {
-  ctx.store.remember(NEW_MAILBOX, utf8('due'))
+  remember(ctx.store, NEW_MAILBOX, utf8('due'))
 }
 
 /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
@@ -50,8 +52,8 @@ export function settleKeyState(ctx: Context, home: HubLine | undefined): void {
   }
   if (home !== undefined && identity.log.home !== home.identity.aid)
     identity.rotate(home.identity.aid, eventTime(ctx, home))
-  const isRenewed = store.recall(NEW_MAILBOX) !== undefined
-  const made = store.recall(OUTBOX_SEQ)
+  const isRenewed = recall(store, NEW_MAILBOX) !== undefined
+  const made = recall(store, OUTBOX_SEQ)
   const isReady = made !== undefined && fromUtf8(made) === String(identity.log.seq)
   if (isReady && !isRenewed) return
   if (isRenewed) keys.startEpoch()
@@ -59,26 +61,24 @@ export function settleKeyState(ctx: Context, home: HubLine | undefined): void {
     if (!isReady) remakeReceipts(ctx)
     if (isRenewed) {
       capabilities.voidIssued()
-      store.run('DELETE FROM revocations')
       announceMove(ctx)
-      store.forget(NEW_MAILBOX)
+      forget(store, NEW_MAILBOX)
     }
-    store.remember(OUTBOX_SEQ, utf8(String(identity.log.seq)))
+    remember(store, OUTBOX_SEQ, utf8(String(identity.log.seq)))
   }, 'node.key-state')
 }
 
 /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
 function endOutbox(ctx: Context): void {
+  const { store, threads, events } = ctx
   const reason = 'this identity was deactivated'
-  ctx.store.transaction(() => {
-    const waiting = ctx.store.all<{ message: number; state: string }>('SELECT message, state FROM outbox')
-    for (const { message, state } of waiting)
-      ctx.threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
-    ctx.store.run(
-      `UPDATE interactions SET state = 'failed', reason = ?, ended_at = ?
-       WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed')`,
-      reason,
-      ctx.now(),
-    )
+  store.transaction(() => {
+    for (const { message, state } of allEntries(store))
+      threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
+    for (const interaction of threads.unfinished()) {
+      threads.update(interaction, { state: 'failed', reason })
+      const about = { interaction_id: interaction.id, peer: interaction.peer, state: 'failed' }
+      store.afterCommit(() => events.emit('message', about))
+    }
   }, 'node.deactivated')
 }

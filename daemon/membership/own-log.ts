@@ -10,7 +10,7 @@ import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../p
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
 import type { HubLine } from '../hubs/hub.ts'
-import { forgetRegistered } from '../hubs/rows.ts'
+import { forgetRegistered } from '../store/hubs.ts'
 
 /** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
 export async function compareWithHub(ctx: Context, hub: HubLine): Promise<string | undefined> {

@@ -5,18 +5,36 @@
 
 import { Refused } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodeKel, EVENT_AHEAD_MAX_MS, encodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { decodeKel, EVENT_AHEAD_MAX_MS, verifyKel } from '../../protocol/identity/kel.ts'
 import { KeySet, STRANGER_BYTES_MIN, type StrangerLimits } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
-import { type HubLine, HubStopped, type PowSolution, type Profile, type RegisterReply } from '../hubs/hub.ts'
+import { describe } from '../hubs/failures.ts'
+import {
+  type HubLine,
+  HubStopped,
+  type PowSolution,
+  type Profile,
+  presented,
+  type RegisterReply,
+} from '../hubs/hub.ts'
 import { type PowSolver, powChallenge } from '../hubs/pow.ts'
-import { formerRows, type HubRow, homeRow, hubRow, noteRegistered, writeHome } from '../hubs/rows.ts'
 import { fetchHubIdentity, type HubInputs } from '../hubs/wire3/calls.ts'
 import { Wire3Hub } from '../hubs/wire3/hub.ts'
-import { describe } from '../mail/outbox.ts'
 import { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
+import {
+  formerRows,
+  type HubRow,
+  highestWire,
+  homeRow,
+  hubRow,
+  keepHubLog,
+  noteRegistered,
+  removeHub,
+  writeHome,
+} from '../store/hubs.ts'
 import { isCardDue, learnAddress, noteCard, ownCard, watchCard } from './card.ts'
+import { pushLog, pushLogTo } from './former.ts'
 import { eventTime, isClockFollowed, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { compareWithHub } from './own-log.ts'
 import { sendRevocations } from './revocations.ts'
@@ -70,7 +88,6 @@ export class Registration {
     return this.#oldCopy
   }
 
-  /** Ends the pause before the next attempt. */
   wake(): void {
     this.#waker.wake()
   }
@@ -90,6 +107,11 @@ export class Registration {
     const identity = await fetchHubIdentity(address, this.#inputs.connections.signed)
     if (identity.wire !== 3)
       throw new HubStopped(`the hub speaks wire version ${identity.wire}, this node 3; update the older one`)
+    const seen = highestWire(this.#ctx.store, identity.aid)
+    if (seen !== undefined && identity.wire < seen)
+      throw new HubStopped(
+        `the hub spoke wire version ${seen} before and now ${identity.wire}; ask its operator`,
+      )
     const line = new Wire3Hub(address, identity, this.#inputs)
     await line.checkAdmission(this.#ctx.identity.log)
     this.#settleAt(line)
@@ -117,7 +139,7 @@ export class Registration {
     const former = this.#home
     const moves = former !== undefined && former.identity.aid !== line.identity.aid
     store.transaction(() => {
-      writeHome(store, line, moves, now())
+      writeHome(store, presented(line), moves, now())
       if (moves) markNewMailbox(this.#ctx)
     }, 'node.join')
     this.#home = line
@@ -127,27 +149,8 @@ export class Registration {
 
   /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
   async pushToFormer(): Promise<void> {
-    const { identity, log } = this.#ctx
-    const since = identity.log.deactivated ? 0 : this.#ctx.now()
-    await Promise.all(
-      this.#former(since).map(hub =>
-        this.#push(hub).catch(error => log.info({ reason: describe(error) }, 'former hub not told')),
-      ),
-    )
-  }
-
-  /** Shows a hub the whole log, unless it has seen its last event; one that never knew the identity needs nothing. */
-  async #push(hub: HubLine): Promise<void> {
-    const { identity, store } = this.#ctx
-    const { log } = identity
-    const row = hubRow(store, hub.url)
-    if (row === undefined || row.registered_seq === log.seq) return
-    try {
-      await hub.pushLog(log)
-    } catch (error) {
-      if (!(error instanceof Refused && error.code === 'unknown_aid')) throw error
-    }
-    noteRegistered(store, hub.url, log.seq)
+    const since = this.#ctx.identity.log.deactivated ? 0 : this.#ctx.now()
+    await pushLogTo(this.#ctx, this.#former(since))
   }
 
   /** Learns a new key of the home hub, and notices when another hub answers in its place. */
@@ -155,12 +158,7 @@ export class Registration {
     const home = this.#home
     if (home === undefined) return
     await home.refresh()
-    this.#ctx.store.run(
-      'UPDATE hubs SET log = ?, bits = ? WHERE url = ?',
-      encodeKel(home.identity.log.events),
-      home.identity.bitsMax,
-      home.url,
-    )
+    keepHubLog(this.#ctx.store, presented(home))
   }
 
   /** Rotates the identity key and sends log and set until the hub answered. */
@@ -198,11 +196,11 @@ export class Registration {
     if (home === undefined) return undefined
     if (identity.log.deactivated) {
       // A registration of a deactivated identity is refused; a push is taken.
-      await this.#push(home)
+      await pushLog(this.#ctx, home)
       return undefined
     }
     const set = keys.ensureSet(identity.log, identity.seed, this.#strangers())
-    const registered = homeRow(this.#ctx.store)?.registered_seq === identity.log.seq
+    const registered = homeRow(this.#ctx.store)?.registeredSeq === identity.log.seq
     const register = !registered || options.profile || isCardDue(this.#ctx, home)
     if (!register && keys.isConfirmed) return undefined
     if (!register) {
@@ -233,7 +231,8 @@ export class Registration {
       try {
         const reply = await this.#registerOnce(home, pow)
         // The card names another address than the hub gives itself: once more with that one.
-        if (reply.cardStatus !== 'refused' || !(await this.#learnAddress(home))) return reply
+        if (reply.cardStatus !== 'refused' || !(await learnAddress(this.#ctx, home).catch(() => false)))
+          return reply
       } catch (error) {
         if (!(error instanceof Refused) || attempt >= 4) {
           this.#state = { state: 'offline', reason: describe(error) }
@@ -251,10 +250,6 @@ export class Registration {
         }
       }
     }
-  }
-
-  async #learnAddress(home: HubLine): Promise<boolean> {
-    return learnAddress(this.#ctx, home).catch(() => false)
   }
 
   /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */
@@ -322,7 +317,7 @@ export class Registration {
     const current = this.#home?.url === address
     const line = current ? this.#home : await this.#lineAt(address)
     await line?.deregister()
-    this.#ctx.store.run('DELETE FROM hubs WHERE url = ?', address)
+    removeHub(this.#ctx.store, address)
     if (current) {
       this.#home = undefined
       this.#state = { state: 'offline' }
@@ -337,7 +332,7 @@ export class Registration {
     await this.sync({ signal, profile: false }).catch(() => undefined)
   }
 
-  /** Hubs whose mailbox is still emptied after a move. */
+  /** Hubs whose mailbox is still emptied. */
   draining(): Wire3Hub[] {
     return this.#ctx.identity.log.deactivated ? [] : this.#former(this.#ctx.now())
   }

@@ -5,32 +5,28 @@
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { queueCapabilities } from '../mail/top-ups.ts'
+import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
+import { introduceToAllAgain } from '../store/peers.ts'
 import { makeReceipt, remakeCounterSignature } from '../tasks/receipts.ts'
 
 /** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
 export function remakeReceipts(ctx: Context): void {
   ctx.store.transaction(() => {
-    const pending = ctx.store.all<{ message: number; interaction: number; kind: number }>(
-      `SELECT o.message, o.interaction, m.kind FROM outbox AS o JOIN messages AS m ON m.key = o.message
-       WHERE m.kind IN (?, ?)`,
-      kinds.receipt,
-      kinds.counterSignature,
-    )
-    for (const { message, interaction: key, kind } of pending) {
+    for (const { message, interaction: key, kind } of signaturesOnTheWay(ctx.store)) {
       ctx.threads.setDelivery(message, 'failed', 'made anew under the new key')
       const interaction = ctx.threads.byKey(key)
       if (kind === kinds.receipt) makeReceipt(ctx, interaction)
       else remakeCounterSignature(ctx, interaction)
     }
-    ctx.store.run('UPDATE peers SET introduced = NULL')
-    ctx.store.run("UPDATE outbox SET state = 'queued', next_at = ?", ctx.now())
+    introduceToAllAgain(ctx.store)
+    sendAllAgain(ctx.store, ctx.now())
   }, 'node.rotate.outbox')
 }
 
 /** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */
 export function announceMove(ctx: Context): void {
   ctx.store.transaction(() => {
-    ctx.store.run('UPDATE peers SET introduced = NULL')
+    introduceToAllAgain(ctx.store)
     const correspondents = ctx.store.all<{ aid: string }>(
       `SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers)
        UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')`,

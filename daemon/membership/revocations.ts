@@ -5,29 +5,23 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
 import type { HubLine } from '../hubs/hub.ts'
+import { dueRevocations, removeRevocations, revokeIssued } from '../store/capabilities.ts'
 import { markNewMailbox } from './key-state.ts'
 
 const IDS_PER_CALL_MAX = 1000
 
 /** Notes that everything issued to a peer is to be taken back; part of the transaction of its caller. */
 export function revokeIssuedTo(ctx: Context, peer: string): void {
-  ctx.store.run(
-    `INSERT OR IGNORE INTO revocations
-     SELECT id, expires_at FROM capabilities_issued WHERE peer = ? AND expires_at > ?`,
-    peer,
-    ctx.now(),
-  )
+  revokeIssued(ctx.store, peer, ctx.now())
   ctx.capabilities.forgetIssued(peer)
 }
 
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
 export async function sendRevocations(ctx: Context, hub: HubLine): Promise<boolean> {
   const { store } = ctx
-  store.run('DELETE FROM revocations WHERE expires_at <= ?', ctx.now())
+  ctx.capabilities.clean()
   for (;;) {
-    const ids = store
-      .all<{ id: Uint8Array }>('SELECT id FROM revocations LIMIT ?', IDS_PER_CALL_MAX)
-      .map(row => row.id)
+    const ids = dueRevocations(store, IDS_PER_CALL_MAX)
     if (ids.length === 0) return false
     try {
       await hub.revoke(ids)
@@ -36,8 +30,6 @@ export async function sendRevocations(ctx: Context, hub: HubLine): Promise<boole
       store.transaction(() => markNewMailbox(ctx), 'node.revoke')
       return true
     }
-    store.transaction(() => {
-      for (const id of ids) store.run('DELETE FROM revocations WHERE id = ?', id)
-    }, 'node.revoke')
+    store.transaction(() => removeRevocations(store, ids), 'node.revoke')
   }
 }

@@ -12,16 +12,32 @@ import {
   CapabilityBody,
   type GrantedCapability,
 } from '../../protocol/mail/capability.ts'
-import { ENVELOPE_BYTES_MAX } from '../../protocol/wire3/routes.ts'
+import { ENVELOPE_BYTES_MAX } from '../../protocol/mail/envelope.ts'
 import type { MailboxKeys } from '../identity/mailbox-keys.ts'
+import {
+  dropHeld,
+  dropOtherEpochs,
+  FORGOTTEN,
+  forgetUnspent,
+  type HeldRow,
+  keepHeld,
+  noteIssued,
+  noteSpent,
+  refundHeld,
+  removeExpired,
+  renewUses,
+  SPENT,
+  spendHeld,
+  trimHeld,
+  voidAllIssued,
+} from '../store/capabilities.ts'
+import { recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
+import { camelRow } from '../store/rows.ts'
 
 /** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
 const STOCK_TARGET = 8
 const STOCK_LOW = 5
-/** What `used` says of an issued capability: spent by the peer, or no longer counted as its stock. */
-const SPENT = 1
-const FORGOTTEN = 2
 const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
 const FORGOTTEN_PER_PEER_MAX = 256
@@ -29,13 +45,6 @@ const DAY_MS = 86_400_000
 const LIFE_MS = CAPABILITY_LIFE_MAX_MS - DAY_MS
 const USES_DAY = 'capability-uses-day'
 
-type HeldRow = {
-  id: Uint8Array
-  body: Uint8Array
-  signature: Uint8Array
-  holder_seed: Uint8Array
-  epoch: Uint8Array
-}
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
 export type CapabilityInputs = { aid: string; now: () => number; random: (length: number) => Uint8Array }
 
@@ -90,7 +99,7 @@ export class Capabilities {
 
   /** Notes that a peer spent one of ours. */
   noteUse(id: Uint8Array): void {
-    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE id = ?', SPENT, id)
+    noteSpent(this.#store, id)
   }
 
   /** Whether a peer spent this one, which shows that the message with it arrived. */
@@ -101,7 +110,7 @@ export class Capabilities {
 
   /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
   forgetIssued(peer: string): void {
-    this.#store.run('UPDATE capabilities_issued SET used = ? WHERE peer = ? AND used = 0', FORGOTTEN, peer)
+    forgetUnspent(this.#store, peer)
   }
 
   /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
@@ -121,31 +130,24 @@ export class Capabilities {
     for (const { capability, holderSeed } of granted) {
       const { body } = capability
       if (body.recipient !== peer || body.expMs <= now) continue
-      this.#store.run(
-        `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        body.id,
+      keepHeld(this.#store, {
+        id: body.id,
         peer,
-        body.epoch,
-        capability.bodyBytes,
-        capability.signature,
+        epoch: body.epoch,
+        body: capability.bodyBytes,
+        signature: capability.signature,
         holderSeed,
-        body.expMs,
-        body.bytesMax,
-      )
+        expiresAt: body.expMs,
+        bytesMax: body.bytesMax,
+      })
     }
-    this.#store.run(
-      `DELETE FROM capabilities_held WHERE peer = ?1 AND id NOT IN
-       (SELECT id FROM capabilities_held WHERE peer = ?1 ORDER BY uses, expires_at DESC LIMIT ?2)`,
-      peer,
-      HELD_PER_PEER_MAX,
-    )
+    trimHeld(this.#store, peer, HELD_PER_PEER_MAX)
   }
 
   /** The least used capability of this epoch that takes an envelope of `size` bytes. */
   choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
-    const row = this.#store.get<HeldRow>(
-      `SELECT id, body, signature, holder_seed, epoch FROM capabilities_held
+    const found = this.#store.get(
+      `SELECT * FROM capabilities_held
        WHERE peer = ? AND epoch = ? AND expires_at > ? AND bytes_max >= ? AND uses < ? ORDER BY uses, expires_at LIMIT 1`,
       peer,
       epoch,
@@ -153,13 +155,14 @@ export class Capabilities {
       size,
       USES_PER_DAY,
     )
-    if (row === undefined) return undefined
+    if (found === undefined) return undefined
+    const row = camelRow<HeldRow>(found)
     const capability = {
       body: CapabilityBody.decode(row.body),
       bodyBytes: row.body,
       signature: row.signature,
     }
-    return { id: row.id, granted: { capability, holderSeed: row.holder_seed } }
+    return { id: row.id, granted: { capability, holderSeed: row.holderSeed } }
   }
 
   /** Whether a capability of this peer is in stock. */
@@ -180,44 +183,41 @@ export class Capabilities {
   }
 
   spend(id: Uint8Array): void {
-    this.#store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
+    spendHeld(this.#store, id)
   }
 
   /** Gives a use back: the envelope never came to count at the hub. */
   refund(id: Uint8Array): void {
-    this.#store.run('UPDATE capabilities_held SET uses = uses - 1 WHERE id = ? AND uses > 0', id)
+    refundHeld(this.#store, id)
   }
 
   drop(id: Uint8Array): void {
-    this.#store.run('DELETE FROM capabilities_held WHERE id = ?', id)
+    dropHeld(this.#store, id)
   }
 
   /** Drops the stock of every other epoch of a peer; true when there was any. */
   dropOtherEpochs(peer: string, epoch: Uint8Array): boolean {
-    return (
-      this.#store.run('DELETE FROM capabilities_held WHERE peer = ? AND epoch <> ?', peer, epoch).changes > 0
-    )
+    return dropOtherEpochs(this.#store, peer, epoch)
   }
 
   /** After a new mailbox epoch: everything handed out before is void. */
   voidIssued(): void {
-    this.#store.run('DELETE FROM capabilities_issued')
+    voidAllIssued(this.#store)
   }
 
   clean(): void {
     const now = this.#inputs.now()
-    this.#store.run('DELETE FROM capabilities_held WHERE expires_at <= ?', now)
-    this.#store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
+    removeExpired(this.#store, now)
     this.#renewDailyUses(now)
   }
 
   /** Uses are counted for each UTC day. */
   #renewDailyUses(now: number): void {
     const today = String(Math.floor(now / DAY_MS))
-    const stored = this.#store.recall(USES_DAY)
+    const stored = recall(this.#store, USES_DAY)
     if (stored !== undefined && Buffer.from(stored).toString() === today) return
-    this.#store.run('UPDATE capabilities_held SET uses = 0 WHERE uses > 0')
-    this.#store.remember(USES_DAY, utf8(today))
+    renewUses(this.#store)
+    remember(this.#store, USES_DAY, utf8(today))
   }
 
   #issue(peer: string, now: number): GrantedCapability {
@@ -235,12 +235,7 @@ export class Capabilities {
       usesPerDayMax: USES_PER_DAY,
       bytesMax: ENVELOPE_BYTES_MAX,
     })
-    this.#store.run(
-      'INSERT INTO capabilities_issued (id, peer, expires_at) VALUES (?, ?, ?)',
-      id,
-      peer,
-      expMs,
-    )
+    noteIssued(this.#store, { id, peer, expiresAt: expMs })
     return { capability, holderSeed }
   }
 }

@@ -1,10 +1,9 @@
 /** Contacts: petnames that this user gave, and the block list. A petname never changes its AID by itself. */
 import { isAid } from '../../protocol/identity/aid.ts'
 import { refuse } from '../refusal.ts'
+import { type Contact, nameContact, removeContact, setBlocked } from '../store/contacts.ts'
 import type { Store } from '../store/open.ts'
 import { camelRow, camelRows } from '../store/rows.ts'
-
-export type Contact = { aid: string; petname: string | null; blocked: 0 | 1; addedAt: number }
 
 export class Contacts {
   #store: Store
@@ -49,13 +48,7 @@ export class Contacts {
       const holder = this.resolve(petname)
       if (holder !== undefined && holder !== aid)
         refuse('petname_taken', `"${petname}" already names ${holder}`, `svc contact rm ${petname}`)
-      this.#store.run(
-        `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, ?, 0, ?)
-         ON CONFLICT (aid) DO UPDATE SET petname = excluded.petname, blocked = 0`,
-        aid,
-        petname,
-        this.#now(),
-      )
+      nameContact(this.#store, aid, petname, this.#now())
       return this.#get(aid)
     })
   }
@@ -63,7 +56,7 @@ export class Contacts {
   remove(name: string): Contact {
     return this.#store.transaction(() => {
       const contact = this.#get(this.resolve(name) ?? name)
-      this.#store.run('DELETE FROM contacts WHERE aid = ?', contact.aid)
+      removeContact(this.#store, contact.aid)
       return contact
     })
   }
@@ -72,13 +65,7 @@ export class Contacts {
   block(name: string, blocked: boolean): Contact {
     return this.#store.transaction(() => {
       const aid = this.resolve(name) ?? this.#get(name).aid
-      this.#store.run(
-        `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, NULL, ?, ?)
-         ON CONFLICT (aid) DO UPDATE SET blocked = excluded.blocked`,
-        aid,
-        blocked ? 1 : 0,
-        this.#now(),
-      )
+      setBlocked(this.#store, aid, blocked, this.#now())
       return this.#get(aid)
     })
   }

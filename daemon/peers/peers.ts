@@ -20,7 +20,10 @@ import {
 } from '../../protocol/identity/kel.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import type { BucketReply, HubLine } from '../hubs/hub.ts'
+import { count } from '../store/counters.ts'
+import { remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
+import { keepPeer, peerRow } from '../store/peers.ts'
 
 const BUCKET_CACHED_MS = 3_600_000
 const BUCKETS_CACHED_MAX = 8
@@ -32,9 +35,11 @@ export type Peer = {
   aid: string
   log: VerifiedKel
   keys: VerifiedKeySet | undefined
-  introduced: string | null
 }
-type PeerRow = { log: Uint8Array; keys: Uint8Array | null; introduced: string | null }
+type Verified = { peer: Peer; log: Uint8Array; keys: Uint8Array | null }
+
+const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one === null || other === null ? one === other : equal(one, other)
 
 /** A peer showed two valid logs that contradict each other; the first seen stays. */
 class PeerForked extends Error {
@@ -55,7 +60,8 @@ export class PeerBook {
   #store: Store
   #now: () => number
   #hub: () => HubLine | undefined
-  #cache = new Map<string, Peer>()
+  /** What stored bytes were verified to say; it holds only for these very bytes. */
+  #verified = new Map<string, Verified>()
   #buckets = new Map<string, { at: number; reply: BucketReply }>()
 
   constructor(store: Store, now: () => number, hub: () => HubLine | undefined) {
@@ -66,13 +72,14 @@ export class PeerBook {
 
   /** The peer as far as it is known here. */
   find(aid: string): Peer | undefined {
-    const cached = this.#cache.get(aid)
-    if (cached !== undefined) return cached
-    const row = this.#store.get<PeerRow>('SELECT log, keys, introduced FROM peers WHERE aid = ?', aid)
+    const row = peerRow(this.#store, aid)
     if (row === undefined) return undefined
+    const verified = this.#verified.get(aid)
+    if (verified !== undefined && equal(verified.log, row.log) && isSame(verified.keys, row.keys))
+      return verified.peer
     const log = verifyKel(decodeKel(row.log))
     const keys = row.keys === null ? undefined : usableKeys(log, KeySet.decode(row.keys))
-    return this.#remember({ aid, log, keys, introduced: row.introduced })
+    return this.#remember({ peer: { aid, log, keys }, log: row.log, keys: row.keys })
   }
 
   /**
@@ -87,8 +94,9 @@ export class PeerBook {
     }
     const verdict = compareKel(held, offered)
     if (verdict.verdict === 'fork') {
-      this.#store.count('peer_forks')
-      this.#store.remember(
+      count(this.#store, 'peer_forks')
+      remember(
+        this.#store,
         `fork:${aid}`,
         encode(kelItem.write([verdict.held, verdict.submitted]) as CborValue),
       )
@@ -116,26 +124,14 @@ export class PeerBook {
         ? offered
         : current
     if (held !== undefined && held.log === log && held.keys === keys) return held
-    this.#store.run(
-      `INSERT INTO peers (aid, log, keys, refreshed_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (aid) DO UPDATE SET log = excluded.log, keys = excluded.keys, refreshed_at = excluded.refreshed_at`,
-      log.aid,
-      encodeKel(log.events),
-      keys === undefined ? null : KeySet.encode(keys),
-      this.#now(),
-    )
-    return this.#remember({ aid: log.aid, log, keys, introduced: held?.introduced ?? null })
+    const stored = { log: encodeKel(log.events), keys: keys === undefined ? null : KeySet.encode(keys) }
+    keepPeer(this.#store, { aid: log.aid, ...stored })
+    return this.#remember({ peer: { aid: log.aid, log, keys }, ...stored })
   }
 
-  /** After a transaction that did not happen: what was remembered of it is read again. */
-  forgetCache(): void {
-    this.#cache.clear()
-  }
-
-  /** Notes that a message carrying our log and set in this state was delivered. */
-  setIntroduced(aid: string, state: string): void {
-    this.#store.run('UPDATE peers SET introduced = ? WHERE aid = ?', state, aid)
-    this.#cache.delete(aid)
+  /** State of our own log and key set that this peer was shown; null when it needs them again. */
+  introducedTo(aid: string): string | null {
+    return peerRow(this.#store, aid)?.introduced ?? null
   }
 
   /** Looks an agent up in its directory bucket; undefined when it is not listed. */
@@ -167,10 +163,12 @@ export class PeerBook {
     return reply
   }
 
-  #remember(peer: Peer): Peer {
-    this.#cache.delete(peer.aid)
-    this.#cache.set(peer.aid, peer)
-    if (this.#cache.size > LOGS_CACHED_MAX) this.#cache.delete(this.#cache.keys().next().value as string)
+  #remember(verified: Verified): Peer {
+    const { peer } = verified
+    this.#verified.delete(peer.aid)
+    this.#verified.set(peer.aid, verified)
+    if (this.#verified.size > LOGS_CACHED_MAX)
+      this.#verified.delete(this.#verified.keys().next().value as string)
     return peer
   }
 }

@@ -2,6 +2,7 @@ import { mkdtempSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { count, counted } from './counters.ts'
 import { openStore, STORE_SCHEMA } from './open.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-store-'))
@@ -29,16 +30,16 @@ describe('the store', () => {
     let ran = false
     expect(() =>
       store.transaction(() => {
-        store.count('x')
+        count(store, 'x')
         store.afterCommit(() => {
           ran = true
         })
         throw new Error('stop')
       }),
     ).toThrow('stop')
-    expect([store.counted('x'), ran]).toEqual([0, false])
-    store.transaction(() => store.count('x', 2))
-    expect(store.counted('x')).toBe(2)
+    expect([counted(store, 'x'), ran]).toEqual([0, false])
+    store.transaction(() => count(store, 'x', 2))
+    expect(counted(store, 'x')).toBe(2)
     store.close()
   })
 
@@ -47,14 +48,14 @@ describe('the store', () => {
     const ran: unknown[] = []
     store.onTaskFailed = error => ran.push((error as Error).message)
     const result = store.transaction(() => {
-      store.count('x')
+      count(store, 'x')
       store.afterCommit(() => {
         throw new Error('disk full')
       })
       store.afterCommit(() => ran.push('second'))
       return 'committed'
     })
-    expect([result, store.counted('x'), ran]).toEqual(['committed', 1, ['disk full', 'second']])
+    expect([result, counted(store, 'x'), ran]).toEqual(['committed', 1, ['disk full', 'second']])
     store.close()
   })
 

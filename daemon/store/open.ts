@@ -1,6 +1,6 @@
 /** Opening the node's store: schema number, migration after a copy, refusal of a newer one, prepared statements. */
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { faultPoint } from '../platform/faults.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
 import { type Database, openDatabase, type Row, type Statement, transaction } from '../platform/sqlite.ts'
@@ -73,32 +73,6 @@ export class Store {
     return this.#prepare(sql).all(...parameters) as R[]
   }
 
-  /** Counts something worth showing in the status, such as refused messages. */
-  count(name: string, by = 1): void {
-    this.run(
-      'INSERT INTO counters VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value',
-      name,
-      by,
-    )
-  }
-
-  counted(name: string): number {
-    return this.get<{ value: number }>('SELECT value FROM counters WHERE name = ?', name)?.value ?? 0
-  }
-
-  /** A small value that must survive a restart. */
-  remember(name: string, value: Uint8Array): void {
-    this.run('INSERT OR REPLACE INTO memory VALUES (?, ?)', name, value)
-  }
-
-  recall(name: string): Uint8Array | undefined {
-    return this.get<{ value: Uint8Array }>('SELECT value FROM memory WHERE name = ?', name)?.value
-  }
-
-  forget(name: string): void {
-    this.run('DELETE FROM memory WHERE name = ?', name)
-  }
-
   close(): void {
     this.#statements.clear()
     this.database.close()
@@ -120,6 +94,11 @@ export function openStore(dir: string): Store {
   ensureSecretDirectory(folder)
   const path = join(folder, 'store.db')
   if (!fs.existsSync(path)) fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
+  return openStoreAt(path)
+}
+
+/** Opens a store file, or one in memory. */
+export function openStoreAt(path: string): Store {
   const database = openDatabase(path)
   try {
     migrate(database, path)
@@ -127,7 +106,7 @@ export function openStore(dir: string): Store {
     database.close()
     throw error
   }
-  return new Store(folder, database)
+  return new Store(dirname(path), database)
 }
 
 function migrate(database: Database, path: string): void {

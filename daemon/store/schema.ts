@@ -220,4 +220,18 @@ ALTER TABLE hubs ADD COLUMN card BLOB;
 ALTER TABLE hubs ADD COLUMN card_state TEXT CHECK (card_state IN ('stored', 'refused'));
 ALTER TABLE hubs ADD COLUMN card_seen_at INTEGER;
 `,
+  /* sql */ `
+-- Columns that were written and never read, or never written.
+ALTER TABLE hubs DROP COLUMN floor;
+ALTER TABLE hubs DROP COLUMN stopped;
+ALTER TABLE peers DROP COLUMN refreshed_at;
+ALTER TABLE interactions DROP COLUMN ended_at;
+ALTER TABLE interactions DROP COLUMN unanswered;
+ALTER TABLE interactions DROP COLUMN receipt_former;
+ALTER TABLE interactions DROP COLUMN note;
+ALTER TABLE messages DROP COLUMN accepted_at;
+ALTER TABLE messages DROP COLUMN kel_seq;
+ALTER TABLE messages DROP COLUMN delivered_at;
+ALTER TABLE outbox DROP COLUMN capability;
+`,
 ]

@@ -118,7 +118,7 @@ export function takeAcceptEnd(
 }
 
 function conclude(ctx: Context, interaction: Interaction): Interaction {
-  const ended = ctx.threads.update(interaction, { state: 'ended', endedAt: ctx.now() })
+  const ended = ctx.threads.update(interaction, { state: 'ended' })
   return isRequester(ended) ? ended : makeReceipt(ctx, ended)
 }
 
@@ -157,5 +157,5 @@ function leave(ctx: Context, interaction: Interaction, kind: 9 | 10, reason: str
     numbered: true,
   })
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
-  return ctx.threads.update(queued.interaction, { state, reason, endedAt: ctx.now() })
+  return ctx.threads.update(queued.interaction, { state, reason })
 }

@@ -26,7 +26,7 @@ export function expireUnanswered(ctx: Context): void {
         request_cid: requestCid,
         delivery,
       })
-      threads.update(interaction, { state: 'expired', reason: sentence(id, delivery), endedAt: ctx.now() })
+      threads.update(interaction, { state: 'expired', reason: sentence(id, delivery) })
       store.afterCommit(() => events.emit('message', { interaction_id: id, peer, state: 'expired' }))
     }, 'node.expire')
 }
@@ -41,5 +41,5 @@ function sentence(id: string, delivery: DeliveryState): string {
 
 /** An answer came after all. */
 export function reopened(ctx: Context, interaction: Interaction): Interaction {
-  return ctx.threads.update(interaction, { state: 'delivered', reason: null, endedAt: null })
+  return ctx.threads.update(interaction, { state: 'delivered', reason: null })
 }

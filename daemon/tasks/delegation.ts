@@ -15,6 +15,7 @@ import { documentBytes, documentCid, type RequestDocument } from '../../protocol
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { committedUnder, keepCommitted } from '../store/idempotency.ts'
 import { type Interaction, newInteractionId } from '../store/threads.ts'
 import { say } from './conversation.ts'
 
@@ -135,17 +136,13 @@ function once(
   const digest = sha256(utf8(`${what}\0${canonicalJson(content as JsonValue)}`))
   const result = ctx.store.transaction(() => {
     if (key !== undefined) {
-      const earlier = ctx.store.get<{ digest: Uint8Array; reply: string }>(
-        'SELECT digest, reply FROM idempotency WHERE key = ?',
-        key,
-      )
+      const earlier = committedUnder(ctx.store, key)
       if (earlier !== undefined && !equal(earlier.digest, digest))
         refuse('idempotency_conflict', `the idempotency key "${key}" was used for other content`)
       if (earlier !== undefined) return earlier.reply
     }
     const reply = work()
-    if (key !== undefined)
-      ctx.store.run('INSERT INTO idempotency VALUES (?, ?, ?, ?)', key, digest, reply, ctx.now())
+    if (key !== undefined) keepCommitted(ctx.store, { key, digest, reply, at: ctx.now() })
     return reply
   }, 'node.delegate')
   return result

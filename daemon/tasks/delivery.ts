@@ -1,16 +1,16 @@
 /** Proof that a message is stored by its recipient, and what follows from it. Runs inside a transaction of the caller. */
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { outboxEntry } from '../store/outbox.ts'
+import { noteIntroduced } from '../store/peers.ts'
 
 /** A message is proven to be stored by its recipient. */
 export function noteDelivered(ctx: Context, key: number): void {
-  const entry = ctx.store.get<{ peer: string; introduces: string | null }>(
-    'SELECT peer, introduces FROM outbox WHERE message = ?',
-    key,
-  )
+  const entry = outboxEntry(ctx.store, key)
   if (!ctx.threads.setDelivery(key, 'delivered')) return
   const message = ctx.threads.message(key)
-  if (entry !== undefined && entry.introduces !== null) ctx.peers.setIntroduced(entry.peer, entry.introduces)
+  if (entry !== undefined && entry.introduces !== null)
+    noteIntroduced(ctx.store, entry.peer, entry.introduces)
   if (message.interaction === null) return
   const interaction = ctx.threads.byKey(message.interaction)
   if (message.kind === kinds.delegate && interaction.state === 'queued')

@@ -20,6 +20,7 @@ import {
   verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
 
@@ -97,9 +98,9 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   }
   const receipt = Receipt.sign(ctx.identity.seed, body)
   if (interaction.receipt === null)
-    noteRecord(
-      ctx,
-      interaction,
+    noteReceiptRecord(
+      ctx.store,
+      interaction.key,
       ctx.chain.append('svc.interaction.receipt', {
         interaction_id: interaction.id,
         requester_aid: interaction.delegator,
@@ -114,7 +115,6 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
   })
   return ctx.threads.update(queued.interaction, {
     receipt: Receipt.encode(receipt),
-    receiptFormer: interaction.receiptFormer ?? interaction.receipt,
     receiptState: 'made',
     resultCid: cidText(result.cid),
     status: result.status,
@@ -282,16 +282,7 @@ function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt
     receipt_bytes: Receipt.encode(receipt),
     receipt_verified: verified,
   })
-  noteRecord(ctx, interaction, seq)
-}
-
-/** Remembers the record that first named the receipt: evidence of when it was held. */
-function noteRecord(ctx: Context, interaction: Interaction, seq: number): void {
-  ctx.store.run(
-    'UPDATE interactions SET receipt_seq = coalesce(receipt_seq, ?) WHERE key = ?',
-    seq,
-    interaction.key,
-  )
+  noteReceiptRecord(ctx.store, interaction.key, seq)
 }
 
 function sendCounterSignature(ctx: Context, interaction: Interaction, encoded: Uint8Array): Interaction {

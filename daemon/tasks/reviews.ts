@@ -18,10 +18,19 @@ import {
   receiptDigest,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { describe } from '../hubs/failures.ts'
 import type { HubLine, ReviewUpload } from '../hubs/hub.ts'
-import { describe } from '../mail/outbox.ts'
 import { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
+import {
+  concludeReview,
+  dueReviews,
+  keepReviewRow,
+  nextReviewAt,
+  postponeReview,
+  type ReviewRow,
+  reviewOf,
+} from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
 
@@ -40,17 +49,6 @@ const FINAL_CODES = new Set([
   'review_window_closed',
   'too_large',
 ])
-
-type ReviewRow = {
-  interaction: number
-  rating: number
-  review: Uint8Array
-  cid: string
-  state: 'kept' | 'uploaded' | 'refused'
-  reason: string | null
-  next_at: number
-  until: number
-}
 
 type ReviewReply = {
   interaction_id: string
@@ -80,24 +78,21 @@ export async function keepReview(
     ts: ctx.now(),
   })
   ctx.store.transaction(() => {
-    if (rowOf(ctx, interaction.key) !== undefined) refuse('wrong_state', 'this task is already reviewed')
-    ctx.store.run(
-      `INSERT INTO reviews (interaction, rating, review, cid, state, reason, next_at, until)
-       VALUES (?, ?, ?, ?, 'kept', 'on its way to the hub', ?, ?)`,
-      interaction.key,
+    if (reviewOf(ctx.store, interaction.key) !== undefined)
+      refuse('wrong_state', 'this task is already reviewed')
+    keepReviewRow(ctx.store, {
+      interaction: interaction.key,
       rating,
       review,
-      cidText(contentId(review)),
-      ctx.now(),
-      receipt.body.end + REVIEW_WINDOW_MS,
-    )
+      cid: cidText(contentId(review)),
+      reason: 'on its way to the hub',
+      nextAt: ctx.now(),
+      until: receipt.body.end + REVIEW_WINDOW_MS,
+    })
   }, 'node.review')
   await ctx.reviewUploads.firstAnswer(interaction.key)
-  return replyOf(interaction, rowOf(ctx, interaction.key) as ReviewRow)
+  return replyOf(interaction, reviewOf(ctx.store, interaction.key) as ReviewRow)
 }
-
-const rowOf = (ctx: Context, interaction: number): ReviewRow | undefined =>
-  ctx.store.get<ReviewRow>('SELECT * FROM reviews WHERE interaction = ?', interaction)
 
 const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
   interaction_id: interaction.id,
@@ -110,7 +105,7 @@ function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_
   return {
     uploaded: row.state === 'uploaded',
     ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(row.state === 'kept' ? { next_try_at: Math.ceil(row.next_at) } : {}),
+    ...(row.state === 'kept' ? { next_try_at: Math.ceil(row.nextAt) } : {}),
   }
 }
 
@@ -119,7 +114,7 @@ export function reviewStanding(
   ctx: Context,
   interaction: Interaction,
 ): Pick<InteractionSummary, 'rating' | 'review'> {
-  const row = rowOf(ctx, interaction.key)
+  const row = reviewOf(ctx.store, interaction.key)
   return row === undefined ? {} : { rating: row.rating, review: standingOf(row) }
 }
 
@@ -168,12 +163,7 @@ export class ReviewUploads {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      const due = this.#ctx.store.all<ReviewRow>(
-        "SELECT * FROM reviews WHERE state = 'kept' AND next_at <= ? ORDER BY next_at LIMIT ?",
-        this.#ctx.now(),
-        DUE_MAX,
-      )
-      for (const row of due) {
+      for (const row of dueReviews(this.#ctx.store, this.#ctx.now(), DUE_MAX)) {
         if (this.#stopped) return
         await this.#attempt(row).catch(error => this.#ctx.log.error({ err: error }, 'review'))
         this.#waiting.get(row.interaction)?.()
@@ -183,10 +173,8 @@ export class ReviewUploads {
   }
 
   #pauseMs(): number {
-    const next = this.#ctx.store.get<{ at: number | null }>(
-      "SELECT min(next_at) AS at FROM reviews WHERE state = 'kept'",
-    )
-    return next?.at == null ? ROUND_MS : Math.min(Math.max(next.at - this.#ctx.now(), 1000), ROUND_MS)
+    const next = nextReviewAt(this.#ctx.store)
+    return next === undefined ? ROUND_MS : Math.min(Math.max(next - this.#ctx.now(), 1000), ROUND_MS)
   }
 
   async #attempt(row: ReviewRow): Promise<void> {
@@ -231,12 +219,7 @@ export class ReviewUploads {
   }
 
   #postpone(row: ReviewRow, reason: string, nextAt: number): void {
-    this.#ctx.store.run(
-      'UPDATE reviews SET reason = ?, next_at = ? WHERE interaction = ?',
-      reason,
-      Math.ceil(nextAt),
-      row.interaction,
-    )
+    postponeReview(this.#ctx.store, row.interaction, reason, nextAt)
   }
 
   #settle(
@@ -245,13 +228,7 @@ export class ReviewUploads {
     reason: string | null,
     attestation: Uint8Array | null = null,
   ): void {
-    this.#ctx.store.run(
-      'UPDATE reviews SET state = ?, reason = ?, attestation = ? WHERE interaction = ?',
-      state,
-      reason,
-      attestation,
-      row.interaction,
-    )
+    concludeReview(this.#ctx.store, row.interaction, { state, reason, attestation })
     this.#ctx.log.info({ state, reason }, 'review')
   }
 }

@@ -94,7 +94,12 @@ export function headHolds(publicKey: Uint8Array, head: MessageHead, context: Uin
 }
 
 /** What a message is in a transcript, whenever and under whatever key it was sealed. */
-export function messageDigest(body: MessageBody): Uint8Array {
+export function messageDigest(
+  body: Pick<
+    MessageBody,
+    'from' | 'to' | 'messageId' | 'kind' | 'interactionId' | 'number' | 'payload' | 'attachments'
+  >,
+): Uint8Array {
   return labelledHash(
     'svc-msg/v1',
     encode([

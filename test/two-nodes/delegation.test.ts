@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
+import { counted } from '../../daemon/store/counters.ts'
 import {
   delegated,
   finished,
@@ -191,7 +192,7 @@ describe('strangers', () => {
   test('a task under an id that another interaction has is refused, so an id names one party', async () => {
     const id = await delegated(alice, bob, 'mine')
     const mallory = await lab.member('mallory')
-    const before = bob.ctx.store.counted('foreign')
+    const before = counted(bob.ctx.store, 'foreign')
     const made = await mallory.handlers.delegate({ to: bob.aid, task: 'held back' }, never)
     mallory.ctx.store.run("UPDATE outbox SET next_at = 9e15 WHERE state = 'queued'")
     await until('it arrived', async () => (await inboxIds(bob)).includes(made.interaction_id))
@@ -205,7 +206,7 @@ describe('strangers', () => {
       if (first === undefined) throw new Error('no first message')
       threads.queue(created, { kind: 0, payload: first.payload, text: 'mine too', numbered: true })
     })
-    await until('it is refused', () => bob.ctx.store.counted('foreign') > before)
+    await until('it is refused', () => counted(bob.ctx.store, 'foreign') > before)
     expect(bob.ctx.threads.findById(id)?.peer).toBe(alice.aid)
   })
 

@@ -127,6 +127,17 @@ describe('profile, visibility, leaving', () => {
   })
 })
 
+describe('a hub that spoke a newer wire before', () => {
+  test('is not joined under an older one', async () => {
+    const node = await lab.member('ruth')
+    node.ctx.store.run('UPDATE wires_seen SET wire = wire + 1 WHERE hub = ?', lab.hub.aid)
+    await expect(node.handlers.hubRegister({ url: lab.line.url }, never)).rejects.toMatchObject({
+      code: 'hub_incompatible',
+      message: expect.stringContaining('the hub spoke wire version 4 before'),
+    })
+  })
+})
+
 describe('moving to another hub', () => {
   test('a move is one rotation that names the new hub, the old one learns of it, and its mailbox is still emptied', async () => {
     const anna = await lab.member('anna')

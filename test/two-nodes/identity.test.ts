@@ -1,8 +1,10 @@
 /** What becomes of moves, rotations, revocations and the end of an identity when something fails in between. */
+
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openIdentity } from '../../daemon/identity/identity.ts'
 import type { Node } from '../../daemon/node.ts'
+import { recall } from '../../daemon/store/memory.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { type Intercept, openGate } from './gate.ts'
 import { checkMoved, type Mover, openMover } from './move.ts'
@@ -53,8 +55,16 @@ describe('the end of an identity', () => {
     await there.down()
     await ada.handlers.approve({ interaction_id: id }, never)
     await ada.handlers.message({ interaction_id: id, text: 'never leaves' }, never)
+    const before = lab.hub.clock.now()
+    const failed: unknown[] = []
+    const stopListening = ada.ctx.events.listen(({ data }) => {
+      if (data['state'] === 'failed') failed.push(data['interaction_id'])
+    })
     expect(await ada.handlers.idDeactivate({}, never)).toMatchObject({ state: 'deactivated' })
+    stopListening()
     expect(await stateOf(ada, id)).toBe('failed')
+    expect(failed).toEqual([id])
+    expect(ada.ctx.threads.findById(id)?.updatedAt).toBeGreaterThanOrEqual(before)
     const refused = [
       ada.handlers.message({ interaction_id: id, text: 'x' }, never),
       ada.handlers.delegate({ to: bea.aid, task: 'x' }, never),
@@ -170,7 +180,7 @@ describe('an unconfirmed receipt', () => {
     await lab.line.up()
     late.wake()
     await until('one more rotation', () => late.ctx.identity.log.seq === 3)
-    expect(late.ctx.store.recall('outbox made ready under')).toEqual(new Uint8Array(Buffer.from('3')))
+    expect(recall(late.ctx.store, 'outbox made ready under')).toEqual(new Uint8Array(Buffer.from('3')))
     second.clock.advance(lab.hub.clock.now() - second.clock.now())
   })
 })

@@ -2,6 +2,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
+import { counted } from '../../daemon/store/counters.ts'
 import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,12 +36,12 @@ describe('a message under a retired key', () => {
     await until('the hub witnessed it', () => alice.ctx.identity.log.events.at(-1)?.witnesses.length === 1)
     bob.ctx.peers.learn(alice.ctx.identity.log, undefined)
     lab.hub.clock.advance(HOUR_MS)
-    const refusedBefore = bob.ctx.store.counted('retired_key')
+    const refusedBefore = counted(bob.ctx.store, 'retired_key')
     const ctx = alice.ctx as { identity: Node['ctx']['identity'] }
     const own = ctx.identity
     ctx.identity = thief
     await say(alice, id, 'pay the thief')
-    await until('bob refused it', () => bob.ctx.store.counted('retired_key') > refusedBefore)
+    await until('bob refused it', () => counted(bob.ctx.store, 'retired_key') > refusedBefore)
     ctx.identity = own
     const turn = (await thread(bob, id)).turns.find(one => one.text === 'pay the thief')
     expect(turn).toMatchObject({ retired_key: true, mine: false })

@@ -1,4 +1,5 @@
 /** What a receiver takes from whom and remembers, and what a node asks its hub for. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { HubLine, StatusItem } from '../../daemon/hubs/hub.ts'
 import { Outbox } from '../../daemon/mail/outbox.ts'
@@ -6,6 +7,7 @@ import { Relay } from '../../daemon/mail/relay.ts'
 import { queueCapabilities } from '../../daemon/mail/top-ups.ts'
 import { expire } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
+import { counted } from '../../daemon/store/counters.ts'
 import { agent } from '../../protocol/testing/agents.ts'
 import { delegated, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
@@ -38,11 +40,11 @@ async function verdictOf(node: Node, key: number): Promise<string | null> {
 describe('a receiver', () => {
   test('takes capabilities outside any task from contacts and open correspondents only', async () => {
     const mallory = await lab.member('mallory')
-    const before = bob.ctx.store.counted('foreign')
+    const before = counted(bob.ctx.store, 'foreign')
     queueCapabilities(mallory.ctx, bob.aid)
     const sent = mallory.ctx.store.get<{ key: number }>('SELECT max(key) AS key FROM messages')
     expect(await verdictOf(mallory, sent?.key ?? 0)).toBe('the recipient could not use it')
-    expect(bob.ctx.store.counted('foreign')).toBeGreaterThan(before)
+    expect(counted(bob.ctx.store, 'foreign')).toBeGreaterThan(before)
     expect(bob.ctx.peers.find(mallory.aid)).toBeUndefined()
   })
 

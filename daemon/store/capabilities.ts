@@ -1,0 +1,128 @@
+/** Delivery credentials: those held of others, those issued to others, and those that the hub has still to hear are void. */
+import { blob, integer, oneOf, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+
+/** What became of an issued capability: unspent, spent by the peer, or no longer counted as its stock. */
+export const UNSPENT = 0
+export const SPENT = 1
+export const FORGOTTEN = 2
+
+export const heldTable = {
+  name: 'capabilities_held',
+  columns: {
+    id: blob,
+    peer: text,
+    epoch: blob,
+    body: blob,
+    signature: blob,
+    holderSeed: blob,
+    expiresAt: integer,
+    bytesMax: integer,
+    /** Since midnight UTC. */
+    uses: integer,
+  },
+} as const
+export const issuedTable = {
+  name: 'capabilities_issued',
+  columns: {
+    id: blob,
+    peer: text,
+    expiresAt: integer,
+    used: oneOf<typeof UNSPENT | typeof SPENT | typeof FORGOTTEN>(integer),
+  },
+} as const
+export const revocationsTable = { name: 'revocations', columns: { id: blob, expiresAt: integer } } as const
+export type HeldRow = RowOf<typeof heldTable>
+export type IssuedRow = RowOf<typeof issuedTable>
+
+/** Keeps a granted capability; one that is held already stays as it is. */
+export function keepHeld(store: Store, row: Omit<HeldRow, 'uses'>): void {
+  store.run(
+    `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.peer,
+    row.epoch,
+    row.body,
+    row.signature,
+    row.holderSeed,
+    row.expiresAt,
+    row.bytesMax,
+  )
+}
+
+/** Keeps no more than `max` of a peer: those used least, and of these the ones that last longest. */
+export function trimHeld(store: Store, peer: string, max: number): void {
+  store.run(
+    `DELETE FROM capabilities_held WHERE peer = ?1 AND id NOT IN
+       (SELECT id FROM capabilities_held WHERE peer = ?1 ORDER BY uses, expires_at DESC LIMIT ?2)`,
+    peer,
+    max,
+  )
+}
+
+export function spendHeld(store: Store, id: Uint8Array): void {
+  store.run('UPDATE capabilities_held SET uses = uses + 1 WHERE id = ?', id)
+}
+
+export function refundHeld(store: Store, id: Uint8Array): void {
+  store.run('UPDATE capabilities_held SET uses = uses - 1 WHERE id = ? AND uses > 0', id)
+}
+
+export function dropHeld(store: Store, id: Uint8Array): void {
+  store.run('DELETE FROM capabilities_held WHERE id = ?', id)
+}
+
+/** Drops the stock of every other epoch of a peer; true when there was any. */
+export function dropOtherEpochs(store: Store, peer: string, epoch: Uint8Array): boolean {
+  return store.run('DELETE FROM capabilities_held WHERE peer = ? AND epoch <> ?', peer, epoch).changes > 0
+}
+
+/** A new day: every capability in stock may be spent again as often as its issuer said. */
+export function renewUses(store: Store): void {
+  store.run('UPDATE capabilities_held SET uses = 0 WHERE uses > 0')
+}
+
+export function noteIssued(store: Store, { id, peer, expiresAt }: Omit<IssuedRow, 'used'>): void {
+  store.run('INSERT INTO capabilities_issued (id, peer, expires_at) VALUES (?, ?, ?)', id, peer, expiresAt)
+}
+
+export function noteSpent(store: Store, id: Uint8Array): void {
+  store.run('UPDATE capabilities_issued SET used = ? WHERE id = ?', SPENT, id)
+}
+
+/** What a peer has not spent no longer counts as its stock. */
+export function forgetUnspent(store: Store, peer: string): void {
+  store.run('UPDATE capabilities_issued SET used = ? WHERE peer = ? AND used = ?', FORGOTTEN, peer, UNSPENT)
+}
+
+/** Everything issued is void: the mailbox has a new epoch, and the hub needs to be told of none of it. */
+export function voidAllIssued(store: Store): void {
+  store.run('DELETE FROM capabilities_issued')
+  store.run('DELETE FROM revocations')
+}
+
+/** Notes that everything issued to a peer is to be taken back. */
+export function revokeIssued(store: Store, peer: string, now: number): void {
+  store.run(
+    `INSERT OR IGNORE INTO revocations
+     SELECT id, expires_at FROM capabilities_issued WHERE peer = ? AND expires_at > ?`,
+    peer,
+    now,
+  )
+}
+
+export function dueRevocations(store: Store, max: number): Uint8Array[] {
+  return store.all<{ id: Uint8Array }>('SELECT id FROM revocations LIMIT ?', max).map(row => row.id)
+}
+
+/** The hub has these. */
+export function removeRevocations(store: Store, ids: readonly Uint8Array[]): void {
+  for (const id of ids) store.run('DELETE FROM revocations WHERE id = ?', id)
+}
+
+export function removeExpired(store: Store, now: number): void {
+  store.run('DELETE FROM capabilities_held WHERE expires_at <= ?', now)
+  store.run('DELETE FROM capabilities_issued WHERE expires_at <= ?', now)
+  store.run('DELETE FROM revocations WHERE expires_at <= ?', now)
+}

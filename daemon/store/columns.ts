@@ -1,0 +1,31 @@
+/** Columns of a table as data: the type of its rows is read from them, and a test compares them with the schema. */
+
+/** `value` only carries the type; no column has it. */
+export type Column<T> = {
+  readonly type: 'INTEGER' | 'TEXT' | 'BLOB'
+  readonly nullable: boolean
+  readonly value?: T
+}
+
+export const integer: Column<number> = { type: 'INTEGER', nullable: false }
+export const flag: Column<0 | 1> = { type: 'INTEGER', nullable: false }
+export const text: Column<string> = { type: 'TEXT', nullable: false }
+export const blob: Column<Uint8Array> = { type: 'BLOB', nullable: false }
+
+/** A number or a text of a few known values. */
+export const oneOf = <T extends string | number>(column: Column<string> | Column<number>): Column<T> => ({
+  type: column.type,
+  nullable: column.nullable,
+})
+export const orNull = <T>({ type }: Column<T>): Column<T | null> => ({ type, nullable: true })
+
+/** A table: its name, and its columns as members in camel case. */
+export type Table = { readonly name: string; readonly columns: Readonly<Record<string, Column<unknown>>> }
+
+export type RowOf<T extends Table> = {
+  -readonly [M in keyof T['columns']]: T['columns'][M] extends Column<infer V> ? V : never
+}
+
+/** The name of a member's column. */
+export const columnOf = (member: string): string =>
+  member.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)

@@ -1,0 +1,35 @@
+/** Rows of the contacts: a petname, or a block, for an AID. */
+import { flag, integer, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+
+export const contactsTable = {
+  name: 'contacts',
+  columns: { aid: text, petname: orNull(text), blocked: flag, addedAt: integer },
+} as const
+export type Contact = RowOf<typeof contactsTable>
+
+/** Gives an agent its petname; a block of it ends. */
+export function nameContact(store: Store, aid: string, petname: string, now: number): void {
+  store.run(
+    `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, ?, 0, ?)
+     ON CONFLICT (aid) DO UPDATE SET petname = excluded.petname, blocked = 0`,
+    aid,
+    petname,
+    now,
+  )
+}
+
+/** Blocks or unblocks an agent, which needs no petname for that. */
+export function setBlocked(store: Store, aid: string, blocked: boolean, now: number): void {
+  store.run(
+    `INSERT INTO contacts (aid, petname, blocked, added_at) VALUES (?, NULL, ?, ?)
+     ON CONFLICT (aid) DO UPDATE SET blocked = excluded.blocked`,
+    aid,
+    blocked ? 1 : 0,
+    now,
+  )
+}
+
+export function removeContact(store: Store, aid: string): void {
+  store.run('DELETE FROM contacts WHERE aid = ?', aid)
+}

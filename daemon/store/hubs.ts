@@ -1,0 +1,124 @@
+/** The hubs that this node knows: home, former homes, what each was told last, and the highest wire of each. */
+import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
+
+/** How long the mailbox at a former hub is still emptied. */
+const DRAIN_MS = 14 * 86_400_000 + 3_600_000
+
+export const hubsTable = {
+  name: 'hubs',
+  columns: {
+    url: text,
+    aid: text,
+    wire: integer,
+    log: blob,
+    bits: integer,
+    role: oneOf<'home' | 'draining' | 'known'>(text),
+    drainUntil: orNull(integer),
+    /** Seq of the last event of ours that the hub has. */
+    registeredSeq: orNull(integer),
+    /** The address that the hub gives itself, where it is not `url`. */
+    baseUrl: orNull(text),
+    /** Digest of the card that the hub answered last, how, and when it was last seen there. */
+    card: orNull(blob),
+    cardState: orNull(oneOf<'stored' | 'refused'>(text)),
+    cardSeenAt: orNull(integer),
+  },
+} as const
+export const wiresSeenTable = { name: 'wires_seen', columns: { hub: text, wire: integer } } as const
+export type HubRow = RowOf<typeof hubsTable>
+
+export function homeRow(store: Store): HubRow | undefined {
+  const row = store.get("SELECT * FROM hubs WHERE role = 'home'")
+  return row === undefined ? undefined : camelRow(row)
+}
+
+export function hubRow(store: Store, url: string): HubRow | undefined {
+  const row = store.get('SELECT * FROM hubs WHERE url = ?', url)
+  return row === undefined ? undefined : camelRow(row)
+}
+
+/** Former homes whose time of emptying ends after `since`. */
+export function formerRows(store: Store, since: number): HubRow[] {
+  return camelRows(store.all("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since))
+}
+
+/** The highest wire that a hub was ever seen to speak. */
+export function highestWire(store: Store, hub: string): number | undefined {
+  return store.get<{ wire: number }>('SELECT wire FROM wires_seen WHERE hub = ?', hub)?.wire
+}
+
+type Home = Pick<HubRow, 'url' | 'aid' | 'wire' | 'log' | 'bits'>
+
+/** Makes a hub the home; the one before, when it is another, becomes a former one. Inside a transaction. */
+export function writeHome(store: Store, home: Home, moves: boolean, now: number): void {
+  const { url, aid, wire, log, bits } = home
+  if (moves)
+    store.run("UPDATE hubs SET role = 'draining', drain_until = ? WHERE role = 'home'", now + DRAIN_MS)
+  store.run("DELETE FROM hubs WHERE (role = 'home' AND url <> ?1) OR (url = ?1 AND aid <> ?2)", url, aid)
+  // The same hub again keeps what it is known to hold of our card.
+  store.run(
+    `INSERT INTO hubs (url, aid, wire, log, bits, role) VALUES (?, ?, ?, ?, ?, 'home')
+     ON CONFLICT (url) DO UPDATE SET wire = excluded.wire, log = excluded.log, bits = excluded.bits, role = 'home',
+       drain_until = NULL, registered_seq = NULL`,
+    url,
+    aid,
+    wire,
+    log,
+    bits,
+  )
+  store.run(
+    'INSERT INTO wires_seen VALUES (?, ?) ON CONFLICT (hub) DO UPDATE SET wire = max(wire, excluded.wire)',
+    aid,
+    wire,
+  )
+}
+
+/** Keeps what a hub now shows of itself. */
+export function keepHubLog(store: Store, { url, log, bits }: Pick<HubRow, 'url' | 'log' | 'bits'>): void {
+  store.run('UPDATE hubs SET log = ?, bits = ? WHERE url = ?', log, bits, url)
+}
+
+export function removeHub(store: Store, url: string): void {
+  store.run('DELETE FROM hubs WHERE url = ?', url)
+}
+
+/** Registers again at the next occasion: the hub does not have what it once confirmed. */
+export function forgetRegistered(store: Store, url: string): void {
+  store.run('UPDATE hubs SET registered_seq = NULL WHERE url = ?', url)
+}
+
+/** Notes the last event of ours that a hub has. */
+export function noteRegistered(store: Store, url: string, seq: number): void {
+  store.run('UPDATE hubs SET registered_seq = ? WHERE url = ?', seq, url)
+}
+
+/** Notes what a hub said to a card. */
+export function noteCardAnswer(
+  store: Store,
+  url: string,
+  answer: { card: Uint8Array; cardState: 'stored' | 'refused'; now: number },
+): void {
+  store.run(
+    'UPDATE hubs SET card = ?, card_state = ?, card_seen_at = ? WHERE url = ?',
+    answer.card,
+    answer.cardState,
+    answer.now,
+    url,
+  )
+}
+
+export function noteBaseUrl(store: Store, url: string, baseUrl: string): void {
+  store.run('UPDATE hubs SET base_url = ? WHERE url = ?', baseUrl, url)
+}
+
+/** The hub still serves our card. */
+export function noteCardSeen(store: Store, url: string, now: number): void {
+  store.run('UPDATE hubs SET card_seen_at = ? WHERE url = ?', now, url)
+}
+
+/** The hub serves our card no longer: it is given again, under the address that the hub then gives itself. */
+export function forgetCard(store: Store, url: string, now: number): void {
+  store.run('UPDATE hubs SET card = NULL, base_url = NULL, card_seen_at = ? WHERE url = ?', now, url)
+}

@@ -1,0 +1,147 @@
+/** Interactions in the store: one row for each task, whichever side it came from. */
+import type { InteractionState } from '../../protocol/control/shapes.ts'
+import { blob, columnOf, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
+
+/** A task that nobody answers for this long says so to its sender. */
+export const ANSWER_DEADLINE_MS = 7 * 86_400_000
+
+export const interactionsTable = {
+  name: 'interactions',
+  columns: {
+    key: integer,
+    id: text,
+    delegator: text,
+    peer: text,
+    side: oneOf<'sent' | 'received'>(text),
+    state: oneOf<InteractionState>(text),
+    reason: orNull(text),
+    wire: integer,
+    capability: orNull(text),
+    preview: text,
+    commitment: orNull(blob),
+    rsalt: orNull(blob),
+    requestCid: text,
+    resultCid: orNull(text),
+    status: orNull(text),
+    startedAt: integer,
+    updatedAt: integer,
+    deadlineAt: integer,
+    /** Own highest number. */
+    numbered: integer,
+    /** Every number of the peer up to here is held. */
+    heldTo: integer,
+    heldHighest: integer,
+    /** Whose `end` counts. */
+    endBy: orNull(oneOf<'me' | 'peer'>(text)),
+    /** Numbers of the two last messages of the transcript, once they exist. */
+    ownLast: orNull(integer),
+    ownEndAt: orNull(integer),
+    peerLast: orNull(integer),
+    /** JSON list of own numbers that the peer said it lacks. */
+    peerLacks: text,
+    receipt: orNull(blob),
+    receiptState: orNull(oneOf<'waiting' | 'made' | 'signed' | 'disputed'>(text)),
+    receiptNote: orNull(text),
+    counterSignature: orNull(blob),
+    /** The chain record that first named the receipt. */
+    receiptSeq: orNull(integer),
+    /** Newest message that was read, and newest received, by their keys. */
+    readTo: integer,
+    lastIn: integer,
+    autoReplies: integer,
+    autoReply: flag,
+  },
+} as const
+export type Interaction = RowOf<typeof interactionsTable>
+
+export type NewInteraction = Pick<
+  Interaction,
+  | 'id'
+  | 'delegator'
+  | 'peer'
+  | 'side'
+  | 'state'
+  | 'wire'
+  | 'capability'
+  | 'preview'
+  | 'commitment'
+  | 'requestCid'
+> & { rsalt?: Uint8Array }
+
+export type Changes = Partial<Omit<Interaction, 'key' | 'id'>>
+
+export function findInteraction(store: Store, delegator: string, id: string): Interaction | undefined {
+  const row = store.get('SELECT * FROM interactions WHERE delegator = ? AND id = ?', delegator, id)
+  return row === undefined ? undefined : camelRow(row)
+}
+
+/** The interaction of an id; a task whose id another interaction has is not taken, so there is one. */
+export function findInteractionById(store: Store, id: string): Interaction | undefined {
+  const row = store.get('SELECT * FROM interactions WHERE id = ? ORDER BY key DESC LIMIT 1', id)
+  return row === undefined ? undefined : camelRow(row)
+}
+
+export function interactionAt(store: Store, key: number): Interaction {
+  const row = store.get('SELECT * FROM interactions WHERE key = ?', key)
+  if (row === undefined) throw new Error(`there is no interaction with the key ${key}`)
+  return camelRow(row)
+}
+
+export function unfinishedInteractions(store: Store): Interaction[] {
+  return camelRows(
+    store.all(
+      "SELECT * FROM interactions WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed') ORDER BY key",
+    ),
+  )
+}
+
+export function createInteraction(store: Store, row: NewInteraction, now: number): Interaction {
+  const { key } = store.run(
+    `INSERT INTO interactions (id, delegator, peer, side, state, wire, capability, preview, commitment, rsalt,
+       request_cid, started_at, updated_at, deadline_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.id,
+    row.delegator,
+    row.peer,
+    row.side,
+    row.state,
+    row.wire,
+    row.capability,
+    row.preview,
+    row.commitment,
+    row.rsalt ?? null,
+    row.requestCid,
+    now,
+    now,
+    now + ANSWER_DEADLINE_MS,
+  )
+  return interactionAt(store, key)
+}
+
+/** Writes changes and returns the interaction as it now stands. */
+export function updateInteraction(
+  store: Store,
+  interaction: Interaction,
+  changes: Changes,
+  now: number,
+): Interaction {
+  const next = { updatedAt: now, ...changes }
+  const members = Object.keys(next)
+  store.run(
+    `UPDATE interactions SET ${members.map(member => `${columnOf(member)} = ?`).join(', ')} WHERE key = ?`,
+    ...Object.values(next),
+    interaction.key,
+  )
+  return { ...interaction, ...next }
+}
+
+/** The reader has seen everything up to this message; that is no change of the interaction. */
+export function markReadTo(store: Store, key: number, message: number): void {
+  store.run('UPDATE interactions SET read_to = max(read_to, ?) WHERE key = ?', message, key)
+}
+
+/** Remembers the chain record that first named the receipt: evidence of when it was held. */
+export function noteReceiptRecord(store: Store, key: number, seq: number): void {
+  store.run('UPDATE interactions SET receipt_seq = coalesce(receipt_seq, ?) WHERE key = ?', seq, key)
+}

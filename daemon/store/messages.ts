@@ -1,0 +1,189 @@
+/** Messages and the files that they name, in both directions. */
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
+import type { Attachment, MessageBody } from '../../protocol/mail/message.ts'
+import type { Kind } from '../../protocol/mail/payload.ts'
+import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
+
+export type DeliveryState = 'queued' | 'at_hub' | 'delivered' | 'failed' | 'unknown'
+
+export const messagesTable = {
+  name: 'messages',
+  columns: {
+    key: integer,
+    interaction: orNull(integer),
+    direction: oneOf<'out' | 'in'>(text),
+    sender: text,
+    recipient: text,
+    messageId: blob,
+    kind: oneOf<Kind>(integer),
+    number: integer,
+    at: integer,
+    payload: blob,
+    digest: blob,
+    /** What a reader and the full-text search see. */
+    text,
+    /** Signed under a key that was retired since: shown, and nothing else. */
+    retired: flag,
+    auto: flag,
+    delivery: orNull(oneOf<DeliveryState>(text)),
+    reason: orNull(text),
+  },
+} as const
+export const attachmentsTable = {
+  name: 'message_attachments',
+  columns: { message: integer, position: integer, name: text, mediaType: text, size: integer, cid: text },
+} as const
+export type Message = RowOf<typeof messagesTable>
+type AttachmentRow = RowOf<typeof attachmentsTable>
+
+export type OutgoingRow = Pick<
+  Message,
+  | 'interaction'
+  | 'sender'
+  | 'recipient'
+  | 'messageId'
+  | 'kind'
+  | 'number'
+  | 'at'
+  | 'payload'
+  | 'digest'
+  | 'text'
+  | 'auto'
+>
+
+export function insertOutgoing(store: Store, row: OutgoingRow, attachments: readonly Attachment[]): number {
+  const { key } = store.run(
+    `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest,
+       text, auto, delivery) VALUES (?, 'out', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued')`,
+    row.interaction,
+    row.sender,
+    row.recipient,
+    row.messageId,
+    row.kind,
+    row.number,
+    row.at,
+    row.payload,
+    row.digest,
+    row.text,
+    row.auto,
+  )
+  insertAttachments(store, key, attachments)
+  return key
+}
+
+type Taken = { digest: Uint8Array; text: string; at: number }
+
+export function insertIncoming(store: Store, interaction: number, body: MessageBody, taken: Taken): number {
+  const { key } = store.run(
+    `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest,
+       text) VALUES (?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    interaction,
+    body.from,
+    body.to,
+    body.messageId,
+    body.kind,
+    body.number,
+    taken.at,
+    body.payload,
+    taken.digest,
+    taken.text,
+  )
+  insertAttachments(store, key, body.attachments)
+  return key
+}
+
+/** The digest stands in the place of the message id, so that the message itself can still come under its own. */
+export function insertRetired(store: Store, interaction: number, body: MessageBody, taken: Taken): void {
+  store.run(
+    `INSERT OR IGNORE INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload,
+       digest, text, retired) VALUES (?, 'in', ?, ?, ?, ?, 0, ?, ?, ?, ?, 1)`,
+    interaction,
+    body.from,
+    body.to,
+    taken.digest,
+    body.kind,
+    taken.at,
+    body.payload,
+    taken.digest,
+    taken.text,
+  )
+}
+
+function insertAttachments(store: Store, message: number, attachments: readonly Attachment[]): void {
+  for (const [position, { name, mediaType, size, cid }] of attachments.entries())
+    store.run(
+      'INSERT INTO message_attachments VALUES (?, ?, ?, ?, ?, ?)',
+      message,
+      position,
+      name,
+      mediaType,
+      size,
+      cidText(cid),
+    )
+}
+
+export function messageAt(store: Store, key: number): Message {
+  const row = store.get('SELECT * FROM messages WHERE key = ?', key)
+  if (row === undefined) throw new Error(`there is no message with the key ${key}`)
+  return camelRow(row)
+}
+
+export function messageByNumber(
+  store: Store,
+  interaction: number,
+  direction: 'out' | 'in',
+  number: number,
+): Message | undefined {
+  const row = store.get(
+    'SELECT * FROM messages WHERE interaction = ? AND direction = ? AND number = ? AND number > 0',
+    interaction,
+    direction,
+    number,
+  )
+  return row === undefined ? undefined : camelRow(row)
+}
+
+/** Digest of the message that a sender gave this id, when it is held. */
+export function digestOf(store: Store, sender: string, messageId: Uint8Array): Uint8Array | undefined {
+  return store.get<{ digest: Uint8Array }>(
+    'SELECT digest FROM messages WHERE sender = ? AND message_id = ?',
+    sender,
+    messageId,
+  )?.digest
+}
+
+/** Messages of an interaction that count. */
+export function messagesOf(store: Store, interaction: number, afterKey: number, limit: number): Message[] {
+  return camelRows(
+    store.all(
+      'SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY key LIMIT ?',
+      interaction,
+      afterKey,
+      limit,
+    ),
+  )
+}
+
+export function attachmentsOf(store: Store, message: number): Attachment[] {
+  return camelRows<AttachmentRow>(
+    store.all('SELECT * FROM message_attachments WHERE message = ? ORDER BY position', message),
+  ).map(({ name, mediaType, size, cid }) => ({ name, mediaType, size, cid: parseCid(cid) }))
+}
+
+/** Sets what became of an outgoing message; false when it is proven to be delivered already. */
+export function writeDelivery(
+  store: Store,
+  message: number,
+  state: DeliveryState,
+  reason: string | null,
+): boolean {
+  const { changes } = store.run(
+    "UPDATE messages SET delivery = ?, reason = ? WHERE key = ? AND delivery IS NOT 'delivered'",
+    state,
+    reason,
+    message,
+  )
+  return changes > 0
+}

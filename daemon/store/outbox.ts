@@ -1,0 +1,192 @@
+/**
+ * The outbox: what is still to be sent, or lies at the hub without proof of its delivery. Each function is one step of
+ * a message on its way; a message that is settled has no row any more.
+ */
+import { kinds } from '../../protocol/mail/payload.ts'
+import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
+
+const DUE_MAX = 32
+const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy'] as const
+
+export const outboxTable = {
+  name: 'outbox',
+  columns: {
+    message: integer,
+    peer: text,
+    interaction: orNull(integer),
+    state: oneOf<'queued' | 'at_hub'>(text),
+    nextAt: integer,
+    attempts: integer,
+    handleSecret: blob,
+    rid: orNull(text),
+    viaHub: orNull(text),
+    /** JSON list of the digests of every envelope that was ever made of the message. */
+    digests: text,
+    credentialsTried: integer,
+    resent: integer,
+    /** State of our log and key set as the last envelope brought them; null when it brought none. */
+    introduces: orNull(text),
+    granted: orNull(blob),
+    expiresAt: orNull(integer),
+    deadlineAt: integer,
+    lastError: orNull(text),
+  },
+} as const
+export type OutboxEntry = RowOf<typeof outboxTable>
+
+export type NewEntry = Pick<
+  OutboxEntry,
+  'message' | 'peer' | 'interaction' | 'nextAt' | 'handleSecret' | 'deadlineAt'
+>
+
+export function enqueue(store: Store, entry: NewEntry): void {
+  store.run(
+    `INSERT INTO outbox (message, peer, interaction, state, next_at, handle_secret, deadline_at)
+     VALUES (?, ?, ?, 'queued', ?, ?, ?)`,
+    entry.message,
+    entry.peer,
+    entry.interaction,
+    entry.nextAt,
+    entry.handleSecret,
+    entry.deadlineAt,
+  )
+}
+
+export function outboxEntry(store: Store, message: number): OutboxEntry | undefined {
+  const row = store.get('SELECT * FROM outbox WHERE message = ?', message)
+  return row === undefined ? undefined : camelRow(row)
+}
+
+/** What is due, but no message before an earlier one of its interaction. */
+export function dueEntries(store: Store, now: number): OutboxEntry[] {
+  return camelRows(
+    store.all(
+      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND NOT EXISTS (
+         SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
+       ORDER BY next_at LIMIT ?`,
+      now,
+      DUE_MAX,
+    ),
+  )
+}
+
+/** When the next message is to be sent or asked about. */
+export function nextEntryAt(store: Store): number | undefined {
+  return store.get<{ at: number | null }>('SELECT min(next_at) AS at FROM outbox')?.at ?? undefined
+}
+
+export function outboxSize(store: Store): number {
+  return store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
+}
+
+/** Every message in the outbox, in the order in which they were made. */
+export function allEntries(store: Store): OutboxEntry[] {
+  return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))
+}
+
+/** What lies at the hub for the recipient about whom it is time to ask. */
+export function entriesToAskAbout(store: Store, now: number, max: number): OutboxEntry[] {
+  const first = store.get<{ peer: string }>(
+    "SELECT peer FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at LIMIT 1",
+    now,
+  )
+  if (first === undefined) return []
+  return camelRows(
+    store.all(
+      "SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? ORDER BY next_at LIMIT ?",
+      first.peer,
+      max,
+    ),
+  )
+}
+
+/** Receipts and counter-signatures on their way: they name a key state. */
+export function signaturesOnTheWay(
+  store: Store,
+): { message: number; interaction: number; kind: typeof kinds.receipt | typeof kinds.counterSignature }[] {
+  return store.all(
+    `SELECT o.message, o.interaction, m.kind FROM outbox AS o JOIN messages AS m ON m.key = o.message
+     WHERE m.kind IN (?, ?) ORDER BY o.message`,
+    kinds.receipt,
+    kinds.counterSignature,
+  )
+}
+
+export type Sealing = Pick<OutboxEntry, 'digests' | 'granted' | 'introduces'>
+
+/** What the envelope holds that leaves next: durable before it leaves. */
+export function noteSealing(store: Store, message: number, { digests, granted, introduces }: Sealing): void {
+  store.run(
+    'UPDATE outbox SET digests = ?, granted = ?, introduces = ? WHERE message = ?',
+    digests,
+    granted,
+    introduces,
+    message,
+  )
+}
+
+export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'expiresAt' | 'nextAt'>
+
+/** The hub has it; false when the message was settled in the meantime, or is to be sent anew. */
+export function markAtHub(store: Store, message: number, { rid, viaHub, expiresAt, nextAt }: AtHub): boolean {
+  const { changes } = store.run(
+    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, expires_at = ?, attempts = 0, last_error = NULL,
+       next_at = ? WHERE message = ? AND state = 'queued'`,
+    rid,
+    viaHub,
+    expiresAt,
+    nextAt,
+    message,
+  )
+  return changes > 0
+}
+
+/** To be sent at this time, after an attempt that did not succeed. */
+export function sendAgainAt(store: Store, message: number, at: number, reason: string): void {
+  store.run(
+    `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ? WHERE message = ?`,
+    Math.ceil(at),
+    reason,
+    message,
+  )
+}
+
+/** To be asked about at this time. */
+export function askAgainAt(store: Store, message: number, at: number): void {
+  store.run(
+    "UPDATE outbox SET next_at = ?, attempts = attempts + 1 WHERE message = ? AND state = 'at_hub'",
+    Math.ceil(at),
+    message,
+  )
+}
+
+export function countResending(store: Store, message: number): void {
+  store.run('UPDATE outbox SET resent = resent + 1 WHERE message = ?', message)
+}
+
+export function countCredential(store: Store, message: number): void {
+  store.run('UPDATE outbox SET credentials_tried = credentials_tried + 1 WHERE message = ?', message)
+}
+
+/** What waits because it could only go as a stranger's is due now; true when there was any. */
+export function hurryEntries(store: Store, peer: string, now: number): boolean {
+  const { changes } = store.run(
+    `UPDATE outbox SET next_at = ?1 WHERE peer = ?2 AND state = 'queued' AND next_at > ?1 AND last_error IN (?3, ?4)`,
+    now,
+    peer,
+    ...WAITING_FOR_STOCK,
+  )
+  return changes > 0
+}
+
+/** Everything is sent anew: what was sealed names a key state or a mailbox of before. */
+export function sendAllAgain(store: Store, now: number): void {
+  store.run("UPDATE outbox SET state = 'queued', next_at = ?", now)
+}
+
+/** The message is settled. */
+export function removeEntry(store: Store, message: number): void {
+  store.run('DELETE FROM outbox WHERE message = ?', message)
+}

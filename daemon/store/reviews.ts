@@ -1,0 +1,81 @@
+/** Reviews of finished interactions: kept at once, then uploaded or refused. */
+import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import type { Store } from './open.ts'
+import { camelRow, camelRows } from './rows.ts'
+
+export const reviewsTable = {
+  name: 'reviews',
+  columns: {
+    interaction: integer,
+    rating: integer,
+    review: blob,
+    cid: text,
+    state: oneOf<'kept' | 'uploaded' | 'refused'>(text),
+    reason: orNull(text),
+    nextAt: integer,
+    /** End of the time in which a hub takes it. */
+    until: integer,
+    /** The hub's own signed word that it has the review. */
+    attestation: orNull(blob),
+  },
+} as const
+export type ReviewRow = RowOf<typeof reviewsTable>
+
+export function reviewOf(store: Store, interaction: number): ReviewRow | undefined {
+  const row = store.get('SELECT * FROM reviews WHERE interaction = ?', interaction)
+  return row === undefined ? undefined : camelRow(row)
+}
+
+export function dueReviews(store: Store, now: number, max: number): ReviewRow[] {
+  return camelRows(
+    store.all(
+      "SELECT * FROM reviews WHERE state = 'kept' AND next_at <= ? ORDER BY next_at LIMIT ?",
+      now,
+      max,
+    ),
+  )
+}
+
+/** When the next kept review is due. */
+export function nextReviewAt(store: Store): number | undefined {
+  const row = store.get<{ at: number | null }>("SELECT min(next_at) AS at FROM reviews WHERE state = 'kept'")
+  return row?.at ?? undefined
+}
+
+export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'attestation'>): void {
+  store.run(
+    `INSERT INTO reviews (interaction, rating, review, cid, state, reason, next_at, until)
+     VALUES (?, ?, ?, ?, 'kept', ?, ?, ?)`,
+    row.interaction,
+    row.rating,
+    row.review,
+    row.cid,
+    row.reason,
+    row.nextAt,
+    row.until,
+  )
+}
+
+export function postponeReview(store: Store, interaction: number, reason: string, nextAt: number): void {
+  store.run(
+    'UPDATE reviews SET reason = ?, next_at = ? WHERE interaction = ?',
+    reason,
+    Math.ceil(nextAt),
+    interaction,
+  )
+}
+
+/** Nothing more happens with this review. */
+export function concludeReview(
+  store: Store,
+  interaction: number,
+  outcome: Pick<ReviewRow, 'reason' | 'attestation'> & { state: 'uploaded' | 'refused' },
+): void {
+  store.run(
+    'UPDATE reviews SET state = ?, reason = ?, attestation = ? WHERE interaction = ?',
+    outcome.state,
+    outcome.reason,
+    outcome.attestation,
+    interaction,
+  )
+}

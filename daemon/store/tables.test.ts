@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest'
+import { heldTable, issuedTable, revocationsTable } from './capabilities.ts'
+import { chainTable } from './chain.ts'
+import { columnOf, type Table } from './columns.ts'
+import { contactsTable } from './contacts.ts'
+import { countersTable } from './counters.ts'
+import { hubsTable, wiresSeenTable } from './hubs.ts'
+import { idempotencyTable } from './idempotency.ts'
+import { interactionsTable } from './interactions.ts'
+import { memoryTable } from './memory.ts'
+import { attachmentsTable, messagesTable } from './messages.ts'
+import { openStoreAt } from './open.ts'
+import { outboxTable } from './outbox.ts'
+import { peersTable } from './peers.ts'
+import { reviewsTable } from './reviews.ts'
+import { seenTable } from './seen.ts'
+
+const tables: readonly Table[] = [
+  hubsTable,
+  wiresSeenTable,
+  contactsTable,
+  peersTable,
+  heldTable,
+  issuedTable,
+  revocationsTable,
+  interactionsTable,
+  messagesTable,
+  attachmentsTable,
+  outboxTable,
+  seenTable,
+  idempotencyTable,
+  reviewsTable,
+  chainTable,
+  countersTable,
+  memoryTable,
+]
+
+type ColumnInfo = { name: string; type: string; notnull: number; pk: number }
+
+test.each(tables)('rows of $name have the columns of the schema, with their types', ({ name, columns }) => {
+  const store = openStoreAt(':memory:')
+  const inSchema = store
+    .all<ColumnInfo>(`PRAGMA table_info(${name})`)
+    .map(({ name, type, notnull, pk }) => ({ name, type, nullable: notnull === 0 && pk === 0 }))
+  const inRows = Object.entries(columns).map(([member, { type, nullable }]) => ({
+    name: columnOf(member),
+    type,
+    nullable,
+  }))
+  const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
+  expect(inRows.sort(byName)).toEqual(inSchema.sort(byName))
+  store.close()
+})
+
+test('every table of the schema has a row type', () => {
+  const store = openStoreAt(':memory:')
+  const inSchema = store
+    .all<{ name: string }>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'messages_text%' ORDER BY name",
+    )
+    .map(({ name }) => name)
+  expect(tables.map(({ name }) => name).sort()).toEqual(inSchema)
+  store.close()
+})
