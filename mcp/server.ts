@@ -13,7 +13,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
-import { controlCodes } from '../protocol/control/operations.ts'
+import { controlCodes } from '../protocol/control/codes.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import type { AskUser } from './approval.ts'

@@ -14,7 +14,9 @@ import {
 } from '../../daemon/home/home.ts'
 import type { Call } from '../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
-import type { ControlCode, OperationName, Operations } from '../../protocol/control/operations.ts'
+import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
+import type { ControlCode } from '../../protocol/control/codes.ts'
+import type { OperationName, Operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Input } from '../command.ts'
@@ -48,7 +50,7 @@ function configuredAddress(dir: string): string {
   } catch {
     // no configuration yet: the default address is the honest guess
   }
-  return '127.0.0.1:39811'
+  return CONTROL_ADDRESS_DEFAULT
 }
 
 export type Control = {

@@ -1,5 +1,6 @@
 /** The index as the build computes it, from the table of operations. */
-import { controlCodes, operations } from '../../protocol/control/operations.ts'
+import { controlCodes } from '../../protocol/control/codes.ts'
+import { operations } from '../../protocol/control/operations.ts'
 import type { OperationIndex } from './operation-index.ts'
 
 export function readOperationIndex(): OperationIndex {

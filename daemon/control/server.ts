@@ -5,13 +5,8 @@
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RouteRow } from '../../protocol/contract/route.ts'
-import {
-  type ControlCode,
-  controlCodes,
-  controlRoutes,
-  type OperationName,
-  operations,
-} from '../../protocol/control/operations.ts'
+import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
+import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'

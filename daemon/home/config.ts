@@ -1,17 +1,15 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
 import * as z from 'zod'
-import { textShape } from '../../protocol/contract/shapes.ts'
-import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/operations.ts'
-import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
 import {
   CAPS_MAX,
-  capTag,
   NAME_BYTES_MAX,
   README_BYTES_MAX,
   SUMMARY_BYTES_MAX,
-  visibilityShape,
-} from '../../protocol/wire3/routes.ts'
+} from '../../protocol/contract/limits.ts'
+import { capTag, textShape, visibilityShape } from '../../protocol/contract/shapes.ts'
+import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
+import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 
 export const CONFIG_SCHEMA = 1

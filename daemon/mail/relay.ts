@@ -3,6 +3,7 @@
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
 
+import { ACK_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
@@ -12,7 +13,6 @@ import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
-import { ACK_ITEMS_MAX } from '../../protocol/wire3/routes.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
 import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'

@@ -3,6 +3,7 @@
  * a correspondent never has to ask (objects: capability).
  */
 import { publicKey } from '#crypto'
+import { ENVELOPE_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import {
   CAPABILITIES_PER_MESSAGE_MAX,
@@ -12,7 +13,6 @@ import {
   CapabilityBody,
   type GrantedCapability,
 } from '../../protocol/mail/capability.ts'
-import { ENVELOPE_BYTES_MAX } from '../../protocol/mail/envelope.ts'
 import type { MailboxKeys } from '../identity/mailbox-keys.ts'
 import {
   dropHeld,

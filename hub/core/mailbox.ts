@@ -1,6 +1,7 @@
 /** Mailboxes (hub API §4.1): collecting, confirming, asking after envelopes and taking capabilities back. */
+import { ACK_ITEMS_MAX, DACK_BYTES, STATUS_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
-import { DACK_BYTES, HANDLE_BYTES } from '../../protocol/mail/dack.ts'
+import { HANDLE_BYTES } from '../../protocol/mail/dack.ts'
 import type { AckItem, DeliveryState, WaitingEnvelope } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import type { Agent, Agents } from './agents.ts'
@@ -12,8 +13,6 @@ import { Refusal } from './refusal.ts'
 import type { Strangers } from './strangers.ts'
 
 const RID_BYTES = 16
-const ACK_ITEMS_MAX = 1000
-const STATUS_ITEMS_MAX = 64
 const MS_PER_SECOND = 1000
 
 export type Collected = { envelopes: WaitingEnvelope[]; more: boolean }

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ENVELOPE_BYTES_MAX } from '../../protocol/mail/envelope.ts'
+import { ENVELOPE_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { readConfig } from '../config.ts'
 
 const at = (name: string): string => new URL(`../deploy/${name}`, import.meta.url).pathname

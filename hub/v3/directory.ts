@@ -1,9 +1,10 @@
 /** Directory buckets and listings (hub API §4.2, §4.3). */
 
+import { CAPS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/contract/limits.ts'
+import { capTag } from '../../protocol/contract/shapes.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
-import { CAPS_MAX, capTag, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'

@@ -1,10 +1,10 @@
 /** Relay and mailbox routes (hub API §4.1). */
 import type { IncomingHttpHeaders } from 'node:http'
+import { POLL_LIMIT_MAX } from '../../protocol/contract/limits.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { type Access, decodeAccess } from '../../protocol/mail/access.ts'
 import { ACCESS_HEADER_BYTES_MAX, headers } from '../../protocol/wire3/headers.ts'
-import { POLL_LIMIT_MAX } from '../../protocol/wire3/routes.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import type { SessionUse } from '../core/sessions.ts'

@@ -1,7 +1,8 @@
-/** JSON shapes shared by the route tables: binary values, identifiers, times, counts. */
+/** JSON shapes shared by the route tables: binary values, identifiers, times, counts, what a profile holds. */
 import * as z from 'zod'
-import { fromBase64url } from '../encoding/bytes.ts'
+import { fromBase64url, utf8 } from '../encoding/bytes.ts'
 import { isAid } from '../identity/aid.ts'
+import { CAP_BYTES_MAX } from './limits.ts'
 
 function base64url(accepts: (length: number) => boolean, expected: string) {
   return z
@@ -34,7 +35,14 @@ export const count = z.int().min(0)
 export const textShape = (bytesMax: number) =>
   z
     .string()
-    .refine(text => text.isWellFormed() && Buffer.byteLength(text) <= bytesMax, {
+    .refine(text => text.isWellFormed() && utf8(text).length <= bytesMax, {
       error: `must be well-formed text of at most ${bytesMax} bytes`,
     })
     .meta({ description: `text of at most ${bytesMax} bytes` })
+
+/** A capability tag: printable, without spaces and commas; `*` only ends a family in a query. */
+export const capTag = z.string().regex(/^[\x21-\x2b\x2d-\x7e]{1,64}$/, {
+  error: `must be 1 to ${CAP_BYTES_MAX} printable characters without spaces and commas`,
+})
+/** How far a directory entry travels. */
+export const visibilityShape = z.enum(['hub-local', 'federated', 'public'])

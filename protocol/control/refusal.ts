@@ -1,6 +1,6 @@
 /** What a node refuses: thrown by its handlers, and thrown again by whoever called them from outside. */
 import { Refusal } from '../encoding/errors.ts'
-import type { ControlCode } from './operations.ts'
+import type { ControlCode } from './codes.ts'
 
 /** A refused operation; a newer node may answer with a code that the table here does not have yet. */
 export class OperationRefused extends Refusal<ControlCode> {

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { DACK_BYTES } from '../contract/limits.ts'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
 import { agent, anyAid, anyUint, bytesOf, checkByteFormat, fixture } from '../testing/agents.ts'
-import { DACK_BYTES, Dack, DackBody, dackHandle, openDack, sealDack } from './dack.ts'
+import { Dack, DackBody, dackHandle, openDack, sealDack } from './dack.ts'
 
 type Valid = {
   handleSecret: string

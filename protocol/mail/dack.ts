@@ -2,7 +2,9 @@
  * Delivery confirmations (objects: delivery confirmation): what a recipient leaves at the hub for the sender of one
  * envelope. The hub sees a handle and 540 bytes of noise; only the two who know the handle secret can read or make it.
  */
+
 import { hkdfSha256 } from '#crypto'
+import { DACK_BYTES } from '../contract/limits.ts'
 import { labelledHash } from '../crypto/hash.ts'
 import { chachaOpen, chachaSeal } from '../crypto/hpke.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
@@ -13,7 +15,6 @@ import { aid } from '../identity/aid.ts'
 
 export const HANDLE_SECRET_BYTES = 32
 export const HANDLE_BYTES = 16
-export const DACK_BYTES = 540
 const NONCE_BYTES = 12
 const PADDED_BYTES = 512
 const BODY_BYTES_MAX = 400

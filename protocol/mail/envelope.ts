@@ -3,6 +3,7 @@
  * and streams the content, which stands last. Digest and context come from the head alone.
  */
 import { sha256 } from '#crypto'
+import { ENVELOPE_BYTES_MAX } from '../contract/limits.ts'
 import { labelledHash } from '../crypto/hash.ts'
 import { XWING_ENC_BYTES } from '../crypto/xwing.ts'
 import { concat, Malformed } from '../encoding/bytes.ts'
@@ -14,7 +15,6 @@ import { ACCESS_BYTES_MAX, staticAccess } from './access.ts'
 export const ENVELOPE_VERSION = 3
 export const KID_BYTES = 8
 export const ENVELOPE_HEAD_BYTES_MAX = 4096
-export const ENVELOPE_BYTES_MAX = 96 * 1024 * 1024
 export const HOUR_MS = 3_600_000
 export const EXP_AHEAD_MS = 14 * 24 * HOUR_MS
 export const EXP_SKEW_MS = 5 * 60_000

@@ -1,6 +1,7 @@
 /** A hub of wire 3: route rows behind the node's hub interface, strict replies, version checks, sessions. */
 
 import { Refused, type Send } from '../../../protocol/contract/client.ts'
+import { LIST_LIMIT_MAX, POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { XWING_SEED_BYTES, xwingPublicKey } from '../../../protocol/crypto/xwing.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
@@ -9,7 +10,7 @@ import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { openSession, type SessionGrant, sessionMac } from '../../../protocol/mail/session.ts'
 import { ENVELOPE_TYPE, headers as names } from '../../../protocol/wire3/headers.ts'
-import { LIST_LIMIT_MAX, POLL_LIMIT_MAX, wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { mergeHubLog } from '../../peers/peers.ts'
 import {
   type AckItem,

@@ -1,0 +1,24 @@
+/** Commands for what coding agents run. */
+import type { CommandRow } from '../command.ts'
+import { takes } from './row.ts'
+
+const node = () => import('../commands/node.ts')
+const other = () => import('../commands/other.ts')
+
+export const agentsCommands: readonly CommandRow[] = [
+  {
+    path: 'watch',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'events of the node, one JSON object a line',
+    flags: [takes('--since', 'CURSOR')],
+    load: async () => (await other()).watch,
+  },
+  {
+    path: 'mcp',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'MCP server on stdio for a running node',
+    load: async () => (await node()).mcp,
+  },
+]

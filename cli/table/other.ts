@@ -1,0 +1,32 @@
+/** Commands for the rest. */
+import type { CommandRow } from '../command.ts'
+import { may, on, takes } from './row.ts'
+
+export const otherCommands: readonly CommandRow[] = [
+  {
+    path: 'demo',
+    group: 'other',
+    needsDaemon: false,
+    summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
+    flags: [on('--json'), takes('--break', 'STEP'), on('--exit')],
+    load: async () => (await import('../demo/demo.ts')).demo,
+  },
+  {
+    path: 'version',
+    aliases: ['--version', '-v'],
+    group: 'other',
+    needsDaemon: false,
+    summary: 'version, commit, build time, modules',
+    load: async () => (await import('../version.ts')).version,
+  },
+  {
+    path: 'help',
+    aliases: ['--help', '-h'],
+    group: 'other',
+    needsDaemon: false,
+    summary: 'this help; --all lists every flag',
+    positionals: [may('command')],
+    flags: [on('--all')],
+    load: async () => (await import('../help.ts')).help,
+  },
+]

@@ -1,0 +1,33 @@
+/** Operations on the auto-reply. */
+import * as z from 'zod'
+import { count } from '../contract/shapes.ts'
+import { LONG_MS, operation, text } from './operation.ts'
+import { autoReplyConfig } from './shapes.ts'
+
+const autoReplyView = z.strictObject({
+  enabled: z.boolean(),
+  auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
+})
+
+export const autoReplyOperations = {
+  autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
+  autoReplySet: operation('/autoreply/set', {
+    reads: false,
+    request: autoReplyConfig.partial(),
+    reply: autoReplyView,
+    limits: { bodyBytes: 256 * 1024 },
+  }),
+  autoReplyOff: operation('/autoreply/off', {
+    reads: false,
+    afterEnd: true,
+    request: z.strictObject({}),
+    reply: autoReplyView,
+  }),
+  autoReplyTest: operation('/autoreply/test', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({ question: text.optional() }),
+    reply: z.strictObject({ backend: z.string(), answer: z.string(), ms: count }),
+    codes: ['no_auto_reply', 'backend_failed'],
+  }),
+} as const

@@ -1,0 +1,34 @@
+/** What a node refuses, by code: the HTTP status and the command that helps. */
+
+export type ControlCode = keyof typeof controlCodes
+
+/** Codes of the control interface: status, and what to do next unless the refusal says better. */
+export const controlCodes = {
+  bad_request: { status: 400, next: 'svc help' },
+  unauthorized: { status: 401, next: 'read control_token.txt of the data directory' },
+  forbidden_origin: { status: 403, next: 'use the address that the daemon printed' },
+  not_found: { status: 404, next: 'svc help --all' },
+  unknown_interaction: { status: 404, next: 'svc inbox, svc results' },
+  unknown_peer: { status: 404, next: 'svc find, then svc contact add <aid> <name>' },
+  unknown_contact: { status: 404, next: 'svc contact ls' },
+  wrong_state: { status: 409, next: 'svc thread <id>' },
+  idempotency_conflict: { status: 409, next: 'use another idempotency key for another content' },
+  petname_taken: { status: 409, next: 'svc contact rm <name>' },
+  too_large: { status: 413, next: 'send less, or several messages' },
+  no_hub: { status: 409, next: 'svc hub-register <url>' },
+  hub_unreachable: { status: 502, next: 'svc status' },
+  hub_refused: { status: 502, next: 'svc status' },
+  hub_incompatible: {
+    status: 502,
+    next: 'svc version; the hub and this node must be of the same release line',
+  },
+  identity_deactivated: { status: 409, next: 'svc id new <name>' },
+  old_copy: { status: 409, next: 'svc status; stop this node before its files are replaced' },
+  next_key_missing: { status: 409, next: 'svc id next import' },
+  no_auto_reply: { status: 409, next: 'svc autoreply set --agent <tool>' },
+  backend_failed: { status: 502, next: 'svc autoreply show, svc logs' },
+  no_receipt: { status: 409, next: 'svc thread <id>; both sides must end first' },
+  file_unreadable: { status: 400, next: 'check the path' },
+  no_credits: { status: 501, next: 'svc version; this release has no payment module' },
+  internal: { status: 500, next: 'svc logs' },
+} as const satisfies Record<string, { status: number; next: string }>

@@ -1,0 +1,159 @@
+/** Operations on the node itself: status, identity, hub, contacts, evidence. */
+import * as z from 'zod'
+import { aidShape, capTag, count, millis, visibilityShape } from '../contract/shapes.ts'
+import { LONG_MS, operation, paging } from './operation.ts'
+import {
+  chainHeadShape,
+  contactShape,
+  evidenceRecordShape,
+  foundAgent,
+  nodeStatusShape,
+  peerName,
+} from './shapes.ts'
+
+const EVIDENCE_LIMIT_MAX = 1000
+
+const identityReply = z.strictObject({
+  aid: aidShape,
+  kel_seq: count,
+  state: z.string(),
+  hub: z.string().optional(),
+})
+
+export const nodeOperations = {
+  status: operation('/status', { method: 'GET', reads: true, reply: nodeStatusShape }),
+  shutdown: operation('/shutdown', {
+    reads: false,
+    afterEnd: true,
+    request: z.strictObject({}),
+    reply: z.strictObject({ state: z.literal('stopping') }),
+  }),
+  find: operation('/find', {
+    reads: true,
+    request: z.strictObject({
+      query: z.string().max(256).optional(),
+      capability: z.string().max(1024).optional(),
+      ...paging,
+    }),
+    reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
+  }),
+  contacts: operation('/contacts', {
+    method: 'GET',
+    reads: true,
+    reply: z.strictObject({ contacts: z.array(contactShape) }),
+  }),
+  contactAdd: operation('/contact/add', {
+    reads: false,
+    request: z.strictObject({
+      aid: aidShape,
+      petname: z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u),
+    }),
+    reply: contactShape,
+    codes: ['petname_taken'],
+  }),
+  contactRemove: operation('/contact/rm', {
+    reads: false,
+    request: z.strictObject({ peer: peerName }),
+    reply: contactShape,
+    codes: ['unknown_contact'],
+  }),
+  contactBlock: operation('/contact/block', {
+    reads: false,
+    request: z.strictObject({ peer: peerName, blocked: z.boolean() }),
+    reply: contactShape,
+    codes: ['unknown_contact'],
+  }),
+  hubRegister: operation('/hub/register', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({
+      url: z.url({ protocol: /^https?$/ }),
+      name: z.string().max(64).optional(),
+      caps: z.array(capTag).max(64).optional(),
+      guest_messages: count.optional(),
+      accept_delegations: z.boolean().optional(),
+      wire: z.int().min(1).max(3).optional(),
+      recovery_phrase: z.string().optional(),
+    }),
+    reply: z.strictObject({
+      status: z.string(),
+      hub_url: z.string(),
+      hub_aid: aidShape,
+      wire: z.int(),
+      sealed: z.boolean(),
+      keys_status: z.string().optional(),
+      card_status: z.string().optional(),
+      /** What to know about it, such as a card that the hub did not take. */
+      note: z.string().optional(),
+      probation_until: millis.optional(),
+      trial: z.string().optional(),
+    }),
+    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible', 'next_key_missing'],
+  }),
+  hubLeave: operation('/hub/leave', {
+    reads: false,
+    request: z.strictObject({ url: z.string().optional() }),
+    reply: z.strictObject({ status: z.string(), hub_url: z.string(), current: z.boolean() }),
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+  }),
+  accept: operation('/accept', {
+    reads: false,
+    request: z.strictObject({ on: z.boolean() }),
+    reply: z.strictObject({ accept_delegations: z.boolean() }),
+  }),
+  profileSet: operation('/profile', {
+    reads: false,
+    request: z.strictObject({
+      summary: z.string().max(512).optional(),
+      readme: z.string().max(65_536).optional(),
+      pricing: z.string().max(4096).optional(),
+    }),
+    reply: z.strictObject({
+      status: z.string(),
+      summary: z.string(),
+      readme: z.string(),
+      pricing: z.string(),
+      note: z.string().optional(),
+    }),
+    codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible'],
+    limits: { bodyBytes: 256 * 1024 },
+  }),
+  visibility: operation('/visibility', {
+    reads: false,
+    request: z.strictObject({ visibility: visibilityShape }),
+    reply: z.strictObject({ visibility: visibilityShape }),
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+  }),
+  idRotate: operation('/id/rotate', {
+    reads: false,
+    request: z.strictObject({ recovery_phrase: z.string().optional() }),
+    reply: identityReply,
+    codes: ['next_key_missing'],
+  }),
+  idDeactivate: operation('/id/deactivate', {
+    reads: false,
+    request: z.strictObject({ recovery_phrase: z.string().optional() }),
+    reply: identityReply,
+    codes: ['next_key_missing'],
+  }),
+  evidence: operation('/evidence', {
+    reads: true,
+    request: z.strictObject({
+      event_type: z.string().max(128).optional(),
+      since: count.optional(),
+      limit: z.int().min(1).max(EVIDENCE_LIMIT_MAX).optional(),
+    }),
+    reply: z.strictObject({
+      head: chainHeadShape,
+      records: z.array(evidenceRecordShape),
+      next_since: count.optional(),
+    }),
+  }),
+  balance: operation('/balance', {
+    method: 'GET',
+    reads: true,
+    reply: z.strictObject({}),
+    codes: ['no_credits'],
+  }),
+} as const

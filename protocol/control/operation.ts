@@ -1,0 +1,40 @@
+/** What an operation of a node is, and the members that several of them share. */
+import * as z from 'zod'
+import { BODY_BYTES_DEFAULT, type Given, route } from '../contract/route.ts'
+import { interactionId } from './shapes.ts'
+
+/** How long a caller waits for what may take its time. */
+export const LONG_MS = 15 * 60_000
+export const TEXT_BODY_BYTES = 2 * 1024 * 1024
+
+type Operation = Omit<Given, 'auth' | 'method' | 'path'> & {
+  method?: 'GET' | 'POST'
+  /** It changes nothing. */
+  reads: boolean
+  /** It changes something and still makes sense once the identity has ended. */
+  afterEnd?: true
+  timeoutMs?: number
+}
+
+/** Paths that the specification names; every other one is our own. */
+const documented: readonly string[] = ['/status', '/results', '/shutdown', '/evidence']
+
+/** Declares an operation of the control interface: its route, and whether it stays open once the identity has ended. */
+export function operation<const P extends string, const O extends Operation>(path: P, given: O) {
+  const method = given.method ?? 'POST'
+  const limits = { bodyBytes: method === 'GET' ? 0 : BODY_BYTES_DEFAULT, ...given.limits }
+  const own = documented.includes(path) ? {} : { own: true as const }
+  const staysOpen = given.reads || given.afterEnd === true
+  const codes = [...(given.codes ?? []), ...(staysOpen ? [] : ['identity_deactivated', 'old_copy'])]
+  return {
+    ...route({ ...given, ...own, codes, method, path, auth: 'bearer', limits }),
+    staysOpen,
+    reads: given.reads,
+    timeoutMs: given.timeoutMs,
+  }
+}
+
+export const byInteraction = z.strictObject({ interaction_id: interactionId })
+export const paging = { limit: z.int().min(1).max(50).optional(), cursor: z.string().max(64).optional() }
+/** Words of a person or an agent. */
+export const text = z.string().max(TEXT_BODY_BYTES)

@@ -1,0 +1,174 @@
+/** Operations on tasks: delegate, talk, end, and what proves it. */
+import * as z from 'zod'
+import { capTag, count, millis } from '../contract/shapes.ts'
+import { byInteraction, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
+import {
+  attachmentShape,
+  deliveryShape,
+  interactionId,
+  interactionStates,
+  interactionSummary,
+  peerName,
+  receiptSummary,
+  threadShape,
+  verifyShape,
+  wait,
+} from './shapes.ts'
+
+const summaries = z.strictObject({ items: z.array(interactionSummary), next_cursor: z.string().optional() })
+const paths = z.array(z.string().min(1)).max(64)
+const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
+const endReply = z.strictObject({
+  interaction_id: interactionId,
+  state: z.enum(interactionStates),
+  waiting_for: z.enum(['peer', 'receipt', 'counter_signature']).optional(),
+  receipt: receiptSummary.optional(),
+})
+
+export const taskOperations = {
+  delegate: operation('/delegate', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({
+      to: peerName,
+      task: text.optional(),
+      attach: paths.optional(),
+      capability: capTag.optional(),
+      args: z.record(z.string(), z.json()).optional(),
+      pay: z.boolean().optional(),
+      max_credits: count.optional(),
+      idempotency_key: z.string().min(1).max(128).optional(),
+      wait_s: wait.optional(),
+    }),
+    reply: z.strictObject({
+      interaction_id: interactionId,
+      state: z.enum(interactionStates),
+      delivery: deliveryShape.optional(),
+      effect: z.unknown().optional(),
+      payment_required: z.unknown().optional(),
+      next: z.string(),
+    }),
+    codes: ['unknown_peer', 'idempotency_conflict', 'file_unreadable', 'too_large', 'no_hub', 'no_credits'],
+    limits: { bodyBytes: TEXT_BODY_BYTES },
+  }),
+  inbox: operation('/inbox', {
+    reads: true,
+    request: z.strictObject({
+      pending: z.boolean().optional(),
+      q: z.string().max(256).optional(),
+      wait_s: wait.optional(),
+      pull: z.boolean().optional(),
+      ...paging,
+    }),
+    reply: summaries,
+  }),
+  results: operation('/results', {
+    method: 'GET',
+    reads: true,
+    query: z.strictObject({
+      ended: z.enum(['true', 'false']).optional(),
+      limit: z
+        .string()
+        .regex(/^[0-9]{1,2}$/)
+        .optional(),
+      cursor: z.string().max(64).optional(),
+      wait_s: z
+        .string()
+        .regex(/^[0-9]{1,2}$/)
+        .optional(),
+    }),
+    reply: summaries,
+  }),
+  thread: operation('/thread', {
+    reads: true,
+    request: byInteraction.extend({
+      from_turn: count.optional(),
+      max_chars: z.int().min(1).max(1_000_000).optional(),
+      wait_s: wait.optional(),
+      mark_read: z.boolean().optional(),
+    }),
+    reply: threadShape,
+    codes: ['unknown_interaction'],
+  }),
+  message: operation('/message', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: byInteraction.extend({
+      text: text.optional(),
+      file: z.string().optional(),
+      attach: paths.optional(),
+      idempotency_key: z.string().min(1).max(128).optional(),
+    }),
+    reply: z.strictObject({
+      interaction_id: interactionId,
+      message_id: z.string(),
+      turn: count,
+      state: z.enum(interactionStates),
+      delivery: deliveryShape,
+    }),
+    codes: ['unknown_interaction', 'wrong_state', 'idempotency_conflict', 'file_unreadable', 'too_large'],
+    limits: { bodyBytes: TEXT_BODY_BYTES },
+  }),
+  pull: operation('/pull', {
+    reads: false,
+    afterEnd: true,
+    request: byInteraction.extend({ out: z.string().optional() }),
+    reply: z.strictObject({
+      interaction_id: interactionId,
+      out: z.string(),
+      files: z.array(attachmentShape),
+    }),
+    codes: ['unknown_interaction', 'file_unreadable'],
+  }),
+  end: operation('/end', {
+    reads: false,
+    /** `either` accepts the peer's proposal when there is one, else proposes. */
+    request: byInteraction.extend({
+      note: text.optional(),
+      mode: z.enum(['propose', 'accept', 'either']).optional(),
+    }),
+    reply: endReply,
+    codes: ['unknown_interaction', 'wrong_state'],
+    limits: { bodyBytes: TEXT_BODY_BYTES },
+  }),
+  cancel: operation('/cancel', {
+    reads: false,
+    request: byInteraction.extend({ reason: z.string().max(4096).optional() }),
+    reply: stateReply,
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
+  approve: operation('/approve', {
+    reads: false,
+    request: byInteraction,
+    reply: stateReply,
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
+  decline: operation('/decline', {
+    reads: false,
+    request: byInteraction.extend({ reason: z.string().max(4096).optional() }),
+    reply: stateReply,
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
+  review: operation('/review', {
+    reads: false,
+    request: byInteraction.extend({
+      rating: z.int().min(1).max(5),
+      comment: z.string().max(4096).optional(),
+    }),
+    reply: z.strictObject({
+      interaction_id: interactionId,
+      rating: z.int(),
+      review_cid: z.string(),
+      uploaded: z.boolean(),
+      reason: z.string().optional(),
+      next_try_at: millis.optional(),
+    }),
+    codes: ['unknown_interaction', 'wrong_state', 'no_receipt'],
+  }),
+  verify: operation('/verify', {
+    reads: true,
+    request: byInteraction,
+    reply: verifyShape,
+    codes: ['unknown_interaction', 'no_receipt'],
+  }),
+} as const

@@ -1,0 +1,36 @@
+/** Shapes that several groups of routes share. */
+import * as z from 'zod'
+import { KEY_SET_BYTES_MAX, LIST_LIMIT_MAX } from '../../contract/limits.ts'
+import { aidShape, blobText, millis } from '../../contract/shapes.ts'
+import { KEL_BYTES_MAX } from '../../identity/kel.ts'
+import type { Code } from '../codes.ts'
+
+const NOTICE_BYTES_MAX = 512
+
+export const kel = blobText(KEL_BYTES_MAX)
+export const keys = blobText(KEY_SET_BYTES_MAX)
+export const notice = blobText(NOTICE_BYTES_MAX)
+/** Codes of a route, checked against the table of codes. */
+export const codes = <C extends Code[]>(...names: C): C => names
+
+export const agentEntry = z.strictObject({
+  aid: aidShape,
+  name: z.string(),
+  caps: z.array(z.string()),
+  summary: z.string(),
+  kel,
+  keys: keys.nullable(),
+  key_state_notice: notice.optional(),
+  /** Unix ms, cut to the hour. */
+  lastSeen: millis.nullable(),
+  /** Unix ms, cut to the day. */
+  registered_at: millis,
+  quiet: z.boolean(),
+})
+export const page = {
+  limit: z
+    .string()
+    .regex(/^[0-9]{1,3}$/, { error: `must be a number of 1 to ${LIST_LIMIT_MAX}` })
+    .optional(),
+  cursor: z.string().max(256).optional(),
+}
