@@ -35,7 +35,7 @@ export function summaryRow(item: InteractionSummary, context: ToolContext): Reco
     ...(item.delivery === undefined ? {} : { delivery: sayDelivery(item.delivery) }),
     ...(item.receipt === undefined
       ? {}
-      : { receipt: { verified: item.receipt.verified, status: item.receipt.status, cid: item.receipt.cid } }),
+      : { receipt: { verified: item.receipt.verified, status: item.receipt.status, id: item.receipt.id } }),
   }
 }
 

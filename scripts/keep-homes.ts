@@ -73,7 +73,7 @@ const expected = {
   aid: alice['aid'],
   peer: bob['aid'],
   interaction_id: id,
-  receipt_cid: verdict['receipt_cid'],
+  receipt_id: verdict['receipt_id'],
   chain_head: (evidence['head'] as { head_id: string }).head_id,
 }
 writeFileSync(join(target, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`)

@@ -12,7 +12,7 @@ type Expected = {
   aid: string
   peer: string
   interaction_id: string
-  receipt_cid: string
+  receipt_id: string
   chain_head: string
 }
 
@@ -51,7 +51,7 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
     const verdict = await world.svc('alice', 'verify', expected.interaction_id)
     expect(verdict).toMatchObject({
       verdict: 'valid',
-      receipt_cid: expected.receipt_cid,
+      receipt_id: expected.receipt_id,
       counter_signed: true,
     })
     const evidence = (await world.svc('alice', 'evidence')) as { head: { head_id: string; state: string } }

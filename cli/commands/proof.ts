@@ -9,7 +9,7 @@ import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/b
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../../protocol/proof/judge.ts'
-import { Receipt } from '../../protocol/proof/receipt.ts'
+import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
@@ -92,7 +92,7 @@ function describe(receipt: Receipt, judgement: Judgement) {
     interaction_id: toBase64url(body.interactionId),
     provider: body.provider,
     status: body.status,
-    receipt_cid: cidText(contentId(receipt.bodyBytes)),
+    receipt_id: receiptId(receipt),
     request_cid: cidText(body.requestCid),
     result_cid: cidText(body.resultCid),
     started_at: body.start,

@@ -201,7 +201,7 @@ const sealed: Step = {
 type Thread = {
   state: string
   turns: { text: string; from: string }[]
-  receipt?: { cid: string; verified: boolean }
+  receipt?: { id: string; verified: boolean }
 }
 const threadOf = async (facts: Facts) =>
   (await facts.tools.callTool('task_inbox', { interaction_id: facts.interaction })) as Thread
@@ -236,8 +236,8 @@ const end: Step = {
       "bob's receipt",
       async () => ((await world.svc('bob', 'thread', facts.interaction)) as Thread).receipt,
     )
-    same('one receipt on both sides', theirs.cid, mine.cid)
-    return `receipt ${mine.cid.slice(0, 16)}… on both sides`
+    same('one receipt on both sides', theirs.id, mine.id)
+    return `receipt ${mine.id.slice(0, 16)}… on both sides`
   },
 }
 

@@ -8,12 +8,12 @@ import type {
   Turn,
   threadShape,
 } from '../../protocol/control/shapes.ts'
-import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Kind, kinds } from '../../protocol/mail/payload.ts'
-import { Receipt } from '../../protocol/proof/receipt.ts'
+import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { cleanName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { type ShownMessage, shownMessages } from '../mail/retired.ts'
@@ -56,7 +56,7 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
     ? interaction.receiptState === 'signed'
     : interaction.receiptState === 'signed' || interaction.receiptState === 'made'
   return {
-    cid: cidText(contentId(receipt.bodyBytes)),
+    id: receiptId(receipt),
     verified,
     status: receipt.body.status,
     result_cid: cidText(receipt.body.resultCid),

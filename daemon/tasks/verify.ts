@@ -1,12 +1,12 @@
 /** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
 
 import type { VerifyVerdict } from '../../protocol/control/shapes.ts'
-import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { judgeReceipt, resultMatches, sayJudgement, type TimeEvidence } from '../../protocol/proof/judge.ts'
-import { CounterSignature, counterSignatureHolds, Receipt } from '../../protocol/proof/receipt.ts'
+import { CounterSignature, counterSignatureHolds, Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -35,7 +35,7 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
     provider: receipt.body.provider,
     requester: interaction.delegator,
     status: receipt.body.status,
-    receipt_cid: cidText(contentId(receipt.bodyBytes)),
+    receipt_id: receiptId(receipt),
     request_cid: cidText(receipt.body.requestCid),
     result_cid: cidText(receipt.body.resultCid),
     content_checked: content !== undefined && resultMatches(receipt, content),

@@ -24,7 +24,7 @@ export const taskEnd = tool({
     .object({
       state: z.string(),
       waiting_for: z.string(),
-      receipt_cid: z.string(),
+      receipt_id: z.string(),
       receipt_verified: z.boolean(),
       review_cid: z.string(),
       uploaded: z.boolean(),
@@ -49,7 +49,7 @@ export const taskEnd = tool({
       ...present({ waiting_for: reply.waiting_for }),
       ...(reply.receipt === undefined
         ? {}
-        : { receipt_cid: reply.receipt.cid, receipt_verified: reply.receipt.verified }),
+        : { receipt_id: reply.receipt.id, receipt_verified: reply.receipt.verified }),
       ...rated,
     }
   },

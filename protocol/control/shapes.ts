@@ -33,7 +33,8 @@ export const deliveryShape = z.strictObject({
 export type Delivery = z.infer<typeof deliveryShape>
 
 export const receiptSummary = z.strictObject({
-  cid: z.string(),
+  /** Receipt digest as base64url. */
+  id: z.string(),
   /** Both signatures hold and the requester found nothing that differs. */
   verified: z.boolean(),
   status: z.string(),
@@ -224,7 +225,7 @@ export const verifyShape = z.strictObject({
   provider: aidShape,
   requester: aidShape.optional(),
   status: z.string(),
-  receipt_cid: z.string(),
+  receipt_id: z.string(),
   request_cid: z.string(),
   result_cid: z.string(),
   content_checked: z.boolean(),

@@ -5,7 +5,7 @@
 import { sha256 } from '#crypto'
 import { CID_BYTES, labelledHash } from '../crypto/hash.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
-import { equal, Malformed } from '../encoding/bytes.ts'
+import { equal, Malformed, toBase64url } from '../encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../encoding/cbor.ts'
 import {
   bytes,
@@ -83,6 +83,11 @@ export type CounterSignature = Signed<CounterBody>
 /** H("svc-receipt-id/v1" ‖ 00 ‖ body): names a receipt, whoever signed it. */
 export function receiptDigest(bodyBytes: Uint8Array): Uint8Array {
   return labelledHash('svc-receipt-id/v1', bodyBytes)
+}
+
+/** The name of a receipt as people and programs see it: its digest as base64url. */
+export function receiptId(receipt: Receipt): string {
+  return toBase64url(receiptDigest(receipt.bodyBytes))
 }
 
 /** H("svc-review/v1" ‖ 00 ‖ requester ‖ interaction ‖ rsalt): lets only the requester open it later. */
