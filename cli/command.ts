@@ -19,7 +19,13 @@ export type Input = {
   readonly positionals: readonly string[]
 }
 
-export type Run = (io: Io, input: Input) => Promise<number>
+/** The table as a command sees it; `help` is read from it. */
+export type Table = {
+  readonly commands: readonly CommandRow[]
+  find(words: readonly string[]): CommandRow
+}
+
+export type Run = (io: Io, input: Input, table: Table) => Promise<number>
 
 export type CommandRow = {
   readonly path: string
@@ -31,4 +37,17 @@ export type CommandRow = {
   readonly needsDaemon: boolean
   readonly example?: string
   readonly load: () => Promise<Run>
+}
+
+/** Flag that every command takes, anywhere on the line. */
+export const ID_FLAG: Flag = { name: '--id', value: 'NAME' }
+
+/** Every path under which a row can be called, its own first. */
+export function callPaths(row: CommandRow): string[] {
+  const [group, ...verb] = row.path.split(' ')
+  const under =
+    verb.length === 0
+      ? []
+      : (row.aliases ?? []).filter(alias => !alias.includes(' ')).map(alias => `${group} ${alias}`)
+  return [row.path, ...(row.aliases ?? []), ...under]
 }

@@ -3,7 +3,7 @@
  * into it. Only the class of the matched row is made, so that the table's length costs nothing at start.
  */
 import { Cli, Command, Option } from 'clipanion'
-import type { CommandRow, Input } from './command.ts'
+import type { CommandRow, Input, Table } from './command.ts'
 import type { Io } from './io.ts'
 
 /** The argument list in the one form that clipanion reads without ambiguity. */
@@ -17,13 +17,13 @@ export function normalised(row: CommandRow, input: Input): string[] {
 }
 
 /** Parses and runs one command; resolves to its exit code. */
-export async function dispatch(io: Io, row: CommandRow, input: Input): Promise<number> {
+export async function dispatch(io: Io, table: Table, row: CommandRow, input: Input): Promise<number> {
   const cli = new Cli({ binaryName: 'svc', enableColors: false })
-  cli.register(commandClass(io, row, input.id))
+  cli.register(commandClass(io, table, row, input.id))
   return (await cli.process(normalised(row, input)).execute()) ?? 0
 }
 
-function commandClass(io: Io, row: CommandRow, id: string | undefined) {
+function commandClass(io: Io, table: Table, row: CommandRow, id: string | undefined) {
   return class extends Command {
     static override paths = [row.path.split(' ')]
     positionals = Option.Rest({ name: 'arguments' })
@@ -39,7 +39,7 @@ function commandClass(io: Io, row: CommandRow, id: string | undefined) {
 
     override async execute(): Promise<number> {
       const run = await row.load()
-      return await run(io, { id, flags: this.flags(), positionals: this.positionals })
+      return await run(io, { id, flags: this.flags(), positionals: this.positionals }, table)
     }
 
     flags(): Map<string, string[]> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { callPaths, parseArguments } from './flags.ts'
+import { callPaths } from './command.ts'
+import { parseArguments } from './flags.ts'
 import { CommandFailed } from './io.ts'
 import { commands } from './table.ts'
 

@@ -3,9 +3,9 @@
  * unknown flags before dispatch. Only what starts with `--` is a flag, so texts may start with a dash.
  */
 
-import type { CommandRow, Flag, Input } from './command.ts'
+import { type CommandRow, callPaths, type Flag, ID_FLAG, type Input } from './command.ts'
 import { CommandFailed } from './io.ts'
-import { commands, groupAliases, groupDefaults, ID_FLAG } from './table.ts'
+import { commands, groupAliases, groupDefaults } from './table.ts'
 
 const WORDS_MAX = 3
 
@@ -17,16 +17,6 @@ export function parseArguments(argv: readonly string[]): Parsed {
   if (rest.length === 0) return parsed(findExact('help') as CommandRow, [], id)
   const { row, consumed } = findCommand(rest)
   return parsed(row, rest.slice(consumed), id)
-}
-
-/** Every path under which a row can be called, its own first. */
-export function callPaths(row: CommandRow): string[] {
-  const [group, ...verb] = row.path.split(' ')
-  const under =
-    verb.length === 0
-      ? []
-      : (row.aliases ?? []).filter(alias => !alias.includes(' ')).map(alias => `${group} ${alias}`)
-  return [row.path, ...(row.aliases ?? []), ...under]
 }
 
 /** The flags a command accepts, as the refusal of an unknown one lists them. */

@@ -1,9 +1,7 @@
 /** `svc help`: what there is, read from the command table. */
 
-import type { CommandRow, Run } from './command.ts'
-import { callPaths, parseArguments } from './flags.ts'
+import { type CommandRow, callPaths, ID_FLAG, type Run } from './command.ts'
 import type { Io } from './io.ts'
-import { commands, ID_FLAG } from './table.ts'
 
 const groups: Record<CommandRow['group'], string> = {
   node: 'Run the node',
@@ -15,15 +13,15 @@ const groups: Record<CommandRow['group'], string> = {
   other: 'More',
 }
 
-export const help: Run = async (io, input) => {
+export const help: Run = async (io, input, { commands, find }) => {
   const topic = input.positionals[0]
-  if (topic !== undefined) describe(io, parseArguments(topic.split(' ')).row)
+  if (topic !== undefined) describe(io, find(topic.split(' ')))
   else if (input.flags.has('--all')) for (const row of commands) describe(io, row)
-  else overview(io)
+  else overview(io, commands)
   return 0
 }
 
-function overview(io: Io): void {
+function overview(io: Io, commands: readonly CommandRow[]): void {
   io.out('svc: agents that work for each other across machines, with proof\n\n')
   io.out('First steps:  svc up, svc hub-register <url>, svc find, svc delegate <aid> "<task>"\n')
   for (const [group, title] of Object.entries(groups)) {

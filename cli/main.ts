@@ -4,12 +4,13 @@ import { plainText } from '../protocol/encoding/plain-text.ts'
 import { dispatch } from './dispatch.ts'
 import { parseArguments } from './flags.ts'
 import { CommandFailed, type Io, messageOf } from './io.ts'
+import { commands } from './table.ts'
 
 /** Parses and runs; returns the exit code. Errors are one sentence on standard error and the command that helps. */
 export async function main(io: Io, argv: readonly string[]): Promise<number> {
   try {
     const { row, input } = parseArguments(argv)
-    return await dispatch(io, row, input)
+    return await dispatch(io, { commands, find: words => parseArguments(words).row }, row, input)
   } catch (error) {
     return report(io, error)
   }

@@ -3,7 +3,7 @@
  * accepted flags and the generated tables are read from it. Nothing heavy is imported here; a command's code loads
  * when it runs.
  */
-import type { CommandRow, Flag } from './command.ts'
+import type { CommandRow } from './command.ts'
 import { agentsCommands } from './table/agents.ts'
 import { hubCommands } from './table/hub.ts'
 import { identityCommands } from './table/identity.ts'
@@ -36,6 +36,3 @@ export const groupDefaults: Readonly<Record<string, string>> = {
   profile: 'profile show',
   autoreply: 'autoreply show',
 }
-
-/** Flag that every command takes, anywhere on the line. */
-export const ID_FLAG: Flag = { name: '--id', value: 'NAME' }

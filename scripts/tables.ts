@@ -1,7 +1,7 @@
 /** The tables of routes, codes and commands as plain rows, for the printed documents and for whoever holds the specification. */
 
-import { callPaths } from '../cli/flags.ts'
-import { commands, ID_FLAG } from '../cli/table.ts'
+import { callPaths, ID_FLAG } from '../cli/command.ts'
+import { commands } from '../cli/table.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { controlCodes } from '../protocol/control/codes.ts'
 import { controlRoutes, operations } from '../protocol/control/operations.ts'

@@ -39,12 +39,12 @@ export const ls: Run = async io => {
   return 0
 }
 
-export const create: Run = async (io, input) => {
+export const create: Run = async (io, input, table) => {
   const name = checkIdentityName(input.positionals[0] as string, 'create')
   if (existsSync(identityDirectory(io.env, name))) {
     throw new CommandFailed(`the identity "${name}" exists already`, `svc up ${name}`)
   }
-  return up(io, { ...input, id: name, positionals: [] })
+  return up(io, { ...input, id: name, positionals: [] }, table)
 }
 
 export const use: Run = async (io, input) => {

@@ -47,18 +47,9 @@ export function record<S extends Shape>(name: string, shape: S): RecordCodec<Rec
   const codec: RecordCodec<RecordValue<S>> = {
     read(value) {
       if (!(value instanceof Map)) throw new Malformed(`${name} is not a map`)
-      for (const key of value.keys()) {
-        if (typeof key !== 'number' || !known.has(key))
-          throw new Malformed(`${name} has an unknown key ${key}`)
-      }
-      const out: Record<string, unknown> = {}
-      for (const [member, entry] of entries) {
-        const item = value.get(entry.key)
-        if (item === undefined) {
-          if (!entry.optional) throw new Malformed(`${name} lacks ${member} (key ${entry.key})`)
-        } else out[member] = entry.field.read(item, `${name} ${member}`)
-      }
-      return out as RecordValue<S>
+      const unknown = value.keys().find(key => typeof key !== 'number' || !known.has(key))
+      if (unknown !== undefined) throw new Malformed(`${name} has an unknown key ${unknown}`)
+      return readMembers(name, entries, value) as RecordValue<S>
     },
     write(value) {
       const map: CborMap = new Map()
@@ -73,6 +64,16 @@ export function record<S extends Shape>(name: string, shape: S): RecordCodec<Rec
     decode: bytes => codec.read(decode(bytes, { floats: true }), name),
   }
   return codec
+}
+
+function readMembers(name: string, entries: [string, Shape[string]][], value: CborMap) {
+  const out: Record<string, unknown> = {}
+  for (const [member, { key, field, optional }] of entries) {
+    const item = value.get(key)
+    if (item !== undefined) out[member] = field.read(item, `${name} ${member}`)
+    else if (!optional) throw new Malformed(`${name} lacks ${member} (key ${key})`)
+  }
+  return out
 }
 
 function typed<T extends CborValue>(what: string, accepts: (value: CborValue) => value is T): Field<T> {

@@ -72,45 +72,43 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
 function visit(walk: Walk, node: Node): void {
   if (node.type === 'ImportDeclaration') return
   if (node.type.startsWith('TS') && !wrappers.has(node.type)) return
-  changesOf(walk, node)
+  const judge = judges[node.type] as ((walk: Walk, node: Node) => void) | undefined
+  judge?.(walk, node)
   for (const key of visitorKeys[node.type] ?? []) {
     const child = (node as unknown as Record<string, Node | (Node | null)[] | null | undefined>)[key]
     for (const one of Array.isArray(child) ? child : [child]) if (one) visit(walk, one)
   }
 }
 
-function changesOf(walk: Walk, node: Node): void {
-  switch (node.type) {
-    case 'BinaryExpression':
-      for (const text of comparisons[node.operator] ?? []) add(walk, 'comparison', operator(walk, node), text)
-      if (node.operator in comparisons) limits(walk, [node.left, node.right])
-      return
-    case 'LogicalExpression': {
-      const text = logical[node.operator]
-      if (text !== undefined) add(walk, 'boolean', operator(walk, node), text)
-      return
-    }
-    case 'UnaryExpression':
-      if (node.operator === '!') add(walk, 'boolean', { start: node.start, end: node.argument.start }, '')
-      return
-    case 'Literal':
-      if (typeof node.value === 'boolean') add(walk, 'boolean', node, String(!node.value))
-      return
-    case 'IfStatement':
-      guard(walk, node.test)
-      if (leaves(node.consequent)) add(walk, 'guard', node.test, 'false')
-      return
-    case 'ConditionalExpression':
-      guard(walk, node.test)
-      return
-    case 'VariableDeclarator':
-      if (node.id.type === 'Identifier' && /^[A-Z][A-Z0-9_]*$/.test(node.id.name)) limits(walk, [node.init])
-      return
-    case 'CallExpression':
-      if (callsLimit(node.callee)) limits(walk, node.arguments)
-      return
-    default:
-  }
+type Judges = { [T in Node['type']]?: (walk: Walk, node: Extract<Node, { type: T }>) => void }
+
+/** What each kind of node gives. */
+const judges: Judges = {
+  BinaryExpression(walk, node) {
+    for (const text of comparisons[node.operator] ?? []) add(walk, 'comparison', operator(walk, node), text)
+    if (node.operator in comparisons) limits(walk, [node.left, node.right])
+  },
+  LogicalExpression(walk, node) {
+    const text = logical[node.operator]
+    if (text !== undefined) add(walk, 'boolean', operator(walk, node), text)
+  },
+  UnaryExpression(walk, node) {
+    if (node.operator === '!') add(walk, 'boolean', { start: node.start, end: node.argument.start }, '')
+  },
+  Literal(walk, node) {
+    if (typeof node.value === 'boolean') add(walk, 'boolean', node, String(!node.value))
+  },
+  IfStatement(walk, node) {
+    guard(walk, node.test)
+    if (leaves(node.consequent)) add(walk, 'guard', node.test, 'false')
+  },
+  ConditionalExpression: (walk, node) => guard(walk, node.test),
+  VariableDeclarator(walk, node) {
+    if (node.id.type === 'Identifier' && /^[A-Z][A-Z0-9_]*$/.test(node.id.name)) limits(walk, [node.init])
+  },
+  CallExpression(walk, node) {
+    if (callsLimit(node.callee)) limits(walk, node.arguments)
+  },
 }
 
 /** A condition turned round; one that is an equality or a negation has that change of its own. */
