@@ -1,8 +1,9 @@
-/** What the parts of a running node share; composed once in node.ts. */
+/** What the parts of a running node share: the line between the rooms below it, which never take it, and those above. */
 import type { Logger } from 'pino'
 import type { Attachments } from './attachments/attachments.ts'
 import type { Chain } from './chain/chain.ts'
-import type { Config } from './home/config.ts'
+import type { Settings } from './home/settings.ts'
+import type { CurrentHub } from './hubs/current.ts'
 import type { Identity } from './identity/identity.ts'
 import type { MailboxKeys } from './identity/mailbox-keys.ts'
 import type { TopUps } from './mail/top-ups.ts'
@@ -11,11 +12,12 @@ import type { Contacts } from './peers/contacts.ts'
 import type { PeerBook } from './peers/peers.ts'
 import type { Events } from './platform/events.ts'
 import type { Timings } from './platform/timings.ts'
+import type { Wakers } from './platform/waker.ts'
 import type { Store } from './store/open.ts'
 import type { Threads } from './store/threads.ts'
-import type { ReviewUploads } from './tasks/reviews.ts'
 
-export type Context = {
+/** Everything below the line, as ground.ts puts it together. */
+export type Ground = {
   readonly dir: string
   readonly identity: Identity
   readonly keys: MailboxKeys
@@ -26,8 +28,9 @@ export type Context = {
   readonly capabilities: Capabilities
   readonly attachments: Attachments
   readonly threads: Threads
-  readonly topUps: TopUps
-  readonly reviewUploads: ReviewUploads
+  readonly hub: CurrentHub
+  readonly settings: Settings
+  readonly wakers: Wakers
   readonly timings: Timings
   readonly events: Events
   readonly log: Logger
@@ -35,8 +38,6 @@ export type Context = {
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */
   readonly hubNow: () => number
   readonly random: (length: number) => Uint8Array
-  /** Why this machine holds an old copy of its identity, which signs nothing; undefined while it does not. */
-  oldCopy(): string | undefined
-  /** The configuration as it stands now. */
-  config(): Config
 }
+
+export type Context = Ground & { readonly topUps: TopUps }

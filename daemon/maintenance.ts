@@ -2,50 +2,54 @@
 import type { Context } from './context.ts'
 import { describe } from './hubs/failures.ts'
 import type { Relay } from './mail/relay.ts'
-import type { Registration } from './membership/registration.ts'
+import type { Membership } from './membership/home.ts'
 import { forgetCommitted } from './store/idempotency.ts'
 import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
-import { disputeOverdueReceipts } from './tasks/receipts.ts'
+import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
 
 const ROUND_MS = 10 * 60_000
+/** Pause before the next round when the hub could not be told everything. */
+const RETRY_MS = 60_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
-export type Maintenance = Disposable & { run(): void }
-
-/** Starts the rounds, the first at once; one at a time. */
-export function startMaintenance(
-  ctx: Context,
-  registration: Registration,
-  relay: Relay,
-  lifetime: AbortSignal,
-): Maintenance {
-  let running = false
-  let again = false
-  const round = async () => {
-    // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-    const chores = [expire, expireUnanswered, () => ctx.keys.deleteOld(), () => ctx.chain.drain()]
-    for (const chore of chores) attempt(ctx, chore)
-    await Promise.all([registration.keepInSync(lifetime), registration.pushToFormer()])
-    for (const hub of registration.draining())
-      await relay
-        .drain(hub, 0)
-        .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
-  }
-  const run = () => {
-    again = running
-    if (running) return
-    running = true
-    round()
-      .catch(error => ctx.log.error({ err: error }, 'maintenance'))
-      .finally(() => {
-        running = false
-        if (again && !lifetime.aborted) run()
+/** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
+export function startMaintenance(ctx: Context, membership: Membership, relay: Relay): AsyncDisposable {
+  const lifetime = new AbortController()
+  const rounds = async () => {
+    while (!lifetime.signal.aborted) {
+      const isInSync = await round(ctx, membership, relay, lifetime.signal).catch((error: unknown) => {
+        ctx.log.error({ err: error }, 'maintenance')
+        return true
       })
+      if (!lifetime.signal.aborted) await ctx.wakers.rounds.sleep(isInSync ? ROUND_MS : RETRY_MS)
+    }
   }
-  const timer = setInterval(run, ROUND_MS)
-  run()
-  return { run, [Symbol.dispose]: () => clearInterval(timer) }
+  const running = rounds()
+  return {
+    async [Symbol.asyncDispose]() {
+      lifetime.abort()
+      ctx.wakers.rounds.wake()
+      await running
+    },
+  }
+}
+
+async function round(
+  ctx: Context,
+  membership: Membership,
+  relay: Relay,
+  signal: AbortSignal,
+): Promise<boolean> {
+  // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
+  const chores = [expire, expireUnanswered, () => ctx.keys.deleteOld(), () => ctx.chain.drain()]
+  for (const chore of chores) attempt(ctx, chore)
+  const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToFormer()])
+  for (const hub of membership.draining())
+    await relay
+      .drain(hub, 0)
+      .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
+  return isInSync
 }
 
 function attempt(ctx: Context, chore: (ctx: Context) => void): void {

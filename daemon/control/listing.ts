@@ -8,6 +8,7 @@ import type { Interaction } from '../store/threads.ts'
 import { summaryView } from './views.ts'
 
 const LIST_LIMIT_DEFAULT = 20
+const PULL_WAIT_MS = 5000
 const UNFINISHED = "('pending', 'open', 'end_proposed')"
 
 type ListRequest = {
@@ -49,6 +50,13 @@ export function listOf(ctx: Context, given: ListRequest): Listing {
     items: page.map(interaction => summaryView(ctx, interaction)),
     ...(keys.length > limit && last !== undefined ? { next_cursor: `${last.updatedAt}.${last.key}` } : {}),
   }
+}
+
+/** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
+export async function pullMail(ctx: Context): Promise<void> {
+  if (ctx.hub.home === undefined || ctx.hub.state.state === 'online') return
+  ctx.wakers.relay.wake()
+  await ctx.events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
 }
 
 /** The list at once when it holds something unread, else when it has changed or the time asked for is over. */

@@ -1,26 +1,15 @@
 /** The operations of the node as plain functions, one for each row of the control table. */
-
-import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
-import { type OperationName, type Operations, operations } from '../../protocol/control/operations.ts'
+import { type OperationName, operations } from '../../protocol/control/operations.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import type { Handlers } from './handlers.ts'
 import { type NodeParts, nodeOperations } from './node-operations.ts'
-import { taskOperations } from './task-operations.ts'
-
-type Given<R> = R extends { request: unknown } ? RequestOf<R> : QueryOf<R>
-
-/** One function for each operation; the signal ends waiting, never work that is committed. */
-export type Handlers = {
-  [N in OperationName]: (given: Given<Operations[N]>, signal: AbortSignal) => Promise<ReplyOf<Operations[N]>>
-}
+import { type TaskParts, taskOperations } from './task-operations.ts'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
-export function operationsOf(ctx: Context, parts: NodeParts): Handlers {
-  const handlers: Handlers = {
-    ...nodeOperations(ctx, parts),
-    ...taskOperations(ctx, parts.pullMail, parts.suggestPeers),
-  }
+export function operationsOf(ctx: Context, parts: NodeParts & TaskParts): Handlers {
+  const handlers: Handlers = { ...nodeOperations(ctx, parts), ...taskOperations(ctx, parts) }
   const guarded = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]
     return [name, staysOpen ? handler : guardedBy(() => requireSigning(ctx), handler as AnyHandler)]
@@ -38,6 +27,5 @@ function guardedBy(guard: () => void, handler: AnyHandler): AnyHandler {
 /** Whatever changes something signs something, which an ended identity and an old copy of one must not. */
 function requireSigning(ctx: Context): void {
   if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
-  const oldCopy = ctx.oldCopy()
-  if (oldCopy !== undefined) refuse('old_copy', oldCopy)
+  if (ctx.hub.oldCopy !== undefined) refuse('old_copy', ctx.hub.oldCopy)
 }

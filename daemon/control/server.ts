@@ -11,12 +11,12 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
-import { ConfigError } from '../home/config.ts'
 import { isBearer } from '../home/token.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { serveAttachment } from './attachments.ts'
 import { serveEvents } from './events.ts'
-import type { Handlers } from './operations.ts'
+import type { Handlers } from './handlers.ts'
+import { invoke } from './invoke.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -144,21 +144,7 @@ export class ControlServer {
     try {
       const given =
         row.method === 'GET' ? Object.fromEntries(url.searchParams) : parseJson(await readBody(request, row))
-      const shape = row.request ?? row.query
-      const parsed =
-        shape === undefined ? { success: true as const, data: undefined } : shape.safeParse(given)
-      if (!parsed.success) {
-        const issue = parsed.error.issues[0]
-        throw new OperationRefused(
-          'bad_request',
-          `${issue?.path.join('.') || 'the request'}: ${issue?.message}`,
-        )
-      }
-      const handler = this.#options.handlers[name] as (
-        given: unknown,
-        signal: AbortSignal,
-      ) => Promise<unknown>
-      const reply = await handler(parsed.data, signal)
+      const reply = await invoke(this.#options.handlers, name, given, signal)
       faultPoint(`node.control.${name}.before-answer`)
       send(response, 200, reply)
       faultPoint(`node.control.${name}.after-answer`)
@@ -171,7 +157,7 @@ export class ControlServer {
     if (response.headersSent || response.destroyed) return
     if (error instanceof OperationRefused) {
       send(response, controlCodes[error.code].status, refusal(error.code, error.message, error.next))
-    } else if (error instanceof Malformed || error instanceof ConfigError) {
+    } else if (error instanceof Malformed) {
       send(response, 400, refusal('bad_request', error.message))
     } else {
       this.#options.ctx.log.error({ err: error }, 'control')

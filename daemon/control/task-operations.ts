@@ -11,36 +11,20 @@ import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
 import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from '../tasks/conversation.ts'
-import { delegateTask, readText, sendText, textMessage } from '../tasks/delegation.ts'
-import { keepReview } from '../tasks/reviews.ts'
+import { delegateTask, sendText } from '../tasks/delegation.ts'
+import { readText, textMessage } from '../tasks/messages.ts'
+import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { verifyInteraction } from '../tasks/verify.ts'
-import { listOf, markRead, waitFor, waitingList } from './listing.ts'
-import type { Handlers } from './operations.ts'
+import { suggestPeers } from './directory.ts'
+import type { TaskOperations } from './handlers.ts'
+import { listOf, markRead, pullMail, waitFor, waitingList } from './listing.ts'
 import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
 
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
-export type TaskOperations = Pick<
-  Handlers,
-  | 'delegate'
-  | 'inbox'
-  | 'results'
-  | 'thread'
-  | 'message'
-  | 'pull'
-  | 'end'
-  | 'cancel'
-  | 'approve'
-  | 'decline'
-  | 'review'
-  | 'verify'
->
+export type TaskParts = { reviews: Pick<ReviewUploads, 'firstAnswer'> }
 
-export function taskOperations(
-  ctx: Context,
-  pullMail: () => Promise<void>,
-  suggestPeers: (name: string) => Promise<string>,
-): TaskOperations {
+export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
   const at = (id: string): Interaction =>
     ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
   const stateOf = (interaction: Interaction) => ({ interaction_id: interaction.id, state: interaction.state })
@@ -52,7 +36,7 @@ export function taskOperations(
       if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
       if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
       if (ctx.contacts.resolve(given.to) === undefined)
-        refuse('unknown_peer', `"${given.to}" is no contact${await suggestPeers(given.to)}`)
+        refuse('unknown_peer', `"${given.to}" is no contact${await suggestPeers(ctx, given.to)}`)
       const id = delegateTask(ctx, given)
       if ((given.wait_s ?? 0) > 0)
         await waitFor(ctx, id, given.wait_s as number, signal, one => ANSWERED.has(one.state))
@@ -69,7 +53,7 @@ export function taskOperations(
     },
 
     async inbox(given, signal) {
-      if (given.pull === true) await pullMail()
+      if (given.pull === true) await pullMail(ctx)
       const list = () => listOf(ctx, { ...given, side: 'received', unfinished: given.pending === true })
       return waitingList(ctx, list, given.wait_s, signal)
     },
@@ -155,7 +139,8 @@ export function taskOperations(
     },
 
     async review(given) {
-      return keepReview(ctx, at(given.interaction_id), given.rating, given.comment ?? '')
+      const { rating, comment = '' } = given
+      return keepReview(ctx, parts.reviews, at(given.interaction_id), { rating, comment })
     },
 
     async verify(given) {

@@ -16,10 +16,11 @@ import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { cleanName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
-import { type ShownMessage, shownMessages } from '../mail/retired.ts'
+import { isSealed } from '../hubs/open.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
+import { type ShownMessage, shownMessages } from './turns.ts'
 
 const PREVIEW_CHARACTERS = 200
 const TURN_CHARACTERS_DEFAULT = 100_000
@@ -138,7 +139,7 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
     state: interaction.state,
     ...standing(interaction),
     ...(interaction.capability === null ? {} : { capability: interaction.capability }),
-    sealed: interaction.wire === 3,
+    sealed: isSealed(interaction.wire),
     turns,
     ...present({ next_turn: next }),
     actions: actionsOf(interaction),

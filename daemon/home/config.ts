@@ -10,6 +10,7 @@ import {
 import { capTag, textShape, visibilityShape } from '../../protocol/contract/shapes.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 
 export const CONFIG_SCHEMA = 1
@@ -62,8 +63,11 @@ export function autoReplySettings(given: AutoReplyConfig): AutoReplyConfig & typ
   return { ...autoReplyDefaults, ...given } as AutoReplyConfig & typeof autoReplyDefaults
 }
 
-export class ConfigError extends Error {
+export class ConfigError extends Refusal<'bad_config'> {
   override name = 'ConfigError'
+  constructor(sentence: string) {
+    super('bad_config', sentence)
+  }
 }
 
 const configFile = (dir: string) => join(dir, 'config.json')
@@ -99,6 +103,14 @@ export function writeConfig(dir: string, config: ConfigChanges): Config {
   replaceFile(configFile(dir), `${JSON.stringify(checked, null, 2)}\n`, 'node.config')
   return checked
 }
+
+/** The host of the control interface; one of IPv6 in its brackets. */
+export function controlHost(config: Config): string {
+  return config.control_addr.slice(0, config.control_addr.lastIndexOf(':'))
+}
+
+/** Hosts that only this machine reaches. */
+export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 export function controlPort(config: Config): number {
   return Number(config.control_addr.slice(config.control_addr.lastIndexOf(':') + 1))

@@ -1,8 +1,34 @@
 /** What the node needs of a hub, whichever wire version it speaks; nothing here names a route or a header. */
 
 import type { ByteSource } from '../../protocol/crypto/chunked.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import type { AgentCard } from '../../protocol/identity/card.ts'
 import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { Identity } from '../identity/identity.ts'
+import type { Connections } from './http.ts'
+
+/** What the clients of every wire are made of. */
+export type HubInputs = {
+  identity: Identity
+  connections: Connections
+  now: () => number
+  random: (length: number) => Uint8Array
+  /** Where large envelopes wait to be opened. */
+  spoolFolder: string
+}
+
+/** One version of what node and hub say to each other. */
+export type Wire = {
+  readonly number: number
+  /** Whether what travels under it is sealed end to end. */
+  readonly sealed: boolean
+  /** Asks the hub at an address who it is; throws {@link OtherWire} when it speaks another one. */
+  meet(url: string, inputs: HubInputs): Promise<HubIdentity>
+  open(url: string, identity: HubIdentity, inputs: HubInputs): HubClient
+}
+
+/** How a card names the way to an agent of this hub. */
+export type CardBinding = { path: string; binding: string; extension: string; wire: number }
 
 /** A hub as it presented itself. */
 export type HubIdentity = { aid: string; wire: number; log: VerifiedKel; bitsMax: number }
@@ -66,15 +92,20 @@ export type ListedAgent = {
   quiet: boolean
 }
 
-/** One hub, one line: signed calls leave one after another with strictly rising times. */
-export interface HubLine {
+/** One hub, one client: signed calls leave one after another with strictly rising times. */
+export interface HubClient {
   readonly url: string
   readonly identity: HubIdentity
+  /** Whether what travels through it is sealed end to end. */
+  readonly sealed: boolean
+  readonly cardBinding: CardBinding
   /** Why the node talks to this hub no longer; undefined while it does. */
   readonly stopped: string | undefined
   /** The time as this hub sees it, as far as its answers told. */
   readonly timeMs: number
   readonly lastContactAtMs: number | undefined
+  /** Asks the hub anew who it is; another identity or a contradicting log ends the conversation. */
+  refresh(): Promise<void>
   checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
   register(request: RegisterRequest): Promise<RegisterReply>
   publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void>
@@ -111,7 +142,7 @@ export interface HubLine {
 }
 
 /** A hub as the store keeps it. */
-export const presented = ({ url, identity }: Pick<HubLine, 'url' | 'identity'>) => ({
+export const presented = ({ url, identity }: Pick<HubClient, 'url' | 'identity'>) => ({
   url,
   aid: identity.aid,
   wire: identity.wire,
@@ -120,11 +151,16 @@ export const presented = ({ url, identity }: Pick<HubLine, 'url' | 'identity'>) 
 })
 
 /** The node has stopped talking to a hub, and says why. */
-export class HubStopped extends Error {
-  override name = 'HubStopped'
+export class HubStopped extends Failure {
+  override name: string = 'HubStopped'
+}
+
+/** The hub speaks another wire than the one in which it was asked. */
+export class OtherWire extends HubStopped {
+  override name = 'OtherWire'
 }
 
 /** The clocks of hub and node are too far apart to sign anything; ends by itself once they are set. */
-export class ClocksApart extends Error {
+export class ClocksApart extends Failure {
   override name = 'ClocksApart'
 }

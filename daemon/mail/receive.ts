@@ -27,7 +27,8 @@ import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { answerWithEffect, resolveCapability } from '../tasks/dispatch.ts'
 import { admit, mayAddWhilePending } from '../tasks/policies.ts'
-import { settleReceipt, takeCounterSignature, takeReceipt } from '../tasks/receipts.ts'
+import { takeCounterSignature } from '../tasks/receipt-provider.ts'
+import { settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** How long after its expiry a message id is still remembered. */
@@ -37,6 +38,8 @@ export type Received = {
   body: MessageBody
   digest: Uint8Array
   expMs: number
+  /** Wire of the hub that brought it. */
+  wire: number
   /** The sender's log as merged with what is held, and its set, when the message brought them. */
   log: VerifiedKel
   keySet: KeySet | undefined
@@ -216,7 +219,7 @@ function takeDelegate(
     peer: body.from,
     side: 'received',
     state,
-    wire: 3,
+    wire: received.wire,
     capability,
     preview: text.slice(0, PREVIEW_CHARACTERS),
     commitment: payload.requesterCommitment,

@@ -3,7 +3,6 @@
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
 
-import { ACK_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
@@ -15,10 +14,9 @@ import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
-import { type AckItem, type HubLine, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
+import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
 import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
-import { Waker } from '../platform/waker.ts'
 import { count } from '../store/counters.ts'
 import { earlierVerdict, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
@@ -42,62 +40,51 @@ export type Drained = { taken: number; held: boolean }
 
 export class Relay {
   #ctx: Context
-  #hub: () => HubLine | undefined
-  #onContact: (error: string | undefined) => void
-  #waker = new Waker()
   #abort = new AbortController()
   #running: Promise<void> | undefined
   #twins: TwinWatch
-  #twinSeen = false
 
-  constructor(ctx: Context, hub: () => HubLine | undefined, onContact: (error: string | undefined) => void) {
+  constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#hub = hub
-    this.#onContact = onContact
     this.#twins = new TwinWatch(ctx.timings.pollSettledMs)
-  }
-
-  /** Whether another node of this identity takes over the polls of this one. */
-  get twinSeen(): boolean {
-    return this.#twinSeen
   }
 
   start(): void {
     this.#running = this.#run()
   }
 
-  /** Ends a pause at once, after the hub changed or a reader wants the newest. */
-  wake(): void {
-    this.#waker.wake()
-  }
-
   async stop(): Promise<void> {
     this.#abort.abort()
-    this.wake()
+    this.#ctx.wakers.relay.wake()
     await this.#running
   }
 
   async #run(): Promise<void> {
     let failures = 0
     while (!this.#abort.signal.aborted) {
-      const hub = this.#hub()
+      const hub = this.#ctx.hub.home
       if (hub === undefined || hub.stopped !== undefined) {
-        await this.#waker.sleep(IDLE_MS)
+        await this.#ctx.wakers.relay.sleep(IDLE_MS)
         continue
       }
       try {
         await this.#watched(hub)
         failures = 0
-        this.#onContact(undefined)
+        this.#noteContact(undefined)
       } catch (error) {
         if (this.#abort.signal.aborted) return
         failures += 1
-        this.#onContact(describe(error))
+        this.#noteContact(describe(error))
         if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
         const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
-        await this.#waker.sleep(backoff * (0.5 + this.#fraction() * 0.5))
+        await this.#ctx.wakers.relay.sleep(backoff * (0.5 + this.#fraction() * 0.5))
       }
     }
+  }
+
+  /** Whatever the hub has become: a round finds out, and repeats until it is there again. */
+  #noteContact(error: string | undefined): void {
+    if (this.#ctx.hub.noteContact(error)) this.#ctx.wakers.rounds.wake()
   }
 
   #fraction(): number {
@@ -105,26 +92,26 @@ export class Relay {
   }
 
   /** One drain, and what it shows of another node with this identity. */
-  async #watched(hub: HubLine): Promise<void> {
+  async #watched(hub: HubClient): Promise<void> {
     const started = this.#ctx.now()
     const { taken, held } = await this.drain(hub, WAIT_SECONDS)
-    if (!held && taken === 0) return this.#waker.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))
+    if (!held && taken === 0) return this.#ctx.wakers.relay.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))
     const verdict = this.#twins.note({
       askedMs: WAIT_SECONDS * 1000,
       heldMs: this.#ctx.now() - started,
       mail: taken > 0 || !held,
     })
     if (verdict === 'came_second') {
-      hub.halt(CAME_SECOND)
       this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub')
-      this.#ctx.events.emit('hub', { state: 'stopped' })
+      this.#ctx.hub.halt(hub, CAME_SECOND)
     }
-    this.#twinSeen = verdict === 'was_first'
-    if (this.#twinSeen) await this.#waker.sleep(TWIN_PAUSE_MS)
+    const twinSeen = verdict === 'was_first'
+    this.#ctx.hub.twinSeen = twinSeen
+    if (twinSeen) await this.#ctx.wakers.relay.sleep(TWIN_PAUSE_MS)
   }
 
   /** Works through one drain of the mailbox: first answer held up to `waitSeconds`, then until nothing is left. */
-  async drain(hub: HubLine, waitSeconds: number): Promise<Drained> {
+  async drain(hub: HubClient, waitSeconds: number): Promise<Drained> {
     let taken = 0
     let held = false
     let afterId: number | undefined
@@ -143,14 +130,14 @@ export class Relay {
         taken += 1
       }
       faultPoint('node.receive.before-ack')
-      for (let i = 0; i < acks.length; i += ACK_ITEMS_MAX) await hub.ack(acks.slice(i, i + ACK_ITEMS_MAX))
+      await hub.ack(acks)
       faultPoint('node.receive.after-ack')
       if (!reply.more) return { taken, held }
     }
   }
 
   /** The hub's signed word on our own key state; a head that is not ours is shown as a warning. */
-  #checkNotice(hub: HubLine, encoded: Uint8Array): void {
+  #checkNotice(hub: HubClient, encoded: Uint8Array): void {
     const { identity, store, log } = this.#ctx
     try {
       const notice = KeyStateNotice.decode(encoded)
@@ -163,7 +150,7 @@ export class Relay {
   }
 
   /** One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. */
-  async #take(hub: HubLine, polled: PolledEnvelope): Promise<AckItem> {
+  async #take(hub: HubClient, polled: PolledEnvelope): Promise<AckItem> {
     let log: VerifiedKel | undefined
     try {
       const opened = await openEnvelope({
@@ -199,7 +186,12 @@ export class Relay {
     }
   }
 
-  async #judge(hub: HubLine, opened: OpenedMessage, log: VerifiedKel, acceptedAt: number): Promise<DackCode> {
+  async #judge(
+    hub: HubClient,
+    opened: OpenedMessage,
+    log: VerifiedKel,
+    acceptedAt: number,
+  ): Promise<DackCode> {
     const { body, digest, messageDigest, envelope } = opened
     const earlier = earlierVerdict(this.#ctx, body, messageDigest)
     if (earlier === dackCodes.stored && body.keySet !== undefined) this.#ctx.peers.learn(log, body.keySet)
@@ -222,6 +214,7 @@ export class Relay {
       body,
       digest: messageDigest,
       expMs: envelope.expMs,
+      wire: hub.identity.wire,
       log,
       keySet: body.keySet,
     }
@@ -276,7 +269,7 @@ export class Relay {
 }
 
 /** Whether our hub took the message before, or shortly after, it witnessed the event that retired the key. */
-function isTimely(hub: HubLine, log: VerifiedKel, kelSeq: number, acceptedAt: number): boolean {
+function isTimely(hub: HubClient, log: VerifiedKel, kelSeq: number, acceptedAt: number): boolean {
   const successor = witnessedAt(log, kelSeq + 1, hub.identity.log)
   return successor !== undefined && acceptedAt < successor + RETIRED_GRACE_MS
 }

@@ -7,8 +7,7 @@ import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { insertRetired } from '../store/messages.ts'
-import { camelRows } from '../store/rows.ts'
-import type { Interaction, Message } from '../store/threads.ts'
+import type { Interaction } from '../store/threads.ts'
 import { readableText } from './receive.ts'
 
 const KEPT_PER_INTERACTION_MAX = 20
@@ -46,28 +45,4 @@ function insert(
   )
   if ((kept?.n ?? 0) >= KEPT_PER_INTERACTION_MAX) return
   insertRetired(ctx.store, interaction.key, body, { ...facts, at: ctx.now() })
-}
-
-/** A message as readers see it; its payload stays where it is. */
-export type ShownMessage = Omit<Message, 'payload'>
-const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
-  retired, auto, delivery, reason`
-
-/** A page of what a reader of a thread sees: such a message too, until the same one came under a good key. */
-export function shownMessages(
-  ctx: Context,
-  interaction: Interaction,
-  page: { skip: number; limit: number },
-): ShownMessage[] {
-  return camelRows(
-    ctx.store.all(
-      `SELECT ${SHOWN_COLUMNS} FROM messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
-         AND NOT EXISTS (SELECT 1 FROM messages AS g WHERE g.interaction = m.interaction AND g.retired = 0
-           AND g.digest = m.digest))) ORDER BY key LIMIT ? OFFSET ?`,
-      interaction.key,
-      kinds.delegate,
-      page.limit,
-      page.skip,
-    ),
-  )
 }

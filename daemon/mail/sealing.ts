@@ -3,6 +3,7 @@
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
+import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { sealingKey } from '../../protocol/identity/keyset.ts'
 import { type GrantedCapability, grantedCapability } from '../../protocol/mail/capability.ts'
@@ -21,7 +22,7 @@ const OVERHEAD_BYTES = 256 * 1024
 const grantedList = list(grantedCapability, 16)
 
 /** The keys of the recipient are not here yet; `final` when no hub lists it. */
-export class WaitingForKeys extends Error {
+export class WaitingForKeys extends Failure {
   override name = 'WaitingForKeys'
   readonly final: boolean
   constructor(message: string, final: boolean) {
@@ -31,7 +32,7 @@ export class WaitingForKeys extends Error {
 }
 
 /** The recipient takes a message of this size only under a capability, and none is held. */
-export class WaitingForCapability extends Error {
+export class WaitingForCapability extends Refusal<'too_large_for_stranger'> {
   override name = 'WaitingForCapability'
 }
 
@@ -51,7 +52,10 @@ export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sea
   const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
   const held = ctx.capabilities.choose(entry.peer, peer.keys.body.mailboxEpoch, size)
   if (held === undefined && size - OVERHEAD_BYTES > peer.keys.body.strangers.bytes)
-    throw new WaitingForCapability('too_large_for_stranger')
+    throw new WaitingForCapability(
+      'too_large_for_stranger',
+      'the recipient takes a message of this size only under a capability',
+    )
   const home = peer.log.home as string
   const granted = grants(ctx, entry)
   const introduces = held === undefined || ctx.peers.introducedTo(entry.peer) !== ownState(ctx)

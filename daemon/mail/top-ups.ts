@@ -8,7 +8,7 @@ import { decode } from '../../protocol/encoding/cbor.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { grantedCapability } from '../../protocol/mail/capability.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import type { Context } from '../context.ts'
+import type { Ground } from '../context.ts'
 
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
 const IN_FLIGHT_MAX_MS = 30_000
@@ -16,11 +16,11 @@ const CORRESPONDENTS_AT_START_MAX = 200
 const grantedList = list(grantedCapability, 16)
 
 export class TopUps {
-  #ctx: Context
+  #ctx: Ground
   #timers = new Map<string, NodeJS.Timeout>()
   #stopped = false
 
-  constructor(ctx: Context) {
+  constructor(ctx: Ground) {
     this.#ctx = ctx
   }
 
@@ -93,7 +93,7 @@ export class TopUps {
 }
 
 /** Queues a message that carries capabilities, log and key set, and nothing else. */
-export function queueCapabilities(ctx: Context, peer: string): void {
+export function queueCapabilities(ctx: Pick<Ground, 'threads'>, peer: string): void {
   ctx.threads.queueLoose(peer, {
     kind: kinds.capabilities,
     payload: encodePayload(kinds.capabilities, {}),
@@ -106,7 +106,7 @@ export function queueCapabilities(ctx: Context, peer: string): void {
  * A message waits here for a capability of a peer of whom this node holds none: one empty message as a stranger says
  * so, at most once an hour and not right after a task, which says it too. A correspondent answers with a new stock.
  */
-export function askForCapabilities(ctx: Context, peer: string): void {
+export function askForCapabilities(ctx: Pick<Ground, 'threads' | 'store' | 'now'>, peer: string): void {
   const asked = ctx.store.get(
     'SELECT 1 FROM messages WHERE recipient = ? AND kind IN (?, ?) AND at > ? LIMIT 1',
     peer,

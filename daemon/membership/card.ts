@@ -8,13 +8,10 @@ import { equal, utf8 } from '../../protocol/encoding/bytes.ts'
 import { type AgentCard, cardText, signCard, type UnsignedCard } from '../../protocol/identity/card.ts'
 import type { Context } from '../context.ts'
 import type { Config } from '../home/config.ts'
-import type { HubLine } from '../hubs/hub.ts'
+import type { CardBinding, HubClient } from '../hubs/hub.ts'
 import { forgetCard, hubRow, noteBaseUrl, noteCardAnswer, noteCardSeen } from '../store/hubs.ts'
 
 const PROTOCOL_VERSION = '1.0'
-/** Sealed mail through a hub is a binding of its own: no A2A client speaks it, and none may take it for another. */
-const BINDING = 'urn:svc:relay:3'
-const EXTENSION = 'urn:svc:agent:3'
 const MEDIA_TYPES = ['text/plain', 'application/json']
 /** How often the node looks whether its hub still serves the card. */
 const LOOK_MS = 60 * 60_000
@@ -22,11 +19,16 @@ const LOOK_MS = 60 * 60_000
 /** Once a hub has had a card, one without skills of the owner's takes its place: no route takes a card back. */
 const PLAIN_TASKS = 'task'
 
-type Facts = Pick<Config, 'name' | 'caps' | 'summary'> & { aid: string; hub: string; baseUrl: string }
+type Facts = Pick<Config, 'name' | 'caps' | 'summary'> & {
+  aid: string
+  hub: string
+  baseUrl: string
+  binding: CardBinding
+}
 
 /** The card before its signature; every member holds something, because an empty one has no one canonical form. */
 export function describeAgent(facts: Facts): UnsignedCard {
-  const { name, caps, summary, aid, hub, baseUrl } = facts
+  const { name, caps, summary, aid, hub, baseUrl, binding } = facts
   const skills = caps.length === 0 ? [PLAIN_TASKS] : [...new Set(caps)]
   const called = name === '' ? aid : name
   return {
@@ -34,16 +36,21 @@ export function describeAgent(facts: Facts): UnsignedCard {
     description: summary === '' ? `${called} takes sealed tasks: ${skills.join(', ')}.` : summary,
     version: buildInfo.version,
     supportedInterfaces: [
-      { url: `${baseUrl}/relay/send`, protocolBinding: BINDING, protocolVersion: PROTOCOL_VERSION },
+      // A binding of its own: no A2A client speaks it, and none may take it for another.
+      {
+        url: `${baseUrl}${binding.path}`,
+        protocolBinding: binding.binding,
+        protocolVersion: PROTOCOL_VERSION,
+      },
     ],
     capabilities: {
       streaming: false,
       pushNotifications: false,
       extensions: [
         {
-          uri: EXTENSION,
+          uri: binding.extension,
           description: 'Reached by sealed envelopes through its hub; the address is the AID.',
-          params: { aid, hub, wire: 3 },
+          params: { aid, hub, wire: binding.wire },
         },
       ],
     },
@@ -60,19 +67,21 @@ const skillSentence = (id: string): string =>
 const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
 
 /** The card that a hub should hold now; undefined when the node wants none there. */
-export function ownCard(ctx: Context, hub: HubLine): AgentCard | undefined {
+export function ownCard(ctx: Context, hub: HubClient): AgentCard | undefined {
   const row = hubRow(ctx.store, hub.url)
-  const { name, caps, summary } = ctx.config()
+  const { name, caps, summary } = ctx.settings.current
   const wasGiven = row?.cardState != null
   if (caps.length === 0 && !wasGiven) return undefined
   const { identity } = ctx
   const baseUrl = row?.baseUrl ?? hub.url
-  const card = describeAgent({ name, caps, summary, aid: identity.aid, hub: hub.identity.aid, baseUrl })
+  const { aid } = hub.identity
+  const facts = { name, caps, summary, aid: identity.aid, hub: aid, baseUrl, binding: hub.cardBinding }
+  const card = describeAgent(facts)
   return signCard(card, { seed: identity.seed, aid: identity.aid, seq: identity.log.seq, baseUrl })
 }
 
 /** Whether a hub has still to be given the card, or has answered another one. */
-export function isCardDue(ctx: Context, hub: HubLine): boolean {
+export function isCardDue(ctx: Context, hub: HubClient): boolean {
   const card = ownCard(ctx, hub)
   if (card === undefined) return false
   const known = hubRow(ctx.store, hub.url)?.card
@@ -80,7 +89,7 @@ export function isCardDue(ctx: Context, hub: HubLine): boolean {
 }
 
 /** Notes what the hub said to a card. */
-export function noteCard(ctx: Context, hub: HubLine, card: AgentCard, status: string): void {
+export function noteCard(ctx: Context, hub: HubClient, card: AgentCard, status: string): void {
   const cardState = status === 'refused' ? 'refused' : 'stored'
   noteCardAnswer(ctx.store, hub.url, { card: markOf(card), cardState, now: ctx.now() })
 }
@@ -91,7 +100,7 @@ const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
  * Takes over the address that the hub gives itself, which a card has to name; false when that is no news. Behind a proxy
  * it differs from the one that this node uses.
  */
-export async function learnAddress(ctx: Context, hub: HubLine): Promise<boolean> {
+export async function learnAddress(ctx: Context, hub: HubClient): Promise<boolean> {
   const used = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
   const told = await hub.publicUrl()
   if (told === undefined || told === used) return false
@@ -100,7 +109,7 @@ export async function learnAddress(ctx: Context, hub: HubLine): Promise<boolean>
 }
 
 /** Looks now and then whether the card is served: a hub that moved or was restored may have it no more. */
-export async function watchCard(ctx: Context, hub: HubLine): Promise<void> {
+export async function watchCard(ctx: Context, hub: HubClient): Promise<void> {
   const row = hubRow(ctx.store, hub.url)
   if (row?.cardState !== 'stored' || ctx.now() - (row.cardSeenAt ?? 0) < LOOK_MS) return
   const served = await hub.fetchCard(ctx.identity.aid)
@@ -110,7 +119,7 @@ export async function watchCard(ctx: Context, hub: HubLine): Promise<void> {
 }
 
 /** What the user should know when the hub holds no card of this node although it was given one. */
-export function cardWarning(ctx: Context, hub: HubLine | undefined): string | undefined {
+export function cardWarning(ctx: Context, hub: HubClient | undefined): string | undefined {
   const row = hub === undefined ? undefined : hubRow(ctx.store, hub.url)
   if (row?.cardState !== 'refused') return undefined
   return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.baseUrl ?? row.url}`

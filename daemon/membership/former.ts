@@ -2,11 +2,11 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
-import type { HubLine } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { hubRow, noteRegistered } from '../store/hubs.ts'
 
 /** Shows a hub the whole log, unless it has seen its last event; one that never knew the identity needs nothing. */
-export async function pushLog(ctx: Context, hub: HubLine): Promise<void> {
+export async function pushLog(ctx: Context, hub: HubClient): Promise<void> {
   const { identity, store } = ctx
   const { log } = identity
   const row = hubRow(store, hub.url)
@@ -20,8 +20,8 @@ export async function pushLog(ctx: Context, hub: HubLine): Promise<void> {
 }
 
 /** Tells every one of these hubs what it has not seen; one that cannot be reached is told another time. */
-export async function pushLogTo(ctx: Context, hubs: readonly HubLine[]): Promise<void> {
-  const tell = (hub: HubLine) =>
+export async function pushLogTo(ctx: Context, hubs: readonly HubClient[]): Promise<void> {
+  const tell = (hub: HubClient) =>
     pushLog(ctx, hub).catch(error => ctx.log.info({ reason: describe(error) }, 'former hub not told'))
   await Promise.all(hubs.map(tell))
 }

@@ -4,8 +4,8 @@
  */
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
-import type { HubLine } from '../hubs/hub.ts'
-import { CLOCKS_APART_MAX_MS, clocksApart } from '../hubs/wire3/calls.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart } from '../hubs/clocks.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { allEntries } from '../store/outbox.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
@@ -22,19 +22,19 @@ const NEW_MAILBOX = 'new mailbox due'
 const OUTBOX_SEQ = 'outbox made ready under'
 
 /** Time of a key event: that of the hub, as far as it is near our own. */
-export function eventTime(ctx: Context, hub: HubLine | undefined): number {
+export function eventTime(ctx: Context, hub: HubClient | undefined): number {
   const now = ctx.now()
   const ahead = (hub?.timeMs ?? now) - now
   return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
 }
 
 /** Whether the clock of a hub is followed as far as an event for it needs. */
-export function isClockFollowed(ctx: Context, hub: HubLine): boolean {
+export function isClockFollowed(ctx: Context, hub: HubClient): boolean {
   return hub.timeMs - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
 }
 
 /** Refuses to make an event that the hub would not take for its time. */
-export function requireClock(ctx: Context, hub: HubLine): void {
+export function requireClock(ctx: Context, hub: HubClient): void {
   if (!isClockFollowed(ctx, hub)) throw clocksApart(hub.timeMs - ctx.now())
 }
 
@@ -44,7 +44,7 @@ export function markNewMailbox(ctx: Context): void {
 }
 
 /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
-export function settleKeyState(ctx: Context, home: HubLine | undefined): void {
+export function settleKeyState(ctx: Context, home: HubClient | undefined): void {
   const { identity, keys, store, capabilities } = ctx
   if (identity.log.deactivated) {
     endOutbox(ctx)

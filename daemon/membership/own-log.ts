@@ -9,18 +9,17 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
-import type { HubLine } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { forgetRegistered } from '../store/hubs.ts'
 
 /** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
-export async function compareWithHub(ctx: Context, hub: HubLine): Promise<string | undefined> {
+export async function compareWithHub(ctx: Context, hub: HubClient): Promise<string | undefined> {
   const { identity, keys, store } = ctx
   const held = await servedState(hub, identity.aid)
   const why = held === undefined ? undefined : contradiction(identity.log, held.log)
   if (why !== undefined) {
     ctx.log.error({ reason: why }, 'stopped talking to the hub')
-    hub.halt(why)
-    ctx.events.emit('hub', { state: 'stopped' })
+    ctx.hub.halt(hub, why)
     return why
   }
   const isBehind =
@@ -33,7 +32,7 @@ export async function compareWithHub(ctx: Context, hub: HubLine): Promise<string
 type Served = { log: KeyEvent[]; keySet: Uint8Array | undefined }
 
 /** Log and key set as the hub serves them; of an agent that is not registered there, the log alone. */
-async function servedState(hub: HubLine, aid: string): Promise<Served | undefined> {
+async function servedState(hub: HubClient, aid: string): Promise<Served | undefined> {
   try {
     return (await hub.fetchAgent(aid)) ?? { log: await hub.fetchLog(aid), keySet: undefined }
   } catch (error) {

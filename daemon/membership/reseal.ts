@@ -7,7 +7,8 @@ import type { Context } from '../context.ts'
 import { queueCapabilities } from '../mail/top-ups.ts'
 import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
 import { introduceToAllAgain } from '../store/peers.ts'
-import { makeReceipt, remakeCounterSignature } from '../tasks/receipts.ts'
+import { makeReceipt } from '../tasks/receipt-provider.ts'
+import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
 
 /** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
 export function remakeReceipts(ctx: Context): void {

@@ -4,7 +4,7 @@
  */
 import { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
-import type { HubLine } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { dueRevocations, removeRevocations, revokeIssued } from '../store/capabilities.ts'
 import { markNewMailbox } from './key-state.ts'
 
@@ -17,7 +17,7 @@ export function revokeIssuedTo(ctx: Context, peer: string): void {
 }
 
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
-export async function sendRevocations(ctx: Context, hub: HubLine): Promise<boolean> {
+export async function sendRevocations(ctx: Context, hub: HubClient): Promise<boolean> {
   const { store } = ctx
   ctx.capabilities.clean()
   for (;;) {

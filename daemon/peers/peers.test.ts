@@ -12,7 +12,7 @@ import {
   witnessedAt,
   witnessKel,
 } from '../../protocol/identity/kel.ts'
-import type { HubLine } from '../hubs/hub.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { openStore } from '../store/open.ts'
 import { PeerBook } from './peers.ts'
 
@@ -33,12 +33,8 @@ function offered(...witnesses: ReturnType<typeof entryOf>): KeyEvent[] {
 }
 
 function book(): PeerBook {
-  const home = { identity: { aid: hub.aid, wire: 3, log: hub, bitsMax: 0 } } as unknown as HubLine
-  return new PeerBook(
-    openStore(mkdtempSync(join(tmpdir(), 'svc-peers-'))),
-    () => now,
-    () => home,
-  )
+  const home = { identity: { aid: hub.aid, wire: 3, log: hub, bitsMax: 0 } } as unknown as HubClient
+  return new PeerBook(openStore(mkdtempSync(join(tmpdir(), 'svc-peers-'))), () => now, { home })
 }
 
 const forged = (n: number) => ({

@@ -19,7 +19,7 @@ import {
   witnessedAt,
 } from '../../protocol/identity/kel.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
-import type { BucketReply, HubLine } from '../hubs/hub.ts'
+import type { BucketReply, HubClient } from '../hubs/hub.ts'
 import { count } from '../store/counters.ts'
 import { remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
@@ -59,12 +59,12 @@ export function isUnusable(error: unknown): boolean {
 export class PeerBook {
   #store: Store
   #now: () => number
-  #hub: () => HubLine | undefined
+  #hub: { readonly home: HubClient | undefined }
   /** What stored bytes were verified to say; it holds only for these very bytes. */
   #verified = new Map<string, Verified>()
   #buckets = new Map<string, { at: number; reply: BucketReply }>()
 
-  constructor(store: Store, now: () => number, hub: () => HubLine | undefined) {
+  constructor(store: Store, now: () => number, hub: { readonly home: HubClient | undefined }) {
     this.#store = store
     this.#now = now
     this.#hub = hub
@@ -104,12 +104,12 @@ export class PeerBook {
     }
     return verdict.verdict === 'extends'
       ? this.#timely(verdict.log, held.events.length)
-      : withWitnesses(held, offered, this.#hub()?.identity.log)
+      : withWitnesses(held, offered, this.#hub.home?.identity.log)
   }
 
   /** The log, unless an event that is new here lies ahead of our clock and of the hub's. */
   #timely(log: VerifiedKel, known: number): VerifiedKel {
-    const now = Math.max(this.#now(), this.#hub()?.timeMs ?? 0)
+    const now = Math.max(this.#now(), this.#hub.home?.timeMs ?? 0)
     if (!timesAcceptable(log, known, now)) throw new PeerAhead(`${log.aid} shows a key event of the future`)
     return log
   }
@@ -136,7 +136,7 @@ export class PeerBook {
 
   /** Looks an agent up in its directory bucket; undefined when it is not listed. */
   async lookup(aid: string, options: { fresh: boolean }): Promise<Peer | undefined> {
-    const hub = this.#hub()
+    const hub = this.#hub.home
     if (hub === undefined) return undefined
     const hash = directoryHash(aid)
     const reply = await this.#bucket(hub, aid, hash, options.fresh)
@@ -152,7 +152,7 @@ export class PeerBook {
     }
   }
 
-  async #bucket(hub: HubLine, aid: string, hash: Uint8Array, fresh: boolean): Promise<BucketReply> {
+  async #bucket(hub: HubClient, aid: string, hash: Uint8Array, fresh: boolean): Promise<BucketReply> {
     const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
     const cached = this.#buckets.get(name)
     if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS) return cached.reply
@@ -171,14 +171,6 @@ export class PeerBook {
       this.#verified.delete(this.#verified.keys().next().value as string)
     return peer
   }
-}
-
-/** The held log of a hub with what it now shows; undefined when that contradicts it or is another's. */
-export function mergeHubLog(held: VerifiedKel, offered: VerifiedKel): VerifiedKel | undefined {
-  if (held.aid !== offered.aid) return undefined
-  const verdict = compareKel(held, offered.events)
-  if (verdict.verdict === 'fork') return undefined
-  return verdict.verdict === 'extends' ? verdict.log : held
 }
 
 /** The set when it verifies under the log's present key state. */

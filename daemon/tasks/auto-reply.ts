@@ -14,7 +14,7 @@ import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
-import { textMessage } from './delegation.ts'
+import { textMessage } from './messages.ts'
 
 const WAITING_MAX = 1000
 const THREADS_PER_PEER_MAX = 10
@@ -52,6 +52,7 @@ export class AutoReply {
   #token: string
   #loop: Loop | undefined
   #stopListening: (() => void) | undefined
+  #fault: string | undefined
 
   constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
     this.#ctx = ctx
@@ -59,10 +60,26 @@ export class AutoReply {
     this.#token = token
   }
 
+  /** Why auto-reply is not running although it is configured. */
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
+  /** Starts with the node: a backend that cannot start leaves the node running, and says so in its status. */
+  async start(): Promise<void> {
+    try {
+      await this.restart()
+    } catch (error) {
+      this.#fault = error instanceof Error ? error.message : String(error)
+      this.#ctx.log.warn({ reason: this.#fault }, 'auto-reply is not running')
+    }
+  }
+
   /** Starts, changes or ends the loop as the configuration says. */
   async restart(): Promise<void> {
     await this.stop()
-    const given = this.#ctx.config().auto_reply
+    this.#fault = undefined
+    const given = this.#ctx.settings.current.auto_reply
     if (given === undefined) return
     const settings = autoReplySettings(given)
     if (settings.tools !== 'none') {
@@ -99,7 +116,8 @@ export class AutoReply {
     question: string,
     signal: AbortSignal,
   ): Promise<{ backend: string; answer: string; ms: number }> {
-    const given = this.#ctx.config().auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
+    const given =
+      this.#ctx.settings.current.auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
     const started = this.#ctx.now()
     const backend = await this.#backend(given)
     const request: BackendRequest = {
@@ -163,8 +181,8 @@ export class AutoReply {
   /** One look at the store, whatever lies there unanswered; a few threads of each peer, so that none crowds out others. */
   #waiting(): WaitingThread[] {
     const ctx = this.#ctx
-    if (ctx.identity.log.deactivated || ctx.oldCopy() !== undefined) return []
-    const strangers = ctx.config().auto_reply?.strangers === true
+    if (ctx.identity.log.deactivated || ctx.hub.oldCopy !== undefined) return []
+    const strangers = ctx.settings.current.auto_reply?.strangers === true
     const rows = ctx.store.all<WaitingRow>(WAITING_SQL, strangers ? 1 : 0, THREADS_PER_PEER_MAX, WAITING_MAX)
     return rows.map(row => ({
       interactionId: row.id,
@@ -203,7 +221,7 @@ export class AutoReply {
       peer: interaction.peer,
       peerName: ctx.contacts.petnameOf(interaction.peer),
       turns,
-      systemPrompt: ctx.config().auto_reply?.system_prompt,
+      systemPrompt: ctx.settings.current.auto_reply?.system_prompt,
     }
   }
 
@@ -234,7 +252,7 @@ export class AutoReply {
   }
 
   #secrets(): string[] {
-    const { identity, keys, config } = this.#ctx
+    const { identity, keys, settings } = this.#ctx
     const next = identity.nextSeed
     const seeds = [
       identity.seed,
@@ -245,7 +263,7 @@ export class AutoReply {
     ]
     return [
       this.#token,
-      config().auto_reply?.api_key ?? '',
+      settings.current.auto_reply?.api_key ?? '',
       ...seeds.flatMap(seed => [toHex(seed), toBase64(seed), toBase64url(seed)]),
     ]
   }

@@ -7,7 +7,7 @@ import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
-import { makeReceipt } from './receipts.ts'
+import { makeReceipt } from './receipt-provider.ts'
 
 /** Room for the messages that end an interaction. */
 const LAST_MESSAGES = 2

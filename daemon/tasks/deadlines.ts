@@ -8,7 +8,7 @@ const DAYS = ANSWER_DEADLINE_MS / 86_400_000
 /** Ends what is overdue, with the record that proves it; tells what is known of the way of the task. */
 export function expireUnanswered(ctx: Context): void {
   const { store, threads, chain, events } = ctx
-  if (ctx.oldCopy() !== undefined) return
+  if (ctx.hub.oldCopy !== undefined) return
   const overdue = store.all<{ key: number; delivery: DeliveryState }>(
     `SELECT i.key, m.delivery FROM interactions AS i JOIN messages AS m
        ON m.interaction = i.key AND m.direction = 'out' AND m.number = 1

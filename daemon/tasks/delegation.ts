@@ -1,5 +1,4 @@
 /** Committing what this node sends on its user's order: delegations and messages, once for each idempotency key. */
-import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { sha256 } from '#crypto'
 import type { RequestOf } from '../../protocol/contract/route.ts'
@@ -14,10 +13,12 @@ import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { newestWire } from '../hubs/open.ts'
 import { refuse } from '../refusal.ts'
 import { committedUnder, keepCommitted } from '../store/idempotency.ts'
 import { type Interaction, newInteractionId } from '../store/threads.ts'
 import { say } from './conversation.ts'
+import { textMessage } from './messages.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** Room for the largest head beside attachments. */
@@ -53,7 +54,7 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
       peer,
       side: 'sent',
       state: 'queued',
-      wire: 3,
+      wire: ctx.hub.last?.identity.wire ?? newestWire,
       capability: given.capability ?? null,
       preview: text.slice(0, PREVIEW_CHARACTERS),
       commitment,
@@ -91,19 +92,6 @@ function batches(ctx: Context, peer: string, attachments: readonly Attachment[])
   const fitsStranger = sum <= strangerBytes - STRANGER_RESERVE_BYTES || ctx.capabilities.holdsAny(peer)
   if (fitsStranger && fitsOneEnvelope(HEAD_RESERVE_BYTES, sizes)) return [[...attachments]]
   return [[], ...attachments.map(attachment => [attachment])]
-}
-
-export function textMessage(text: string, attachments: readonly Attachment[], auto = false) {
-  const named = attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) }))
-  const document = documentBytes({ text, attachments: named })
-  return {
-    kind: kinds.message,
-    payload: encodePayload(kinds.message, { document }),
-    text,
-    numbered: true,
-    attachments,
-    auto,
-  }
 }
 
 export function sendText(
@@ -146,12 +134,4 @@ function once(
     return reply
   }, 'node.delegate')
   return result
-}
-
-export function readText(path: string): string {
-  try {
-    return fs.readFileSync(resolve(path), 'utf8')
-  } catch (error) {
-    return refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
-  }
 }

@@ -20,7 +20,7 @@ import { proposeEnd } from './conversation.ts'
 
 /** The effect of a call on this node, or undefined when it is to be answered in words. */
 export function resolveCapability(ctx: Context, capability: string): Effect | undefined {
-  if (ctx.config().auto_reply !== undefined) return undefined
+  if (ctx.settings.current.auto_reply !== undefined) return undefined
   return buildEffect({ status: 'UNAVAILABLE', message: `this node does not serve ${capability}` })
 }
 

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 
 /** What becomes of a task from `from`. */
 export function admit(ctx: Context, from: string): Admission {
-  const config = ctx.config()
+  const config = ctx.settings.current
   if (ctx.contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
   if (ctx.contacts.isContact(from)) return 'open'
   const isFull =
@@ -18,7 +18,7 @@ export function admit(ctx: Context, from: string): Admission {
 
 /** Whether a stranger whose task waits for approval may add one more message; all its waiting tasks count together. */
 export function mayAddWhilePending(ctx: Context, { peer }: Interaction): boolean {
-  return waitingWords(ctx, peer) < ctx.config().guest_messages
+  return waitingWords(ctx, peer) < ctx.settings.current.guest_messages
 }
 
 /** Tasks of a stranger that are under way, and its calls of a day: those are answered without anybody's approval. */

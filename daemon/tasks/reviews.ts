@@ -19,8 +19,7 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
-import type { HubLine, ReviewUpload } from '../hubs/hub.ts'
-import { Waker } from '../platform/waker.ts'
+import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import {
   concludeReview,
@@ -62,9 +61,9 @@ type ReviewReply = {
 /** Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. */
 export async function keepReview(
   ctx: Context,
+  uploads: Pick<ReviewUploads, 'firstAnswer'>,
   interaction: Interaction,
-  rating: number,
-  comment: string,
+  { rating, comment }: { rating: number; comment: string },
 ): Promise<ReviewReply> {
   if (!isRequester(interaction)) refuse('wrong_state', 'only who delegated a task can review it')
   if (interaction.receipt === null || interaction.receiptState !== 'signed')
@@ -90,7 +89,7 @@ export async function keepReview(
       until: receipt.body.end + REVIEW_WINDOW_MS,
     })
   }, 'node.review')
-  await ctx.reviewUploads.firstAnswer(interaction.key)
+  await uploads.firstAnswer(interaction.key)
   return replyOf(interaction, reviewOf(ctx.store, interaction.key) as ReviewRow)
 }
 
@@ -121,42 +120,35 @@ export function reviewStanding(
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
   #ctx: Context
-  #hub: () => HubLine | undefined
-  #waker = new Waker()
   #stopped = false
   #running: Promise<void> | undefined
   #waiting = new Map<number, () => void>()
 
-  constructor(ctx: Context, hub: () => HubLine | undefined) {
+  constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#hub = hub
   }
 
   start(): void {
     this.#running = this.#run()
   }
 
-  wake(): void {
-    this.#waker.wake()
-  }
-
   async stop(): Promise<void> {
     this.#stopped = true
     for (const answered of this.#waiting.values()) answered()
-    this.wake()
+    this.#ctx.wakers.reviews.wake()
     await this.#running
   }
 
   /** Resolves after the first attempt for this review, or after a short time without one. */
   async firstAnswer(interaction: number): Promise<void> {
-    if (this.#hub() === undefined || this.#stopped) return
+    if (this.#ctx.hub.home === undefined || this.#stopped) return
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, FIRST_ANSWER_MS)
       this.#waiting.set(interaction, () => {
         clearTimeout(timer)
         resolve()
       })
-      this.wake()
+      this.#ctx.wakers.reviews.wake()
     })
     this.#waiting.delete(interaction)
   }
@@ -168,7 +160,7 @@ export class ReviewUploads {
         await this.#attempt(row).catch(error => this.#ctx.log.error({ err: error }, 'review'))
         this.#waiting.get(row.interaction)?.()
       }
-      await this.#waker.sleep(this.#pauseMs())
+      await this.#ctx.wakers.reviews.sleep(this.#pauseMs())
     }
   }
 
@@ -180,7 +172,7 @@ export class ReviewUploads {
   async #attempt(row: ReviewRow): Promise<void> {
     const now = this.#ctx.now()
     if (now >= row.until) return this.#settle(row, 'refused', 'the 30 days for a review are over')
-    const hub = this.#hub()
+    const hub = this.#ctx.hub.home
     if (hub === undefined) return this.#postpone(row, 'this node is registered at no hub', now + RETRY_MS)
     const upload = this.#uploadOf(row)
     if (upload === undefined) return this.#settle(row, 'refused', 'the receipt is no longer complete here')
@@ -206,7 +198,7 @@ export class ReviewUploads {
     return { receipt: reviewable, review: row.review, rsalt }
   }
 
-  #afterFailure(row: ReviewRow, hub: HubLine, error: unknown): void {
+  #afterFailure(row: ReviewRow, hub: HubClient, error: unknown): void {
     const now = this.#ctx.now()
     if (!(error instanceof Refused)) this.#postpone(row, describe(error), now + RETRY_MS)
     // The answer to an earlier upload may have been lost on its way.
@@ -234,7 +226,7 @@ export class ReviewUploads {
 }
 
 /** Whether the hub's own key attests this very review of this very receipt. */
-function attestationHolds(hub: HubLine, upload: ReviewUpload, encoded: Uint8Array): boolean {
+function attestationHolds(hub: HubClient, upload: ReviewUpload, encoded: Uint8Array): boolean {
   try {
     const attestation = Attestation.decode(encoded)
     const { body } = attestation

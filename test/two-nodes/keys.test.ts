@@ -68,7 +68,9 @@ describe('a key state that is not ours', () => {
     const { agents } = lab.hub.running.hub
     const signed = agents.notice.bind(agents)
     const warned = async (node: Node) =>
-      (await node.handlers.status(undefined, never)).warnings.some(one => one.includes('another key state'))
+      (await node.handlers.status(undefined, never)).warnings.some(one =>
+        one.includes('the hub showed a key state'),
+      )
     expect(await warned(alice)).toBe(false)
     agents.notice = agent =>
       signed({

@@ -44,7 +44,7 @@ describe('a rating', () => {
     expect(wait).toBeLessThan(4 * DAY_MS)
     lab.hub.clock.advance(wait + 1000)
     await until('uploaded', () => {
-      alice.ctx.reviewUploads.wake()
+      alice.wake()
       return reviewOf(alice, id)?.state === 'uploaded'
     })
     expect(await standing()).toEqual({ uploaded: true })
@@ -73,7 +73,7 @@ describe('a rating', () => {
     alice = await lab.start('alice')
     lab.hub.clock.advance(3_600_000)
     await until('uploaded', () => {
-      alice.ctx.reviewUploads.wake()
+      alice.wake()
       return reviewOf(alice, id)?.state === 'uploaded'
     })
   })
@@ -83,7 +83,7 @@ describe('a rating', () => {
     await alice.handlers.review({ interaction_id: id, rating: 2 }, never)
     alice.ctx.store.run("UPDATE reviews SET state = 'kept', next_at = 0")
     await until('settled', () => {
-      alice.ctx.reviewUploads.wake()
+      alice.wake()
       return reviewOf(alice, id)?.reason === 'review_exists'
     })
     expect(reviewOf(alice, id)?.state).toBe('uploaded')
@@ -94,7 +94,7 @@ describe('a rating', () => {
     await lab.line.down()
     await alice.handlers.review({ interaction_id: id, rating: 3 }, never)
     lab.hub.clock.advance(31 * DAY_MS)
-    alice.ctx.reviewUploads.wake()
+    alice.wake()
     await until('given up', () => reviewOf(alice, id)?.state === 'refused')
     expect(reviewOf(alice, id)?.reason).toBe('the 30 days for a review are over')
     await lab.line.up()

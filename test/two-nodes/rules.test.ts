@@ -1,12 +1,14 @@
 /** What a receiver takes from whom and remembers, and what a node asks its hub for. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { HubLine, StatusItem } from '../../daemon/hubs/hub.ts'
+import { CurrentHub } from '../../daemon/hubs/current.ts'
+import type { HubClient, StatusItem } from '../../daemon/hubs/hub.ts'
 import { Outbox } from '../../daemon/mail/outbox.ts'
 import { Relay } from '../../daemon/mail/relay.ts'
 import { queueCapabilities } from '../../daemon/mail/top-ups.ts'
 import { expire } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
+import { makeWakers } from '../../daemon/platform/waker.ts'
 import { counted } from '../../daemon/store/counters.ts'
 import { agent } from '../../protocol/testing/agents.ts'
 import { delegated, type Lab, never, openPair, texts, thread, until } from './world.ts'
@@ -127,7 +129,7 @@ describe('a sender', () => {
 })
 
 /** A hub as far as these questions need one; anything else fails. */
-const lineOf = (answers: Partial<HubLine>): HubLine => ({ stopped: undefined, ...answers }) as HubLine
+const lineOf = (answers: Partial<HubClient>): HubClient => ({ stopped: undefined, ...answers }) as HubClient
 
 test('a question about deliveries names one recipient, 64 messages at most, and never overlaps another', async () => {
   const asked: { peer: string; items: StatusItem[] }[] = []
@@ -149,7 +151,9 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
     for (let n = 0; n < 70; n++) queueCapabilities(ctx, peers[n < 66 ? 0 : 1] as string)
     ctx.store.run("UPDATE outbox SET state = 'at_hub', rid = 'AAAAAAAAAAAAAAAAAAAAAA', next_at = 0")
   })
-  const outbox = new Outbox(ctx, () => line)
+  const hub = new CurrentHub(ctx.identity, ctx.events, ctx.now)
+  hub.settleAt(line)
+  const outbox = new Outbox({ ...ctx, hub, wakers: makeWakers() })
   outbox.start()
   await until('both peers were asked about', () => new Set(asked.map(one => one.peer)).size === 2)
   await outbox.stop()
@@ -175,11 +179,7 @@ test('after_id is used inside one drain only: the next drain starts at the begin
     ack: async () => {},
   })
   const node = await lab.start('drains')
-  const relay = new Relay(
-    node.ctx,
-    () => line,
-    () => {},
-  )
+  const relay = new Relay(node.ctx)
   await relay.drain(line, 0)
   await relay.drain(line, 0)
   expect(given).toEqual([undefined, 9, 12, undefined])

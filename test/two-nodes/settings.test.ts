@@ -51,7 +51,7 @@ describe('the control interface', () => {
     writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.2:0' })
     const node = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(lab.folder, 'run-loud') } })
     const { warnings } = await node.handlers.status(undefined, never)
-    expect(warnings.join()).toMatch(/control interface listens on 127.0.0.2: everyone who reaches it/)
+    expect(warnings.join()).toMatch(/control interface listens on 127.0.0.2: anyone who can reach it/)
     await node.stop()
     const quiet = await lab.start('quiet')
     expect((await quiet.handlers.status(undefined, never)).warnings).toEqual([])

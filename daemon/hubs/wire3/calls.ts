@@ -10,24 +10,11 @@ import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
-import type { Identity } from '../../identity/identity.ts'
-import type { Connections } from '../http.ts'
-import { ClocksApart, type HubIdentity, HubStopped } from '../hub.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
+import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
-const HOUR_MS = 3_600_000
-/** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
-export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
-
-export type HubInputs = {
-  identity: Identity
-  connections: Connections
-  now: () => number
-  random: (length: number) => Uint8Array
-  /** Where large envelopes wait to be opened. */
-  spoolFolder: string
-}
 
 export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
 export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
@@ -40,7 +27,7 @@ export async function fetchHubIdentity(url: string, send: Send): Promise<HubIden
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     onResponse: response => {
       const why = incompatibility(response)
-      if (why !== undefined) throw new HubStopped(why)
+      if (why !== undefined) throw new OtherWire(why)
     },
   })
   const log = verifyKel(decodeKel(fromBase64url(reply.kel)))
@@ -56,15 +43,6 @@ function incompatibility(response: Response): string | undefined {
     return `the hub speaks wire version ${wire}, this node ${WIRE}; update the older one`
   if (response.status === 426) return 'the hub requires another wire version; update this node'
   return undefined
-}
-
-/** Says how far the clock of a hub is from the one of this machine. */
-export function clocksApart(offset: number): ClocksApart {
-  const hours = Math.round(Math.abs(offset) / HOUR_MS)
-  const side = offset > 0 ? 'ahead of' : 'behind'
-  return new ClocksApart(
-    `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
-  )
 }
 
 export class Wire3Calls {

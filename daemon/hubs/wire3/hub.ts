@@ -1,23 +1,22 @@
 /** A hub of wire 3: route rows behind the node's hub interface, strict replies, version checks, sessions. */
 
-import { Refused, type Send } from '../../../protocol/contract/client.ts'
-import { LIST_LIMIT_MAX, POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
-import { XWING_SEED_BYTES, xwingPublicKey } from '../../../protocol/crypto/xwing.ts'
+import { Refused } from '../../../protocol/contract/client.ts'
+import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
-import { openSession, type SessionGrant, sessionMac } from '../../../protocol/mail/session.ts'
-import { ENVELOPE_TYPE, headers as names } from '../../../protocol/wire3/headers.ts'
+import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
-import { mergeHubLog } from '../../peers/peers.ts'
 import {
   type AckItem,
   type BucketReply,
+  type CardBinding,
   type Delivery,
+  type HubClient,
   type HubIdentity,
-  type HubLine,
+  type HubInputs,
   HubStopped,
   type ListedAgent,
   type PollReply,
@@ -29,23 +28,27 @@ import {
   type StatusItem,
   type StatusReply,
 } from '../hub.ts'
-import { fetchHubIdentity, type HubInputs, Wire3Calls } from './calls.ts'
-import { PollSpool } from './poll-spool.ts'
+import { mergeHubLog } from '../log.ts'
+import { fetchHubIdentity, Wire3Calls } from './calls.ts'
+import { type PollOptions, poll } from './poll.ts'
+import { Sessions } from './sessions.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
-const POLL_SLACK_MS = 20_000
-/** A session is renewed before its end, so that no envelope is on its way when it goes. */
-const SESSION_MARGIN_MS = 60_000
 const BUCKET_PAGES_MAX = 64
 
-type Session = { sid: Uint8Array; grant: SessionGrant; left: number }
-
-export class Wire3Hub implements HubLine {
+export class Wire3Hub implements HubClient {
   readonly url: string
+  readonly sealed = true
+  readonly cardBinding: CardBinding = {
+    path: routes.relaySend.path,
+    binding: 'urn:svc:relay:3',
+    extension: 'urn:svc:agent:3',
+    wire: WIRE,
+  }
   #identity: HubIdentity
   #inputs: HubInputs
   #calls: Wire3Calls
-  #session: Promise<Session> | undefined
+  #sessions: Sessions
   #probationUntilMs: number | undefined
 
   constructor(url: string, identity: HubIdentity, inputs: HubInputs) {
@@ -53,6 +56,7 @@ export class Wire3Hub implements HubLine {
     this.#identity = identity
     this.#inputs = inputs
     this.#calls = new Wire3Calls(url, identity.aid, inputs)
+    this.#sessions = new Sessions(this.#calls, identity.aid, inputs)
   }
 
   get identity(): HubIdentity {
@@ -163,61 +167,18 @@ export class Wire3Hub implements HubLine {
     await this.#calls.signed(routes.mailboxRevoke, { body: { cap_ids: capabilityIds.map(toBase64url) } })
   }
 
-  async poll(options: { waitSeconds: number; afterId?: number; signal: AbortSignal }): Promise<PollReply> {
-    const wait = options.waitSeconds
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(wait * 1000 + POLL_SLACK_MS)])
-    const after = options.afterId === undefined ? {} : { after_id: options.afterId }
-    const body = { limit: POLL_LIMIT_MAX, ...after }
-    const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
-    let spool = this.#newSpool()
-    let held = false
-    const send: Send = async request => {
-      const response = await this.#inputs.connections.signed(request)
-      if (!response.ok || response.body === null) return response
-      held = response.headers.get('Preference-Applied') !== null
-      spool.discard()
-      spool = this.#newSpool()
-      return new Response(await spool.read(response.body), {
-        status: response.status,
-        headers: response.headers,
-      })
-    }
-    try {
-      const reply = await this.#calls.signed(
-        routes.relayPoll,
-        { body, signal },
-        { headers, send, heldBesideQueue: wait > 0 },
-      )
-      return {
-        envelopes: reply.messages.map(message => ({
-          id: message.id,
-          source: spool.source(Number(message.envelope)),
-          acceptedAtMs: message.accepted_at,
-        })),
-        more: reply.more,
-        held,
-        ...(reply.key_state_notice === undefined ? {} : { notice: fromBase64url(reply.key_state_notice) }),
-        [Symbol.dispose]: () => spool.discard(),
-      }
-    } catch (error) {
-      spool.discard()
-      throw error
-    }
-  }
-
-  #newSpool(): PollSpool {
-    return new PollSpool(this.#inputs.spoolFolder, this.#inputs.random)
+  poll(options: PollOptions): Promise<PollReply> {
+    return poll(this.#calls, this.#inputs, options)
   }
 
   async ack(items: AckItem[]): Promise<void> {
-    const body = {
-      items: items.map(({ id, handle, dack }) =>
-        handle === undefined || dack === undefined
-          ? { id }
-          : { id, handle: toBase64url(handle), dack: toBase64url(dack) },
-      ),
-    }
-    await this.#calls.signed(routes.relayAck, { body })
+    const given = items.map(({ id, handle, dack }) =>
+      handle === undefined || dack === undefined
+        ? { id }
+        : { id, handle: toBase64url(handle), dack: toBase64url(dack) },
+    )
+    for (let i = 0; i < given.length; i += ACK_ITEMS_MAX)
+      await this.#calls.signed(routes.relayAck, { body: { items: given.slice(i, i + ACK_ITEMS_MAX) } })
   }
 
   async deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]> {
@@ -302,7 +263,7 @@ export class Wire3Hub implements HubLine {
       'Content-Length': String(delivery.size),
       ...(delivery.home === this.#identity.aid ? {} : { [names.home]: delivery.home }),
     }
-    if (delivery.credential === 'session') Object.assign(headers, await this.#sessionHeaders(delivery))
+    if (delivery.credential === 'session') Object.assign(headers, await this.#sessions.headersFor(delivery))
     const { connections } = this.#inputs
     const send =
       delivery.credential === 'session' ? connections.signed : connections.anonymous(delivery.recipient)
@@ -316,7 +277,6 @@ export class Wire3Hub implements HubLine {
     }
   }
 
-  /** Asks the hub anew who it is; another identity or a contradicting log ends the conversation. */
   async refresh(): Promise<void> {
     this.#calls.ensureTalking()
     const fresh = await fetchHubIdentity(this.url, this.#inputs.connections.signed)
@@ -330,41 +290,8 @@ export class Wire3Hub implements HubLine {
     this.#calls.halt(why)
   }
 
-  /** Forgets the session, after the hub refused it or the identity key changed. */
   dropSession(): void {
-    this.#session = undefined
-  }
-
-  async #sessionHeaders(delivery: Delivery): Promise<Record<string, string>> {
-    const session = await this.#liveSession()
-    session.left -= 1
-    const tsMs = this.#calls.timeMs
-    const use = { sid: session.sid, tsMs, envelopeDigest: delivery.digest, access: delivery.access }
-    return {
-      [names.ts]: String(tsMs),
-      [names.session]: toBase64url(session.sid),
-      [names.mac]: toBase64url(sessionMac(session.grant.macKey, use)),
-    }
-  }
-
-  async #liveSession(): Promise<Session> {
-    const held = await this.#session?.catch(() => undefined)
-    if (held !== undefined && held.left > 0 && this.#calls.timeMs < held.grant.expMs - SESSION_MARGIN_MS)
-      return held
-    const fresh = this.#openSession()
-    this.#session = fresh
-    return fresh
-  }
-
-  async #openSession(): Promise<Session> {
-    const seed = this.#inputs.random(XWING_SEED_BYTES)
-    const reply = await this.#calls.signed(routes.relaySession, {
-      body: { epk: toBase64url(xwingPublicKey(seed)) },
-    })
-    const sid = fromBase64url(reply.sid)
-    const ends = { hub: this.#identity.aid, sid, aid: this.#inputs.identity.aid }
-    const grant = openSession(seed, ends, fromBase64url(reply.enc), fromBase64url(reply.ct))
-    return { sid, grant, left: grant.quota }
+    this.#sessions.drop()
   }
 }
 

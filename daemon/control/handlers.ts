@@ -1,0 +1,28 @@
+/** What every operation of the node looks like as a plain function. */
+import type { QueryOf, ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
+import type { OperationName, Operations } from '../../protocol/control/operations.ts'
+
+type Given<R> = R extends { request: unknown } ? RequestOf<R> : QueryOf<R>
+
+/** One function for each operation; the signal ends waiting, never work that is committed. */
+export type Handlers = {
+  [N in OperationName]: (given: Given<Operations[N]>, signal: AbortSignal) => Promise<ReplyOf<Operations[N]>>
+}
+
+export type TaskOperations = Pick<
+  Handlers,
+  | 'delegate'
+  | 'inbox'
+  | 'results'
+  | 'thread'
+  | 'message'
+  | 'pull'
+  | 'end'
+  | 'cancel'
+  | 'approve'
+  | 'decline'
+  | 'review'
+  | 'verify'
+>
+
+export type NodeOperations = Omit<Handlers, keyof TaskOperations>

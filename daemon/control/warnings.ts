@@ -1,0 +1,36 @@
+/** What the owner of a node should know and do something about. */
+import type { Context } from '../context.ts'
+import { controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
+import { cardWarning } from '../membership/card.ts'
+import { counted } from '../store/counters.ts'
+
+/** `autoReplyFault`: why auto-reply does not run although it is configured. */
+export function warningsOf(ctx: Context, autoReplyFault: string | undefined): string[] {
+  const host = controlHost(ctx.settings.current)
+  const warnings: [boolean, string | undefined][] = [
+    [
+      !LOOPBACK_HOSTS.includes(host),
+      `the control interface listens on ${host}: anyone who can reach it and has the token controls this node`,
+    ],
+    [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
+    [
+      counted(ctx.store, 'notice_differs') > 0,
+      'the hub showed a key state for this identity that differs from the one held here',
+    ],
+    [
+      ctx.hub.twinSeen,
+      'this identity is also running on another machine, which was started later; stop it there',
+    ],
+    [true, cardWarning(ctx, ctx.hub.last)],
+    [
+      ctx.chain.isQuarantined,
+      'the evidence chain is quarantined because two records share a sequence number; no more receipts are signed',
+    ],
+    [
+      counted(ctx.store, 'numbers_ahead') > 0,
+      'a correspondent says it holds messages from this node that are not here; if these files came from a backup, restore a newer one',
+    ],
+    [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
+  ]
+  return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
+}

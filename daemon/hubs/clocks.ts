@@ -1,0 +1,15 @@
+/** How far the clock of a hub may be from the one of this machine, and what is said of two that are further apart. */
+import { ClocksApart } from './hub.ts'
+
+const HOUR_MS = 3_600_000
+/** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
+export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
+
+/** Says how far the clock of a hub is from the one of this machine. */
+export function clocksApart(offset: number): ClocksApart {
+  const hours = Math.round(Math.abs(offset) / HOUR_MS)
+  const side = offset > 0 ? 'ahead of' : 'behind'
+  return new ClocksApart(
+    `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
+  )
+}

@@ -1,0 +1,43 @@
+/** Chooses the wire of a hub: by its row in the store, or by asking a hub that is not known yet. */
+import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
+import type { HubRow } from '../store/hubs.ts'
+import { type HubClient, type HubInputs, HubStopped, OtherWire, type Wire } from './hub.ts'
+import { wire3 } from './wire3/wire.ts'
+
+/** Every wire that this node speaks, the newest first. */
+const wires: readonly Wire[] = [wire3]
+
+/** The wire of what is written before any hub is known. */
+export const newestWire = Math.max(...wires.map(wire => wire.number))
+
+/** Whether what travels under a wire is sealed end to end. */
+export const isSealed = (number: number): boolean =>
+  wires.find(wire => wire.number === number)?.sealed === true
+
+/** The hub of a row. */
+export function openHub(
+  row: Pick<HubRow, 'url' | 'aid' | 'wire' | 'log' | 'bits'>,
+  inputs: HubInputs,
+): HubClient {
+  const wire = wires.find(one => one.number === row.wire)
+  if (wire === undefined)
+    throw new HubStopped(
+      `the hub ${row.url} speaks wire version ${row.wire}, which this node does not; update this node`,
+    )
+  const log = verifyKel(decodeKel(row.log))
+  return wire.open(row.url, { aid: row.aid, wire: row.wire, log, bitsMax: row.bits }, inputs)
+}
+
+/** The hub at an address, asked who it is under each wire until one fits. */
+export async function meetHub(url: string, inputs: HubInputs): Promise<HubClient> {
+  let refusal: unknown
+  for (const wire of wires) {
+    try {
+      return wire.open(url, await wire.meet(url, inputs), inputs)
+    } catch (error) {
+      if (!(error instanceof OtherWire)) throw error
+      refusal ??= error
+    }
+  }
+  throw refusal
+}

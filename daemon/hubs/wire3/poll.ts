@@ -1,0 +1,52 @@
+/** One poll of the mailbox: the answer is spooled as it comes, envelopes apart from the rest. */
+import type { Send } from '../../../protocol/contract/client.ts'
+import { POLL_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
+import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import type { HubInputs, PollReply } from '../hub.ts'
+import type { Wire3Calls } from './calls.ts'
+import { PollSpool } from './poll-spool.ts'
+
+const POLL_SLACK_MS = 20_000
+
+export type PollOptions = { waitSeconds: number; afterId?: number; signal: AbortSignal }
+
+export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOptions): Promise<PollReply> {
+  const wait = options.waitSeconds
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(wait * 1000 + POLL_SLACK_MS)])
+  const body = { limit: POLL_LIMIT_MAX, ...present({ after_id: options.afterId }) }
+  const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
+  let spool = new PollSpool(inputs.spoolFolder, inputs.random)
+  let held = false
+  const send: Send = async request => {
+    const response = await inputs.connections.signed(request)
+    if (!response.ok || response.body === null) return response
+    held = response.headers.get('Preference-Applied') !== null
+    spool.discard()
+    spool = new PollSpool(inputs.spoolFolder, inputs.random)
+    return new Response(await spool.read(response.body), {
+      status: response.status,
+      headers: response.headers,
+    })
+  }
+  try {
+    const options = { headers, send, heldBesideQueue: wait > 0 }
+    const reply = await calls.signed(routes.relayPoll, { body, signal }, options)
+    const notice = reply.key_state_notice
+    return {
+      envelopes: reply.messages.map(message => ({
+        id: message.id,
+        source: spool.source(Number(message.envelope)),
+        acceptedAtMs: message.accepted_at,
+      })),
+      more: reply.more,
+      held,
+      ...present({ notice: notice === undefined ? undefined : fromBase64url(notice) }),
+      [Symbol.dispose]: () => spool.discard(),
+    }
+  } catch (error) {
+    spool.discard()
+    throw error
+  }
+}

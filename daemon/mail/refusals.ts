@@ -1,0 +1,80 @@
+/** What follows from each refusal of a hub; a code that is not named here is tried again when the hub says so. */
+import type { Refused } from '../../protocol/contract/client.ts'
+import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { countCredential, type OutboxEntry } from '../store/outbox.ts'
+import type { Sealed } from './sealing.ts'
+import { finish, retry } from './steps.ts'
+import { askForCapabilities } from './top-ups.ts'
+
+const CREDENTIALS_TRIED_MAX = 2
+
+export type RefusedAttempt = {
+  hub: Pick<HubClient, 'dropSession'>
+  entry: OutboxEntry
+  sealed: Sealed | undefined
+  refused: Refused
+}
+type Step = (ctx: Context, attempt: RefusedAttempt) => void | Promise<void>
+
+const steps = new Map<string, Step>([
+  ['bad_envelope', giveUp],
+  ['bad_request', giveUp],
+  ['too_large', giveUp],
+  ['kid_stale', refreshPeer],
+  ['recipient_unknown', refreshPeer],
+  ['access_invalid', changeCredential],
+  ['too_large_for_stranger', (ctx, { entry, refused }) => awaitCapability(ctx, entry, refused.code)],
+  ['strangers_busy', waitAsStranger],
+  ['session_invalid', changeSession],
+])
+
+export async function afterRefusal(ctx: Context, attempt: RefusedAttempt): Promise<void> {
+  const { entry, refused } = attempt
+  const step = steps.get(refused.code)
+  if (step === undefined) retry(ctx, entry, refused.code, refused.retryAfterMs)
+  else await step(ctx, attempt)
+}
+
+/** The same message would be refused again, whatever is done. */
+function giveUp(ctx: Context, { entry, refused }: RefusedAttempt): void {
+  finish(ctx, entry, 'failed', refused.code)
+}
+
+/** The key set or the home of the recipient changed, or it left; its bucket tells. */
+async function refreshPeer(ctx: Context, { entry, refused }: RefusedAttempt): Promise<void> {
+  const before = ctx.peers.find(entry.peer)
+  const after = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
+  if (refused.code === 'recipient_unknown' && !changed) finish(ctx, entry, 'failed', refused.code)
+  else retry(ctx, entry, refused.code, changed ? 0 : undefined)
+}
+
+/** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
+async function changeCredential(ctx: Context, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
+  const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const { capabilities, store } = ctx
+  if (sealed?.capability !== undefined) capabilities.drop(sealed.capability)
+  if (peer?.keys !== undefined && capabilities.dropOtherEpochs(entry.peer, peer.keys.body.mailboxEpoch))
+    return retry(ctx, entry, refused.code, 0)
+  if (entry.credentialsTried >= CREDENTIALS_TRIED_MAX) return finish(ctx, entry, 'failed', 'access refused')
+  countCredential(store, entry.message)
+  retry(ctx, entry, refused.code, 0)
+}
+
+/** Goes once a capability of the recipient is here; its arrival wakes what waits. */
+export function awaitCapability(ctx: Context, entry: OutboxEntry, reason: string): void {
+  retry(ctx, entry, reason)
+  if (ctx.peers.find(entry.peer) !== undefined) askForCapabilities(ctx, entry.peer)
+}
+
+/** A capability may have come while this was on its way; what comes later wakes it. */
+function waitAsStranger(ctx: Context, { entry, refused }: RefusedAttempt): void {
+  const hasOne = ctx.capabilities.holdsAny(entry.peer)
+  retry(ctx, entry, refused.code, hasOne ? undefined : refused.retryAfterMs)
+}
+
+function changeSession(ctx: Context, { hub, entry, refused }: RefusedAttempt): void {
+  hub.dropSession()
+  retry(ctx, entry, refused.code, entry.attempts === 0 ? 0 : undefined)
+}

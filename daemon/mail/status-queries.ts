@@ -1,0 +1,89 @@
+/** Asking the hub what became of messages that it has, and taking the delivery confirmations that it gives. */
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { keyAt } from '../../protocol/identity/kel.ts'
+import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../../protocol/mail/dack.ts'
+import type { Context } from '../context.ts'
+import { confirmationReasons, describe } from '../hubs/failures.ts'
+import type { HubClient, StatusReply } from '../hubs/hub.ts'
+import { askAgainAt, entriesToAskAbout, type OutboxEntry } from '../store/outbox.ts'
+import { introduceAgain } from '../store/peers.ts'
+import { noteDelivered } from '../tasks/delivery.ts'
+import { finish, fraction, isExpired, sendAnew } from './steps.ts'
+
+const STATUS_FIRST_MS = 10_000
+const STATUS_LAST_MS = 120_000
+const STATUS_ITEMS_MAX = 64
+
+/** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
+export function statusPause(ctx: Pick<Context, 'random'>, asked: number): number {
+  const span = Math.min(STATUS_FIRST_MS * 2 ** asked, STATUS_LAST_MS - STATUS_FIRST_MS)
+  return Math.ceil(STATUS_FIRST_MS + span * fraction(ctx))
+}
+
+/** Asks about the messages of one recipient for which it is time; undefined when there are none. */
+export function askWhatIsDue(ctx: Context, hub: HubClient): Promise<void> | undefined {
+  const entries = entriesToAskAbout(ctx.store, ctx.now(), STATUS_ITEMS_MAX)
+  const [first] = entries
+  if (first === undefined) return undefined
+  const asked = entries.filter(entry => entry.viaHub === first.viaHub)
+  return askAbout(ctx, hub, first.peer, asked)
+}
+
+async function askAbout(ctx: Context, hub: HubClient, peer: string, asked: OutboxEntry[]): Promise<void> {
+  for (const { message, attempts } of asked)
+    askAgainAt(ctx.store, message, ctx.now() + statusPause(ctx, attempts))
+  try {
+    const items = asked.map(({ rid, handleSecret, viaHub }) => ({
+      rid: rid ?? '',
+      handle: dackHandle(handleSecret),
+      ...present({ viaHub: viaHub ?? undefined }),
+    }))
+    const replies = await hub.deliveryStates(peer, items)
+    for (const [i, reply] of replies.entries()) {
+      const entry = asked[i]
+      if (entry !== undefined) takeReply(ctx, entry, reply)
+    }
+  } catch (error) {
+    ctx.log.debug({ reason: describe(error) }, 'status query failed')
+  }
+}
+
+function takeReply(ctx: Context, entry: OutboxEntry, reply: StatusReply): void {
+  if (reply.dack !== undefined) takeConfirmation(ctx, entry, reply.dack)
+  else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, not confirmed')
+  // What has expired is given to nobody any more, whatever the hub still calls it.
+  else if (reply.state === 'unknown' || isExpired(ctx, entry)) sendAnew(ctx, entry)
+  else if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
+}
+
+function takeConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): void {
+  const code = openConfirmation(ctx, entry, sealed)?.body.code
+  if (code === undefined) finish(ctx, entry, 'unknown', 'collected, the confirmation does not verify')
+  else if (code === dackCodes.stored)
+    ctx.store.transaction(() => noteDelivered(ctx, entry.message), 'node.confirm')
+  else if (code === dackCodes.retiredKey || code === dackCodes.times) {
+    introduceAgain(ctx.store, entry.peer)
+    sendAnew(ctx, entry)
+  } else finish(ctx, entry, 'failed', confirmationReasons[code] ?? `refused with code ${code}`)
+}
+
+/** The confirmation, when it is the recipient's and names this message. */
+function openConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): Dack | undefined {
+  try {
+    const dack = openDack(entry.handleSecret, sealed)
+    const { body } = dack
+    const message = ctx.threads.message(entry.message)
+    const log = ctx.peers.find(entry.peer)?.log
+    const key = log === undefined ? undefined : keyAt(log, body.kelSeq)
+    const digests = JSON.parse(entry.digests) as string[]
+    const fits =
+      body.recipient === entry.peer &&
+      Buffer.from(body.messageId).equals(message.messageId) &&
+      Buffer.from(body.messageDigest).equals(message.digest) &&
+      digests.includes(toBase64url(body.envelopeDigest))
+    return fits && key !== undefined && DackCodec.verify(key, dack) ? dack : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The node's standing at its hubs: which one is home, joining and leaving, the end of a key or of the identity. A move
+ * to another hub is a rotation that names it, durable before it is sent.
+ */
+import type { Context } from '../context.ts'
+import { describe } from '../hubs/failures.ts'
+import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
+import { meetHub, openHub } from '../hubs/open.ts'
+import { refuse } from '../refusal.ts'
+import { formerRows, highestWire, homeRow, hubRow, keepHubLog, removeHub, writeHome } from '../store/hubs.ts'
+import { watchCard } from './card.ts'
+import { pushLogTo } from './former.ts'
+import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
+import { compareWithHub } from './own-log.ts'
+import { sendRevocations } from './revocations.ts'
+import type { Sync } from './sync.ts'
+
+export class Membership {
+  #ctx: Context
+  #inputs: HubInputs
+  #sync: Sync
+
+  constructor(ctx: Context, inputs: HubInputs, sync: Sync) {
+    this.#ctx = ctx
+    this.#inputs = inputs
+    this.#sync = sync
+  }
+
+  /** Takes up the hub of the store, and what a crash or a failure interrupted; what it lacks is said, not fatal. */
+  open(): void {
+    const { hub, log, store } = this.#ctx
+    const row = homeRow(store)
+    if (row !== undefined) hub.settleAt(openHub(row, this.#inputs))
+    try {
+      settleKeyState(this.#ctx, hub.last)
+    } catch (error) {
+      hub.note({ state: 'offline', reason: describe(error) })
+      log.error({ err: error }, 'a key event is not followed up')
+    }
+  }
+
+  /** Joins a hub: asks first whether it would take us, then rotates to it where needed, then registers. */
+  async join(url: string, signal: AbortSignal): Promise<{ hub: HubClient; reply: RegisterReply }> {
+    const hub = await meetHub(url.replace(/\/+$/, ''), this.#inputs)
+    const { aid, wire } = hub.identity
+    const seen = highestWire(this.#ctx.store, aid)
+    if (seen !== undefined && wire < seen)
+      throw new HubStopped(
+        `the hub spoke wire version ${seen} before and now only ${wire}; ask its operator why`,
+      )
+    await hub.checkAdmission(this.#ctx.identity.log)
+    this.#settleAt(hub)
+    const reply = await this.#sync.run({ signal, profile: true })
+    if (reply === undefined) return refuse('identity_deactivated', 'this identity is deactivated')
+    return { hub, reply }
+  }
+
+  /** Makes a hub the home: row and duties in one transaction, then the duties, which a start repeats. */
+  #settleAt(home: HubClient): void {
+    const { hub, store, identity, now } = this.#ctx
+    if (identity.log.home !== home.identity.aid) {
+      requireClock(this.#ctx, home)
+      identity.requireNextKey()
+    }
+    const moves = hub.last !== undefined && hub.last.identity.aid !== home.identity.aid
+    store.transaction(() => {
+      writeHome(store, presented(home), moves, now())
+      if (moves) markNewMailbox(this.#ctx)
+    }, 'node.join')
+    hub.settleAt(home)
+    settleKeyState(this.#ctx, home)
+    this.#wakeMail()
+  }
+
+  /** Leaves a hub; the current one is forgotten only when it agreed. */
+  async leave(url: string | undefined): Promise<{ url: string; current: boolean }> {
+    const { hub, store } = this.#ctx
+    const address = url?.replace(/\/+$/, '') ?? hub.last?.url
+    if (address === undefined) return refuse('no_hub', 'this node is registered at no hub')
+    const current = hub.last?.url === address
+    const left = current ? hub.last : await this.#hubAt(address)
+    await left?.deregister()
+    removeHub(store, address)
+    if (current) {
+      hub.leave()
+      this.#wakeMail()
+    }
+    return { url: address, current }
+  }
+
+  /** Rotates the identity key and sends log and set until the hub answered. */
+  async rotate(signal: AbortSignal): Promise<void> {
+    const { hub, identity } = this.#ctx
+    identity.rotate(hub.last?.identity.aid, eventTime(this.#ctx, hub.last))
+    settleKeyState(this.#ctx, hub.last)
+    hub.last?.dropSession()
+    this.#wakeMail()
+    await this.#sync.run({ signal, profile: false }).catch(() => undefined)
+    await this.pushToFormer()
+  }
+
+  /** Ends the identity: durable first, then told to every hub until each has it. */
+  async deactivate(signal: AbortSignal): Promise<void> {
+    const { hub, identity } = this.#ctx
+    identity.deactivate(eventTime(this.#ctx, hub.last))
+    settleKeyState(this.#ctx, hub.last)
+    this.#wakeMail()
+    await Promise.all([
+      this.#sync.run({ signal, profile: false }).catch(() => undefined),
+      this.pushToFormer(),
+    ])
+  }
+
+  /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
+  async pushToFormer(): Promise<void> {
+    await pushLogTo(this.#ctx, this.#former(this.#ctx.identity.log.deactivated ? 0 : this.#ctx.now()))
+  }
+
+  /** Hubs whose mailbox is still emptied after a move. */
+  draining(): HubClient[] {
+    return this.#ctx.identity.log.deactivated ? [] : this.#former(this.#ctx.now())
+  }
+
+  /** One look at everything that the home should know or tell; false when it has to be repeated. */
+  async keepInSync(signal: AbortSignal): Promise<boolean> {
+    const { hub, log } = this.#ctx
+    try {
+      await this.#refresh()
+      if (hub.home !== undefined) {
+        hub.oldCopy = await compareWithHub(this.#ctx, hub.home)
+        if (hub.oldCopy !== undefined) return true
+        await watchCard(this.#ctx, hub.home)
+      }
+      await this.#sync.run({ signal, profile: false })
+      await this.#revoke(signal)
+      return true
+    } catch (error) {
+      hub.noteContact(describe(error))
+      log.info({ reason: describe(error) }, 'registration not confirmed')
+      return hub.last?.stopped !== undefined
+    }
+  }
+
+  /** Learns a new key of the home hub, and notices when another hub answers in its place. */
+  async #refresh(): Promise<void> {
+    const home = this.#ctx.hub.last
+    if (home === undefined) return
+    await home.refresh()
+    keepHubLog(this.#ctx.store, presented(home))
+  }
+
+  /** Takes back what is to be taken back, with a new mailbox where the hub's list is full. */
+  async #revoke(signal: AbortSignal): Promise<void> {
+    const { home } = this.#ctx.hub
+    if (home === undefined || !(await sendRevocations(this.#ctx, home))) return
+    await this.#sync.run({ signal, profile: false })
+  }
+
+  #former(since: number): HubClient[] {
+    return formerRows(this.#ctx.store, since).map(row => openHub(row, this.#inputs))
+  }
+
+  async #hubAt(url: string): Promise<HubClient> {
+    const row = hubRow(this.#ctx.store, url)
+    return row === undefined ? meetHub(url, this.#inputs) : openHub(row, this.#inputs)
+  }
+
+  #wakeMail(): void {
+    this.#ctx.wakers.relay.wake()
+    this.#ctx.wakers.outbox.wake()
+  }
+}

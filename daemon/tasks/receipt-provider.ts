@@ -1,0 +1,135 @@
+/**
+ * The provider's half of a receipt (objects: receipt): it signs over the transcript, and keeps the counter-signature.
+ * Every function runs inside a transaction of its caller.
+ */
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
+import {
+  CounterSignature,
+  counterSignatureHolds,
+  Receipt,
+  type ReceiptBody,
+  transcriptDigest,
+} from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import { noteReceiptRecord } from '../store/interactions.ts'
+import type { Interaction } from '../store/threads.ts'
+import { noteDelivered } from './delivery.ts'
+import { coveredMessages, resultOf } from './receipts.ts'
+
+/**
+ * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
+ * cover may name there is none, and the interaction says so.
+ */
+export function makeReceipt(ctx: Context, interaction: Interaction): Interaction {
+  if (ctx.chain.isQuarantined)
+    return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
+  const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
+  const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
+  if (requesterSide[1].length > MISSING_MAX || providerSide[1].length > MISSING_MAX)
+    return ctx.threads.update(interaction, { reason: 'no receipt: too many messages are missing' })
+  const theirs = coveredMessages(ctx, interaction, 'in', requesterSide)
+  const ours = coveredMessages(ctx, interaction, 'out', providerSide)
+  const result = resultOf(ours)
+  const end = ctx.hubNow()
+  const body: ReceiptBody = {
+    v: 1,
+    interactionId: fromBase64url(interaction.id),
+    provider: ctx.identity.aid,
+    providerKelSeq: ctx.identity.log.seq,
+    requesterCommitment: interaction.commitment as Uint8Array,
+    requestCid: parseCid(interaction.requestCid),
+    resultCid: result.cid,
+    start: Math.min(interaction.startedAt, end),
+    end,
+    status: result.status,
+    providerHead: ctx.chain.position,
+    cover: [requesterSide, providerSide],
+    transcriptDigest: transcriptDigest(
+      theirs.map(message => message.digest),
+      ours.map(message => message.digest),
+    ),
+  }
+  const receipt = Receipt.sign(ctx.identity.seed, body)
+  if (interaction.receipt === null)
+    noteReceiptRecord(
+      ctx.store,
+      interaction.key,
+      ctx.chain.append('svc.interaction.receipt', {
+        interaction_id: interaction.id,
+        requester_aid: interaction.delegator,
+        result_cid: cidText(result.cid),
+      }),
+    )
+  const queued = ctx.threads.queue(interaction, {
+    kind: kinds.receipt,
+    payload: encodePayload(kinds.receipt, { receipt }),
+    text: '',
+    numbered: false,
+  })
+  return ctx.threads.update(queued.interaction, {
+    receipt: Receipt.encode(receipt),
+    receiptState: 'made',
+    resultCid: cidText(result.cid),
+    status: result.status,
+  })
+}
+
+/** Numbers of the requester up to its last one that this provider does not hold; no longer than one too many. */
+function lacking(ctx: Context, interaction: Interaction): number[] {
+  const missing: number[] = []
+  for (
+    let n = interaction.heldTo + 1;
+    n <= (interaction.peerLast as number) && missing.length <= MISSING_MAX;
+    n++
+  )
+    if (ctx.threads.byNumber(interaction.key, 'in', n) === undefined) missing.push(n)
+  return missing
+}
+
+/** Own numbers that the requester said it lacks, and those whose refusal is held here. */
+function undelivered(ctx: Context, interaction: Interaction): number[] {
+  const failed = ctx.store.all<{ number: number }>(
+    `SELECT number FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 AND delivery = 'failed'`,
+    interaction.key,
+  )
+  const missing = new Set([
+    ...(JSON.parse(interaction.peerLacks) as number[]),
+    ...failed.map(row => row.number),
+  ])
+  return [...missing].filter(number => number <= (interaction.ownLast as number)).sort((a, b) => a - b)
+}
+
+/** The provider keeps a counter-signature that covers its receipt; undefined when it does not. */
+export function takeCounterSignature(
+  ctx: Context,
+  interaction: Interaction,
+  counter: CounterSignature,
+): Interaction | undefined {
+  const requester = ctx.peers.find(interaction.peer)
+  if (requester === undefined) return undefined
+  // Rotations may have made the receipt anew, more than once, while the requester had already signed an earlier one.
+  const sent = sentReceipts(ctx, interaction)
+  const receipt = sent.map(one => one.receipt).find(one => counterSignatureHolds(counter, one, requester.log))
+  if (receipt === undefined) return undefined
+  for (const { key, delivery } of sent) if (delivery !== 'failed') noteDelivered(ctx, key)
+  return ctx.threads.update(interaction, {
+    receipt: Receipt.encode(receipt),
+    counterSignature: CounterSignature.encode(counter),
+    receiptState: 'signed',
+  })
+}
+
+/** Every receipt of an interaction that was ever queued, the newest first. */
+function sentReceipts(ctx: Context, interaction: Interaction) {
+  const rows = ctx.store.all<{ key: number; payload: Uint8Array; delivery: string | null }>(
+    `SELECT key, payload, delivery FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ${kinds.receipt}
+     ORDER BY key DESC`,
+    interaction.key,
+  )
+  return rows.flatMap(({ key, payload, delivery }) => {
+    const decoded = decodePayload(kinds.receipt, payload)
+    return decoded.kind === kinds.receipt ? [{ key, delivery, receipt: decoded.payload.receipt }] : []
+  })
+}

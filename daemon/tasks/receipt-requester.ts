@@ -1,0 +1,171 @@
+/**
+ * The requester's half of a receipt (objects: receipt): it compares with what it holds, and counter-signs, waits for a
+ * message on its way, or disputes. Every function runs inside a transaction of its caller.
+ */
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import {
+  CounterSignature,
+  coveredNumbers,
+  Receipt,
+  receiptBodyHash,
+  receiptFault,
+  verifyReceipt,
+} from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import { noteReceiptRecord } from '../store/interactions.ts'
+import type { Interaction } from '../store/threads.ts'
+import { coveredMessages, resultOf } from './receipts.ts'
+
+/** Longer than any mail that was sent before a receipt can still be on its way. */
+const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
+
+/** The requester's answer to a receipt: counter-signature, a wait for a message still on its way, or a dispute. */
+export function takeReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+  if (interaction.counterSignature !== null)
+    return sendCounterSignature(ctx, interaction, interaction.counterSignature)
+  const held = ctx.threads.update(interaction, { receipt: Receipt.encode(receipt), receiptState: 'waiting' })
+  return settleReceipt(ctx, held, receipt)
+}
+
+/** Judges a receipt that is held; called again when a message arrives that it waited for. */
+export function settleReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+  const provider = ctx.peers.find(interaction.peer)
+  if (provider === undefined || verifyReceipt(receipt, provider.log) === undefined)
+    return dispute(ctx, interaction, receipt, 'the signature of the provider does not hold')
+  const fault = compare(ctx, interaction, receipt, provider.log.seq)
+  if (fault?.fault === 'missing_message')
+    return ctx.threads.update(interaction, { receiptNote: describe(fault) })
+  if (fault !== undefined) return dispute(ctx, interaction, receipt, describe(fault))
+  if (ctx.chain.isQuarantined)
+    return ctx.threads.update(interaction, { receiptNote: 'not signed: the evidence chain is quarantined' })
+  const counterSignature = counterSign(ctx, receipt)
+  recordAccepted(ctx, interaction, receipt, true)
+  const signed = ctx.threads.update(interaction, {
+    receiptState: 'signed',
+    receiptNote: null,
+    counterSignature,
+    resultCid: cidText(receipt.body.resultCid),
+    status: receipt.body.status,
+  })
+  return sendCounterSignature(ctx, signed, counterSignature)
+}
+
+function counterSign(ctx: Context, receipt: Receipt): Uint8Array {
+  const [chainLength, chainHead] = ctx.chain.position
+  const counter = CounterSignature.sign(ctx.identity.seed, {
+    requester: ctx.identity.aid,
+    kelSeq: ctx.identity.log.seq,
+    chainLength,
+    chainHead,
+    bodyHash: receiptBodyHash(receipt.bodyBytes),
+  })
+  return CounterSignature.encode(counter)
+}
+
+/** Signs an unconfirmed counter-signature anew after a rotation. */
+export function remakeCounterSignature(ctx: Context, interaction: Interaction): Interaction {
+  if (interaction.receipt === null || interaction.counterSignature === null) return interaction
+  const counterSignature = counterSign(ctx, Receipt.decode(interaction.receipt))
+  return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
+}
+
+type Fault = { fault: string; number?: number }
+
+/** How a receipt differs from what is held here; `missing_message` alone may still be healed by mail on its way. */
+function compare(
+  ctx: Context,
+  interaction: Interaction,
+  receipt: Receipt,
+  kelSeq: number,
+): Fault | undefined {
+  const own = new Map<number, { digest: Uint8Array; confirmed: boolean }>()
+  const peer = new Map<number, Uint8Array>()
+  for (const message of numbered(ctx, interaction)) {
+    if (message.direction === 'in') peer.set(message.number, message.digest)
+    else if (message.number <= (interaction.ownLast ?? 0))
+      own.set(message.number, { digest: message.digest, confirmed: message.delivery === 'delivered' })
+  }
+  const [requesterSide, providerSide] = receipt.body.cover
+  const invented = coveredNumbers(requesterSide).find(number => !own.has(number))
+  if (invented !== undefined) return { fault: 'message_never_sent', number: invented }
+  const covering = coveredNumbers(providerSide)
+  const late = covering.find(number => number > (interaction.peerLast ?? 0))
+  if (late !== undefined) return { fault: 'message_after_the_end', number: late }
+  const lacking = covering.find(number => !peer.has(number))
+  const result = resultOf(coveredMessages(ctx, interaction, 'in', providerSide))
+  // While a message is on its way only what it cannot change is compared.
+  const { resultCid, status } = lacking === undefined ? { ...result, resultCid: result.cid } : receipt.body
+  const fault = receiptFault(receipt.body, {
+    interactionId: fromBase64url(interaction.id),
+    provider: interaction.peer,
+    providerKelSeq: kelSeq,
+    commitment: interaction.commitment as Uint8Array,
+    requestCid: parseCid(interaction.requestCid),
+    resultCid,
+    status,
+    now: ctx.hubNow(),
+    ownEndAt: interaction.ownEndAt ?? 0,
+    own,
+    peer,
+  })
+  return fault
+}
+
+type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }
+
+function numbered(ctx: Context, interaction: Interaction): Numbered[] {
+  return ctx.store.all<Numbered>(
+    'SELECT direction, number, digest, delivery FROM messages WHERE interaction = ? AND number > 0',
+    interaction.key,
+  )
+}
+
+/** A receipt that names a message which never came is disputed once no mail of its time can be on its way. */
+export function disputeOverdueReceipts(ctx: Context): void {
+  const overdue = ctx.store.all<{ key: number }>(
+    `SELECT i.key FROM interactions AS i WHERE i.receipt_state = 'waiting' AND
+       (SELECT max(m.at) FROM messages AS m
+         WHERE m.interaction = i.key AND m.kind = ${kinds.receipt} AND m.retired = 0) < ?`,
+    ctx.now() - RECEIPT_WAIT_MS,
+  )
+  for (const { key } of overdue) {
+    const interaction = ctx.threads.byKey(key)
+    if (interaction.receipt === null) continue
+    const note = interaction.receiptNote ?? 'a covered message never arrived'
+    dispute(ctx, interaction, Receipt.decode(interaction.receipt), note)
+  }
+}
+
+function describe({ fault, number }: Fault): string {
+  const what = fault.replaceAll('_', ' ')
+  return number === undefined
+    ? `the receipt differs in: ${what}`
+    : `the receipt differs in: ${what}, number ${number}`
+}
+
+function dispute(ctx: Context, interaction: Interaction, receipt: Receipt, note: string): Interaction {
+  recordAccepted(ctx, interaction, receipt, false)
+  return ctx.threads.update(interaction, { receiptState: 'disputed', receiptNote: note })
+}
+
+function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt, verified: boolean): void {
+  const seq = ctx.chain.append('svc.result.accepted', {
+    interaction_id: interaction.id,
+    result_cid: cidText(receipt.body.resultCid),
+    receipt_bytes: Receipt.encode(receipt),
+    receipt_verified: verified,
+  })
+  noteReceiptRecord(ctx.store, interaction.key, seq)
+}
+
+function sendCounterSignature(ctx: Context, interaction: Interaction, encoded: Uint8Array): Interaction {
+  const counterSignature = CounterSignature.decode(encoded)
+  return ctx.threads.queue(interaction, {
+    kind: kinds.counterSignature,
+    payload: encodePayload(kinds.counterSignature, { counterSignature }),
+    text: '',
+    numbered: false,
+  }).interaction
+}
