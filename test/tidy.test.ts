@@ -216,8 +216,8 @@ describe('lint', () => {
   }
   /** How many files may still break a rule; the numbers only fall. */
   const open: Record<string, number> = {
-    'complexity/noExcessiveLinesPerFunction': 5,
-    'complexity/noExcessiveCognitiveComplexity': 7,
+    'complexity/noExcessiveLinesPerFunction': 4,
+    'complexity/noExcessiveCognitiveComplexity': 5,
   }
   const listed = (rule: string) => {
     const [group, name] = rule.split('/') as [string, string]
