@@ -1,19 +1,23 @@
 /**
- * Keeping memory small. Under load V8 lets the young generation grow to 48 MiB and keeps it; a hub's objects live for one
- * request, so a few MiB serve as well. The engine has no setting for a running process, but it asks for the growth factor
- * each time that it grows. What only the start needed is given back once.
+ * Keeping memory small. Under load V8 lets the young generation grow to 48 MiB and keeps it, and the old one to several
+ * times of what lives in it; a hub's objects live for one request, so less serves as well. The engine has no setting for
+ * the former in a running process, but it asks for the growth factors each time that it grows. What only the start
+ * needed is given back once.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const YOUNG_BYTES_MAX = 8 * 1024 * 1024
-const CHECK_EVERY_MS = 200
+const YOUNG_BYTES_MAX = 4 * 1024 * 1024
+const CHECK_EVERY_MS = 50
+/** How much more than what lives the old generation may hold before it is collected, in percent. */
+const OLD_GROWTH_PERCENT = 20
 const STARTED_AFTER_MS = 1000
 
 type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
 /** Ends the growth of the young generation once it is large enough, and collects once when the start is over. */
 export function keepMemorySmall(): void {
+  setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`)
   const timer = setInterval(() => {
     const young = getHeapSpaceStatistics().find(space => space.space_name === 'new_space')
     if (young !== undefined && young.space_size < YOUNG_BYTES_MAX) return
