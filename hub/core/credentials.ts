@@ -4,8 +4,7 @@
  * capability never says which check failed, so that it can't be probed.
  */
 
-import { sha256 } from '../../protocol/crypto/engine.node.ts'
-import { concat, equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { CapabilityAccess } from '../../protocol/mail/access.ts'
 import {
@@ -21,12 +20,16 @@ import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
-const GOOD_CAPABILITIES_MAX = 50_000
+/** One of them takes about a KiB. */
+const KEPT_MAX = 8192
+
+/** A capability as it was decoded, and the mailbox key under which its signature held. */
+type Kept = { capability: Capability; mailboxKey: Uint8Array }
 
 export class Capabilities {
   readonly #context: HubContext
-  /** Signatures that verified, by H(mailbox key ‖ body ‖ signature); failures are never remembered. */
-  readonly #good = new Set<string>()
+  /** By signature; only what verified is kept, so nobody fills it with what no recipient signed. */
+  readonly #kept = new Map<string, Kept>()
 
   constructor(context: HubContext) {
     this.#context = context
@@ -38,7 +41,7 @@ export class Capabilities {
     recipient: { mailbox: number; aid: string; keys: KeySet },
     envelope: { digest: Uint8Array; size: number },
   ): Promise<CapabilityBody> {
-    const capability = decodeCapability(access)
+    const capability = this.#decode(access)
     const { body } = capability
     const { keys } = recipient
     if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw new Refusal('accessInvalid')
@@ -55,25 +58,37 @@ export class Capabilities {
     return body
   }
 
+  /** The very same bytes were decoded before, or are decoded now. */
+  #decode(access: CapabilityAccess): Capability {
+    const kept = this.#kept.get(nameOf(access.capabilitySignature))?.capability
+    return kept !== undefined && equal(kept.bodyBytes, access.capabilityBody)
+      ? kept
+      : decodeCapability(access)
+  }
+
   async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
-    const name = toBase64url(sha256(concat(mailboxKey, capability.bodyBytes, capability.signature)))
-    if (this.#good.has(name)) return true
-    if (
-      !(await this.#context.verifier.verify(mailboxKey, capabilityMessage(capability), capability.signature))
-    )
-      return false
-    makeRoom(this.#good, GOOD_CAPABILITIES_MAX)
-    this.#good.add(name)
+    const name = nameOf(capability.signature)
+    const kept = this.#kept.get(name)
+    if (kept?.capability === capability && equal(kept.mailboxKey, mailboxKey)) return true
+    const message = capabilityMessage(capability)
+    if (!(await this.#context.verifier.verify(mailboxKey, message, capability.signature))) return false
+    makeRoom(this.#kept, KEPT_MAX)
+    this.#kept.set(name, { capability, mailboxKey })
     return true
   }
 }
 
+const nameOf = (signature: Uint8Array): string =>
+  Buffer.from(signature.buffer, signature.byteOffset, signature.byteLength).toString('latin1')
+
+/** Decoded from a copy of its own, because it may be kept for longer than the request. */
 function decodeCapability(access: CapabilityAccess): Capability {
   try {
+    const bodyBytes = new Uint8Array(access.capabilityBody)
     return {
-      body: CapabilityRecord.decode(access.capabilityBody),
-      bodyBytes: access.capabilityBody,
-      signature: access.capabilitySignature,
+      body: CapabilityRecord.decode(bodyBytes),
+      bodyBytes,
+      signature: new Uint8Array(access.capabilitySignature),
     }
   } catch (error) {
     if (error instanceof Malformed) throw new Refusal('accessInvalid')

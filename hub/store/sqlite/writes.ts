@@ -29,11 +29,14 @@ export type WriteResult<N extends WriteName> = ReturnType<(typeof writes)[N]>
 export type Job = { name: WriteName; argument: unknown }
 export type Outcome = { value: unknown } | { fault: FaultClass; message: string }
 
-/** Runs a group in one transaction. A failed commit fails the whole group. */
-export function runGroup(db: Database, jobs: Job[]): Outcome[] {
+/**
+ * Runs a group in one transaction. Where a change breaks, the group starts again with a savepoint around each, so that
+ * only that one fails; savepoints that nobody needs would cost as much as some changes. A failed commit fails all.
+ */
+export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): Outcome[] {
   try {
     db.exec('BEGIN IMMEDIATE')
-    const outcomes = jobs.map(job => runAlone(db, job))
+    const outcomes = jobs.map(job => runOne(db, job))
     faultPoint('hub.group.before-commit')
     flushPoint('hub.group.commit')
     db.exec('COMMIT')
@@ -42,22 +45,43 @@ export function runGroup(db: Database, jobs: Job[]): Outcome[] {
   } catch (error) {
     rollBack(db)
     const fault = faultClass(error)
+    if (error instanceof ChangeBroke) return runGroup(db, jobs, runAlone)
     if (fault === 'full' && jobs.length > 1) return jobs.flatMap(job => runGroup(db, [job]))
     return jobs.map(() => failed(error))
+  }
+}
+
+type RunOne = (db: Database, job: Job) => Outcome
+
+/** A change that broke half-way, in a transaction that is to be rolled back as a whole. */
+class ChangeBroke extends Error {}
+
+function run(db: Database, job: Job): unknown {
+  return (writes[job.name] as (db: Database, argument: unknown) => unknown)(db, job.argument)
+}
+
+/** Out of room or a failing disk may have ended the transaction already: the group decides. */
+function isOfGroup(error: unknown): boolean {
+  const fault = faultClass(error)
+  return fault === 'full' || fault === 'broken'
+}
+
+function runPlain(db: Database, job: Job): Outcome {
+  try {
+    return { value: run(db, job) }
+  } catch (error) {
+    throw isOfGroup(error) ? error : new ChangeBroke('a change broke', { cause: error })
   }
 }
 
 function runAlone(db: Database, job: Job): Outcome {
   db.run('SAVEPOINT item')
   try {
-    const run = writes[job.name] as (db: Database, argument: unknown) => unknown
-    const value = run(db, job.argument)
+    const value = run(db, job)
     db.run('RELEASE item')
     return { value }
   } catch (error) {
-    const fault = faultClass(error)
-    // Out of room or a failing disk may have ended the transaction already; the group decides.
-    if (fault === 'full' || fault === 'broken') throw error
+    if (isOfGroup(error)) throw error
     db.run('ROLLBACK TO item')
     db.run('RELEASE item')
     return failed(error)
