@@ -27,6 +27,8 @@ export type ServeOptions = {
   /** The disk failed: the process must end and be started anew. */
   onBroken: () => void
   groupMax?: number
+  /** Checks signatures with node:crypto, also where the optional engine is installed. */
+  standardEngine?: boolean
 }
 
 export type RunningHub = {
@@ -84,11 +86,11 @@ async function openWatch(config: Config): Promise<OperatorListener | undefined> 
 
 async function serve(
   data: DataDirectory,
-  { config, log }: ServeOptions,
+  { config, log, standardEngine }: ServeOptions,
   { now, random, watched }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
-  const verifier = new Verifier(config.limits.verificationsMax)
+  const verifier = new Verifier(config.limits.verificationsMax, present({ standard: standardEngine }))
   const hub = await composeHub({
     identity,
     store,
@@ -121,7 +123,14 @@ async function serve(
     limits: config.limits,
     changed: aid => hub.agents.forgetAccount(aid),
     leases,
-    running: () => ({ url, baseUrl, operatorUrl, pid: process.pid, ...store.health() }),
+    running: async () => ({
+      url,
+      baseUrl,
+      operatorUrl,
+      pid: process.pid,
+      ...store.health(),
+      signatures: await verifier.engine().catch(() => undefined),
+    }),
   })
   if (watched !== undefined) showFigures(watched, { config, hub, line })
   const close = async (): Promise<void> => {
@@ -154,7 +163,7 @@ function showFigures(
   watched: OperatorListener,
   { config, hub, line }: { config: Config; hub: Hub; line: Line },
 ): void {
-  const { store, now } = hub.context
+  const { store, now, verifier } = hub.context
   watched.trouble = () => (store.health().broken ? 'the store failed' : undefined)
   watched.phase = 'ready'
   watched.metrics.watch({
@@ -164,6 +173,7 @@ function showFigures(
     bytesInFlight: line.bytesInFlight,
     heldPolls: () => hub.polls.size,
     health: () => store.health(),
+    engine: async () => (await verifier.engine()).name,
     counts: () => store.counts(Math.floor(now() / HOUR_MS) * HOUR_MS - HOUR_MS),
     totals: () => store.totals(),
     freeBytes: () => freeBytes(config.dataDir),

@@ -34,7 +34,7 @@ const shared: BuildOptions = {
   legalComments: 'linked',
   minifySyntax: true,
   logLevel: 'warning',
-  external: ['cbor-extract', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
+  external: ['cbor-extract', 'sodium-native', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },

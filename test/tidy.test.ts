@@ -181,7 +181,11 @@ describe('files', () => {
   test('every version is pinned exactly', () => {
     for (const path of ['package.json', 'hub/package.json']) {
       const manifest = JSON.parse(read(path)) as Record<string, Record<string, string>>
-      const versions = Object.entries({ ...manifest['dependencies'], ...manifest['devDependencies'] })
+      const versions = Object.entries({
+        ...manifest['dependencies'],
+        ...manifest['optionalDependencies'],
+        ...manifest['devDependencies'],
+      })
       expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
     }
   })

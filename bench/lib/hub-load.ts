@@ -35,13 +35,22 @@ export type HubProcess = Target & {
   stop(): Promise<void>
 }
 
+export type HubProcessOptions = {
+  groupMax?: number
+  built?: boolean
+  directory?: string
+  /** Check signatures with node:crypto, also where the optional engine is installed. */
+  standard?: boolean
+  /** What stands between the hub and its disk. */
+  env?: Record<string, string>
+}
+
 /** Starts a hub in a process of its own: from the sources, or the built program with its default limits. */
-export async function startHubProcess(
-  options: { groupMax?: number; built?: boolean; directory?: string } = {},
-): Promise<HubProcess> {
+export async function startHubProcess(options: HubProcessOptions = {}): Promise<HubProcess> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
-  const args = options.built === true ? builtProgram(directory) : sourceProgram(directory, options.groupMax)
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = options.built === true ? builtProgram(directory) : sourceProgram(directory, options)
+  const env = { ...process.env, ...options.env }
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
   const { url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
@@ -61,9 +70,9 @@ export async function startHubProcess(
   }
 }
 
-function sourceProgram(directory: string, groupMax: number | undefined): string[] {
+function sourceProgram(directory: string, { groupMax = 0, standard = false }: HubProcessOptions): string[] {
   const program = new URL('./hub-process.ts', import.meta.url).pathname
-  return [program, directory, ...(groupMax === undefined ? [] : [String(groupMax)])]
+  return [program, directory, String(groupMax), ...(standard ? ['standard'] : [])]
 }
 
 function builtProgram(directory: string): string[] {

@@ -1,8 +1,9 @@
-/** A hub as a process of its own for measurements: `hub-process.ts <data dir> [most changes in one transaction]`. */
+/** A hub as a process of its own for measurements: `hub-process.ts <data dir> [most changes in one transaction] [standard]`. */
 import { defaultLimits } from '../../hub/core/limits.ts'
 import { startHub } from '../../hub/serve.ts'
+import { present } from '../../protocol/encoding/present.ts'
 
-const [, , directory = '.', groupMax] = process.argv
+const [, , directory = '.', groupMax = '0', engine] = process.argv
 const quiet = () => undefined
 
 const running = await startHub({
@@ -21,7 +22,8 @@ const running = await startHub({
   },
   log: { info: quiet, warn: quiet, error: quiet },
   onBroken: () => process.exit(1),
-  ...(groupMax === undefined ? {} : { groupMax: Number(groupMax) }),
+  ...present({ groupMax: groupMax === '0' ? undefined : Number(groupMax) }),
+  standardEngine: engine === 'standard',
 })
 process.stdout.write(`${JSON.stringify({ url: running.url, aid: running.aid })}\n`)
 process.once('SIGTERM', () => void running.close().then(() => process.exit(0)))

@@ -1,9 +1,22 @@
-/** The thread that checks signatures: batches in, verdicts out. */
-import { parentPort } from 'node:worker_threads'
-import { verify } from '../../protocol/crypto/engine.node.ts'
-import type { Checks, Verdicts } from './verifier.ts'
+/** The thread that checks signatures: it says which engine it has, then takes batches and answers in chunks. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { chooseEngine, standardEngine } from './signature-engine.ts'
+import type { Checks, FromVerifier, VerifierOptions } from './verifier.ts'
 
-parentPort?.on('message', ({ ticket, checks }: Checks) => {
-  const verdicts = checks.map(({ key, message, signature }) => verify(key, message, signature))
-  parentPort?.postMessage({ ticket, verdicts } satisfies Verdicts)
+/** Verdicts go back while the rest of a batch is checked, so that neither thread waits for the other. */
+const CHUNK = 8
+
+const { standard } = workerData as VerifierOptions
+const { name, why, verify } = standard === true ? standardEngine('as it was asked for') : chooseEngine()
+post({ engine: { name, why } })
+
+parentPort?.on('message', ({ checks }: Checks) => {
+  for (let start = 0; start < checks.length; start += CHUNK) {
+    const chunk = checks.slice(start, start + CHUNK)
+    post({ verdicts: chunk.map(({ key, message, signature }) => verify(key, message, signature)) })
+  }
 })
+
+function post(message: FromVerifier): void {
+  parentPort?.postMessage(message)
+}

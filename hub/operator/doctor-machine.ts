@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
+import { chooseEngine } from '../core/signature-engine.ts'
 import { freeBytes } from '../store/files.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
 import type { RunningState } from './orders.ts'
@@ -37,6 +38,15 @@ export async function checkRoom(directory: string, running: RunningState | undef
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
     return wrong('disk', `${found}: mail is refused or soon will be`, mend)
   return free < ROOM_WISHED_BYTES ? note('disk', found, mend) : ok('disk', found)
+}
+
+/** Which engine checks signatures, of the running hub or, where none runs, of the next one. */
+export function checkSignatures(running: RunningState | undefined): Finding {
+  const engine = running === undefined ? chooseEngine() : running.signatures
+  if (engine === undefined)
+    return wrong('signatures', 'the thread that checks them failed', 'see the log, then start the hub again')
+  const reason = engine.why === undefined ? '' : `; ${engine.why}`
+  return ok('signatures', `are checked by ${engine.name}${reason}`)
 }
 
 /** The newest time that the hub itself wrote can't lie ahead, unless the clock went back. */

@@ -9,7 +9,7 @@ import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
-import { checkClock, checkNetwork, checkRoom, checkRuntime } from './doctor-machine.ts'
+import { checkClock, checkNetwork, checkRoom, checkRuntime, checkSignatures } from './doctor-machine.ts'
 import { checkStore } from './doctor-store.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
 import { DATABASE_COPY } from './manifest.ts'
@@ -57,6 +57,7 @@ async function examineHub(config: Config): Promise<Finding[]> {
       ...ofStore,
       await checkRoom(dataDir, running),
       checkClock(clockMs, Date.now()),
+      checkSignatures(running),
       ...(await checkNetwork(config, running, aid)),
     ]
   } finally {

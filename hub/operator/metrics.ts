@@ -19,6 +19,8 @@ export type Sources = {
   bytesInFlight: () => number
   heldPolls: () => number
   health: () => { full: boolean; broken: boolean }
+  /** What checks signatures. */
+  engine: () => Promise<string>
   counts: () => Promise<StoreCounts>
   totals: () => Promise<MailTotals>
   /** Bytes that the file system of the data directory has left. */
@@ -125,6 +127,15 @@ export class Metrics {
     gauge('store_full', '1 while writes fail for want of room', () => (sources.health().full ? 1 : 0))
     gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
     gauge('disk_free_bytes', 'Room on the file system of the data directory', sources.freeBytes)
+    new Gauge({
+      name: 'svc_hub_signature_engine',
+      help: '1 under the engine that checks signatures',
+      labelNames: ['engine'],
+      registers: [this.#registry],
+      async collect() {
+        this.set({ engine: await sources.engine() }, 1)
+      },
+    })
     new Gauge({
       name: 'svc_hub_build_info',
       help: 'Release and commit',

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { aidShape } from '../../protocol/contract/shapes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS, type Limits } from '../core/limits.ts'
+import type { EngineChoice } from '../core/signature-engine.ts'
 import type { Quota, Store } from '../store/port.ts'
 import type { FileLeases } from './leases.ts'
 
@@ -40,7 +41,7 @@ export type OperatorContext = {
   changed: (aid: string) => void
   /** Only a hub that runs has these. */
   leases?: FileLeases
-  running?: () => RunningState
+  running?: () => Promise<RunningState>
 }
 export type RunningState = {
   url: string
@@ -49,6 +50,8 @@ export type RunningState = {
   pid: number
   full: boolean
   broken: boolean
+  /** What checks signatures; undefined where its thread failed. */
+  signatures: EngineChoice | undefined
 }
 
 /** Carries out an order and tells the state after it. */
@@ -67,7 +70,7 @@ export async function carryOut(order: Order, context: OperatorContext): Promise<
     case 'stats':
       return await stats(context)
     case 'running':
-      return { ...context.running?.() }
+      return { ...(await context.running?.()) }
     case 'keep_files':
       return { lease: context.leases?.take() }
     case 'let_go':

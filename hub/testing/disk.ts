@@ -1,6 +1,6 @@
 /**
  * For tests: a disk that fails under a hub for real. A small library stands between the program and the system's calls and
- * lets flushes fail, writes find no room, or copies to another folder what a power cut would leave: only what was flushed.
+ * lets flushes fail or take longer, writes find no room, or copies to another folder what a power cut would leave: only what was flushed.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -100,6 +100,8 @@ static int flush(int fd, int (*real)(int)) {
   const char *under = getenv("FAULT_FLUSH_UNDER");
   int meant = under == NULL || strncmp(relative, under, strlen(under)) == 0;
   if (failing != NULL && meant && __sync_add_and_fetch(&flushes, 1) >= atol(failing)) { errno = EIO; return -1; }
+  const char *delay = getenv("FAULT_FLUSH_DELAY_US");
+  if (delay != NULL) usleep(atol(delay));
   int result = real(fd);
   if (result == 0 && getenv("FAULT_SHADOW") != NULL && strstr(relative, "-shm") == NULL) {
     struct stat kind;
@@ -160,6 +162,8 @@ export type DiskFaults = {
   failFlushFrom?: number
   /** Only flushes of files in this folder of the directory count. */
   failFlushUnder?: string
+  /** Each flush takes so much longer. */
+  flushDelayMs?: number
   /** While this file exists, writes find no room until the hub gives up its reserve. */
   fullWhile?: string
   /** Gets what was flushed, and nothing else. */
@@ -171,8 +175,13 @@ export function faultyDisk(directory: string, faults: DiskFaults): Record<string
   return {
     LD_PRELOAD: library(),
     FAULT_HOME: directory,
-    ...(faults.failFlushFrom === undefined ? {} : { FAULT_FLUSH_FROM: String(faults.failFlushFrom) }),
-    ...(faults.failFlushUnder === undefined ? {} : { FAULT_FLUSH_UNDER: `/${faults.failFlushUnder}/` }),
-    ...present({ FAULT_FULL: faults.fullWhile, FAULT_SHADOW: faults.shadow }),
+    ...present({
+      FAULT_FLUSH_FROM: faults.failFlushFrom?.toString(),
+      FAULT_FLUSH_UNDER: faults.failFlushUnder && `/${faults.failFlushUnder}/`,
+      FAULT_FLUSH_DELAY_US:
+        faults.flushDelayMs === undefined ? undefined : String(faults.flushDelayMs * 1000),
+      FAULT_FULL: faults.fullWhile,
+      FAULT_SHADOW: faults.shadow,
+    }),
   }
 }

@@ -1,0 +1,58 @@
+/**
+ * Which engine checks signatures: libsodium through `sodium-native`, twice as fast, where it is installed and gives our
+ * verdict on every edge of Ed25519; else node:crypto. Both are strict, and nothing else of the hub differs.
+ */
+import { createRequire } from 'node:module'
+import { verify } from '../../protocol/crypto/engine.node.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
+import { goldenVerdicts } from './golden-verdicts.ts'
+
+const KEY_BYTES = 32
+const SIGNATURE_BYTES = 64
+
+export type Verify = (key: Uint8Array, message: Uint8Array, signature: Uint8Array) => boolean
+export type EngineName = 'node:crypto' | 'sodium-native'
+/** The engine in use, and why it isn't the faster one. */
+export type EngineChoice = { name: EngineName; why: string | undefined }
+export type SignatureEngine = EngineChoice & { verify: Verify }
+
+type Sodium = {
+  crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, key: Uint8Array): boolean
+}
+
+/** Loads the optional engine; throws where it isn't there or doesn't fit this machine. */
+function loadSodium(): Verify {
+  const sodium = createRequire(import.meta.url)('sodium-native') as Sodium
+  return (key, message, signature) =>
+    key.length === KEY_BYTES &&
+    signature.length === SIGNATURE_BYTES &&
+    sodium.crypto_sign_verify_detached(signature, message, key)
+}
+
+export function standardEngine(why: string): SignatureEngine {
+  return { name: 'node:crypto', why, verify }
+}
+
+/** Chooses once, at the start of whatever verifies. */
+export function chooseEngine(load: () => Verify = loadSodium): SignatureEngine {
+  let fast: Verify
+  try {
+    fast = load()
+  } catch (error) {
+    const missing = systemCode(error) === 'MODULE_NOT_FOUND'
+    return standardEngine(
+      missing ? 'sodium-native is not installed' : 'sodium-native does not load on this machine',
+    )
+  }
+  const differing = goldenVerdicts.find(golden => !agrees(fast, golden))
+  if (differing !== undefined) return standardEngine(`sodium-native differs on: ${differing.name}`)
+  return { name: 'sodium-native', why: undefined, verify: fast }
+}
+
+function agrees(verdict: Verify, { key, message, signature, holds }: (typeof goldenVerdicts)[0]): boolean {
+  try {
+    return verdict(key, message, signature) === holds
+  } catch {
+    return false
+  }
+}
