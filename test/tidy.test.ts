@@ -76,6 +76,16 @@ describe('imports', () => {
     expect(wrong).toEqual([])
   })
 
+  test('protocol runs in a browser: node: in its engine alone, no Buffer and no process anywhere', () => {
+    const portable = product.filter(
+      path => path.startsWith('protocol/') && path !== 'protocol/crypto/engine.node.ts',
+    )
+    const wrong = portable.filter(path =>
+      /from 'node:|\b(?:Buffer|process)\.|\bas Buffer\b|: Buffer\b/.test(withoutComments(read(path))),
+    )
+    expect(wrong).toEqual([])
+  })
+
   test.each([
     ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
     ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'cli/demo/tool-client.ts']],

@@ -1,6 +1,6 @@
 /** JSON shapes shared by the route tables: binary values, identifiers, times, counts, what a profile holds. */
 import * as z from 'zod'
-import { fromBase64url, utf8 } from '../encoding/bytes.ts'
+import { fromBase64url, utf8Length } from '../encoding/bytes.ts'
 import { isAid } from '../identity/aid.ts'
 import { CAP_BYTES_MAX } from './limits.ts'
 
@@ -35,7 +35,7 @@ export const count = z.int().min(0)
 export const textShape = (bytesMax: number) =>
   z
     .string()
-    .refine(text => text.isWellFormed() && utf8(text).length <= bytesMax, {
+    .refine(text => text.isWellFormed() && utf8Length(text) <= bytesMax, {
       error: `must be well-formed text of at most ${bytesMax} bytes`,
     })
     .meta({ description: `text of at most ${bytesMax} bytes` })

@@ -2,7 +2,7 @@
  * C2SP chunked-encryption v1 as Cobblestone-256 (AES-256-GCM, HKDF-Expand with SHA-512): the content of an envelope as
  * a stream. Memory is one chunk of 16 KiB; truncated, reordered and altered chunks are refused before they are given out.
  */
-import * as crypto from 'node:crypto'
+import { gcmOpen, gcmSeal, hmacSha512, release } from '#crypto'
 import { concat, equal, Malformed, utf8 } from '../encoding/bytes.ts'
 
 export const CHUNK_BYTES = 16 * 1024
@@ -118,34 +118,11 @@ function openPrefix(key: Uint8Array, context: Uint8Array, prefix: Uint8Array): K
 }
 
 function sealChunk(keys: Keys, index: number, chunk: Uint8Array): Uint8Array {
-  const cipher = crypto.createCipheriv('aes-256-gcm', keys.key, chunkNonce(keys, index))
-  const body = cipher.update(chunk)
-  cipher.final()
-  const sealed = concat(body, cipher.getAuthTag())
-  release(body)
-  return sealed
-}
-
-/** Gives back the memory of bytes nobody else holds; waiting for the collector would let megabytes of chunks pile up. */
-export function release(buffer: Uint8Array): void {
-  if (buffer.length === buffer.buffer.byteLength) (buffer.buffer as ArrayBuffer).transfer(0)
+  return gcmSeal(keys.key, chunkNonce(keys, index), chunk)
 }
 
 function openChunk(keys: Keys, index: number, sealed: Uint8Array): Uint8Array {
-  const end = sealed.length - TAG_BYTES
-  if (end < 0) throw new Malformed('ciphertext is truncated inside a tag')
-  const decipher = crypto.createDecipheriv('aes-256-gcm', keys.key, chunkNonce(keys, index), {
-    authTagLength: TAG_BYTES,
-  })
-  decipher.setAuthTag(sealed.subarray(end))
-  const chunk = decipher.update(sealed.subarray(0, end))
-  try {
-    decipher.final()
-  } catch {
-    throw new Malformed(`chunk ${index} does not authenticate`)
-  }
-  // A plain array: `slice` of a Buffer would share the memory that is given back.
-  return new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length)
+  return gcmOpen(keys.key, chunkNonce(keys, index), sealed)
 }
 
 /** The counter stays below 2^32 chunks (64 TiB), far beyond the 96 MiB of an envelope. */
@@ -154,8 +131,4 @@ function chunkNonce(keys: Keys, index: number): Uint8Array {
   const view = new DataView(nonce.buffer, nonce.byteOffset)
   view.setUint32(NONCE_BYTES - 4, view.getUint32(NONCE_BYTES - 4) ^ index)
   return nonce
-}
-
-function hmacSha512(key: Uint8Array, bytes: Uint8Array): Uint8Array {
-  return crypto.createHmac('sha512', key).update(bytes).digest()
 }

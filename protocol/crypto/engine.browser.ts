@@ -1,28 +1,129 @@
 /**
- * The portable engine: noble. It serves the page that verifies a receipt in a browser and is the second opinion in
- * tests. It always runs with `zip215: false`; with noble's default a small-order key verifies any message.
+ * The portable engine: noble. It serves pages that verify in a browser and is the second opinion in tests. Signatures
+ * are held to the same rule as in engine.node.ts; noble's own check multiplies by the cofactor and is not used.
  */
-import { getPublicKey, hashes, sign as nobleSign, verify as nobleVerify } from '@noble/ed25519'
+import { gcm } from '@noble/ciphers/aes.js'
+import { chacha20poly1305 } from '@noble/ciphers/chacha.js'
+import { x25519 as curve } from '@noble/curves/ed25519.js'
+import { getPublicKey, hashes, sign as nobleSign, Point } from '@noble/ed25519'
+import { hkdf } from '@noble/hashes/hkdf.js'
+import { hmac } from '@noble/hashes/hmac.js'
 import { sha256 as nobleSha256, sha512 } from '@noble/hashes/sha2.js'
+import { shake256 as nobleShake256, sha3_256 } from '@noble/hashes/sha3.js'
+import { ml_kem768 } from '@noble/post-quantum/ml-kem.js'
+import { concat, equal, Malformed, toHex } from '../encoding/bytes.ts'
+import { isStrict } from './strict.ts'
 
 hashes.sha512 = sha512
 
-export function sha256(bytes: Uint8Array): Uint8Array {
-  return nobleSha256(bytes)
+const TAG_BYTES = 16
+const KEY_BYTES = 32
+const RANDOM_BYTES_MAX = 65_536
+const GROUP_ORDER = Point.CURVE().n
+
+export const sha256 = (bytes: Uint8Array): Uint8Array => nobleSha256(bytes)
+export const sha256Hex = (bytes: Uint8Array): string => toHex(nobleSha256(bytes))
+export const sha256Stream = (): { update(bytes: Uint8Array): unknown; digest(): Uint8Array } =>
+  nobleSha256.create()
+export const shake256 = (bytes: Uint8Array, length: number): Uint8Array =>
+  nobleShake256(bytes, { dkLen: length })
+export const sha3 = (bytes: Uint8Array): Uint8Array => sha3_256(bytes)
+export const hmacSha256 = (key: Uint8Array, bytes: Uint8Array): Uint8Array => hmac(nobleSha256, key, bytes)
+export const hmacSha512 = (key: Uint8Array, bytes: Uint8Array): Uint8Array => hmac(sha512, key, bytes)
+
+/** HKDF-SHA256 with an empty salt unless given; 32 bytes unless said. */
+export function hkdfSha256(
+  secret: Uint8Array,
+  info: Uint8Array,
+  salt: Uint8Array = new Uint8Array(0),
+  length = 32,
+): Uint8Array {
+  return hkdf(nobleSha256, secret, salt, info, length)
 }
 
-export function publicKey(seed: Uint8Array): Uint8Array {
-  return getPublicKey(seed)
+/** Equality in time that depends on the length only. */
+export function equalSecret(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false
+  let difference = 0
+  for (let i = 0; i < a.length; i++) difference |= (a[i] as number) ^ (b[i] as number)
+  return difference === 0
 }
 
-export function sign(seed: Uint8Array, message: Uint8Array): Uint8Array {
-  return nobleSign(message, seed)
-}
+export const publicKey = (seed: Uint8Array): Uint8Array => getPublicKey(seed)
+export const sign = (seed: Uint8Array, message: Uint8Array): Uint8Array => nobleSign(message, seed)
 
 export function verify(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
+  if (!isStrict(key, signature)) return false
+  const r = signature.subarray(0, KEY_BYTES)
   try {
-    return nobleVerify(signature, message, key, { zip215: false })
+    const a = Point.fromBytes(key, false)
+    const k = numberOf(sha512(concat(r, key, message))) % GROUP_ORDER
+    const s = numberOf(signature.subarray(KEY_BYTES))
+    return equal(Point.BASE.multiply(s, false).subtract(a.multiply(k, false)).toBytes(), r)
   } catch {
     return false
+  }
+}
+
+export const verifyAsync = async (key: Uint8Array, message: Uint8Array, signature: Uint8Array) =>
+  verify(key, message, signature)
+
+/** Little-endian. */
+function numberOf(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((value, byte) => (value << 8n) | BigInt(byte), 0n)
+}
+
+export const chachaSeal = (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plaintext: Uint8Array) =>
+  chacha20poly1305(key, nonce, aad).encrypt(plaintext)
+
+export const chachaOpen = (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, ciphertext: Uint8Array) =>
+  opened(ciphertext, () => chacha20poly1305(key, nonce, aad).decrypt(ciphertext))
+
+export const gcmSeal = (key: Uint8Array, nonce: Uint8Array, plaintext: Uint8Array): Uint8Array =>
+  gcm(key, nonce).encrypt(plaintext)
+
+export const gcmOpen = (key: Uint8Array, nonce: Uint8Array, sealed: Uint8Array): Uint8Array =>
+  opened(sealed, () => gcm(key, nonce).decrypt(sealed))
+
+function opened(ciphertext: Uint8Array, decrypt: () => Uint8Array): Uint8Array {
+  if (ciphertext.length < TAG_BYTES) throw new Malformed('ciphertext is shorter than its tag')
+  return refusing('ciphertext does not authenticate', decrypt)
+}
+
+/** Memory is the collector's here. */
+export function release(_buffer: Uint8Array): void {}
+
+export function randomBytes(length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  for (let i = 0; i < length; i += RANDOM_BYTES_MAX)
+    globalThis.crypto.getRandomValues(bytes.subarray(i, i + RANDOM_BYTES_MAX))
+  return bytes
+}
+
+/** X25519 of a 32-byte seed; noble refuses a point that gives zero. */
+export function x25519(seed: Uint8Array): { publicKey: Uint8Array; agree(peer: Uint8Array): Uint8Array } {
+  return {
+    publicKey: curve.getPublicKey(seed),
+    agree: peer => refusing('X25519 point is not valid', () => curve.getSharedSecret(seed, peer)),
+  }
+}
+
+export const mlkemPublicKey = (seed: Uint8Array): Uint8Array => ml_kem768.keygen(seed).publicKey
+
+export function mlkemEncapsulate(key: Uint8Array): { sharedKey: Uint8Array; ciphertext: Uint8Array } {
+  const { sharedSecret, cipherText } = refusing('X-Wing public key is not valid', () =>
+    ml_kem768.encapsulate(key, randomBytes(KEY_BYTES)),
+  )
+  return { sharedKey: sharedSecret, ciphertext: cipherText }
+}
+
+export const mlkemDecapsulate = (seed: Uint8Array, ciphertext: Uint8Array): Uint8Array =>
+  ml_kem768.decapsulate(ciphertext, ml_kem768.keygen(seed).secretKey)
+
+function refusing<T>(sentence: string, operation: () => T): T {
+  try {
+    return operation()
+  } catch {
+    throw new Malformed(sentence)
   }
 }

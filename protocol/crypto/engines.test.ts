@@ -2,10 +2,9 @@ import * as crypto from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fromHex, toHex } from '../encoding/bytes.ts'
+import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
 import * as portable from './engine.browser.ts'
 import * as engine from './engine.node.ts'
-import { chachaOpen } from './hpke.ts'
 
 const read = (path: string) =>
   JSON.parse(readFileSync(new URL(`../../fixtures/${path}`, import.meta.url), 'utf8'))
@@ -26,9 +25,9 @@ const edges = read('crypto/ed25519-edges.json').cases as {
   key: string
   message: string
   signature: string
-  node: boolean
-  portable: boolean
+  valid: boolean
 }[]
+const strict = read('crypto/ed25519-strict.json').cases as ((typeof edges)[number] & { class: string })[]
 
 describe('primitives', () => {
   test(`HMAC-SHA256 agrees with ${counted(hmac)} Wycheproof cases`, () => {
@@ -53,7 +52,7 @@ describe('primitives', () => {
   test(`ChaCha20-Poly1305 agrees with ${counted(chacha)} Wycheproof cases`, () => {
     expect(counted(chacha)).toBe(325)
     for (const { key, iv, aad, msg, ct, tag, result, tcId } of chacha.flatMap(group => group.tests)) {
-      const open = () => chachaOpen(fromHex(key!), fromHex(iv!), fromHex(aad!), fromHex(ct! + tag!))
+      const open = () => engine.chachaOpen(fromHex(key!), fromHex(iv!), fromHex(aad!), fromHex(ct! + tag!))
       if (result === 'valid') expect(toHex(open()), `case ${tcId}`).toBe(msg)
       else expect(open, `case ${tcId}`).toThrow()
     }
@@ -115,17 +114,46 @@ describe('primitives', () => {
 })
 
 describe('Ed25519', () => {
-  test(`keeps its ${edges.length} golden verdicts on small-order and non-canonical keys and signatures`, () => {
-    expect(edges.length).toBe(410)
-    for (const { name, key, message, signature, node, portable: other } of edges) {
-      const arguments_ = [fromHex(key), fromHex(message), fromHex(signature)] as const
-      expect(engine.verify(...arguments_), name).toBe(node)
-      expect(portable.verify(...arguments_), name).toBe(other)
+  const counts = Object.entries(Object.groupBy(strict, vector => vector.class)).map(
+    ([name, vectors]) => [name, vectors?.length ?? 0, vectors ?? []] as const,
+  )
+  const judged = ({ key, message, signature }: (typeof edges)[number]) =>
+    [fromHex(key), fromHex(message), fromHex(signature)] as const
+
+  test('there are vectors of every class in which verifiers differ, and at least 400 near misses', () => {
+    const held = Object.fromEntries(counts)
+    expect(Object.keys(held)).toEqual(
+      expect.arrayContaining([
+        'small-order A, the equation holds',
+        'small-order R, the equation holds',
+        'mixed-order A, its torsion cancels',
+        'mixed-order A',
+        'mixed-order R',
+        'mixed-order A and R, their torsion cancels',
+        'non-canonical A',
+        'non-canonical R',
+        'non-canonical s',
+      ]),
+    )
+    expect(strict.filter(vector => vector.class.startsWith('near miss')).length).toBeGreaterThanOrEqual(400)
+  })
+
+  test.each(counts)('both engines give the one verdict: %s (%i)', async (_, __, vectors) => {
+    for (const vector of vectors) {
+      expect(engine.verify(...judged(vector)), `node: ${vector.signature}`).toBe(vector.valid)
+      expect(portable.verify(...judged(vector)), `portable: ${vector.signature}`).toBe(vector.valid)
+      expect(await engine.verifyAsync(...judged(vector)), `thread pool: ${vector.signature}`).toBe(
+        vector.valid,
+      )
     }
   })
 
-  test('no small-order key verifies anything', () => {
-    expect(edges.filter(edge => edge.name.startsWith('small-order') && edge.node)).toEqual([])
+  test(`both keep ${edges.length} golden verdicts on keys of small order and altered signatures`, () => {
+    expect(edges.length).toBe(410)
+    for (const vector of edges) {
+      expect(engine.verify(...judged(vector)), vector.name).toBe(vector.valid)
+      expect(portable.verify(...judged(vector)), vector.name).toBe(vector.valid)
+    }
   })
 
   test('both engines make the same keys, hashes and signatures, and verify each other', () => {
@@ -159,5 +187,64 @@ describe('Ed25519', () => {
 
   test('a seed of another length is a mistake of ours', () => {
     expect(() => engine.sign(new Uint8Array(31), new Uint8Array(0))).toThrow(TypeError)
+  })
+})
+
+describe('the portable engine beside the one of the machine', () => {
+  const seed = new Uint8Array(32).fill(9)
+  const text = Uint8Array.from({ length: 300 }, (_, i) => i & 255)
+  const same = (name: string, made: (of: typeof portable) => Uint8Array) =>
+    expect(toHex(made(portable)), name).toBe(toHex(made(engine as typeof portable)))
+
+  test('has the same functions', () => {
+    expect(Object.keys(portable).sort()).toEqual(Object.keys(engine).sort())
+  })
+
+  test('gives the same hashes, codes and derived keys', () => {
+    same('sha3', of => of.sha3(text))
+    same('shake256', of => of.shake256(text, 96))
+    same('hmac', of => of.hmacSha256(seed, text))
+    same('hmac 512', of => of.hmacSha512(seed, text))
+    same('hkdf', of => of.hkdfSha256(seed, text, seed, 80))
+    expect(portable.sha256Hex(text)).toBe(engine.sha256Hex(text))
+    const stream = portable.sha256Stream()
+    stream.update(text.subarray(0, 7))
+    stream.update(text.subarray(7))
+    expect(toHex(stream.digest())).toBe(engine.sha256Hex(text))
+    expect(portable.equalSecret(seed, seed.slice())).toBe(true)
+    expect(portable.equalSecret(seed, seed.subarray(1))).toBe(false)
+    expect(portable.equalSecret(seed, seed.with(31, 1))).toBe(false)
+    expect(portable.randomBytes(70_000).length).toBe(70_000)
+  })
+
+  test('seals what the other opens, and refuses what was altered', () => {
+    const nonce = new Uint8Array(12).fill(1)
+    same('chacha', of => of.chachaSeal(seed, nonce, text, text))
+    same('gcm', of => of.gcmSeal(seed, nonce, text))
+    const sealed = engine.gcmSeal(seed, nonce, text)
+    const box = engine.chachaSeal(seed, nonce, text, text)
+    for (const of of [portable, engine]) {
+      expect(of.gcmOpen(seed, nonce, sealed)).toEqual(text)
+      expect(of.chachaOpen(seed, nonce, text, box)).toEqual(text)
+      expect(() => of.gcmOpen(seed, nonce, sealed.with(0, 0xaa))).toThrow(Malformed)
+      expect(() => of.gcmOpen(seed, nonce, sealed.subarray(0, 15))).toThrow(Malformed)
+      expect(() => of.chachaOpen(seed, nonce, text, box.with(0, 0xaa))).toThrow(Malformed)
+      expect(() => of.chachaOpen(seed, nonce, text, box.subarray(0, 15))).toThrow(Malformed)
+    }
+  })
+
+  test('agrees on keys: X25519 and ML-KEM-768', () => {
+    const kemSeed = new Uint8Array(64).fill(5)
+    same('x25519 key', of => of.x25519(seed).publicKey)
+    same('x25519', of => of.x25519(seed).agree(engine.x25519(seed.with(0, 1)).publicKey))
+    same('ml-kem key', of => of.mlkemPublicKey(kemSeed))
+    const { sharedKey, ciphertext } = portable.mlkemEncapsulate(engine.mlkemPublicKey(kemSeed))
+    expect(toHex(engine.mlkemDecapsulate(kemSeed, ciphertext))).toBe(toHex(sharedKey))
+    same('ml-kem', of => of.mlkemDecapsulate(kemSeed, ciphertext))
+    same('ml-kem, altered', of => of.mlkemDecapsulate(kemSeed, ciphertext.with(3, 7)))
+    for (const of of [portable, engine]) {
+      expect(() => of.x25519(seed).agree(new Uint8Array(32))).toThrow(Malformed)
+      expect(() => of.mlkemEncapsulate(new Uint8Array(1184).fill(255))).toThrow(Malformed)
+    }
   })
 })

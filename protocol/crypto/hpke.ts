@@ -2,14 +2,12 @@
  * HPKE (RFC 9180) in base mode with the one suite of ours: X-Wing 0x647a, HKDF-SHA256, ChaCha20-Poly1305. Envelopes use
  * its exported secret; the relay session is one sealed message. Other modes and suites are left out.
  */
-import * as crypto from 'node:crypto'
-import { hmacSha256 } from '#crypto'
-import { concat, Malformed, utf8 } from '../encoding/bytes.ts'
+import { chachaOpen, chachaSeal, hmacSha256 } from '#crypto'
+import { concat, utf8 } from '../encoding/bytes.ts'
 import { decapsulate, encapsulate } from './xwing.ts'
 
 const KEY_BYTES = 32
 const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const HASH_BYTES = 32
 const EMPTY = new Uint8Array(0)
 const ONE = Uint8Array.of(1)
@@ -87,41 +85,6 @@ export function open(
 ): Uint8Array {
   const context = keySchedule(decapsulate(seed, enc), info)
   return chachaOpen(context.key, context.baseNonce, aad, ciphertext)
-}
-
-/** ChaCha20-Poly1305: ciphertext and tag. */
-export function chachaSeal(
-  key: Uint8Array,
-  nonce: Uint8Array,
-  aad: Uint8Array,
-  plaintext: Uint8Array,
-): Uint8Array {
-  const cipher = crypto.createCipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(aad, { plaintextLength: plaintext.length })
-  const body = cipher.update(plaintext)
-  cipher.final()
-  return concat(body, cipher.getAuthTag())
-}
-
-/** Inverse of {@link chachaSeal}; a ciphertext that does not authenticate is refused. */
-export function chachaOpen(
-  key: Uint8Array,
-  nonce: Uint8Array,
-  aad: Uint8Array,
-  ciphertext: Uint8Array,
-): Uint8Array {
-  if (ciphertext.length < TAG_BYTES) throw new Malformed('ciphertext is shorter than its tag')
-  const end = ciphertext.length - TAG_BYTES
-  const decipher = crypto.createDecipheriv('chacha20-poly1305', key, nonce, { authTagLength: TAG_BYTES })
-  decipher.setAAD(aad, { plaintextLength: end })
-  decipher.setAuthTag(ciphertext.subarray(end))
-  const plaintext = decipher.update(ciphertext.subarray(0, end))
-  try {
-    decipher.final()
-  } catch {
-    throw new Malformed('ciphertext does not authenticate')
-  }
-  return new Uint8Array(plaintext)
 }
 
 function labeledExtract(suiteId: Uint8Array, label: string, salt: Uint8Array, ikm: Uint8Array): Uint8Array {

@@ -3,7 +3,7 @@
  * type, the strict decoder (unknown, missing or mistyped keys are refused) and the encoder.
  */
 
-import { Malformed } from './bytes.ts'
+import { Malformed, utf8Length } from './bytes.ts'
 import { type CborMap, type CborValue, decode, encode } from './cbor.ts'
 
 /** One kind of value: how it is checked when read and how it is written. */
@@ -100,7 +100,7 @@ export const bool: Field<boolean> = typed(
 export function text(bytesMax: number): Field<string> {
   return typed(
     `text of at most ${bytesMax} bytes`,
-    (value): value is string => typeof value === 'string' && Buffer.byteLength(value) <= bytesMax,
+    (value): value is string => typeof value === 'string' && utf8Length(value) <= bytesMax,
   )
 }
 

@@ -2,8 +2,7 @@
  * Directory entries (objects: directory): a static hash that places an agent in a bucket and a box that only who knows
  * the AID can open. The box proves nothing; the reader verifies the log, then the key set, then the AID.
  */
-import { hmacSha256 } from '#crypto'
-import { chachaOpen, chachaSeal } from '../crypto/hpke.ts'
+import { chachaOpen, chachaSeal, hmacSha256 } from '#crypto'
 import { concat, fromBase64url, Malformed, sized, toBase64url, utf8 } from '../encoding/bytes.ts'
 import { decodeFirst } from '../encoding/cbor.ts'
 import { type Infer, nullable, record, required } from '../encoding/record.ts'

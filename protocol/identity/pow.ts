@@ -2,8 +2,7 @@
  * Proof of work for registration (objects: evidence chain, proof of work): a stateless seed that the hub can check
  * again after a restart, the check of a solution, and the pure search that workers run.
  */
-import { hash } from 'node:crypto'
-import { equalSecret, hmacSha256, sha256 } from '#crypto'
+import { equalSecret, hmacSha256, sha256, sha256Hex } from '#crypto'
 import { labelled } from '../crypto/hash.ts'
 import { concat, sized, u64be, utf8 } from '../encoding/bytes.ts'
 import { AID_BYTES, aidBytes } from './aid.ts'
@@ -52,7 +51,7 @@ export function solveRange(
   for (let nonce = start; nonce < start + count; nonce++) {
     view.setUint32(NONCE_OFFSET, Math.floor(nonce / 0x1_0000_0000))
     view.setUint32(NONCE_OFFSET + 4, nonce >>> 0)
-    if (!hash('sha256', input, 'hex').startsWith(zeros)) continue
+    if (!sha256Hex(input).startsWith(zeros)) continue
     if (leadingZeroBits(sha256(input)) >= bits) return input.slice(NONCE_OFFSET)
   }
   return undefined

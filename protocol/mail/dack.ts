@@ -3,10 +3,9 @@
  * envelope. The hub sees a handle and 540 bytes of noise; only the two who know the handle secret can read or make it.
  */
 
-import { hkdfSha256 } from '#crypto'
+import { chachaOpen, chachaSeal, hkdfSha256 } from '#crypto'
 import { DACK_BYTES } from '../contract/limits.ts'
 import { labelledHash } from '../crypto/hash.ts'
-import { chachaOpen, chachaSeal } from '../crypto/hpke.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
 import { concat, Malformed, sized, utf8 } from '../encoding/bytes.ts'
 import { decodeFirst } from '../encoding/cbor.ts'

@@ -2,7 +2,7 @@
  * Opening (objects: sealed envelope): the envelope is read as a stream of constant memory. Recipient, context and the
  * sender's signature are settled on the head before the first byte of an attachment is given out.
  */
-import { createHash } from 'node:crypto'
+import { sha256Stream } from '#crypto'
 import { type ByteSource, decryptStream } from '../crypto/chunked.ts'
 import { contentIdOfDigest, labelled } from '../crypto/hash.ts'
 import { receiveExport } from '../crypto/hpke.ts'
@@ -113,7 +113,7 @@ async function* attachmentParts(
     for (const [index, attachment] of body.attachments.entries()) {
       length += attachment.size
       if (length > PLAINTEXT_BYTES_MAX) throw new Malformed('attachments are longer than a message may be')
-      const hash = createHash('sha256')
+      const hash = sha256Stream()
       for (let rest = attachment.size; rest > 0; ) {
         const chunk = await plain.some(rest)
         hash.update(chunk)
@@ -161,7 +161,7 @@ class Envelope {
 
   async *content(): AsyncGenerator<Uint8Array> {
     const { head, contentOffset, contentLength } = this.#parsed as ParsedEnvelope
-    const hash = createHash('sha256')
+    const hash = sha256Stream()
     let rest = contentLength
     let piece = this.#received.subarray(contentOffset)
     for (;;) {

@@ -3,14 +3,12 @@
  * memory. The hash of the content stands before the content, so a large content is encrypted twice: once to hash it,
  * once to send it. No second copy of the plaintext ever lies on disk, and nothing has to be cleaned up after a crash.
  */
-import { createHash } from 'node:crypto'
-import { sha256 } from '#crypto'
+import { release, sha256, sha256Stream } from '#crypto'
 import {
   type ByteSource,
   CHUNK_BYTES,
   encryptedSize,
   encryptStream,
-  release,
   SALT_BYTES,
   TAG_BYTES,
 } from '../crypto/chunked.ts'
@@ -152,7 +150,7 @@ async function* plaintextOf(
   yield concat(u32be(head.length), head)
   let rest = length - 4 - head.length
   for (const [index, attachment] of attachments.entries()) {
-    const hash = createHash('sha256')
+    const hash = sha256Stream()
     let size = 0
     for await (const part of sources[index]?.() ?? []) {
       size += part.length
@@ -172,7 +170,7 @@ type Hashed = { digest: Uint8Array; tags: Uint8Array[]; kept: Uint8Array | undef
 async function hashContent(content: Content, size: number): Promise<Hashed> {
   const kept: Uint8Array[] = []
   const tags: Uint8Array[] = []
-  const hash = createHash('sha256')
+  const hash = sha256Stream()
   for await (const piece of encryptStream(content.key, content.salt, content.context, content.plaintext())) {
     if (size <= KEPT_BYTES_MAX) kept.push(piece)
     else {
