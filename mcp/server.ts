@@ -14,10 +14,11 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
 import { controlCodes } from '../protocol/control/codes.ts'
+import { OperationRefused } from '../protocol/control/refusal.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import type { AskUser } from './approval.ts'
-import { type ControlCall, type Tool, type ToolContext, ToolError } from './tool.ts'
+import { type ControlCall, NodeUnavailable, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools/all.ts'
 
 const PROGRESS_EVERY_MS = 5_000
@@ -173,16 +174,19 @@ function failure(thrown: unknown, context: ToolContext) {
   }
 }
 
-/** Errors of the node come as a refusal of its table, whatever client class carries them: code, sentence, advice. */
+/** What the model reads of an error: a refusal of the node or of the tool with its code, anything else as a node that is not there. */
 function explain(thrown: unknown): { code: string; message: string; next: string } {
-  const error = thrown as { code?: unknown; said?: unknown; next?: unknown; message?: unknown }
-  const code = typeof error.code === 'string' && /^[a-z_]+$/.test(error.code) ? error.code : 'unavailable'
-  const message = trimmed(String(error.said ?? error.message ?? thrown))
-  const known = controlCodes[code as keyof typeof controlCodes]
-  return { code, message, next: advice(error.next) ?? known?.next ?? 'svc up' }
+  if (thrown instanceof ToolError || thrown instanceof OperationRefused) {
+    const { code, message, next } = thrown
+    // a newer node may refuse with a code that is not in this table
+    const known: { next: string } | undefined = controlCodes[code as keyof typeof controlCodes]
+    return { code, message: trimmed(message), next: trimmed(next ?? known?.next ?? 'svc status') }
+  }
+  const next = thrown instanceof NodeUnavailable ? thrown.next : undefined
+  const message = trimmed(thrown instanceof Error ? thrown.message : String(thrown))
+  return { code: 'unavailable', message, next: trimmed(next ?? 'svc up') }
 }
 
-const advice = (next: unknown) => (typeof next === 'string' ? trimmed(next) : undefined)
 const trimmed = (sentence: string) => sentence.replace(/[.;\s]+$/, '')
 
 /** Serves one server on this process's stdio until the client is gone. Nothing but protocol goes to stdout. */

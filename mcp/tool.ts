@@ -6,6 +6,7 @@ import type * as z from 'zod'
 import type { Call } from '../protocol/contract/client.ts'
 import type { ReplyOf } from '../protocol/contract/route.ts'
 import type { OperationName, Operations } from '../protocol/control/operations.ts'
+import { Failure, Refusal } from '../protocol/encoding/errors.ts'
 import type { AskUser } from './approval.ts'
 
 export type ControlCall = <N extends OperationName>(
@@ -15,14 +16,22 @@ export type ControlCall = <N extends OperationName>(
   options?: { signal?: AbortSignal },
 ) => Promise<ReplyOf<Operations[N]>>
 
-/** A failure that the model reads: code, what happened, what to do next. */
-export class ToolError extends Error {
+/** A refusal that the model reads: code, what happened, what to do next. */
+export class ToolError extends Refusal {
   override name = 'ToolError'
-  readonly code: string
   readonly next: string
   constructor(code: string, message: string, next: string) {
-    super(message)
-    this.code = code
+    super(code, message)
+    this.next = next
+  }
+}
+
+/** The node behind the tools does not answer; `next` is the command that may help. */
+export class NodeUnavailable extends Failure {
+  override name = 'NodeUnavailable'
+  readonly next: string | undefined
+  constructor(message: string, next: string | undefined, options?: ErrorOptions) {
+    super(message, options)
     this.next = next
   }
 }

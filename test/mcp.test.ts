@@ -1,7 +1,7 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -370,6 +370,24 @@ describe('svc daemon --stdio', () => {
     node.child.stdin.end()
     expect(await node.ended).toBe(0)
     expect(existsSync(join(node.home, 'daemon.lock'))).toBe(false)
+  })
+
+  test('calls its own node in its own process: without token and pointer file its tools work', async () => {
+    const node = start('alone')
+    node.child.stdin.write(initialize)
+    await node.answer(1)
+    const runtime = world.env('alice')['SVC_RUNTIME_DIR'] ?? ''
+    rmSync(join(node.home, 'control_token.txt'))
+    rmSync(join(runtime, 'daemons', `${node.child.pid}.json`))
+    node.child.stdin.write(status)
+    expect((await node.answer(2)).result?.structuredContent.node.aid).toMatch(/^A/)
+    const neither = { name: 'task_delegate', arguments: { to: 'bob' } }
+    node.child.stdin.write(
+      `${JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'tools/call', params: neither })}\n`,
+    )
+    expect(JSON.stringify(await node.answer(3))).toContain('expected either a task or a capability')
+    node.child.stdin.end()
+    expect(await node.ended).toBe(0)
   })
 
   test('a second one joins the running node, and takes over when that one ends', async () => {

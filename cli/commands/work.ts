@@ -42,12 +42,6 @@ export const find = asks((control, input) =>
 
 export const delegate: Run = async (io, input) => {
   const [to, task] = input.positionals
-  const capability = input.flags.has('--capability')
-  if (capability === (task !== undefined)) {
-    throw new CommandFailed('"delegate" needs either a task or --capability', 'svc help delegate')
-  }
-  if (input.flags.has('--args') && !capability)
-    throw new CommandFailed('--args goes with --capability', 'svc help delegate')
   const reply = await connect(io, input).call('delegate', {
     to: to as string,
     ...present({ task }),

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { callsOf } from '../../daemon/control/invoke.ts'
 import { ConfigError, controlPort, readConfig, writeConfig } from '../../daemon/home/config.ts'
 import {
   CONTROL_HOST,
@@ -22,6 +23,7 @@ import { systemCode } from '../../protocol/encoding/errors.ts'
 import { connect, findTarget, UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io } from '../io.ts'
+import { toolCalls } from './tool-calls.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
 const PORT_ATTEMPTS_MAX = 8
@@ -88,7 +90,7 @@ async function runStdio(io: Io, input: Input): Promise<number> {
     () => 0,
   )
   await serveStdio(
-    () => createServer(call, { version: buildInfo.version, pending }),
+    () => createServer(toolCalls(call), { version: buildInfo.version, pending }),
     () => seat.leave(),
   )
   return 0
@@ -111,15 +113,20 @@ class Seat {
   async take(): Promise<ControlCall> {
     await this.#settle()
     this.#watch = setInterval(() => void this.#settle().catch(() => {}), TAKE_OVER_LOOK_MS)
-    return async (name, body, query, options) => {
+    return async (...given) => {
       try {
-        return await connect(this.#io, this.#target()).call(name, body, query, options)
+        return await this.#call(...given)
       } catch (error) {
         if (!(error instanceof UnreachableNode) || this.#left) throw error
         await this.#settle()
-        return await connect(this.#io, this.#target()).call(name, body, query, options)
+        return await this.#call(...given)
       }
     }
+  }
+
+  /** Our own node is called in this process; only another one is asked over its control interface. */
+  get #call(): ControlCall {
+    return this.#own === undefined ? connect(this.#io, this.#target()).call : callsOf(this.#own)
   }
 
   async leave(): Promise<void> {

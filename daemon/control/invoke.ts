@@ -1,11 +1,16 @@
 /** Calls an operation with what a client gave, read by the shape of its row: over HTTP and inside this process alike. */
-import type { RouteRow } from '../../protocol/contract/route.ts'
-import { type OperationName, operations } from '../../protocol/control/operations.ts'
+import type { Logger } from 'pino'
+import type { Call } from '../../protocol/contract/client.ts'
+import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
+import { type OperationName, type Operations, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { ConfigError } from '../home/config.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
+
+/** What a caller hears of a mistake of ours, which is logged. */
+export const INTERNAL = 'the node failed to handle the request'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
@@ -31,5 +36,27 @@ export async function invoke(
     if (error instanceof Malformed || error instanceof ConfigError)
       return refuse('bad_request', error.message)
     throw error
+  }
+}
+
+type OwnCalls = <N extends OperationName>(
+  name: N,
+  body?: Call<Operations[N]>['body'],
+  query?: Record<string, string>,
+  options?: { signal?: AbortSignal },
+) => Promise<ReplyOf<Operations[N]>>
+
+/** The operations of a node in this process, called as a client calls those of another one. */
+export function callsOf({ handlers, ctx }: { handlers: Handlers; ctx: { log: Logger } }): OwnCalls {
+  const never = new AbortController().signal
+  return async (name, body, query = {}, options = {}) => {
+    const given = operations[name].method === 'GET' ? query : (body ?? {})
+    try {
+      return (await invoke(handlers, name, given, options.signal ?? never)) as never
+    } catch (error) {
+      if (error instanceof OperationRefused) throw error
+      ctx.log.error({ err: error }, 'control')
+      return refuse('internal', INTERNAL)
+    }
   }
 }

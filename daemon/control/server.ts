@@ -16,7 +16,7 @@ import { faultPoint } from '../platform/faults.ts'
 import { serveAttachment } from './attachments.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
-import { invoke } from './invoke.ts'
+import { INTERNAL, invoke } from './invoke.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -161,7 +161,7 @@ export class ControlServer {
       send(response, 400, refusal('bad_request', error.message))
     } else {
       this.#options.ctx.log.error({ err: error }, 'control')
-      send(response, 500, refusal('internal', 'the node failed to handle the request'))
+      send(response, 500, refusal('internal', INTERNAL))
     }
   }
 }

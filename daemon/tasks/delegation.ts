@@ -32,13 +32,12 @@ export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
 export function delegateTask(ctx: Context, given: DelegateRequest): string {
   const peer = ctx.contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is no contact`)
   if (peer === ctx.identity.aid) refuse('bad_request', 'a task cannot be delegated to this node itself')
-  if ((given.task === undefined) === (given.capability === undefined))
-    refuse('bad_request', 'give either a task or a capability')
   const attachments = (given.attach ?? []).map(path => ctx.attachments.take(resolve(path)))
+  const { task = '', capability, args = {} } = given
   const document: RequestDocument =
-    given.task === undefined
-      ? { capability: given.capability as string, args: given.args ?? {} }
-      : { task: given.task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
+    capability === undefined
+      ? { task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
+      : { capability, args }
   const bytes = documentBytes(document)
   if (bytes.length > HEAD_RESERVE_BYTES - 128 * 1024)
     refuse('too_large', 'the task is larger than one message takes')
@@ -47,7 +46,7 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
     const rsalt = ctx.random(32)
     const commitment = requesterCommitment(ctx.identity.aid, fromBase64url(id), rsalt)
     const requestCid = documentCid(bytes)
-    const text = given.task ?? `${given.capability} ${JSON.stringify(given.args ?? {})}`
+    const text = capability === undefined ? task : `${capability} ${JSON.stringify(args)}`
     const created = ctx.threads.create({
       id,
       delegator: ctx.identity.aid,
@@ -55,7 +54,7 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
       side: 'sent',
       state: 'queued',
       wire: ctx.hub.last?.identity.wire ?? newestWire,
-      capability: given.capability ?? null,
+      capability: capability ?? null,
       preview: text.slice(0, PREVIEW_CHARACTERS),
       commitment,
       rsalt,
@@ -65,7 +64,7 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
       interaction_id: id,
       provider_aid: peer,
       request_cid: requestCid,
-      capability: given.capability,
+      capability,
     })
     const [first, ...rest] = batches(ctx, peer, attachments)
     const payload = encodePayload(kinds.delegate, { document: bytes, requesterCommitment: commitment })

@@ -35,9 +35,6 @@ export const taskDelegate = tool({
   annotations: sends,
   untrusted: true,
   async run(args, context) {
-    if ((args.task === undefined) === (args.capability === undefined)) {
-      throw new ToolError('bad_request', 'give either task or capability', 'task_delegate with one of them')
-    }
     if (args.pay && args.max_credits === undefined) {
       throw new ToolError('bad_request', 'paying needs a limit', 'task_delegate with max_credits')
     }

@@ -29,17 +29,27 @@ export const taskOperations = {
   delegate: operation('/delegate', {
     reads: false,
     timeoutMs: LONG_MS,
-    request: z.strictObject({
-      to: peerName,
-      task: text.optional(),
-      attach: paths.optional(),
-      capability: capTag.optional(),
-      args: z.record(z.string(), z.json()).optional(),
-      pay: z.boolean().optional(),
-      max_credits: count.optional(),
-      idempotency_key: z.string().min(1).max(128).optional(),
-      wait_s: wait.optional(),
-    }),
+    request: z
+      .strictObject({
+        to: peerName,
+        task: text.optional(),
+        attach: paths.optional(),
+        capability: capTag.optional(),
+        args: z.record(z.string(), z.json()).optional(),
+        pay: z.boolean().optional(),
+        max_credits: count.optional(),
+        idempotency_key: z.string().min(1).max(128).optional(),
+        wait_s: wait.optional(),
+      })
+      .refine(({ task, capability }) => (task === undefined) !== (capability === undefined), {
+        message: 'expected either a task or a capability',
+      })
+      .refine(({ args, capability }) => args === undefined || capability !== undefined, {
+        message: 'args go with a capability',
+      })
+      .refine(({ attach, task }) => (attach ?? []).length === 0 || task !== undefined, {
+        message: 'attachments go with a task',
+      }),
     reply: z.strictObject({
       interaction_id: interactionId,
       state: z.enum(interactionStates),
