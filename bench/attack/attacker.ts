@@ -1,0 +1,6 @@
+/** The attacking process: reads its orders from standard input, carries them out, prints what it did. */
+import { text } from 'node:stream/consumers'
+import { attack, type Orders } from './attacks.ts'
+
+const orders = JSON.parse(await text(process.stdin)) as Orders
+process.stdout.write(`${JSON.stringify(await attack(orders))}\n`)

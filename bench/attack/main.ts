@@ -1,0 +1,137 @@
+/**
+ * `npm run -s attack -- [name …] [--seconds N] [--json]`: what another address's sends lose while an attack runs, beside
+ * what they lose to the attacking process alone. Bounded in time and number, loopback only.
+ */
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import type { TestAgent } from '../../hub/testing/hub.ts'
+import {
+  Connection,
+  type HubProcess,
+  prepareSends,
+  registerAgents,
+  startHubProcess,
+} from '../lib/hub-load.ts'
+import { type Attack, attacks, type Orders, startIdleListener } from './attacks.ts'
+
+const CLIENTS = 8
+const PREPARED_A_SECOND = 2500
+const SETTLE_MS = 500
+const MARGIN_MS = 500
+const RATE_KEPT_MIN = 0.5
+const P99_MS_MAX = 500
+
+const flag = (name: string): string | undefined => {
+  const at = process.argv.indexOf(name)
+  return at < 0 ? undefined : process.argv[at + 1]
+}
+const seconds = Number(flag('--seconds') ?? 5)
+const asked = process.argv
+  .slice(2)
+  .filter((word, i, words) => !/^--/.test(word) && words[i - 1] !== '--seconds')
+const unknown = asked.filter(name => !attacks.some(attack => attack.name === name))
+
+type Served = { perSecond: number; p99Ms: number; failed: number }
+type Outcome = {
+  name: string
+  what: string
+  quiet: Served
+  /** The same attacking process, aimed at a listener that only accepts and closes. */
+  beside: Served
+  under: Served
+  /** Rate under attack ÷ rate beside the idle listener. */
+  kept: number
+  peakMib: number
+  holds: boolean
+}
+
+/** Sends of another address for so many seconds. */
+async function serve(hub: HubProcess, recipients: TestAgent[]): Promise<Served> {
+  const requests = prepareSends(hub, recipients, PREPARED_A_SECOND * seconds, 1024)
+  const opened = await Promise.allSettled(Array.from({ length: CLIENTS }, () => Connection.open(hub.url)))
+  const connections = opened.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+  const times: number[] = []
+  const start = performance.now()
+  const endsAt = start + seconds * 1000
+  let failed = CLIENTS - connections.length
+  let next = 0
+  await Promise.all(
+    connections.map(async connection => {
+      while (performance.now() < endsAt && next < requests.length) {
+        const sent = performance.now()
+        const answered = connection.send(requests[next++] as Uint8Array)
+        const reply = await Promise.race([answered, pause(endsAt + 5_000 - sent)])
+        times.push(performance.now() - sent)
+        if (reply?.status !== 200) failed += 1
+      }
+    }),
+  )
+  const took = (performance.now() - start) / 1000
+  for (const connection of connections) connection.close()
+  times.sort((a, b) => a - b)
+  return {
+    perSecond: (times.length - failed) / took,
+    p99Ms: times[Math.floor(times.length * 0.99)] ?? Number.POSITIVE_INFINITY,
+    failed,
+  }
+}
+
+const pause = (ms: number): Promise<undefined> =>
+  new Promise(resolve => setTimeout(() => resolve(undefined), ms))
+
+function attackWith(orders: Orders) {
+  const program = new URL('./attacker.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(orders))
+  return text(child.stdout)
+}
+
+async function measured(attack: Attack): Promise<Outcome> {
+  const hub = await startHubProcess({ built: true })
+  try {
+    const recipients = await registerAgents(hub, 16)
+    await serve(hub, recipients)
+    const quiet = await serve(hub, recipients)
+    const settleMs = attack.settleMs ?? SETTLE_MS
+    const orders = await attack.orders(hub, seconds + (settleMs + MARGIN_MS) / 1000)
+    const idle = await startIdleListener()
+    const beside = await during(attackWith({ ...orders, url: idle.url }), settleMs, () =>
+      serve(hub, recipients),
+    )
+    await idle.close()
+    const under = await during(attackWith(orders), settleMs, () => serve(hub, recipients))
+    const kept = under.perSecond / beside.perSecond
+    const holds = kept >= RATE_KEPT_MIN && under.p99Ms <= P99_MS_MAX
+    return { name: attack.name, what: attack.what, quiet, beside, under, kept, peakMib: hub.peakMib(), holds }
+  } finally {
+    await hub.stop()
+  }
+}
+
+async function during<T>(attacking: Promise<string>, settleMs: number, work: () => Promise<T>): Promise<T> {
+  await pause(settleMs)
+  const done = await work()
+  const made = await attacking
+  if (process.argv.includes('--verbose')) process.stderr.write(made)
+  return done
+}
+
+if (unknown.length > 0) {
+  process.stderr.write(
+    `attack: unknown: ${unknown.join(', ')}; attacks: ${attacks.map(each => each.name).join(', ')}\n`,
+  )
+  process.exitCode = 1
+} else {
+  const outcomes: Outcome[] = []
+  for (const attack of attacks.filter(each => asked.length === 0 || asked.includes(each.name))) {
+    const outcome = await measured(attack)
+    outcomes.push(outcome)
+    if (process.argv.includes('--json')) continue
+    const { kept, under, beside, quiet, peakMib, holds } = outcome
+    process.stdout.write(
+      `${holds ? 'ok  ' : 'MISS'} ${attack.name}: ${under.perSecond.toFixed(0)} sends/s under attack, ${beside.perSecond.toFixed(0)} beside the same process aimed elsewhere (${kept.toFixed(2)} of it), ${quiet.perSecond.toFixed(0)} in peace; p99 ${under.p99Ms.toFixed(0)} ms; ${under.failed} failed; hub at most ${peakMib.toFixed(0)} MiB\n`,
+    )
+  }
+  if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(outcomes, null, 2)}\n`)
+  if (outcomes.some(outcome => !outcome.holds)) process.exitCode = 1
+}

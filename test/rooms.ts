@@ -1,0 +1,230 @@
+/**
+ * The rooms of the house, lowest first: what each is for and which rooms below it may use. docs/architecture.md prints
+ * this table, the tests hold the code to it. A room is a folder or, beside folders, a file; a file of a folder without
+ * an entry of its own belongs to the nearest folder above that has one.
+ */
+
+export type Room = { purpose: string; uses: readonly string[] }
+
+const formats = [
+  'protocol/encoding',
+  'protocol/crypto',
+  'protocol/identity',
+  'protocol/contract',
+  'protocol/proof',
+  'protocol/mail',
+]
+const nodeFloor = [
+  ...formats,
+  'protocol/build-info.ts',
+  'protocol/control',
+  'daemon/refusal.ts',
+  'daemon/platform',
+  'daemon/home',
+  'daemon/store',
+  'daemon/identity',
+  'daemon/chain',
+  'daemon/attachments',
+  'daemon/hubs',
+  'daemon/peers',
+]
+const nodeTop = [...nodeFloor, 'daemon/context.ts', 'daemon/tasks', 'daemon/mail', 'daemon/membership']
+const hubBase = [
+  'hub/faults.ts',
+  'hub/terminal.ts',
+  'hub/bind.ts',
+  'hub/lean-memory.ts',
+  'hub/limits-config.ts',
+  'hub/config.ts',
+  'hub/data-dir.ts',
+]
+
+export const rooms: Record<string, Room> = {
+  'protocol/build-info.ts': { purpose: 'version, commit and time of this build', uses: [] },
+  'protocol/encoding': { purpose: 'bytes and text to values; nothing of ours', uses: [] },
+  'protocol/crypto': {
+    purpose: 'hashes, signatures, HPKE, streams; two engines behind `#crypto`',
+    uses: ['protocol/encoding'],
+  },
+  'protocol/identity': {
+    purpose: 'who: AID, key event log, key sets, cards, directory, proof of work',
+    uses: ['protocol/encoding', 'protocol/crypto'],
+  },
+  'protocol/contract': {
+    purpose: 'what a route is, its client, shapes of JSON values, the bases of errors',
+    uses: ['protocol/encoding', 'protocol/identity'],
+  },
+  'protocol/proof': {
+    purpose: 'what is shown later: documents, effects, receipts, evidence, verdicts',
+    uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/contract'],
+  },
+  'protocol/mail': { purpose: 'what is sealed and what opens it', uses: formats },
+  'protocol/wire3': {
+    purpose: 'wire 3: routes, codes, headers, signed requests',
+    uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/contract'],
+  },
+  'protocol/control': {
+    purpose: "the node's operations: codes, shapes, rows",
+    uses: ['protocol/encoding', 'protocol/identity', 'protocol/contract'],
+  },
+
+  'hub/faults.ts': { purpose: 'points where a test makes the disk or the process fail', uses: [] },
+  'hub/terminal.ts': { purpose: 'what commands print, and their exit codes', uses: [] },
+  'hub/store': {
+    purpose: 'the store: atomic operations behind a port, one SQLite writer, files of envelopes',
+    uses: [...formats, 'hub/faults.ts'],
+  },
+  'hub/core': {
+    purpose: 'what a hub does, knowing no HTTP and no wire',
+    uses: [...formats, 'hub/faults.ts', 'hub/store'],
+  },
+  'hub/http': {
+    purpose: 'HTTP without a word of a wire: bodies, rate watch, router, HTML, sending',
+    uses: ['protocol/encoding', 'protocol/contract', 'hub/store', 'hub/core'],
+  },
+  'hub/v3': {
+    purpose: 'wire 3 over HTTP',
+    uses: [
+      ...formats,
+      'protocol/build-info.ts',
+      'protocol/wire3',
+      'hub/faults.ts',
+      'hub/store',
+      'hub/core',
+      'hub/http',
+    ],
+  },
+  'hub/bind.ts': { purpose: 'listening on an address', uses: ['protocol/contract'] },
+  'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
+  'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
+  'hub/config.ts': {
+    purpose: 'the configuration: file, environment, flags',
+    uses: ['protocol/encoding', 'protocol/contract', 'hub/limits-config.ts', 'hub/core'],
+  },
+  'hub/data-dir.ts': {
+    purpose: 'the data directory and its lock',
+    uses: ['protocol/encoding', 'protocol/contract', 'hub/store', 'hub/core'],
+  },
+  'hub/operator': {
+    purpose: 'all that an operator does: socket, orders, listener, backup, doctor',
+    uses: [...formats, 'protocol/build-info.ts', 'hub/store', 'hub/core', 'hub/http', ...hubBase],
+  },
+  'hub/serve.ts': {
+    purpose: 'a running hub, put together',
+    uses: [
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/contract',
+      'hub/store',
+      'hub/core',
+      'hub/http',
+      'hub/v3',
+      'hub/operator',
+      ...hubBase,
+    ],
+  },
+  'hub/cli': {
+    purpose: 'commands of the program svc-hub',
+    uses: [
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/identity',
+      'protocol/contract',
+      'hub/store',
+      'hub/core',
+      'hub/operator',
+      'hub/serve.ts',
+      ...hubBase,
+    ],
+  },
+
+  autoreply: {
+    purpose: 'what answers by itself: loop, exec and openai backends, coding agents as data',
+    uses: ['protocol/encoding', 'protocol/contract'],
+  },
+  'daemon/refusal.ts': {
+    purpose: 'refusals of the node',
+    uses: ['protocol/contract', 'protocol/control'],
+  },
+  'daemon/platform': {
+    purpose: 'the machine below: durable files, SQLite, fault points, timers, events, memory',
+    uses: ['protocol/encoding', 'protocol/contract', 'protocol/control'],
+  },
+  'daemon/home': {
+    purpose: 'the data directory: where, lock, configuration, token',
+    uses: [
+      'protocol/encoding',
+      'protocol/contract',
+      'protocol/control',
+      'daemon/refusal.ts',
+      'daemon/platform',
+    ],
+  },
+  'daemon/store': {
+    purpose: 'schema, transactions, and the only writers of tables',
+    uses: [...formats, 'protocol/control', 'daemon/platform'],
+  },
+  'daemon/identity': { purpose: 'keys on disk', uses: [...formats, 'daemon/platform', 'daemon/home'] },
+  'daemon/chain': {
+    purpose: 'the evidence chain',
+    uses: [...formats, 'daemon/platform', 'daemon/home', 'daemon/store', 'daemon/identity'],
+  },
+  'daemon/attachments': {
+    purpose: 'files by content id',
+    uses: [...formats, 'daemon/refusal.ts', 'daemon/platform', 'daemon/store'],
+  },
+  'daemon/hubs': {
+    purpose: 'a hub behind one interface; a folder for each wire implements it, open.ts chooses',
+    uses: [
+      ...formats,
+      'protocol/wire3',
+      'daemon/refusal.ts',
+      'daemon/platform',
+      'daemon/store',
+      'daemon/identity',
+    ],
+  },
+  'daemon/peers': {
+    purpose: 'what we know of others: logs, contacts, capabilities',
+    uses: [
+      ...formats,
+      'daemon/refusal.ts',
+      'daemon/platform',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/hubs',
+    ],
+  },
+  'daemon/context.ts': {
+    purpose: 'the line: rooms above it may take the context, rooms below never do',
+    uses: nodeFloor,
+  },
+  'daemon/tasks': {
+    purpose: 'what an interaction may do: delegate, converse, end, receipt, review, answer',
+    uses: [...nodeFloor, 'daemon/context.ts', 'autoreply'],
+  },
+  'daemon/mail': { purpose: 'messages in and out', uses: [...nodeFloor, 'daemon/context.ts', 'daemon/tasks'] },
+  'daemon/membership': {
+    purpose: 'our standing at hubs: join, keys, card, move, revoke',
+    uses: [...nodeFloor, 'daemon/context.ts', 'daemon/tasks', 'daemon/mail'],
+  },
+  'daemon/control': {
+    purpose: 'operations and views over loopback',
+    uses: [...nodeTop, 'autoreply'],
+  },
+  'daemon/maintenance.ts': { purpose: 'what a node does from time to time', uses: nodeTop },
+  'daemon/node.ts': {
+    purpose: 'composition of the running node',
+    uses: [...nodeTop, 'daemon/control', 'daemon/maintenance.ts', 'autoreply'],
+  },
+
+  mcp: {
+    purpose: "nine tools over the node's operations; the only room that knows the MCP SDK",
+    uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
+  },
+  'cli/io.ts': { purpose: 'streams, environment and exit codes of a command', uses: ['protocol/encoding'] },
+  'cli/version.ts': {
+    purpose: 'what `version` prints',
+    uses: ['protocol/build-info.ts', 'protocol/encoding', 'cli/io.ts'],
+  },
+}
