@@ -6,7 +6,6 @@ import type { Settings } from './home/settings.ts'
 import type { CurrentHub } from './hubs/current.ts'
 import type { Identity } from './identity/identity.ts'
 import type { MailboxKeys } from './identity/mailbox-keys.ts'
-import type { TopUps } from './mail/top-ups.ts'
 import type { Capabilities } from './peers/capabilities.ts'
 import type { Contacts } from './peers/contacts.ts'
 import type { PeerBook } from './peers/peers.ts'
@@ -40,4 +39,7 @@ export type Ground = {
   readonly random: (length: number) => Uint8Array
 }
 
-export type Context = Ground & { readonly topUps: TopUps }
+export type Context = Ground & {
+  /** Looks after the stock of delivery capabilities that a peer holds of ours. */
+  readonly topUps: { note(peer: string): void }
+}

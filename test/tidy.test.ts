@@ -1,4 +1,4 @@
-/** Rules of the house that a machine can check: who imports whom, sizes, names, words. */
+/** Rules of the house that a machine can check: sizes, names, words, who writes what; rooms.test.ts has the rooms. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,71 +21,9 @@ const withoutComments = (text: string) => text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\
 const importsOf = (path: string) =>
   [...read(path).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(match => match[1] as string)
 
-/** Folder -> folders it may import from, itself always included. */
-const allowed: Record<string, string[]> = {
-  protocol: [],
-  autoreply: ['protocol'],
-  hub: ['protocol'],
-  daemon: ['protocol', 'autoreply'],
-  mcp: ['protocol'],
-  view: ['protocol'],
-  tui: ['protocol', 'view'],
-  console: ['protocol', 'view'],
-  cli: ['protocol', 'autoreply', 'daemon', 'mcp', 'tui'],
-}
-const folderOf = (path: string) => path.split('/')[0] as string
 const targetOf = (path: string, specifier: string) => normalize(join(dirname(path), specifier))
 
 describe('imports', () => {
-  test.each(Object.keys(allowed))('%s imports only what it may', folder => {
-    const wrong = product
-      .filter(path => folderOf(path) === folder)
-      .flatMap(path =>
-        importsOf(path)
-          .filter(specifier => specifier.startsWith('.'))
-          .map(specifier => targetOf(path, specifier))
-          .filter(
-            target =>
-              folderOf(target) !== folder && !(allowed[folder] as string[]).includes(folderOf(target)),
-          )
-          .map(target => `${path} -> ${target}`),
-      )
-    expect(wrong).toEqual([])
-  })
-
-  test('in the hub wire 1 and wire 3 never meet, core sees no wire, the store sees no core', () => {
-    const forbidden: [string, RegExp][] = [
-      ['hub/v1/', /^hub\/v3\//],
-      ['hub/v3/', /^hub\/v1\//],
-      ['hub/core/', /^hub\/v[13]\/|^protocol\/wire[13]\/(codes|headers)/],
-      ['hub/store/', /^hub\/(core|v[13])\//],
-      ['protocol/wire1/', /^protocol\/wire3\//],
-      ['protocol/wire3/', /^protocol\/wire1\//],
-    ]
-    const wrong = product.flatMap(path =>
-      forbidden
-        .filter(([from]) => path.startsWith(from))
-        .flatMap(([, pattern]) =>
-          importsOf(path)
-            .filter(specifier => specifier.startsWith('.'))
-            .map(specifier => targetOf(path, specifier))
-            .filter(target => pattern.test(target))
-            .map(target => `${path} -> ${target}`),
-        ),
-    )
-    expect(wrong).toEqual([])
-  })
-
-  test('protocol runs in a browser: node: in its engine alone, no Buffer and no process anywhere', () => {
-    const portable = product.filter(
-      path => path.startsWith('protocol/') && path !== 'protocol/crypto/engine.node.ts',
-    )
-    const wrong = portable.filter(path =>
-      /from 'node:|\b(?:Buffer|process)\.|\bas Buffer\b|: Buffer\b/.test(withoutComments(read(path))),
-    )
-    expect(wrong).toEqual([])
-  })
-
   test.each([
     ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
     ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'cli/demo/tool-client.ts']],

@@ -58,7 +58,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'what is shown later: documents, effects, receipts, evidence, verdicts',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/contract'],
   },
-  'protocol/mail': { purpose: 'what is sealed and what opens it', uses: formats },
+  'protocol/mail': {
+    purpose: 'what is sealed and what opens it',
+    uses: formats.filter(room => room !== 'protocol/mail'),
+  },
   'protocol/wire3': {
     purpose: 'wire 3: routes, codes, headers, signed requests',
     uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/contract'],
@@ -94,20 +97,24 @@ export const rooms: Record<string, Room> = {
       'hub/http',
     ],
   },
-  'hub/bind.ts': { purpose: 'listening on an address', uses: ['protocol/contract'] },
   'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
   'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
     uses: ['protocol/encoding', 'protocol/contract', 'hub/limits-config.ts', 'hub/core'],
   },
+  'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config.ts'] },
   'hub/data-dir.ts': {
     purpose: 'the data directory and its lock',
-    uses: ['protocol/encoding', 'protocol/contract', 'hub/store', 'hub/core'],
+    uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'hub/store', 'hub/core'],
   },
   'hub/operator': {
     purpose: 'all that an operator does: socket, orders, listener, backup, doctor',
     uses: [...formats, 'protocol/build-info.ts', 'hub/store', 'hub/core', 'hub/http', ...hubBase],
+  },
+  'hub/lines.ts': {
+    purpose: 'the wires that this hub speaks',
+    uses: ['hub/config.ts', 'hub/http', 'hub/v3'],
   },
   'hub/serve.ts': {
     purpose: 'a running hub, put together',
@@ -118,7 +125,7 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/core',
       'hub/http',
-      'hub/v3',
+      'hub/lines.ts',
       'hub/operator',
       ...hubBase,
     ],
@@ -199,11 +206,18 @@ export const rooms: Record<string, Room> = {
     purpose: 'the line: rooms above it may take the context, rooms below never do',
     uses: nodeFloor,
   },
+  'daemon/ground.ts': {
+    purpose: 'opens a data directory: every part below the line',
+    uses: [...nodeFloor, 'daemon/context.ts'],
+  },
   'daemon/tasks': {
     purpose: 'what an interaction may do: delegate, converse, end, receipt, review, answer',
     uses: [...nodeFloor, 'daemon/context.ts', 'autoreply'],
   },
-  'daemon/mail': { purpose: 'messages in and out', uses: [...nodeFloor, 'daemon/context.ts', 'daemon/tasks'] },
+  'daemon/mail': {
+    purpose: 'messages in and out',
+    uses: [...nodeFloor, 'daemon/context.ts', 'daemon/tasks'],
+  },
   'daemon/membership': {
     purpose: 'our standing at hubs: join, keys, card, move, revoke',
     uses: [...nodeFloor, 'daemon/context.ts', 'daemon/tasks', 'daemon/mail'],
@@ -215,7 +229,7 @@ export const rooms: Record<string, Room> = {
   'daemon/maintenance.ts': { purpose: 'what a node does from time to time', uses: nodeTop },
   'daemon/node.ts': {
     purpose: 'composition of the running node',
-    uses: [...nodeTop, 'daemon/control', 'daemon/maintenance.ts', 'autoreply'],
+    uses: [...nodeTop, 'daemon/ground.ts', 'daemon/control', 'daemon/maintenance.ts', 'autoreply'],
   },
 
   mcp: {
@@ -223,8 +237,80 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
   'cli/io.ts': { purpose: 'streams, environment and exit codes of a command', uses: ['protocol/encoding'] },
+  'cli/command.ts': { purpose: 'what a command is', uses: ['cli/io.ts'] },
   'cli/version.ts': {
     purpose: 'what `version` prints',
-    uses: ['protocol/build-info.ts', 'protocol/encoding', 'cli/io.ts'],
+    uses: ['protocol/build-info.ts', 'protocol/encoding', 'cli/io.ts', 'cli/command.ts'],
+  },
+  'cli/help.ts': { purpose: 'what `help` prints', uses: ['cli/io.ts', 'cli/command.ts'] },
+  'cli/client': {
+    purpose: 'calls from the command line: to a node, to a hub',
+    uses: [
+      'protocol/encoding',
+      'protocol/contract',
+      'protocol/control',
+      'daemon/home',
+      'cli/io.ts',
+      'cli/command.ts',
+    ],
+  },
+  'cli/run': {
+    purpose: 'the long-lived commands',
+    uses: [
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/contract',
+      'protocol/control',
+      'daemon/platform',
+      'daemon/home',
+      'daemon/control',
+      'daemon/node.ts',
+      'mcp',
+      'cli/io.ts',
+      'cli/command.ts',
+      'cli/client',
+    ],
+  },
+  'cli/commands': {
+    purpose: 'what each command does',
+    uses: [
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/control',
+      'protocol/proof',
+      'protocol/wire3',
+      'daemon/platform',
+      'daemon/home',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/chain',
+      'autoreply',
+      'cli/io.ts',
+      'cli/command.ts',
+      'cli/client',
+      'cli/run',
+    ],
+  },
+  'cli/demo': { purpose: 'the demo, on the built programs', uses: ['cli/io.ts', 'cli/command.ts'] },
+  'cli/table': {
+    purpose: 'the table of commands, by group',
+    uses: ['cli/command.ts', 'cli/version.ts', 'cli/help.ts', 'cli/commands', 'cli/run', 'cli/demo'],
+  },
+  cli: {
+    purpose: 'the table joined, the parser that reads it, the entry of the program svc',
+    uses: [
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/contract',
+      'protocol/control',
+      'cli/io.ts',
+      'cli/command.ts',
+      'cli/version.ts',
+      'cli/help.ts',
+      'cli/client',
+      'cli/table',
+    ],
   },
 }
