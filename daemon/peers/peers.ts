@@ -119,10 +119,7 @@ export class PeerBook {
     const held = this.find(log.aid)
     const offered = set === undefined ? undefined : usableKeys(log, set)
     const current = held?.keys !== undefined && held.keys.body.kelSeq === log.seq ? held.keys : undefined
-    const keys =
-      offered !== undefined && (current === undefined || offered.body.setSeq >= current.body.setSeq)
-        ? offered
-        : current
+    const keys = newerOf(current, offered)
     if (held !== undefined && held.log === log && held.keys === keys) return held
     const stored = { log: encodeKel(log.events), keys: keys === undefined ? null : KeySet.encode(keys) }
     keepPeer(this.#store, { aid: log.aid, ...stored })
@@ -171,6 +168,16 @@ export class PeerBook {
       this.#verified.delete(this.#verified.keys().next().value as string)
     return peer
   }
+}
+
+/** The offered set unless it is older than the one held, or the very same. */
+function newerOf(
+  held: VerifiedKeySet | undefined,
+  offered: VerifiedKeySet | undefined,
+): VerifiedKeySet | undefined {
+  if (held === undefined || offered === undefined) return offered ?? held
+  const isNews = offered.body.setSeq >= held.body.setSeq && !equal(offered.bodyBytes, held.bodyBytes)
+  return isNews ? offered : held
 }
 
 /** The set when it verifies under the log's present key state. */

@@ -1,0 +1,437 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import { HubStopped } from '../hubs/hub.ts'
+import { outboxSize } from '../store/outbox.ts'
+import type { Interaction } from '../store/threads.ts'
+import { say } from '../tasks/conversation.ts'
+import { textMessage } from '../tasks/messages.ts'
+import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { refusedWith } from '../testing/scripted-hub.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let task: Interaction
+
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+  task = alice.delegate(bob)
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const wrote = (text: string) =>
+  alice.within(() => say(alice.ctx, alice.thread(task.id), textMessage(text, []))).message.key
+const delivery = (message: number) => alice.ctx.threads.message(message)
+const first = () => alice.messages(task.id)[0]?.key ?? -1
+const refuses = (code: string, members = {}, retryAfterMs?: number) =>
+  alice.hub.answers({ send: () => Promise.reject(refusedWith(code, members, retryAfterMs)) })
+
+describe('a message that the hub took', () => {
+  test('is at the hub, with its receipt id, its expiry and a time for the first question', async () => {
+    await alice.send()
+    const entry = alice.entry()
+    expect(entry).toMatchObject({ state: 'at_hub', rid: 'rid-1', attempts: 0, lastError: null })
+    expect(entry.expiresAt).toBeGreaterThan(world.clock.ms)
+    expect(entry.nextAt - world.clock.ms).toBeGreaterThanOrEqual(10_000)
+    expect(entry.nextAt - world.clock.ms).toBeLessThanOrEqual(20_000)
+    expect(delivery(first()).delivery).toBe('at_hub')
+    expect(alice.heard).toContainEqual({
+      type: 'delivery',
+      data: { interaction_id: task.id, number: 1, state: 'at_hub' },
+    })
+  })
+
+  test('is not touched again when it was settled while it was on its way', async () => {
+    alice.hub.answers({
+      send: async () => {
+        alice.within(() => alice.ctx.threads.setDelivery(first(), 'delivered'))
+        return { rid: 'late', duplicate: false }
+      },
+    })
+    await alice.send()
+    expect(delivery(first()).delivery).toBe('delivered')
+    expect(outboxSize(alice.ctx.store)).toBe(0)
+  })
+
+  test('is sent by a session at first contact, and under a capability once one is held', async () => {
+    await world.settle()
+    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    await world.settle()
+    wrote('thanks')
+    await world.settle()
+    expect(alice.hub.sent.map(({ credential }) => credential)).toEqual(['session', 'capability'])
+    expect(bob.hub.sent.at(-1)?.credential).toBe('capability')
+  })
+})
+
+describe('order', () => {
+  test('one message an interaction is sent at a time, the next only after it', async () => {
+    const second = wrote('more')
+    refuses('hub_busy')
+    await alice.send()
+    expect(alice.hub.sent).toHaveLength(1)
+    expect(alice.entry(second)).toMatchObject({ state: 'queued', attempts: 0 })
+    alice.hub.answers({})
+    world.pass(10_000)
+    await alice.send()
+    expect(alice.hub.sent).toHaveLength(3)
+  })
+})
+
+describe('refusals of a hub', () => {
+  test.each(['bad_envelope', 'bad_request', 'too_large'])(
+    '%s is final, and the task has failed',
+    async code => {
+      refuses(code)
+      await alice.send()
+      expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: code })
+      expect(alice.thread(task.id)).toMatchObject({ state: 'failed', reason: code })
+      expect(outboxSize(alice.ctx.store)).toBe(0)
+    },
+  )
+
+  test('a later message that fails leaves its interaction as it is', async () => {
+    await world.settle()
+    refuses('too_large')
+    const second = wrote('too much')
+    await alice.send()
+    expect(delivery(second).delivery).toBe('failed')
+    expect(alice.thread(task.id).state).not.toBe('failed')
+  })
+
+  test.each(['hub_busy', 'constructor', '__proto__'])(
+    'one that nobody named (%s) is tried again, no earlier than the hub said',
+    async code => {
+      refuses(code, {}, 90_000)
+      await alice.send()
+      expect(alice.entry()).toMatchObject({ state: 'queued', attempts: 1, lastError: code })
+      expect(alice.entry().nextAt).toBe(world.clock.ms + 90_000)
+    },
+  )
+
+  test('without a time the pauses double from a second, jittered by half, up to ten minutes', async () => {
+    refuses('hub_busy')
+    const pauses: number[] = []
+    for (let n = 0; n < 14; n++) {
+      await alice.send()
+      pauses.push(alice.entry().nextAt - world.clock.ms)
+      world.clock.ms = alice.entry().nextAt
+    }
+    for (const [n, pause] of pauses.entries()) {
+      const full = Math.min(1000 * 2 ** n, 600_000)
+      expect(pause).toBeGreaterThanOrEqual(full / 2)
+      expect(pause).toBeLessThanOrEqual(full)
+    }
+    expect(new Set(pauses.slice(-4)).size).toBeGreaterThan(1)
+  })
+
+  test('an unknown recipient whose entry in the directory is as before is final', async () => {
+    await world.settle()
+    refuses('recipient_unknown')
+    const second = wrote('hello?')
+    await alice.send()
+    expect(delivery(second)).toMatchObject({ delivery: 'failed', reason: 'recipient_unknown' })
+  })
+
+  test('an unknown recipient or a stale key whose directory entry changed is tried again at once', async () => {
+    await world.settle()
+    for (const code of ['recipient_unknown', 'kid_stale']) {
+      bob.ctx.identity.rotate(bob.hub.identity.aid, world.clock.ms + 1)
+      world.pass(1000)
+      const { identity, keys } = bob.ctx
+      const keySet = keys.ensureSet(identity.log, identity.seed, { bytes: 512 * 1024, perDay: 6 })
+      world.post.listed.set(bob.aid, { log: identity.log, keySet })
+      refuses(code)
+      const message = wrote(`after ${code}`)
+      await alice.send()
+      expect(alice.entry(message)).toMatchObject({ state: 'queued', nextAt: world.clock.ms, lastError: code })
+      alice.hub.answers({})
+      await alice.send()
+    }
+  })
+
+  test('a stale key without news waits for its turn', async () => {
+    await world.settle()
+    refuses('kid_stale')
+    const message = wrote('again')
+    await alice.send()
+    expect(alice.entry(message).nextAt).toBeGreaterThan(world.clock.ms)
+  })
+
+  test('a refused session is dropped; the first time it is tried again at once', async () => {
+    refuses('session_invalid')
+    await alice.send()
+    expect(alice.hub.calls).toContain('dropSession')
+    expect(alice.entry()).toMatchObject({ nextAt: world.clock.ms, attempts: 1 })
+    await alice.send()
+    expect(alice.entry().nextAt).toBeGreaterThan(world.clock.ms)
+  })
+
+  test('refused access costs a credential each time, and the third time the message has failed', async () => {
+    refuses('access_invalid')
+    for (let n = 1; n <= 2; n++) {
+      await alice.send()
+      expect(alice.entry()).toMatchObject({ credentialsTried: n, nextAt: world.clock.ms })
+    }
+    await alice.send()
+    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: 'access refused' })
+  })
+
+  test('refused access drops the capability that was refused', async () => {
+    await world.settle()
+    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    await world.settle()
+    const held = () => alice.ctx.capabilities.heldSeeds().length
+    const before = held()
+    wrote('thanks')
+    refuses('access_invalid')
+    await alice.send()
+    expect(held()).toBe(before - 1)
+    expect(alice.entry().credentialsTried).toBe(1)
+  })
+
+  test('a stranger too large asks the recipient for capabilities once an hour, and not right after a task', async () => {
+    refuses('too_large_for_stranger')
+    await alice.send()
+    expect(alice.entry().lastError).toBe('too_large_for_stranger')
+    const asked = () =>
+      alice.ctx.store.get<{ n: number }>(
+        'SELECT count(*) AS n FROM messages WHERE kind = ?',
+        kinds.capabilities,
+      )?.n
+    expect(asked()).toBe(0)
+    world.pass(3_600_001)
+    await alice.send()
+    expect(asked()).toBe(1)
+    world.pass(600_000)
+    await alice.send()
+    expect(asked()).toBe(1)
+  })
+
+  test('busy strangers wait as long as the hub says, unless a capability is here by now', async () => {
+    refuses('strangers_busy', {}, 900_000)
+    await alice.send()
+    expect(alice.entry().nextAt).toBe(world.clock.ms + 900_000)
+    expect(alice.entry().lastError).toBe('strangers_busy')
+    alice.within(() => {
+      alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid))
+      alice.ctx.threads.hurry(bob.aid)
+    })
+    expect(alice.entry().nextAt).toBe(world.clock.ms)
+    await alice.send()
+    expect(alice.entry().nextAt).toBeLessThan(world.clock.ms + 900_000)
+  })
+})
+
+describe('failures', () => {
+  test('a hub that was never reached costs no use of a capability; one that broke off does', async () => {
+    alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
+    const uses = () => alice.ctx.store.get<{ n: number }>('SELECT sum(uses) AS n FROM capabilities_held')?.n
+    for (const [error, used] of [
+      [Object.assign(new Error('x'), { code: 'ECONNREFUSED' }), 0],
+      [new HubStopped('no more'), 0],
+      [refusedWith('hub_busy'), 0],
+      [Object.assign(new Error('x'), { code: 'ECONNRESET' }), 1],
+    ] as const) {
+      alice.hub.answers({ send: () => Promise.reject(error) })
+      await alice.send()
+      expect(uses()).toBe(used)
+      world.pass(600_000)
+    }
+  })
+
+  test('are named in one sentence without addresses of this machine', async () => {
+    const error = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:1'), { code: 'ECONNREFUSED' })
+    alice.hub.answers({ send: () => Promise.reject(error) })
+    await alice.send()
+    expect(alice.entry().lastError).toBe('hub unreachable (ECONNREFUSED)')
+  })
+
+  test('past its deadline a message is not sent any more, and the task has expired', async () => {
+    world.pass(28 * DAY_MS)
+    await alice.send()
+    expect(alice.hub.sent).toEqual([])
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'deadline' })
+    expect(alice.thread(task.id)).toMatchObject({ state: 'expired', reason: 'deadline' })
+  })
+
+  test('an unlisted recipient is looked for again later, a deactivated one never', async () => {
+    world.post.listed.delete(bob.aid)
+    await alice.send()
+    expect(alice.entry()).toMatchObject({
+      state: 'queued',
+      lastError: 'no reachable hub lists the recipient',
+    })
+    bob.ctx.identity.deactivate(world.clock.ms + 1)
+    alice.ctx.peers.learn(bob.ctx.identity.log, undefined)
+    world.pass(10_000)
+    await alice.send()
+    expect(delivery(first()).reason).toBe('the recipient deactivated its identity')
+    expect(alice.thread(task.id).state).toBe('failed')
+  })
+})
+
+describe('questions about deliveries', () => {
+  /** A confirmation that bob signs with a code over what alice sent last. */
+  function confirmation(code: DackCode, changes: object = {}): Uint8Array {
+    const entry = alice.entry()
+    const message = delivery(entry.message)
+    const { identity, random } = bob.ctx
+    const dack = Dack.sign(identity.seed, {
+      envelopeDigest: fromBase64url((JSON.parse(entry.digests) as string[]).at(-1) ?? ''),
+      messageId: message.messageId,
+      messageDigest: message.digest,
+      recipient: bob.aid,
+      kelSeq: identity.log.seq,
+      tsMs: world.clock.ms,
+      code,
+      ...changes,
+    })
+    return sealDack(entry.handleSecret, random(12), dack)
+  }
+  const answered = async (reply: { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }) => {
+    world.clock.ms = Math.max(world.clock.ms, alice.entry().nextAt)
+    alice.hub.answers({ deliveryStates: async (_peer, items) => items.map(() => reply) })
+    await alice.ask()
+    alice.hub.answers({})
+  }
+
+  beforeEach(() => alice.send())
+
+  test('come from 10 s on, and further apart each time, up to two minutes', async () => {
+    await alice.ask()
+    expect(alice.hub.calls).not.toContain('deliveryStates')
+    const pauses: number[] = []
+    for (let n = 0; n < 8; n++) {
+      await answered({ state: 'queued' })
+      pauses.push(alice.entry().nextAt - world.clock.ms)
+    }
+    for (const [n, pause] of pauses.entries()) {
+      expect(pause).toBeGreaterThanOrEqual(10_000)
+      expect(pause).toBeLessThanOrEqual(10_000 + Math.min(10_000 * 2 ** n, 110_000))
+    }
+    expect(Math.max(...pauses)).toBeGreaterThan(30_000)
+    expect(alice.entry().state).toBe('at_hub')
+  })
+
+  test('name receipt id and handle, never the handle secret', async () => {
+    let asked: unknown
+    world.clock.ms = alice.entry().nextAt
+    alice.hub.answers({
+      deliveryStates: async (peer, items) => {
+        asked = { peer, items }
+        return []
+      },
+    })
+    await alice.ask()
+    const { handleSecret } = alice.entry()
+    expect(asked).toEqual({ peer: bob.aid, items: [{ rid: 'rid-1', handle: dackHandle(handleSecret) }] })
+  })
+
+  test('a confirmation of storage settles the message and the task, and notes what the peer was shown', async () => {
+    await answered({ state: 'done', dack: confirmation(dackCodes.stored) })
+    expect(delivery(first()).delivery).toBe('delivered')
+    expect(alice.thread(task.id).state).toBe('delivered')
+    expect(alice.ctx.peers.introducedTo(bob.aid)).toBe(`${alice.ctx.identity.log.seq}.1`)
+    expect(outboxSize(alice.ctx.store)).toBe(0)
+  })
+
+  test.each([
+    [dackCodes.refusedByPolicy, 'refused by the policy of the recipient'],
+    [dackCodes.malformed, 'the recipient could not use it'],
+    [dackCodes.ended, 'the interaction had ended'],
+  ])('a confirmation with code %s is a refusal that says so', async (code, reason) => {
+    await answered({ state: 'done', dack: confirmation(code) })
+    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason })
+    expect(alice.thread(task.id).state).toBe('failed')
+  })
+
+  test.each([dackCodes.retiredKey, dackCodes.times])(
+    'after code %s the message goes again and brings log and key set, without any help of the directory',
+    async code => {
+      await world.settle()
+      bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+      await world.settle()
+      wrote('known to each other')
+      await world.settle()
+      const told = wrote('under a key that bob lacks')
+      await alice.send()
+      expect(alice.ctx.peers.introducedTo(bob.aid)).not.toBeNull()
+      expect(alice.entry(told).introduces).toBeNull()
+      await answered({ state: 'done', dack: confirmation(code) })
+      expect(alice.entry(told)).toMatchObject({ state: 'queued', resent: 1 })
+      world.post.listed.clear()
+      world.pass(10_000)
+      await alice.send()
+      expect(alice.entry(told)).toMatchObject({ state: 'at_hub' })
+      expect(alice.entry(told).introduces).not.toBeNull()
+    },
+  )
+
+  test.each([
+    ['of another recipient', { recipient: 'A'.repeat(44) }],
+    ['of another message', { messageId: new Uint8Array(16) }],
+    ['of another content', { messageDigest: new Uint8Array(32) }],
+    ['of an envelope that was never made', { envelopeDigest: new Uint8Array(32) }],
+    ['under a key state that is not known', { kelSeq: 9 }],
+    ['under a key that is not its own', { kelSeq: 0 }],
+  ])('a confirmation %s proves nothing', async (_, changes) => {
+    const dack = (() => {
+      try {
+        return confirmation(dackCodes.stored, changes)
+      } catch {
+        return new Uint8Array(8)
+      }
+    })()
+    await answered({ state: 'done', dack })
+    expect(delivery(first())).toMatchObject({
+      delivery: 'unknown',
+      reason: 'collected, the confirmation does not verify',
+    })
+  })
+
+  test('what was collected without a confirmation is unknown', async () => {
+    await answered({ state: 'done' })
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'collected, not confirmed' })
+    expect(alice.thread(task.id).state).toBe('expired')
+  })
+
+  test('what the hub does not know any more is sent again, five times at most', async () => {
+    for (let n = 1; n <= 5; n++) {
+      await answered({ state: 'unknown' })
+      expect(alice.entry()).toMatchObject({ state: 'queued', resent: n, lastError: 'to be sent again' })
+      world.clock.ms = alice.entry().nextAt
+      await alice.send()
+    }
+    await answered({ state: 'unknown' })
+    expect(delivery(first()).reason).toBe('sent again and again in vain')
+  })
+
+  test('what has expired by the clock of the hub is sent again, whatever the hub calls it', async () => {
+    const { expiresAt } = alice.entry()
+    alice.hub.skewMs = (expiresAt ?? 0) - alice.entry().nextAt - 1
+    await answered({ state: 'queued' })
+    expect(alice.entry().resent).toBe(0)
+    alice.hub.skewMs = (expiresAt ?? 0) - alice.entry().nextAt
+    await answered({ state: 'queued' })
+    expect(alice.entry()).toMatchObject({ resent: 1, lastError: 'expired' })
+  })
+
+  test('past its deadline a message that still lies there is unknown, and nothing is sent anew', async () => {
+    alice.ctx.store.run('UPDATE outbox SET expires_at = NULL')
+    world.clock.ms = alice.entry().deadlineAt
+    await answered({ state: 'queued' })
+    expect(delivery(first()).reason).toBe('deadline')
+  })
+
+  test('a hub that does not answer changes nothing but the time of the next question', async () => {
+    world.clock.ms = alice.entry().nextAt
+    alice.hub.answers({ deliveryStates: () => Promise.reject(new Error('down')) })
+    await alice.ask()
+    expect(alice.entry()).toMatchObject({ state: 'at_hub', attempts: 1 })
+    expect(alice.entry().nextAt).toBeGreaterThan(world.clock.ms)
+  })
+})
