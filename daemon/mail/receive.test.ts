@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { dackCodes } from '../../protocol/mail/dack.ts'
+import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
+import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/mail/payload.ts'
+import { documentBytes } from '../../protocol/proof/documents.ts'
+import { counted } from '../store/counters.ts'
+import type { Interaction } from '../store/threads.ts'
+import { proposeEnd, say } from '../tasks/conversation.ts'
+import { textMessage } from '../tasks/messages.ts'
+import { type TestNode, TestWorld } from '../testing/node.ts'
+import { earlierVerdict, type Received, takeIn } from './receive.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let drawn = 0
+
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const bytes = (length: number) => new Uint8Array(length).fill(++drawn)
+const words = (text: string) => documentBytes({ text, attachments: [] })
+const task = (text: string) => documentBytes({ task: text, attachments: [] })
+
+/** What bob has opened of a message that alice signed. */
+function received<K extends Kind>(
+  kind: K,
+  payload: Payload<K>,
+  changes: Partial<MessageBody> = {},
+): Received {
+  const body: MessageBody = {
+    v: 1,
+    from: alice.aid,
+    to: bob.aid,
+    kelSeq: alice.ctx.identity.log.seq,
+    messageId: bytes(16),
+    tsMs: world.clock.ms,
+    kind,
+    number: 1,
+    storedUpTo: 0,
+    payload: encodePayload(kind, payload),
+    kelHeadDigest: alice.ctx.identity.log.headDigest,
+    attachments: [],
+    ...(kind === kinds.capabilities ? { number: 0 } : { interactionId: new Uint8Array(16).fill(7) }),
+    ...changes,
+  }
+  return {
+    body,
+    digest: messageDigest(body),
+    expMs: world.clock.ms + 1000,
+    wire: 3,
+    log: alice.ctx.identity.log,
+    keySet: undefined,
+  }
+}
+const delegation = (text = 'a task', changes: Partial<MessageBody> = {}) =>
+  received(kinds.delegate, { document: task(text), requesterCommitment: new Uint8Array(32) }, changes)
+const take = (given: Received) => takeIn(bob.ctx, given)
+const only = (): Interaction => {
+  const [row] = bob.ctx.store.all<{ key: number }>('SELECT key FROM interactions')
+  if (row === undefined) throw new Error('no interaction')
+  return bob.ctx.threads.byKey(row.key)
+}
+const set = (changes: Partial<Interaction>) => bob.within(() => bob.ctx.threads.update(only(), changes))
+
+describe('a task', () => {
+  test('of a contact is open, with its text, its wire and an event', () => {
+    expect(take(delegation('count'))).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ state: 'open', side: 'received', preview: 'count', wire: 3, heldTo: 1 })
+    expect(bob.heard.at(-1)).toMatchObject({ type: 'inbox', data: { peer: alice.aid, state: 'open' } })
+  })
+
+  test('of a stranger waits for approval, up to its limit, and no more words than that', () => {
+    bob.ctx.contacts.remove('alice')
+    bob.ctx.settings.change({ guest_messages: 2 })
+    expect(take(delegation())).toBe(dackCodes.stored)
+    expect(only().state).toBe('pending')
+    const second = received(kinds.message, { document: words('more') }, { number: 2 })
+    expect(take(second)).toBe(dackCodes.stored)
+    const third = received(kinds.message, { document: words('more') }, { number: 3 })
+    expect(take(third)).toBe(dackCodes.refusedByPolicy)
+    const another = delegation('another', { interactionId: bytes(16) })
+    expect(take(another)).toBe(dackCodes.refusedByPolicy)
+    const withdrawn = received(kinds.cancelled, { reason: 'enough' }, { number: 3 })
+    expect(take(withdrawn)).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ state: 'cancelled', reason: 'enough' })
+  })
+
+  test('of somebody blocked, or while none are accepted, is refused', () => {
+    bob.ctx.settings.change({ accept_delegations: false })
+    expect(take(delegation())).toBe(dackCodes.refusedByPolicy)
+    bob.ctx.settings.change({ accept_delegations: true })
+    bob.ctx.contacts.block(alice.aid, true)
+    expect(take(delegation())).toBe(dackCodes.refusedByPolicy)
+  })
+
+  test('under an id that any interaction has is malformed', () => {
+    const own = bob.delegate(alice)
+    const given = delegation('x', { interactionId: fromBase64url(own.id) })
+    expect(take(given)).toBe(dackCodes.malformed)
+    expect(counted(bob.ctx.store, 'foreign')).toBe(1)
+  })
+
+  test('whose document is none, or lacks a file that it brings, is malformed', () => {
+    const broken = received(kinds.delegate, {
+      document: new TextEncoder().encode('{}'),
+      requesterCommitment: new Uint8Array(32),
+    })
+    expect(take(broken)).toBe(dackCodes.malformed)
+    const file = { name: 'f', mediaType: 'text/plain', size: 1, cid: bob.ctx.chain.position[1] }
+    const cid = new Uint8Array([1, 0x55, 0x12, 0x20, ...file.cid])
+    expect(take(delegation('x', { attachments: [{ ...file, cid }] }))).toBe(dackCodes.malformed)
+  })
+
+  test('that is a call of a capability which nobody serves is answered and its end proposed', () => {
+    const call = received(kinds.delegate, {
+      document: documentBytes({ capability: 'text.count', args: {} }),
+      requesterCommitment: new Uint8Array(32),
+    })
+    expect(take(call)).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ state: 'end_proposed', endBy: 'me', capability: 'text.count' })
+    const file = { name: 'f', mediaType: 'text/plain', size: 1, cid: new Uint8Array(36) }
+    const loaded = { ...call.body, messageId: bytes(16), interactionId: bytes(16), attachments: [file] }
+    expect(take({ ...call, body: loaded })).toBe(dackCodes.malformed)
+  })
+})
+
+describe('a message that comes again', () => {
+  test('gets the answer that it had, and changes nothing', () => {
+    const given = delegation()
+    take(given)
+    expect(take(given)).toBe(dackCodes.stored)
+    expect(bob.messages(only().id)).toHaveLength(1)
+    const other = received(kinds.message, { document: words('y') }, { messageId: given.body.messageId })
+    expect(take(other)).toBe(dackCodes.malformed)
+  })
+
+  test('is remembered with a refusal too, until a day and two hours after its end', () => {
+    bob.ctx.contacts.block(alice.aid, true)
+    const given = delegation()
+    take(given)
+    bob.ctx.contacts.block(alice.aid, false)
+    expect(earlierVerdict(bob.ctx, given.body, given.digest)).toBe(dackCodes.refusedByPolicy)
+    expect(take(given)).toBe(dackCodes.refusedByPolicy)
+    const { until } = bob.ctx.store.get<{ until: number }>('SELECT until FROM seen') ?? { until: 0 }
+    expect(until).toBe(given.expMs + 26 * 3_600_000)
+  })
+})
+
+describe('a numbered message', () => {
+  beforeEach(() => take(delegation()))
+
+  test('moves the marks of what is held, over a gap once it is filled', () => {
+    const at = (number: number) => take(received(kinds.message, { document: words('w') }, { number }))
+    expect(at(3)).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ heldTo: 1, heldHighest: 3 })
+    expect(bob.ctx.threads.missing(only())).toEqual([2])
+    expect(at(2)).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ heldTo: 3, heldHighest: 3 })
+    expect(at(3)).toBe(dackCodes.malformed)
+  })
+
+  test('of nobody else, and none of an interaction that is not here', () => {
+    const unknown = { number: 2, interactionId: bytes(16) }
+    expect(take(received(kinds.message, { document: words('w') }, unknown))).toBe(dackCodes.malformed)
+    set({ peer: bob.aid })
+    expect(take(received(kinds.message, { document: words('w') }, { number: 2 }))).toBe(dackCodes.malformed)
+  })
+
+  test.each([
+    ['a result', kinds.result, { document: words('r') }],
+    ['a refusal of the task', kinds.declined, { reason: '' }],
+  ] as const)('of a requester is never %s', (_, kind, payload) => {
+    expect(take(received(kind, payload as never, { number: 2 }))).toBe(dackCodes.malformed)
+    expect(only().state).toBe('open')
+  })
+
+  test('whose document is none is malformed and counted', () => {
+    const given = received(kinds.message, { document: new Uint8Array([1]) }, { number: 2 })
+    expect(take(given)).toBe(dackCodes.malformed)
+    expect(counted(bob.ctx.store, 'foreign')).toBe(1)
+  })
+
+  test.each(['declined', 'cancelled', 'failed'] as const)('of what is over (%s) has come too late', state => {
+    set({ state })
+    const given = received(kinds.message, { document: words('w') }, { number: 2 })
+    expect(take(given)).toBe(dackCodes.ended)
+  })
+
+  test('behind the last one of its side has come too late; one before it is still taken', () => {
+    set({ peerLast: 3, state: 'end_proposed', endBy: 'peer' })
+    const at = (number: number) => take(received(kinds.message, { document: words('w') }, { number }))
+    expect(at(4)).toBe(dackCodes.ended)
+    expect(at(2)).toBe(dackCodes.stored)
+    set({ ownLast: 1 })
+    expect(at(3)).toBe(dackCodes.ended)
+  })
+
+  test('that its interaction does not allow now leaves nothing', () => {
+    const answer = { endNumber: 1, number: 2, peerHighest: 0, missing: [] }
+    expect(take(received(kinds.acceptEnd, answer, { number: 2 }))).toBe(dackCodes.malformed)
+    expect(only()).toMatchObject({ heldTo: 1, heldHighest: 1, state: 'open' })
+    expect(bob.messages(only().id)).toHaveLength(1)
+  })
+
+  test('proves that the sender holds our numbers up to the one it names, and no more', () => {
+    const first = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
+    const second = bob.within(() => say(bob.ctx, only(), textMessage('two', []))).message.key
+    take(received(kinds.message, { document: words('w') }, { number: 2, storedUpTo: 1 }))
+    const stands = (key: number) => bob.ctx.threads.message(key).delivery
+    expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
+    expect(counted(bob.ctx.store, 'numbers_ahead')).toBe(0)
+    take(received(kinds.message, { document: words('w') }, { number: 3, storedUpTo: 3 }))
+    expect(stands(second)).toBe('delivered')
+    expect(counted(bob.ctx.store, 'numbers_ahead')).toBe(1)
+  })
+
+  test('an end that is proposed twice crossing gives way to the requester', () => {
+    bob.within(() => proposeEnd(bob.ctx, only()))
+    const end = { number: 2, peerHighest: 0, missing: [] }
+    expect(take(received(kinds.end, end, { number: 2 }))).toBe(dackCodes.stored)
+    expect(only()).toMatchObject({ state: 'ended', endBy: 'peer', peerLast: 2 })
+  })
+})
+
+describe('a message of capabilities alone', () => {
+  const loose = () => received(kinds.capabilities, {})
+
+  test('is taken of a contact, and of the other party of an interaction', () => {
+    expect(take(loose())).toBe(dackCodes.stored)
+    take(delegation())
+    bob.ctx.contacts.remove('alice')
+    expect(take(loose())).toBe(dackCodes.stored)
+    set({ state: 'declined' })
+    expect(take(loose())).toBe(dackCodes.malformed)
+  })
+
+  test('of a stranger is malformed', () => {
+    bob.ctx.contacts.remove('alice')
+    expect(take(loose())).toBe(dackCodes.malformed)
+    expect(bob.ctx.peers.find(alice.aid)).toBeUndefined()
+  })
+
+  test('brings log, key set and a stock that wakes what waits for it', () => {
+    const granted = alice.ctx.capabilities.topUp(bob.aid)
+    const set = alice.ctx.keys.set
+    const given = received(kinds.capabilities, {}, { capabilities: granted })
+    expect(take({ ...given, keySet: set })).toBe(dackCodes.stored)
+    expect(bob.ctx.peers.find(alice.aid)?.keys).toBeDefined()
+    expect(bob.ctx.capabilities.holdsAny(alice.aid)).toBe(true)
+  })
+})
