@@ -1,0 +1,265 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { KEY_RENEWAL_MS, KeySet } from '../../protocol/identity/keyset.ts'
+import { HubStopped, presented, type RegisterRequest } from '../hubs/hub.ts'
+import { PowSolver } from '../hubs/pow.ts'
+import { hubRow, noteRegistered, writeHome } from '../store/hubs.ts'
+import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { refusedWith } from '../testing/scripted-hub.ts'
+import { Membership } from './home.ts'
+import { Sync } from './sync.ts'
+
+let world: TestWorld
+let node: TestNode
+let sync: Sync
+const { signal } = new AbortController()
+
+beforeEach(async () => {
+  world = new TestWorld()
+  node = await world.node('nora')
+  writeHome(node.ctx.store, presented(node.hub), false, world.clock.ms)
+  sync = new Sync(node.ctx, new PowSolver(node.ctx.store, node.ctx.now))
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const run = (profile = false) => sync.run({ signal, profile })
+const known = () => noteRegistered(node.ctx.store, node.hub.url, node.ctx.identity.log.seq)
+const registeredSeq = () => hubRow(node.ctx.store, node.hub.url)?.registeredSeq
+const count = (call: string) => node.hub.calls.filter(one => one === call).length
+const registered = { keysStatus: 'stored', cardStatus: 'none' }
+
+describe('bringing the hub up to date', () => {
+  test('registers once for each key event, then says nothing more', async () => {
+    expect(await run()).toEqual(registered)
+    expect(registeredSeq()).toBe(node.ctx.identity.log.seq)
+    expect(node.ctx.hub.state).toEqual({ state: 'online' })
+    expect(await run()).toBeUndefined()
+    expect(count('register')).toBe(1)
+    node.ctx.identity.rotate(node.hub.identity.aid, world.clock.ms + 1)
+    await run()
+    expect(count('register')).toBe(2)
+    expect(count('publishKeys')).toBe(0)
+  })
+
+  test('registers again when the profile may be another', async () => {
+    await run()
+    await run(true)
+    expect(count('register')).toBe(2)
+  })
+
+  test('publishes a renewed set alone, above the one that the hub holds', async () => {
+    known()
+    world.pass(KEY_RENEWAL_MS)
+    let published: [number, number | undefined] | undefined
+    node.hub.answers({
+      publishKeys: async (bytes, previous) => {
+        published = [KeySet.decode(bytes).body.setSeq, previous]
+      },
+    })
+    await run()
+    expect(count('register')).toBe(0)
+    expect(published).toEqual([2, 1])
+    expect(node.ctx.keys.isConfirmed).toBe(true)
+    await run()
+    expect(count('publishKeys')).toBe(1)
+  })
+
+  test('goes above the set that the hub says it holds', async () => {
+    known()
+    world.pass(KEY_RENEWAL_MS)
+    const seqs: number[] = []
+    node.hub.answers({
+      publishKeys: async bytes => {
+        seqs.push(KeySet.decode(bytes).body.setSeq)
+        if (seqs.length === 1) throw refusedWith('keys_rollback', { stored_seq: 40 })
+      },
+    })
+    await run()
+    expect(seqs).toEqual([2, 41])
+    expect(node.ctx.keys.isConfirmed).toBe(true)
+  })
+
+  test('of an ended identity is one push of its log', async () => {
+    node.ctx.identity.deactivate(world.clock.ms + 1)
+    await run()
+    await run()
+    expect([count('pushLog'), count('register')]).toEqual([1, 0])
+    expect(registeredSeq()).toBe(node.ctx.identity.log.seq)
+  })
+
+  test('one call comes after another', async () => {
+    let open = 0
+    let most = 0
+    node.hub.answers({
+      register: async () => {
+        most = Math.max(most, ++open)
+        await Promise.resolve()
+        open -= 1
+        return registered
+      },
+    })
+    await Promise.all([run(true), run(true), run(true)])
+    expect(most).toBe(1)
+  })
+})
+
+describe('a refused registration', () => {
+  test('for its time is made good by one rotation at the time of the hub, and by no second one', async () => {
+    node.hub.skewMs = HOUR_MS
+    const seqs: number[] = []
+    node.hub.answers({
+      register: async ({ log }: RegisterRequest) => {
+        seqs.push(log.seq)
+        throw refusedWith('kel_ts_out_of_window')
+      },
+    })
+    const before = node.ctx.identity.log.seq
+    await expect(run()).rejects.toMatchObject({ code: 'kel_ts_out_of_window' })
+    expect(seqs).toEqual([before, before + 1])
+    expect(node.ctx.identity.log.ts).toBe(world.clock.ms + HOUR_MS)
+    expect(node.ctx.hub.state).toMatchObject({ state: 'offline' })
+    expect(node.hub.calls).toContain('dropSession')
+  })
+
+  test('of a hub that lies far ahead is no reason to rotate', async () => {
+    node.hub.skewMs = 2 * HOUR_MS + 1
+    node.hub.answers({ register: () => Promise.reject(refusedWith('kel_ts_out_of_window')) })
+    const before = node.ctx.identity.log.seq
+    await expect(run()).rejects.toMatchObject({ code: 'kel_ts_out_of_window' })
+    expect(node.ctx.identity.log.seq).toBe(before)
+  })
+
+  test('that asks for work gets it, and the next one needs none', async () => {
+    const asked: (RegisterRequest['pow'] | undefined)[] = []
+    node.hub.answers({
+      register: async ({ pow }: RegisterRequest) => {
+        asked.push(pow)
+        if (pow !== undefined) return registered
+        const challenge = { seed: 'A'.repeat(43), bits: 4, not_after: world.clock.ms + HOUR_MS }
+        throw refusedWith('pow_required', { challenge })
+      },
+    })
+    await run()
+    expect(asked).toHaveLength(2)
+    expect(asked[1]?.nonce).toBeDefined()
+    expect(new PowSolver(node.ctx.store, node.ctx.now).kept(node.hub.identity.aid)).toBeUndefined()
+  })
+
+  test('is repeated five times at most', async () => {
+    let stored = 10
+    node.hub.answers({
+      register: () => Promise.reject(refusedWith('keys_rollback', { stored_seq: stored++ })),
+    })
+    await expect(run()).rejects.toMatchObject({ code: 'keys_rollback' })
+    expect(count('register')).toBe(5)
+  })
+
+  test.each([
+    ['a refusal that nothing helps', () => refusedWith('admission_required')],
+    ['a rollback without a number', () => refusedWith('keys_rollback')],
+    ['a hub that is not there', () => new Error('down')],
+  ])('%s leaves the node offline, with the reason', async (_, error) => {
+    node.hub.answers({ register: () => Promise.reject(error()) })
+    await expect(run()).rejects.toThrow()
+    expect(count('register')).toBe(1)
+    expect(node.ctx.hub.state).toMatchObject({ state: 'offline', reason: expect.any(String) })
+    expect(registeredSeq()).toBeNull()
+  })
+})
+
+describe('a round with the hub', () => {
+  const membership = () =>
+    new Membership(
+      node.ctx,
+      {
+        identity: node.ctx.identity,
+        connections: undefined as never,
+        now: node.ctx.now,
+        random: node.ctx.random,
+        spoolFolder: node.ctx.attachments.folder,
+      },
+      sync,
+    )
+
+  test('that ends well is not repeated soon; one that failed is', async () => {
+    expect(await membership().keepInSync(signal)).toBe(true)
+    node.hub.answers({ refresh: () => Promise.reject(new Error('down')) })
+    expect(await membership().keepInSync(signal)).toBe(false)
+    expect(node.ctx.hub.state).toMatchObject({ state: 'offline', reason: 'down' })
+  })
+
+  test('with a hub that the node stopped talking to has nothing to repeat', async () => {
+    node.hub.answers({ refresh: () => Promise.reject(new HubStopped('another hub')) })
+    node.hub.halt('another hub')
+    expect(await membership().keepInSync(signal)).toBe(true)
+  })
+
+  test('finds that this machine is an old copy, and signs nothing more', async () => {
+    const newer = node.ctx.identity.log
+    const events = [...newer.events]
+    node.ctx.identity.rotate(node.hub.identity.aid, world.clock.ms + 1)
+    const later = [...node.ctx.identity.log.events]
+    const old = { ...node.ctx, identity: { ...node.ctx.identity, aid: node.aid, log: newer } }
+    expect(events.length).toBeLessThan(later.length)
+    node.hub.answers({
+      fetchAgent: async () => ({ log: later, keySet: new Uint8Array(0) }),
+    })
+    const { compareWithHub } = await import('./own-log.ts')
+    const why = await compareWithHub(old as never, node.hub)
+    expect(why).toContain('it is an old copy')
+    expect(node.hub.stopped).toBe(why)
+  })
+
+  test('leaves a hub, which is forgotten only when it agreed', async () => {
+    node.hub.answers({ deregister: () => Promise.reject(refusedWith('unauthorized')) })
+    await expect(membership().leave(undefined)).rejects.toMatchObject({ code: 'unauthorized' })
+    expect(node.ctx.hub.last).toBe(node.hub)
+    node.hub.answers({})
+    expect(await membership().leave(`${node.hub.url}///`)).toEqual({ url: node.hub.url, current: true })
+    expect(node.ctx.hub.last).toBeUndefined()
+    expect(hubRow(node.ctx.store, node.hub.url)).toBeUndefined()
+    await expect(membership().leave(undefined)).rejects.toMatchObject({ code: 'no_hub' })
+  })
+
+  test('takes back what is to be taken back, and makes a new mailbox where the list is full', async () => {
+    known()
+    node.ctx.capabilities.topUp('A'.repeat(44))
+    const { revokeIssuedTo } = await import('./revocations.ts')
+    node.within(() => revokeIssuedTo(node.ctx, 'A'.repeat(44)))
+    const epoch = node.ctx.keys.epoch
+    const told: number[] = []
+    node.hub.answers({
+      revoke: async ids => {
+        told.push(ids.length)
+        throw refusedWith('revocation_list_full')
+      },
+    })
+    await membership().keepInSync(signal)
+    expect(told).toEqual([8])
+    expect(node.ctx.keys.epoch).not.toEqual(epoch)
+    node.hub.answers({ revoke: async ids => void told.push(ids.length) })
+    await membership().keepInSync(signal)
+    expect(told).toEqual([8])
+  })
+})
+
+describe('contact with the hub', () => {
+  test('is lost once, found again, and never judged while the node registers', () => {
+    const { hub } = node.ctx
+    expect(hub.noteContact(undefined)).toBe(false)
+    expect(hub.noteContact('down')).toBe(true)
+    expect(hub.noteContact('down')).toBe(false)
+    expect(hub.state).toEqual({ state: 'offline', reason: 'down' })
+    hub.note({ state: 'registering' })
+    expect(hub.noteContact(undefined)).toBe(false)
+    expect(hub.state.state).toBe('registering')
+    const told = node.heard.filter(({ type }) => type === 'hub').map(({ data }) => data['state'])
+    expect(told).toEqual(['online', 'offline'])
+  })
+
+  test('ends with the identity; what was the home is still known', () => {
+    node.ctx.identity.deactivate(world.clock.ms + 1)
+    expect([node.ctx.hub.home, node.ctx.hub.last]).toEqual([undefined, node.hub])
+    node.hub.skewMs = HOUR_MS
+    expect(node.ctx.hubNow()).toBe(world.clock.ms)
+  })
+})

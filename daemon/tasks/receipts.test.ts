@@ -1,0 +1,248 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { contentId } from '../../protocol/crypto/hash.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { documentBytes } from '../../protocol/proof/documents.ts'
+import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
+import type { Interaction, Message } from '../store/threads.ts'
+import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { acceptEnd, proposeEnd, say } from './conversation.ts'
+import { textMessage } from './messages.ts'
+import { makeReceipt, takeCounterSignature } from './receipt-provider.ts'
+import {
+  disputeOverdueReceipts,
+  remakeCounterSignature,
+  settleReceipt,
+  takeReceipt,
+} from './receipt-requester.ts'
+import { coveredMessages, resultOf } from './receipts.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let id: string
+
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+  ;({ id } = alice.delegate(bob))
+  await world.settle()
+  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('the answer', [])))
+  await world.settle()
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const of = (node: TestNode) => node.thread(id)
+const set = (node: TestNode, changes: Partial<Interaction>) =>
+  node.within(() => node.ctx.threads.update(of(node), changes))
+/** Both last messages exist on both sides; the receipt has not arrived. */
+async function cut(): Promise<Receipt> {
+  alice.within(() => proposeEnd(alice.ctx, of(alice)))
+  await world.settle()
+  bob.within(() => acceptEnd(bob.ctx, of(bob)))
+  const made = Receipt.decode(of(bob).receipt as Uint8Array)
+  // The acceptance goes ahead of the receipt.
+  alice.hub.answers({})
+  bob.ctx.store.run(
+    'UPDATE outbox SET next_at = ? WHERE message IN (SELECT key FROM messages WHERE kind = ?)',
+    world.clock.ms + DAY_MS,
+    kinds.receipt,
+  )
+  await world.settle()
+  return made
+}
+const signed = (body: ReceiptBody, changes: Partial<ReceiptBody> = {}) =>
+  Receipt.sign(bob.ctx.identity.seed, { ...body, ...changes })
+const taken = (receipt: Receipt) => alice.within(() => takeReceipt(alice.ctx, of(alice), receipt))
+const records = (node: TestNode, eventType: string) => node.ctx.chain.read({ eventType })
+
+describe('the receipt of a provider', () => {
+  test('covers both sides up to the cut and names request, result and the head of its chain', async () => {
+    const position = bob.ctx.chain.position
+    const { body } = await cut()
+    expect(body.cover).toEqual([
+      [2, []],
+      [2, []],
+    ])
+    expect(body).toMatchObject({ provider: bob.aid, status: 'UNVERIFIED', end: world.clock.ms })
+    expect(body.start).toBeLessThanOrEqual(body.end)
+    expect(body.providerHead).toEqual(position)
+    expect(of(bob)).toMatchObject({ state: 'ended', receiptState: 'made', status: 'UNVERIFIED' })
+    expect(records(bob, 'svc.interaction.receipt')).toHaveLength(1)
+    expect(of(bob).receiptSeq).toBe(position[0])
+  })
+
+  test('starts no later than it ends, whatever the clocks say', async () => {
+    set(bob, { startedAt: world.clock.ms + HOUR_MS })
+    const { body } = await cut()
+    expect(body.start).toBe(body.end)
+  })
+
+  test('leaves out what the requester lacks, what was refused and what never came', async () => {
+    bob.within(() => say(bob.ctx, of(bob), textMessage('lost', [])))
+    alice.within(() => say(alice.ctx, of(alice), textMessage('never came', [])))
+    const [lost] = bob.messages(id).slice(-1) as [Message]
+    bob.within(() => bob.ctx.threads.setDelivery(lost.key, 'failed', 'x'))
+    set(bob, { peerLast: 3, ownLast: 4, peerLacks: '[3,9]', commitment: of(bob).commitment })
+    const made = bob.within(() => makeReceipt(bob.ctx, of(bob)))
+    const { cover } = Receipt.decode(made.receipt as Uint8Array).body
+    expect(cover).toEqual([
+      [3, [2, 3]],
+      [4, [2, 3]],
+    ])
+  })
+
+  test('is not made where too much is missing, or while the chain is quarantined', () => {
+    set(bob, { peerLast: 1026, ownLast: 1 })
+    expect(bob.within(() => makeReceipt(bob.ctx, of(bob)))).toMatchObject({
+      reason: 'no receipt: too many messages are missing',
+      receipt: null,
+    })
+    set(bob, { peerLast: 1025 })
+    expect(bob.within(() => makeReceipt(bob.ctx, of(bob))).receipt).not.toBeNull()
+    set(bob, { receipt: null })
+    bob.ctx.chain.append('svc.chain.fork', {})
+    expect(bob.within(() => makeReceipt(bob.ctx, of(bob)))).toMatchObject({
+      reason: 'no receipt: the evidence chain is quarantined',
+      receipt: null,
+    })
+  })
+
+  test('made anew has one record, and the requester may sign either', async () => {
+    const first = await cut()
+    world.pass(1000)
+    bob.within(() => makeReceipt(bob.ctx, of(bob)))
+    expect(records(bob, 'svc.interaction.receipt')).toHaveLength(1)
+    const signer = alice.ctx.identity
+    const counter = CounterSignature.sign(signer.seed, {
+      requester: alice.aid,
+      kelSeq: signer.log.seq,
+      chainLength: 0,
+      chainHead: new Uint8Array(32),
+      bodyHash: receiptBodyHash(first.bodyBytes),
+    })
+    const kept = bob.within(() => takeCounterSignature(bob.ctx, of(bob), counter))
+    expect(kept).toMatchObject({ receiptState: 'signed', receipt: Receipt.encode(first) })
+    const own = bob.messages(id).filter(({ kind }) => kind === kinds.receipt)
+    expect(own.map(({ delivery }) => delivery)).toEqual(['delivered', 'delivered'])
+    const foreign = { ...counter, body: { ...counter.body, bodyHash: new Uint8Array(32) } }
+    expect(takeCounterSignature(bob.ctx, of(bob), foreign as CounterSignature)).toBeUndefined()
+  })
+})
+
+describe('the answer in a receipt', () => {
+  test('is the last result, else the last message, else an empty one that failed', () => {
+    const all = bob.messages(id)
+    const answer = all.filter(({ direction }) => direction === 'out')
+    expect(resultOf(answer)).toMatchObject({ status: 'UNVERIFIED' })
+    expect(resultOf([])).toMatchObject({ status: 'FAILED' })
+    const result = bob.within(() =>
+      bob.ctx.threads.queue(of(bob), { ...textMessage('done', []), kind: kinds.result }),
+    ).message
+    const later = bob.within(() => say(bob.ctx, of(bob), textMessage('by the way', []))).message
+    expect(resultOf([...answer, result, later]).bytes).toEqual(
+      documentBytes({ text: 'done', attachments: [] }),
+    )
+    expect(resultOf([...answer, later]).bytes).toEqual(documentBytes({ text: 'by the way', attachments: [] }))
+  })
+
+  test('comes from the messages of its side that are held and not left out', () => {
+    const numbers = (side: [number, number[]]) =>
+      coveredMessages(bob.ctx, of(bob), 'in', side).map(({ number }) => number)
+    expect([numbers([1, []]), numbers([5, []]), numbers([1, [1]])]).toEqual([[1], [1], []])
+  })
+})
+
+describe('a requester', () => {
+  test('signs a receipt that is what it holds, once, and records that', async () => {
+    const receipt = await cut()
+    expect(taken(receipt)).toMatchObject({ receiptState: 'signed', receiptNote: null })
+    expect(records(alice, 'svc.result.accepted')).toHaveLength(1)
+    const first = of(alice).counterSignature
+    world.pass(1000)
+    expect(taken(receipt).counterSignature).toEqual(first)
+    expect(records(alice, 'svc.result.accepted')).toHaveLength(1)
+    const sent = alice.messages(id).filter(({ kind }) => kind === kinds.counterSignature)
+    expect(sent).toHaveLength(2)
+  })
+
+  test.each([
+    ['another status', { status: 'CONFIRMED' }],
+    ['another result', { resultCid: contentId(new Uint8Array([1])) }],
+    ['another request', { requestCid: contentId(new Uint8Array([1])) }],
+    ['another transcript', { transcriptDigest: new Uint8Array(32) }],
+    ['another commitment', { requesterCommitment: new Uint8Array(32) }],
+  ] as const)('disputes %s', async (_, changes) => {
+    const { body } = await cut()
+    const disputed = taken(signed(body, changes as Partial<ReceiptBody>))
+    expect(disputed).toMatchObject({ receiptState: 'disputed', counterSignature: null })
+    expect(disputed.receiptNote).toMatch(/^the receipt differs in: /)
+    expect(records(alice, 'svc.result.accepted')).toMatchObject([{ payload: { receipt_verified: false } }])
+  })
+
+  test('disputes a signature that is not the one of the provider', async () => {
+    const { body } = await cut()
+    const forged = Receipt.sign(alice.ctx.identity.seed, body)
+    expect(taken(forged)).toMatchObject({
+      receiptState: 'disputed',
+      receiptNote: 'the signature of the provider does not hold',
+    })
+  })
+
+  test('disputes messages that it never sent, and those after the end of the other side', async () => {
+    const { body } = await cut()
+    const [[asked], [answered]] = body.cover
+    const invented = taken(signed(body, { cover: [[asked + 1, []], body.cover[1]] }))
+    expect(invented.receiptNote).toBe(`the receipt differs in: message never sent, number ${asked + 1}`)
+    set(alice, { receiptState: null, receiptNote: null })
+    const late = taken(signed(body, { cover: [body.cover[0], [answered + 1, []]] }))
+    expect(late.receiptNote).toBe(`the receipt differs in: message after the end, number ${answered + 1}`)
+  })
+
+  test('waits for a message on its way, signs when it is here, and disputes after a fortnight', async () => {
+    const receipt = await cut()
+    const [answer] = alice.messages(id).filter(({ kind }) => kind === kinds.message)
+    alice.ctx.store.run('UPDATE messages SET number = 0 WHERE key = ?', answer?.key ?? 0)
+    expect(taken(receipt)).toMatchObject({ receiptState: 'waiting', counterSignature: null })
+    expect(of(alice).receiptNote).toContain('missing message')
+    alice.ctx.store.run('UPDATE messages SET number = 1 WHERE key = ?', answer?.key ?? 0)
+    expect(alice.within(() => settleReceipt(alice.ctx, of(alice), receipt)).receiptState).toBe('signed')
+  })
+
+  test('disputes what still waits when no mail of its time can come any more', async () => {
+    const receipt = await cut()
+    const [answer] = alice.messages(id).filter(({ kind }) => kind === kinds.message)
+    alice.ctx.store.run('UPDATE messages SET number = 0 WHERE key = ?', answer?.key ?? 0)
+    taken(receipt)
+    alice.ctx.store.run('UPDATE messages SET kind = ? WHERE key = ?', kinds.receipt, answer?.key ?? 0)
+    const at = alice.ctx.threads.message(answer?.key ?? 0).at
+    world.clock.ms = at + 14 * DAY_MS + HOUR_MS
+    alice.within(() => disputeOverdueReceipts(alice.ctx))
+    expect(of(alice).receiptState).toBe('waiting')
+    world.pass(1)
+    alice.within(() => disputeOverdueReceipts(alice.ctx))
+    expect(of(alice).receiptState).toBe('disputed')
+  })
+
+  test('signs nothing while its chain is quarantined', async () => {
+    const receipt = await cut()
+    alice.ctx.chain.append('svc.chain.fork', {})
+    expect(taken(receipt)).toMatchObject({
+      receiptState: 'waiting',
+      receiptNote: 'not signed: the evidence chain is quarantined',
+      counterSignature: null,
+    })
+  })
+
+  test('makes its signature anew under a new key, and only where there is one', async () => {
+    const receipt = await cut()
+    expect(alice.within(() => remakeCounterSignature(alice.ctx, of(alice))).counterSignature).toBeNull()
+    taken(receipt)
+    alice.ctx.identity.rotate(alice.hub.identity.aid, world.clock.ms + 1)
+    const made = alice.within(() => remakeCounterSignature(alice.ctx, of(alice)))
+    const counter = CounterSignature.decode(made.counterSignature as Uint8Array)
+    expect(counter.body.kelSeq).toBe(alice.ctx.identity.log.seq)
+    const [newest] = alice.messages(id).slice(-1) as [Message]
+    const sent = decodePayload(newest.kind, newest.payload)
+    expect(sent).toMatchObject({ payload: { counterSignature: { body: counter.body } } })
+  })
+})
