@@ -32,7 +32,7 @@ function takeId(argv: readonly string[]): { id: string | undefined; rest: string
     if (argument === '--') return { id, rest: [...rest, ...argv.slice(i)] }
     if (argument === '--id') {
       id = argv[++i]
-      if (id === undefined) throw new CommandFailed('--id needs a name', 'svc id ls')
+      if (id === undefined) throw new CommandFailed('missing value: --id <name>', 'svc id ls')
     } else if (argument.startsWith('--id=')) id = argument.slice('--id='.length)
     else {
       rest.push(argument)
@@ -63,7 +63,7 @@ function findCommand(words: readonly string[]): { row: CommandRow; consumed: num
   if (first.startsWith('--')) throw unknownFlag(first, findExact('help') as CommandRow)
   const wanted = group === undefined ? first : head.slice(0, 2).join(' ')
   const near = nearest(wanted)
-  throw new CommandFailed(`there is no command "${wanted}"`, near === undefined ? 'svc help' : `svc ${near}`)
+  throw new CommandFailed(`unknown command: ${wanted}`, near === undefined ? 'svc help' : `svc ${near}`)
 }
 
 function findExact(path: string): CommandRow | undefined {
@@ -104,7 +104,7 @@ function readFlag(
   }
   const value = inline.length > 0 ? inline.join('=') : following
   if (value === undefined)
-    throw new CommandFailed(`${name} needs a value: ${name} ${flag.value}`, `svc help ${row.path}`)
+    throw new CommandFailed(`missing value: ${name} <${flag.value}>`, `svc help ${row.path}`)
   addFlag(row, flags, flag, value)
   return inline.length > 0 ? 0 : 1
 }
@@ -112,14 +112,14 @@ function readFlag(
 function addFlag(row: CommandRow, flags: Map<string, string[]>, flag: Flag, value: string): void {
   if (flag.values !== undefined && !flag.values.includes(value)) {
     throw new CommandFailed(
-      `${flag.name} takes ${flag.values.join(', ')}, not "${value}"`,
+      `expected ${flag.values.join(' or ')} for ${flag.name}, got "${value}"`,
       `svc help ${row.path}`,
     )
   }
   const given = flags.get(flag.name)
   if (given === undefined) flags.set(flag.name, [value])
   else if (flag.repeat) given.push(value)
-  else throw new CommandFailed(`${flag.name} may be given once`, `svc help ${row.path}`)
+  else throw new CommandFailed(`${flag.name} was given more than once`, `svc help ${row.path}`)
 }
 
 function unknownFlag(name: string, row: CommandRow): CommandFailed {
@@ -134,11 +134,11 @@ function checkPositionals(row: CommandRow, given: readonly string[]): void {
   const known = row.positionals ?? []
   const missing = known[given.length]
   if (missing?.required)
-    throw new CommandFailed(`"${row.path}" needs <${missing.name}>`, `svc help ${row.path}`)
+    throw new CommandFailed(`missing argument: <${missing.name}>`, `svc help ${row.path}`)
   if (given.length > known.length && !known.at(-1)?.repeat) {
     const extra = given[known.length] as string
     throw new CommandFailed(
-      `"${row.path}" takes no further argument "${extra}"; put a text of several words in quotes`,
+      `unexpected argument: ${extra}; put text of several words in quotes`,
       `svc help ${row.path}`,
     )
   }

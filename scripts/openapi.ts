@@ -1,5 +1,7 @@
 /** Wire 3 as an OpenAPI 3.1 document, read from the route table. */
+
 import type { RouteRow } from '../protocol/contract/route.ts'
+import { present } from '../protocol/encoding/present.ts'
 import { authCodes, codes, commonCodes } from '../protocol/wire3/codes.ts'
 import { ENVELOPE_TYPE, headers, WIRE, WIRE_RELEASE } from '../protocol/wire3/headers.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
@@ -51,7 +53,7 @@ function operationOf(name: string, row: RouteRow): Operation {
     ...(row.action === undefined ? {} : { description: `Signed with the action \`${row.action}\`.` }),
     ...(secured ? { security: [{ [row.auth]: [] }] } : { security: [] }),
     parameters: [...wireParameter(row), ...pathParameters(row.path), ...queryParameters(row)],
-    ...(body === undefined ? {} : { requestBody: body }),
+    ...present({ requestBody: body }),
     responses: { 200: answer(row), ...refusals(row) },
   }
 }

@@ -184,7 +184,7 @@ describe('a task with files', () => {
     const answer = join(world.root, 'answer.txt')
     writeFileSync(answer, 'It is 6.')
     await b('message', id, '--file', answer)
-    expect((await fails('bob', 'message', id)).stderr).toContain('needs a text')
+    expect((await fails('bob', 'message', id)).stderr).toContain('expected a text')
     expect((await fails('bob', 'message', id, '--attach', '/no/such/file')).stderr).toContain(
       'file_unreadable',
     )

@@ -122,6 +122,20 @@ describe('files', () => {
     ).toEqual([])
   })
 
+  test('sentences of protocol and command line keep clear of the worst English', () => {
+    const worst =
+      /is (?:one argument )?too many|is missing or is none|is none\b|cut short|longer than needed|has another (?:shape|digest|content id)|has no place in|there is no command|may be given once|exists already|takes (?:a whole|on or off)|is no (?:node|refusal|receipt)/
+    const wrong = product
+      .filter(path => /^(?:protocol|cli)\//.test(path))
+      .flatMap(path =>
+        [...withoutComments(read(path)).matchAll(/'[^'\n]*'|`[^`]*`/g)]
+          .map(([text]) => text)
+          .filter(text => worst.test(text))
+          .map(text => `${path}: ${text}`),
+      )
+    expect(wrong).toEqual([])
+  })
+
   test('both launchers are the same program', () => {
     expect(read('hub/bin/launch.js')).toBe(read('bin/launch.js'))
   })

@@ -97,13 +97,13 @@ function readAnswer(target: Target, answer: Answer, advice: Record<string, strin
   try {
     json = JSON.parse(answer.text) as Record<string, unknown>
   } catch {
-    throw new CommandFailed(`${target.address} answers, but is no node of this release`, 'svc version')
+    throw new CommandFailed(`${target.address} answers, but is not a node of this release`, 'svc version')
   }
   if (answer.status === 200) return json
   const { reason, error, next } = json
   if (typeof reason !== 'string' || typeof error !== 'string') {
     throw new CommandFailed(
-      `${target.address} answers ${answer.status}, but is no node of this release`,
+      `${target.address} answers ${answer.status}, but is not a node of this release`,
       'svc version',
     )
   }

@@ -68,7 +68,7 @@ describe('an exchange with the local node', () => {
         setTimeout(() => response.destroy(), 20)
       } else if (request.url === '/gone') response.destroy()
     })
-    await expect(ask(address, { path: '/cut' })).rejects.toThrow(/cut short|hang up|ECONNRESET/)
+    await expect(ask(address, { path: '/cut' })).rejects.toThrow(/truncated|hang up|ECONNRESET/)
     await expect(ask(address, { path: '/gone' })).rejects.toThrow(/without an answer|ECONNRESET/)
     await expect(ask(address, { path: '/silence', timeoutMs: 50 })).rejects.toThrow(/no answer within 0.05 s/)
     await expect(ask('127.0.0.1:1')).rejects.toMatchObject({ code: 'ECONNREFUSED' })

@@ -83,7 +83,7 @@ function splitHeader(line: string): [string, string] {
 function bodyOf(headers: ReadonlyMap<string, string>, rest: Buffer): Buffer {
   if (headers.get('transfer-encoding')?.toLowerCase() === 'chunked') return unchunk(rest)
   const length = headers.get('content-length')
-  if (length !== undefined && rest.length !== Number(length)) throw new BadAnswer('the answer is cut short')
+  if (length !== undefined && rest.length !== Number(length)) throw new BadAnswer('the answer is truncated')
   return rest
 }
 
@@ -92,10 +92,10 @@ function unchunk(bytes: Buffer): Buffer {
   for (let offset = 0; ; ) {
     const line = bytes.indexOf('\r\n', offset)
     const size = Number.parseInt(bytes.toString('latin1', offset, Math.max(offset, line)), 16)
-    if (line < 0 || !Number.isSafeInteger(size)) throw new BadAnswer('the answer is cut short')
+    if (line < 0 || !Number.isSafeInteger(size)) throw new BadAnswer('the answer is truncated')
     if (size === 0) return Buffer.concat(parts)
     const start = line + 2
-    if (start + size + 2 > bytes.length) throw new BadAnswer('the answer is cut short')
+    if (start + size + 2 > bytes.length) throw new BadAnswer('the answer is truncated')
     parts.push(bytes.subarray(start, start + size))
     offset = start + size + 2
   }

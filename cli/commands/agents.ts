@@ -18,7 +18,7 @@ export const off: Run = async (io, input) => {
 
 export const test: Run = async (io, input) => {
   const question = input.positionals[0]
-  printJson(io, await connect(io, input).call('autoReplyTest', question === undefined ? {} : { question }))
+  printJson(io, await connect(io, input).call('autoReplyTest', present({ question })))
   return 0
 }
 
@@ -35,7 +35,9 @@ export const set: Run = async (io, input) => {
     ...flag(input, '--model', 'model'),
     ...flag(input, '--api-base', 'api_base'),
     ...flag(input, '--api-key', 'api_key'),
-    ...(prompt === undefined ? {} : { system_prompt: textOrFile(io, prompt, '--system-prompt') }),
+    ...present({
+      system_prompt: prompt === undefined ? undefined : textOrFile(io, prompt, '--system-prompt'),
+    }),
     ...boolean(input, '--require-image', 'require_image'),
     ...flag(input, '--usage-hint', 'usage_hint'),
     ...flag(input, '--error-reply', 'error_reply'),

@@ -22,10 +22,10 @@ export const register: Run = async (io, input) => {
   const reply = await control.call('hubRegister', {
     url,
     ...flag(input, '--name', 'name'),
-    ...(caps === undefined ? {} : { caps: caps.split(',').filter(tag => tag !== '') }),
+    ...present({ caps: caps?.split(',').filter(tag => tag !== '') }),
     ...integer(input, '--guest-messages', 'guest_messages'),
     ...boolean(input, '--accept-delegations', 'accept_delegations'),
-    ...(wire === undefined ? {} : { wire: Number(wire) }),
+    ...present({ wire: wire === undefined ? undefined : Number(wire) }),
     ...present({ recovery_phrase: phrase }),
   })
   printJson(io, reply)
@@ -52,7 +52,7 @@ async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
 
 export const leave: Run = async (io, input) => {
   const url = input.positionals[0]
-  printJson(io, await connect(io, input).call('hubLeave', url === undefined ? {} : { url }))
+  printJson(io, await connect(io, input).call('hubLeave', present({ url })))
   return 0
 }
 
@@ -69,7 +69,7 @@ export const profileSet: Run = async (io, input) => {
   }
   const [summary, readme, pricing] = [text('--summary'), text('--readme'), text('--pricing')]
   if (summary === undefined && readme === undefined && pricing === undefined) {
-    throw new CommandFailed('"profile set" needs --summary, --readme or --pricing', 'svc help "profile set"')
+    throw new CommandFailed('expected --summary, --readme or --pricing', 'svc help "profile set"')
   }
   const reply = await connect(io, input).call('profileSet', {
     ...present({ summary, readme, pricing }),

@@ -42,7 +42,7 @@ export const ls: Run = async io => {
 export const create: Run = async (io, input, table) => {
   const name = checkIdentityName(input.positionals[0] as string, 'create')
   if (existsSync(identityDirectory(io.env, name))) {
-    throw new CommandFailed(`the identity "${name}" exists already`, `svc up ${name}`)
+    throw new CommandFailed(`identity "${name}" already exists`, `svc up ${name}`)
   }
   return up(io, { ...input, id: name, positionals: [] }, table)
 }
@@ -57,7 +57,7 @@ export const use: Run = async (io, input) => {
 export const rm: Run = async (io, input) => {
   const name = checkIdentityName(input.positionals[0] as string, 'create')
   const dir = identityDirectory(io.env, name)
-  if (!existsSync(dir)) throw new CommandFailed(`there is no identity "${name}"`, 'svc id ls')
+  if (!existsSync(dir)) throw new CommandFailed(`no identity named "${name}"`, 'svc id ls')
   if (runningDaemons(runtimeDirectory(io.env)).some(entry => entry.data_dir === dir)) {
     throw new CommandFailed(`the node of "${name}" is running`, `svc stop ${name}`)
   }

@@ -148,7 +148,7 @@ function logTail(dir: string, lines: number): string {
   try {
     text = readFileSync(file, 'utf8')
   } catch {
-    throw new CommandFailed(`there is no log at ${file}`, 'svc up')
+    throw new CommandFailed(`no log at ${file}`, 'svc up')
   }
   const all = text.split('\n').filter(line => line !== '')
   const kept = lines === Number.POSITIVE_INFINITY ? all : all.slice(Math.max(0, all.length - lines))

@@ -19,7 +19,7 @@ function stream(io: Io, _input: Input, url: string, headers: Record<string, stri
   return new Promise((resolve, reject) => {
     const request = http.get(url, { headers, agent: false }, response => {
       if (response.statusCode !== 200) {
-        reject(new CommandFailed(`the node answers ${response.statusCode} to /events`, 'svc status'))
+        reject(new CommandFailed(`the node answered /events with HTTP ${response.statusCode}`, 'svc status'))
         return
       }
       let pending = ''
@@ -33,7 +33,9 @@ function stream(io: Io, _input: Input, url: string, headers: Record<string, stri
       response.on('end', resolve)
       response.on('error', reject)
     })
-    request.on('error', error => reject(new CommandFailed(`no node answers: ${error.message}`, 'svc up')))
+    request.on('error', error =>
+      reject(new CommandFailed(`the node does not answer: ${error.message}`, 'svc up')),
+    )
     process.stdout.on('error', () => request.destroy())
   })
 }

@@ -22,7 +22,7 @@ const FETCH_TIMEOUT_MS = 30_000
 export const review: Run = async (io, input) => {
   const [id, rating, comment] = input.positionals as [string, string, string?]
   const stars = parseInteger(rating, '<rating>')
-  if (stars < 1 || stars > 5) throw new CommandFailed('<rating> is 1 to 5', 'svc help review')
+  if (stars < 1 || stars > 5) throw new CommandFailed('expected a rating from 1 to 5', 'svc help review')
   const body = { interaction_id: id, rating: stars, ...present({ comment }) }
   printJson(io, await connect(io, input).call('review', body))
   return 0
@@ -65,7 +65,7 @@ export const evidenceImport: Run = async (io, input) => {
 export const verify: Run = async (io, input) => {
   const offline = input.flags.has('--receipt')
   if (offline === (input.positionals[0] !== undefined)) {
-    throw new CommandFailed('"verify" needs either an interaction id or --receipt', 'svc help verify')
+    throw new CommandFailed('expected an interaction id or --receipt', 'svc help verify')
   }
   const verdict = offline ? await verifyOffline(io, input) : await verifyStored(io, input)
   printJson(io, verdict)
@@ -80,7 +80,7 @@ async function verifyStored(io: Io, input: Input) {
 async function verifyOffline(io: Io, input: Input) {
   const receipt = readReceipt(flags(input, '--receipt')[0] as string)
   const { provider, hub } = await providerLog(input, receipt.body.provider)
-  const judgement = judgeReceipt(receipt, provider, hub === undefined ? {} : { hub })
+  const judgement = judgeReceipt(receipt, provider, present({ hub }))
   return { ...describe(receipt, judgement), ...compareResult(io, input, receipt) }
 }
 
@@ -138,7 +138,7 @@ function readReceipt(value: string): Receipt {
     return Receipt.decode(bytesOf(value, '--receipt'))
   } catch (error) {
     if (error instanceof Malformed)
-      throw new CommandFailed(`this is no receipt: ${error.message}`, 'svc verify <id> prints it')
+      throw new CommandFailed(`not a receipt: ${error.message}`, 'svc verify <id> prints it')
     throw error
   }
 }

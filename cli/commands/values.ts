@@ -21,7 +21,8 @@ export function integer<M extends string>(input: Input, name: string, member: M)
 }
 
 export function parseInteger(value: string, name: string): number {
-  if (!/^[0-9]{1,15}$/.test(value)) throw new CommandFailed(`${name} takes a whole number, not "${value}"`)
+  if (!/^[0-9]{1,15}$/.test(value))
+    throw new CommandFailed(`expected a whole number for ${name}, got "${value}"`)
   return Number(value)
 }
 
@@ -32,7 +33,7 @@ export function parseSwitch(value: string, name: string): boolean {
   const word = value.toLowerCase()
   if (TRUE.includes(word)) return true
   if (FALSE.includes(word)) return false
-  throw new CommandFailed(`${name} takes on or off, not "${value}"`)
+  throw new CommandFailed(`expected on or off for ${name}, got "${value}"`)
 }
 
 export function boolean<M extends string>(input: Input, name: string, member: M): { [K in M]?: boolean } {
@@ -49,7 +50,7 @@ export function json(input: Input, name: string): Record<string, never> {
   } catch {
     // the sentence below says it
   }
-  throw new CommandFailed(`${name} takes a JSON object, for example ${name} '{"text":"…"}'`)
+  throw new CommandFailed(`expected a JSON object for ${name}, for example ${name} '{"text":"…"}'`)
 }
 
 /** The value itself, or the content of the file when it is written `@path`. */

@@ -34,7 +34,7 @@ export const contactBlock = asks((control, input) =>
 
 export const find = asks((control, input) =>
   control.call('find', {
-    ...(input.positionals[0] === undefined ? {} : { query: first(input) }),
+    ...present({ query: input.positionals[0] }),
     ...flag(input, '--cap', 'capability'),
     ...paging(input),
   }),
@@ -80,12 +80,12 @@ export const message = asks((control, input, io) => {
   const [id, text] = input.positionals
   const file = flags(input, '--file')[0]
   if (text === undefined && file === undefined && !input.flags.has('--attach')) {
-    throw new CommandFailed('"message" needs a text, --file or --attach', 'svc help message')
+    throw new CommandFailed('expected a text, --file or --attach', 'svc help message')
   }
   return control.call('message', {
     interaction_id: id as string,
     ...present({ text }),
-    ...(file === undefined ? {} : { file: resolve(io.cwd, file) }),
+    ...present({ file: file === undefined ? undefined : resolve(io.cwd, file) }),
     ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
   })
 })
@@ -94,7 +94,7 @@ export const pull = asks((control, input, io) => {
   const out = flags(input, '--out')[0]
   return control.call('pull', {
     interaction_id: first(input),
-    ...(out === undefined ? {} : { out: resolve(io.cwd, out) }),
+    ...present({ out: out === undefined ? undefined : resolve(io.cwd, out) }),
   })
 })
 

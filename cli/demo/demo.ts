@@ -11,7 +11,7 @@ export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
   const spoil = input.flags.get('--break')?.[0]
   if (spoil !== undefined && !steps.some(step => step.name === spoil)) {
-    throw new CommandFailed(`there is no step "${spoil}"; steps: ${steps.map(step => step.name).join(', ')}`)
+    throw new CommandFailed(`unknown step: ${spoil}; steps: ${steps.map(step => step.name).join(', ')}`)
   }
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())

@@ -10,7 +10,7 @@ export const agentsCommands: readonly CommandRow[] = [
     path: 'watch',
     group: 'agents',
     needsDaemon: true,
-    summary: 'events of the node, one JSON object a line',
+    summary: 'print events of the node, one JSON object per line',
     flags: [takes('--since', 'CURSOR')],
     load: async () => (await other()).watch,
   },
@@ -18,7 +18,7 @@ export const agentsCommands: readonly CommandRow[] = [
     path: 'mcp',
     group: 'agents',
     needsDaemon: true,
-    summary: 'MCP server on stdio for a running node',
+    summary: 'serve MCP on stdio for a running node',
     load: async () => (await node()).mcp,
   },
 ]

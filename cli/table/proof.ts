@@ -25,7 +25,7 @@ export const proofCommands: readonly CommandRow[] = [
     path: 'evidence import',
     group: 'proof',
     needsDaemon: false,
-    summary: 'put records that only the chain file has back into the store of a stopped node',
+    summary: 'restore records from the chain file into the store (node stopped)',
     load: async () => (await proof()).evidenceImport,
   },
   {

@@ -91,7 +91,8 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
   if (!response.ok) throw refusalOf(response, json)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
-  if (!reply.success) throw new ForeignAnswer(response.status, `the reply of ${row.path} has another shape`)
+  if (!reply.success)
+    throw new ForeignAnswer(response.status, `the reply of ${row.path} does not have the expected members`)
   return reply.data as ReplyOf<R>
 }
 
@@ -137,7 +138,7 @@ function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
   if (typeof body?.reason !== 'string' || typeof body.error !== 'string') {
     return new ForeignAnswer(
       response.status,
-      `the answer (HTTP ${response.status}) is no refusal of this table`,
+      `the answer (HTTP ${response.status}) is not a refusal of this interface`,
     )
   }
   const seconds = response.headers.get('Retry-After') ?? ''

@@ -29,7 +29,7 @@ describe('shapes of the route tables', () => {
   test('a refusal says what was expected and nothing of the value', () => {
     const result = bytesText(16).safeParse('secret')
     expect(result.error?.issues.map(({ message }) => message)).toEqual([
-      'must be 16 bytes as base64url without padding',
+      'expected 16 bytes as base64url without padding',
     ])
   })
 

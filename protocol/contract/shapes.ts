@@ -15,7 +15,7 @@ function base64url(accepts: (length: number) => boolean, expected: string) {
           return false
         }
       },
-      { error: `must be ${expected} as base64url without padding` },
+      { error: `expected ${expected} as base64url without padding` },
     )
     .meta({ description: `${expected} as base64url`, contentEncoding: 'base64url' })
 }
@@ -26,7 +26,7 @@ export const bytesText = (length: number) => base64url(n => n === length, `${len
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
 export const aidShape = z
   .string()
-  .refine(isAid, { error: 'must be an AID' })
+  .refine(isAid, { error: 'expected an AID: 44 characters starting with A' })
   .meta({ description: 'AID', minLength: 44, maxLength: 44 })
 /** Unix milliseconds. */
 export const millis = z.int().min(0).meta({ description: 'Unix milliseconds' })
@@ -36,13 +36,13 @@ export const textShape = (bytesMax: number) =>
   z
     .string()
     .refine(text => text.isWellFormed() && utf8Length(text) <= bytesMax, {
-      error: `must be well-formed text of at most ${bytesMax} bytes`,
+      error: `expected well-formed text of at most ${bytesMax} bytes`,
     })
     .meta({ description: `text of at most ${bytesMax} bytes` })
 
 /** A capability tag: printable, without spaces and commas; `*` only ends a family in a query. */
 export const capTag = z.string().regex(/^[\x21-\x2b\x2d-\x7e]{1,64}$/, {
-  error: `must be 1 to ${CAP_BYTES_MAX} printable characters without spaces and commas`,
+  error: `expected 1 to ${CAP_BYTES_MAX} printable characters without spaces or commas`,
 })
 /** How far a directory entry travels. */
 export const visibilityShape = z.enum(['hub-local', 'federated', 'public'])

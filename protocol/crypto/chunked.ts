@@ -60,13 +60,13 @@ export async function* decryptStream(
       keys = openPrefix(key, context, piece)
       continue
     }
-    if (last < SEALED_CHUNK_BYTES) throw new Malformed('chunk after the last one')
+    if (last < SEALED_CHUNK_BYTES) throw new Malformed('data after the last chunk')
     last = piece.length
     const chunk = openChunk(keys, index++, piece)
     if (chunk.length > 0) yield chunk
     release(chunk)
   }
-  if (keys === undefined) throw new Malformed('ciphertext is cut short')
+  if (keys === undefined) throw new Malformed('ciphertext is truncated')
   if (last === SEALED_CHUNK_BYTES) throw new Malformed('ciphertext is truncated after a full chunk')
 }
 
@@ -110,10 +110,10 @@ function deriveKeys(key: Uint8Array, salt: Uint8Array, context: Uint8Array): Key
 }
 
 function openPrefix(key: Uint8Array, context: Uint8Array, prefix: Uint8Array): Keys {
-  if (prefix.length < PREFIX_BYTES) throw new Malformed('ciphertext is cut short')
+  if (prefix.length < PREFIX_BYTES) throw new Malformed('ciphertext is truncated')
   const keys = deriveKeys(key, prefix.subarray(0, SALT_BYTES), context)
   if (!equal(keys.commitment, prefix.subarray(SALT_BYTES)))
-    throw new Malformed('ciphertext is for another key')
+    throw new Malformed('ciphertext was made with another key')
   return keys
 }
 

@@ -18,7 +18,7 @@ const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** UTF-8 bytes of well-formed text; a lone surrogate is refused. */
 export function utf8(text: string): Uint8Array {
-  if (!text.isWellFormed()) throw new Malformed('text holds a lone surrogate')
+  if (!text.isWellFormed()) throw new Malformed('text contains a lone surrogate')
   return utf8Encoder.encode(text)
 }
 

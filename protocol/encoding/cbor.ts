@@ -33,7 +33,7 @@ export function decode(bytes: Uint8Array, options: { floats?: boolean } = {}): C
   const reader: Reader = { bytes, offset: 0, floats: options.floats === true }
   const value = readItem(reader, 0)
   const rest = bytes.length - reader.offset
-  if (rest !== 0) throw new Malformed(`${rest} bytes after the end of the item`)
+  if (rest !== 0) throw new Malformed(`${rest} trailing bytes after the item`)
   return value
 }
 
@@ -93,19 +93,19 @@ export type Head = { major: number; argument: number; next: number }
 /** Reads the head of the item at `offset`, refusing a longer form than needed and indefinite lengths. */
 export function readHead(bytes: Uint8Array, offset: number): Head {
   const initial = bytes[offset]
-  if (initial === undefined) throw new Malformed('item is cut short')
+  if (initial === undefined) throw new Malformed('item is truncated')
   const major = initial >> 5
   const short = initial & 31
   if (short < 24) return { major, argument: short, next: offset + 1 }
   if (short > 27) throw new Malformed('indefinite length or reserved head')
   const size = 1 << (short - 24)
-  if (offset + 1 + size > bytes.length) throw new Malformed('item is cut short')
+  if (offset + 1 + size > bytes.length) throw new Malformed('item is truncated')
   let argument = 0
   for (let i = 1; i <= size; i++) argument = argument * 256 + (bytes[offset + i] as number)
   if (major === 7) return { major, argument, next: offset + 1 + size }
   if (!Number.isSafeInteger(argument)) throw new Malformed('integer outside the safe range')
   const least = size === 1 ? 24 : 2 ** (4 * size)
-  if (argument < least) throw new Malformed('head is longer than needed')
+  if (argument < least) throw new Malformed('head is not in its shortest form')
   return { major, argument, next: offset + 1 + size }
 }
 
@@ -176,7 +176,7 @@ function writeItem(value: CborValue, depth: number): void {
     for (const item of value) writeItem(item, depth + 1)
   } else if (value instanceof Map) writeMap(value, depth)
   else if (value instanceof CborFloat) push(floatBytes(value.value))
-  else throw new Malformed(`a ${typeof value} has no place in svc-cbor`)
+  else throw new Malformed(`a ${typeof value} cannot be encoded`)
 }
 
 function writeInteger(value: number): void {
@@ -280,7 +280,7 @@ function readItem(reader: Reader, depth: number): CborValue {
 
 function readString(reader: Reader, length: number): Uint8Array {
   const end = reader.offset + length
-  if (end > reader.bytes.length) throw new Malformed('string is cut short')
+  if (end > reader.bytes.length) throw new Malformed('string is truncated')
   const bytes = reader.bytes.subarray(reader.offset, end)
   reader.offset = end
   return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -301,11 +301,11 @@ function readMap(reader: Reader, count: number, depth: number): CborMap {
     const start = reader.offset
     const key = readItem(reader, depth + 1)
     if (typeof key !== 'string' && (typeof key !== 'number' || key < 0)) {
-      throw new Malformed('map key is neither unsigned integer nor text')
+      throw new Malformed('map key must be an unsigned integer or text')
     }
     const encoded = reader.bytes.subarray(start, reader.offset)
     if (previous !== undefined && compare(previous, encoded) >= 0)
-      throw new Malformed('map keys do not ascend')
+      throw new Malformed('map keys are not in ascending order')
     previous = encoded
     map.set(key, readItem(reader, depth + 1))
   }
@@ -318,7 +318,7 @@ function readSimple(reader: Reader, start: number, argument: number): CborValue 
   if (size < 2) throw new Malformed('simple value is not allowed')
   if (!reader.floats) throw new Malformed('float is not allowed here')
   const float = new CborFloat(readFloat(reader.bytes, start + 1, size))
-  if (floatBytes(float.value).length !== size + 1) throw new Malformed('float is longer than needed')
+  if (floatBytes(float.value).length !== size + 1) throw new Malformed('float is not in its shortest form')
   return float
 }
 

@@ -19,7 +19,7 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 /** The value of one JSON text; everything `JSON.parse` would gloss over is refused with the place of the fault. */
 export function parseJson(source: string | Uint8Array, options: { depthMax?: number } = {}): JsonValue {
   const text = typeof source === 'string' ? source : fromUtf8(source)
-  if (!text.isWellFormed()) throw new Malformed('JSON text holds a lone surrogate')
+  if (!text.isWellFormed()) throw new Malformed('JSON text contains a lone surrogate')
   const scan: Scan = { text, offset: 0, depthMax: options.depthMax ?? JSON_DEPTH_MAX }
   skipSpace(scan)
   scanValue(scan, 0)
@@ -38,17 +38,17 @@ function write(value: unknown, depth: number): string {
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'string') return writeString(value)
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new Malformed('number has no JSON form')
+    if (!Number.isFinite(value)) throw new Malformed('number cannot be written as JSON')
     return JSON.stringify(value)
   }
   if (Array.isArray(value)) return `[${value.map(item => write(item, depth + 1)).join(',')}]`
-  if (typeof value !== 'object') throw new Malformed(`a ${typeof value} has no JSON form`)
+  if (typeof value !== 'object') throw new Malformed(`a ${typeof value} cannot be written as JSON`)
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
   return `{${members.map(([name, item]) => `${writeString(name)}:${write(item, depth + 1)}`).join(',')}}`
 }
 
 function writeString(text: string): string {
-  if (!text.isWellFormed()) throw new Malformed('text holds a lone surrogate')
+  if (!text.isWellFormed()) throw new Malformed('text contains a lone surrogate')
   return JSON.stringify(text)
 }
 

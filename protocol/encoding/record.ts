@@ -71,7 +71,7 @@ function readMembers(name: string, entries: [string, Shape[string]][], value: Cb
   for (const [member, { key, field, optional }] of entries) {
     const item = value.get(key)
     if (item !== undefined) out[member] = field.read(item, `${name} ${member}`)
-    else if (!optional) throw new Malformed(`${name} lacks ${member} (key ${key})`)
+    else if (!optional) throw new Malformed(`${name} is missing ${member} (key ${key})`)
   }
   return out
 }
@@ -143,7 +143,7 @@ export function list<T>(field: Field<T>, max: number, min = 0): Field<T[]> {
     read(value, name) {
       if (!Array.isArray(value)) throw new Malformed(`${name} is not an array`)
       if (value.length < min || value.length > max) {
-        throw new Malformed(`${name} has ${value.length} items, allowed are ${min} to ${max}`)
+        throw new Malformed(`${name} has ${value.length} items; expected ${min} to ${max}`)
       }
       return value.map((item, i) => field.read(item, `${name}[${i}]`))
     },

@@ -19,13 +19,13 @@ export function aidOfInception(body: Uint8Array): string {
 export function aidBytes(aid: string): Uint8Array {
   const raw = fromBase64url(aid, 'AID')
   if (raw.length !== AID_BYTES || raw[0] !== AID_VERSION)
-    throw new Malformed('AID is not a version-1 identifier')
+    throw new Malformed('expected an AID: 44 characters starting with A')
   return raw
 }
 
 export function aidText(raw: Uint8Array): string {
   if (raw.length !== AID_BYTES || raw[0] !== AID_VERSION)
-    throw new Malformed('AID is not a version-1 identifier')
+    throw new Malformed('expected an AID: 44 characters starting with A')
   return toBase64url(raw)
 }
 

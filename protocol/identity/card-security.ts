@@ -14,7 +14,7 @@ const described = { description: text.optional() }
 function named<T extends z.ZodType>(value: T) {
   return z
     .record(text, value)
-    .refine(members => isBetween(Object.keys(members).length), { error: 'must hold 1 to 64 members' })
+    .refine(members => isBetween(Object.keys(members).length), { error: 'expected 1 to 64 members' })
 }
 
 function isBetween(members: number): boolean {

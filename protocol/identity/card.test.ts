@@ -128,7 +128,7 @@ describe('a card', () => {
     ['a false that the common SDK drops', { capabilities: { extensions: [{ uri: 'u', required: false }] } }],
   ])('is refused with %s, where its two canonical forms differ', (_, more) => {
     const changed = { ...card, ...more } as unknown as UnsignedCard
-    expect(() => signCard(changed, signer)).toThrow(/not accepted/)
+    expect(() => signCard(changed, signer)).toThrow(/invalid card/)
     const protectedText = signed.signatures[0]?.protected ?? ''
     const input = utf8(`${protectedText}.${toBase64url(utf8(canonicalJson(changed as JsonValue)))}`)
     const forged = {

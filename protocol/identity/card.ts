@@ -23,7 +23,7 @@ const texts = z.array(text).min(1).max(ITEMS_MAX)
 
 /** JSON without null and without anything empty, however deep. */
 const full: z.ZodType<JsonValue> = z.custom<JsonValue>(value => isFull(value, 0), {
-  error: 'must hold nothing empty and no null',
+  error: 'expected no empty values and no null',
 })
 
 function isFull(value: unknown, depth: number): boolean {
@@ -115,7 +115,7 @@ export type CardSigner = { seed: Uint8Array; aid: string; seq: number; baseUrl: 
 /** Signs a card for one hub; a card that holds anything empty is refused. */
 export function signCard(card: UnsignedCard, signer: CardSigner): AgentCard {
   const read = UnsignedCard.safeParse(card)
-  if (!read.success) throw new Malformed(`the card is not accepted: ${read.error.issues[0]?.message ?? ''}`)
+  if (!read.success) throw new Malformed(`invalid card: ${read.error.issues[0]?.message ?? ''}`)
   const header = {
     alg: 'EdDSA',
     typ: 'JOSE',

@@ -43,14 +43,14 @@ export function sealBox(aid: string, salt: Uint8Array, entry: DirectoryEntry): U
 
 /** Opens the box of an agent whose AID one knows; what is in it is still to be verified. */
 export function openBox(aid: string, box: Uint8Array): DirectoryEntry {
-  if (box.length > BOX_BYTES_MAX) throw new Malformed('directory box is too long')
-  if (box.length < BOX_SALT_BYTES) throw new Malformed('directory box is cut short')
+  if (box.length > BOX_BYTES_MAX) throw new Malformed('directory box is too large')
+  if (box.length < BOX_SALT_BYTES) throw new Malformed('directory box is truncated')
   const salt = box.subarray(0, BOX_SALT_BYTES)
   const padded = chachaOpen(boxKey(aid, salt), NONCE, directoryHash(aid), box.subarray(BOX_SALT_BYTES))
   const { value, end } = decodeFirst(padded)
   if (padded.subarray(end).some(byte => byte !== 0)) throw new Malformed('padding is not zero')
   if (padded.length !== Math.ceil(end / BOX_STEP_BYTES) * BOX_STEP_BYTES)
-    throw new Malformed('directory box is padded to another length')
+    throw new Malformed('directory box has the wrong padded length')
   return DirectoryEntry.read(value, 'directory entry')
 }
 
@@ -75,7 +75,8 @@ export function bucketPrefixText(hash: Uint8Array, bits: number): string {
 /** The prefix of a query; refused unless it is exactly `bits` bits with zero spare bits. */
 export function parseBucketPrefix(text: string, bits: number): Uint8Array {
   const prefix = sized(fromBase64url(text, 'prefix'), Math.ceil(bits / 8), 'prefix')
-  if (toBase64url(bucketPrefix(prefix, bits)) !== text) throw new Malformed('prefix has spare bits set')
+  if (toBase64url(bucketPrefix(prefix, bits)) !== text)
+    throw new Malformed('prefix has nonzero trailing bits')
   return prefix
 }
 

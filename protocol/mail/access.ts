@@ -34,7 +34,7 @@ export function decodeAccess(encoded: Uint8Array): Access {
     throw new Malformed(`access record is over ${ACCESS_BYTES_MAX} bytes`)
   const value = decode(encoded)
   const kind = value instanceof Map ? value.get(1) : undefined
-  if (kind !== 0 && kind !== 1) throw new Malformed('access record is of no known kind')
+  if (kind !== 0 && kind !== 1) throw new Malformed('unknown kind of access record')
   return kind === 0 ? FirstContact.read(value, 'access record') : WithCapability.read(value, 'access record')
 }
 

@@ -171,7 +171,7 @@ class HeadReader {
   }
 
   item(major: number, name: string): number {
-    if (this.#head() !== major) throw new Malformed(`envelope ${name} is of another type`)
+    if (this.#head() !== major) throw new Malformed(`envelope ${name} has the wrong type`)
     return this.#argument(name)
   }
 

@@ -121,8 +121,8 @@ export function messagePayload(body: MessageBody): AnyPayload {
     throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
   const message = decodePayload(body.kind, body.payload)
   if ((body.interactionId === undefined) !== (message.kind === kinds.capabilities))
-    throw new Malformed('message and interaction do not agree')
-  if (!numberFits(message, body.number)) throw new Malformed('message number does not fit its kind')
+    throw new Malformed('message and interaction ids do not match')
+  if (!numberFits(message, body.number)) throw new Malformed('message number does not match its kind')
   return message
 }
 

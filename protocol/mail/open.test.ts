@@ -66,36 +66,38 @@ test('padding that is not zero is refused', async () => {
 })
 
 test('another length of padding is refused, so sizes stay few', async () => {
-  await (await refusal(plaintextOf(headOf(body), content, 4095))).toThrow('plaintext is cut short')
-  await (await refusal(plaintextOf(headOf(body), content, 8192))).toThrow('padded to another length')
+  await (await refusal(plaintextOf(headOf(body), content, 4095))).toThrow('plaintext is truncated')
+  await (await refusal(plaintextOf(headOf(body), content, 8192))).toThrow('wrong padded length')
 })
 
 test('attachments with another content id, or fewer bytes than listed, are refused', async () => {
   await (await refusal(plaintextOf(headOf(body), utf8('cOntent')))).toThrow(
-    'attachment 0 has another content id',
+    'attachment 0 does not match its content id',
   )
   const long = { ...body, attachments: [{ ...attachmentOf('file', content), size: 10_000 }] }
-  await (await refusal(plaintextOf(headOf(long), content))).toThrow('plaintext is cut short')
+  await (await refusal(plaintextOf(headOf(long), content))).toThrow('plaintext is truncated')
 })
 
 test('attachments that cannot fit a message are refused before they are read', async () => {
   const huge = { ...body, attachments: [{ ...attachmentOf('file', content), size: Number.MAX_SAFE_INTEGER }] }
-  await (await refusal(plaintextOf(headOf(huge), content))).toThrow('longer than a message may be')
+  await (await refusal(plaintextOf(headOf(huge), content))).toThrow('exceed the size limit of a message')
 })
 
 test('a head over 1 MiB, cut short, or not a head is refused', async () => {
   await (await refusal(concat(u32be(1024 * 1024 + 1), new Uint8Array(4092)))).toThrow('over 1 MiB')
-  await (await refusal(concat(u32be(5000), new Uint8Array(4092)))).toThrow('plaintext is cut short')
-  await (await refusal(concat(u32be(4), new Uint8Array(4092)))).toThrow('bytes after the end of the item')
-  await (await refusal(new Uint8Array(0))).toThrow('plaintext is cut short')
+  await (await refusal(concat(u32be(5000), new Uint8Array(4092)))).toThrow('plaintext is truncated')
+  await (await refusal(concat(u32be(4), new Uint8Array(4092)))).toThrow('trailing bytes after the item')
+  await (await refusal(new Uint8Array(0))).toThrow('plaintext is truncated')
   await (await refusal(plaintextOf(encode([new Uint8Array(3), new Uint8Array(64)]), content))).toThrow(
     'bytes after',
   )
 })
 
-test('an open head inside an envelope is refused', async () => {
+test('unsealed message head inside an envelope is refused', async () => {
   const { handleSecret: _, ...open } = body
-  await (await refusal(plaintextOf(headOf(open), content))).toThrow('an open head inside an envelope')
+  await (await refusal(plaintextOf(headOf(open), content))).toThrow(
+    'unsealed message head inside an envelope',
+  )
 })
 
 test('a head for somebody else inside an envelope for us is refused', async () => {
@@ -105,6 +107,6 @@ test('a head for somebody else inside an envelope for us is refused', async () =
 
 test('content that does not have the digest of the head is refused', async () => {
   await (await refusal(plaintextOf(headOf(body), content), alice.random(32))).toThrow(
-    'content has another digest',
+    'content does not match its digest',
   )
 })

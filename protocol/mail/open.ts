@@ -83,7 +83,7 @@ async function openHead(request: OpenRequest, envelope: Envelope): Promise<Opene
   const message = decodeHead(await plain.take(length))
   const { body } = message
   const { handleSecret } = body
-  if (handleSecret === undefined) throw new Malformed('an open head inside an envelope')
+  if (handleSecret === undefined) throw new Malformed('unsealed message head inside an envelope')
   if (body.to !== request.recipient) throw new NotOpened('wrong_recipient', digest, body)
   const senderKey = await request.senderKey(body)
   if (senderKey === undefined) throw new NotOpened('sender_unknown', digest, body)
@@ -112,7 +112,7 @@ async function* attachmentParts(
     let length = 4 + headLength
     for (const [index, attachment] of body.attachments.entries()) {
       length += attachment.size
-      if (length > PLAINTEXT_BYTES_MAX) throw new Malformed('attachments are longer than a message may be')
+      if (length > PLAINTEXT_BYTES_MAX) throw new Malformed('attachments exceed the size limit of a message')
       const hash = sha256Stream()
       for (let rest = attachment.size; rest > 0; ) {
         const chunk = await plain.some(rest)
@@ -121,7 +121,7 @@ async function* attachmentParts(
         yield { index, chunk }
       }
       if (!equal(contentIdOfDigest(hash.digest()), attachment.cid))
-        throw new Malformed(`attachment ${index} has another content id`)
+        throw new Malformed(`attachment ${index} does not match its content id`)
     }
     await plain.endAfterZeros(paddedSize(length) - length)
   } finally {
@@ -147,7 +147,7 @@ class Envelope {
         return parsed
       }
       const next = await this.#source.next()
-      if (next.done === true) throw new Malformed('envelope is cut short')
+      if (next.done === true) throw new Malformed('envelope is truncated')
       if (this.#received.length === 0) {
         this.#received = next.value
         continue
@@ -166,15 +166,15 @@ class Envelope {
     let piece = this.#received.subarray(contentOffset)
     for (;;) {
       rest -= piece.length
-      if (rest < 0) throw new Malformed('bytes after the end of the envelope')
+      if (rest < 0) throw new Malformed('trailing bytes after the envelope')
       hash.update(piece)
       if (piece.length > 0) yield piece
       const next = await this.#source.next()
       if (next.done === true) break
       piece = next.value
     }
-    if (rest > 0) throw new Malformed('envelope is cut short')
-    if (!equal(hash.digest(), head.contentDigest)) throw new Malformed('content has another digest')
+    if (rest > 0) throw new Malformed('envelope is truncated')
+    if (!equal(hash.digest(), head.contentDigest)) throw new Malformed('content does not match its digest')
   }
 
   /** Lets go of the source, also where it was not read to its end. */
@@ -207,7 +207,7 @@ class Plaintext {
   async some(max: number): Promise<Uint8Array> {
     while (this.#rest.length === 0) {
       const next = await this.#chunks.next()
-      if (next.done === true) throw new Malformed('plaintext is cut short')
+      if (next.done === true) throw new Malformed('plaintext is truncated')
       this.#rest = next.value
     }
     const part = this.#rest.subarray(0, max)
@@ -223,6 +223,6 @@ class Plaintext {
       rest -= part.length
     }
     if (this.#rest.length > 0 || (await this.#chunks.next()).done !== true)
-      throw new Malformed('plaintext is padded to another length')
+      throw new Malformed('plaintext has the wrong padded length')
   }
 }

@@ -54,7 +54,7 @@ type Lacking = { peerHighest: number; missing: number[] }
 function lacking<T extends Lacking>(codec: RecordCodec<T>): RecordCodec<T> {
   const check = (value: T): T => {
     if ((value.missing.at(-1) ?? 0) >= Math.max(value.peerHighest, 1))
-      throw new Malformed('missing numbers do not lie below the highest held')
+      throw new Malformed('missing numbers must be below the highest number held')
     return value
   }
   return {
@@ -107,7 +107,7 @@ export function encodePayload<K extends Kind>(kind: K, payload: Payload<K>): Uin
 
 /** Throws {@link Malformed} for an unknown kind and for bytes that are not that kind's payload. */
 export function decodePayload(kind: number, encoded: Uint8Array): AnyPayload {
-  if (!isKind(kind)) throw new Malformed(`message kind ${kind} is not known`)
+  if (!isKind(kind)) throw new Malformed(`unknown message kind ${kind}`)
   return { kind, payload: codec(kind).decode(encoded) } as AnyPayload
 }
 
@@ -122,6 +122,6 @@ function bounded(count: number): number {
 
 function ascending(listed: number[]): number[] {
   if (listed.some((number, i) => number <= (listed[i - 1] ?? 0)))
-    throw new Malformed('numbers do not ascend from 1')
+    throw new Malformed('numbers must ascend from 1')
   return listed
 }

@@ -10,7 +10,7 @@ import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
 
 export const DOCUMENT_BYTES_MAX = 768 * 1024
 const ATTACHMENTS_MAX = 64
-const cidShape = z.string().refine(isCid, { error: 'must be a content id' })
+const cidShape = z.string().refine(isCid, { error: 'expected a content id' })
 const attachments = z.array(z.strictObject({ name: textShape(255), cid: cidShape })).max(ATTACHMENTS_MAX)
 
 function isCid(text: string): boolean {
@@ -56,7 +56,7 @@ function parse<T>(shape: z.ZodType<T>, bytes: Uint8Array, name: string): T {
   if (bytes.length > DOCUMENT_BYTES_MAX)
     throw new Malformed(`${name} is larger than ${DOCUMENT_BYTES_MAX} bytes`)
   const parsed = shape.safeParse(parseJson(bytes))
-  if (!parsed.success) throw new Malformed(`${name} has another shape`)
+  if (!parsed.success) throw new Malformed(`${name} does not have the expected members`)
   // The shape drops a member called __proto__: what was signed and is not in the value is refused here too.
   if (canonicalJson(parsed.data as JsonValue) !== fromUtf8(bytes))
     throw new Malformed(`${name} is not canonical JSON`)

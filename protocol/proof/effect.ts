@@ -184,7 +184,7 @@ export function renderEffect(effect: Effect): string {
     message: effect.message,
     verifiable: isVerifiable(effect),
     ...present({ metrics: measured }),
-    ...(artifacts === undefined ? {} : { artifacts: artifacts.map(renderArtifact) }),
+    ...present({ artifacts: artifacts?.map(renderArtifact) }),
     evidence: renderEvidence(effect.evidence),
   })
 }

@@ -40,9 +40,9 @@ const coverSide = mapped(tuple<CoverSide>(uint, list(uint, MISSING_MAX)), checke
 
 function checkedSide(side: CoverSide): CoverSide {
   const [highest, missing] = side
-  if (highest > MESSAGES_MAX) throw new Malformed(`a cover names more than ${MESSAGES_MAX} messages`)
+  if (highest > MESSAGES_MAX) throw new Malformed(`a cover lists more than ${MESSAGES_MAX} messages`)
   const ascend = missing.every((number, i) => number > (missing[i - 1] ?? 0) && number <= highest)
-  if (!ascend) throw new Malformed('missing numbers of a cover do not ascend up to its highest')
+  if (!ascend) throw new Malformed('missing numbers of a cover must ascend and stay below its highest')
   return side
 }
 

@@ -83,7 +83,7 @@ describe('security schemes', () => {
     ['no scheme at all', schemes['mutual TLS'] as object, { securitySchemes: {} }],
     ['a requirement without scopes', schemes['an API key'] as object, { securityRequirements: needs([]) }],
   ])('with %s refuse the card', (_, scheme, more) => {
-    expect(() => signCard(withScheme(scheme, more), signer)).toThrow(/not accepted/)
+    expect(() => signCard(withScheme(scheme, more), signer)).toThrow(/invalid card/)
   })
 })
 

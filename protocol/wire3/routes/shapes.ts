@@ -30,7 +30,7 @@ export const agentEntry = z.strictObject({
 export const page = {
   limit: z
     .string()
-    .regex(/^[0-9]{1,3}$/, { error: `must be a number of 1 to ${LIST_LIMIT_MAX}` })
+    .regex(/^[0-9]{1,3}$/, { error: `expected a number from 1 to ${LIST_LIMIT_MAX}` })
     .optional(),
   cursor: z.string().max(256).optional(),
 }
