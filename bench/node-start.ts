@@ -7,7 +7,7 @@ import { atMost, median, type Row } from './lib/hub-load.ts'
 import { benchWorld } from './lib/node-world.ts'
 
 const ROUNDS = 21
-const RATIO_MAX = 2
+const RATIO_MAX = 1.8
 
 export async function run(): Promise<Row[]> {
   await using world = benchWorld()

@@ -35,6 +35,8 @@ export type CommandRow = {
   readonly positionals?: readonly Positional[]
   readonly flags?: readonly Flag[]
   readonly needsDaemon: boolean
+  /** It calls a running node, or even less, so that it is part of the one small file that every command loads. */
+  readonly client?: true
   readonly example?: string
   readonly load: () => Promise<Run>
 }

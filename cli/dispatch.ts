@@ -4,7 +4,11 @@
  */
 import { Cli, Command, Option } from 'clipanion'
 import type { CommandRow, Input, Table } from './command.ts'
+import { parseArguments } from './flags.ts'
 import type { Io } from './io.ts'
+import { commands } from './table.ts'
+
+const table: Table = { commands, find: words => parseArguments(words).row }
 
 /** The argument list in the one form that clipanion reads without ambiguity. */
 export function normalised(row: CommandRow, input: Input): string[] {
@@ -17,13 +21,13 @@ export function normalised(row: CommandRow, input: Input): string[] {
 }
 
 /** Parses and runs one command; resolves to its exit code. */
-export async function dispatch(io: Io, table: Table, row: CommandRow, input: Input): Promise<number> {
+export async function dispatch(io: Io, row: CommandRow, input: Input): Promise<number> {
   const cli = new Cli({ binaryName: 'svc', enableColors: false })
-  cli.register(commandClass(io, table, row, input.id))
+  cli.register(commandClass(io, row, input.id))
   return (await cli.process(normalised(row, input)).execute()) ?? 0
 }
 
-function commandClass(io: Io, table: Table, row: CommandRow, id: string | undefined) {
+function commandClass(io: Io, row: CommandRow, id: string | undefined) {
   return class extends Command {
     static override paths = [row.path.split(' ')]
     positionals = Option.Rest({ name: 'arguments' })

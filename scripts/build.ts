@@ -1,10 +1,10 @@
 /**
- * Builds the two programs: dist/svc.js with its parts loaded on demand, and hub/dist/svc-hub.js with the store worker
+ * Builds the two programs: dist/svc.js with the client commands in the one file main.js and the rest on demand, and hub/dist/svc-hub.js with the store worker
  * beside it. Version, commit and time of the build are written in.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync } from 'node:fs'
-import { type BuildOptions, build } from 'esbuild'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { readOperationIndex } from '../cli/client/operation-index-source.ts'
 
 const root = new URL('..', import.meta.url)
@@ -50,7 +50,19 @@ const hubEntries = {
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
 }
-const nodeEntries = { svc: at('cli/program.ts'), 'pow-worker': at('daemon/hubs/pow-worker.ts') }
+const nodeEntries = { whole: at('cli/whole.ts'), 'pow-worker': at('daemon/hubs/pow-worker.ts') }
+
+/** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
+const CLIENT_PARTS = /\/commands\/(?:node|work|agents)\.ts$|\/(?:help|version)\.ts$/
+const elsewhere: Plugin = {
+  name: 'elsewhere',
+  setup(build) {
+    build.onResolve({ filter: /\.ts$/ }, ({ kind, path }) => {
+      if (kind !== 'dynamic-import' || CLIENT_PARTS.test(path)) return undefined
+      return { path: path.replace(/\.ts$/, '.js'), external: true }
+    })
+  },
+}
 
 async function program(outdir: string, entries: Record<string, string>, migrations?: string): Promise<void> {
   rmSync(outdir, { recursive: true, force: true })
@@ -59,4 +71,6 @@ async function program(outdir: string, entries: Record<string, string>, migratio
 }
 
 await program(at('dist'), nodeEntries)
+const client = { svc: at('cli/program.ts'), main: at('cli/main.ts') }
+await build({ ...shared, entryPoints: client, outdir: at('dist'), plugins: [elsewhere] })
 await program(at('hub/dist'), hubEntries, at('hub/store/migrations'))

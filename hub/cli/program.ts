@@ -1,6 +1,4 @@
-/** Entry of the built program: compile cache, command line, exit code. */
-import { enableCompileCache } from 'node:module'
+/** Entry of the built program: command line, exit code. */
+import { main } from './main.ts'
 
-enableCompileCache()
-const { main } = await import('./main.ts')
 process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,31 @@
+/**
+ * Where the runtime keeps compiled code between commands. What lies there is run, so it must be a folder that nobody
+ * else can write: not the runtime's own choice under the shared temporary folder.
+ */
+import * as fs from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+
+const PRIVATE_MODE = 0o700
+const OTHERS_WRITE = 0o022
+
+/** The folder, made if need be; undefined where none is private, and then nothing is kept. */
+export function compileCacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const user = process.getuid?.()
+  if (user === undefined) return undefined
+  const given = env['XDG_CACHE_HOME']
+  const caches = given !== undefined && isAbsolute(given) ? given : join(env['HOME'] ?? homedir(), '.cache')
+  const own = join(caches, 'svc')
+  const folder = join(own, 'compiled')
+  try {
+    fs.mkdirSync(folder, { recursive: true, mode: PRIVATE_MODE })
+    return [caches, own, folder].every(path => isPrivate(path, user)) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isPrivate(path: string, user: number): boolean {
+  const found = fs.lstatSync(path)
+  return found.isDirectory() && found.uid === user && (found.mode & OTHERS_WRITE) === 0
+}

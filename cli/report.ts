@@ -1,0 +1,27 @@
+/** How a command ends: its exit code, and for a failure one sentence with the command that helps. */
+import { OperationRefused } from '../protocol/control/refusal.ts'
+import { plainText } from '../protocol/encoding/plain-text.ts'
+import { CommandFailed, type Io, messageOf } from './io.ts'
+
+/** Runs a command; every failure ends here. */
+export async function reporting(io: Io, run: () => Promise<number>): Promise<number> {
+  try {
+    return await run()
+  } catch (error) {
+    return report(io, error)
+  }
+}
+
+function report(io: Io, error: unknown): number {
+  if (error instanceof OperationRefused) return say(io, `${error.code}: ${error.message}`, error.next)
+  if (error instanceof CommandFailed) return say(io, error.message, error.next, error.exitCode)
+  say(io, messageOf(error))
+  if (io.env['SVC_DEBUG'] && error instanceof Error) io.err(`${error.stack}\n`)
+  return 1
+}
+
+function say(io: Io, sentence: string, next?: string, exitCode = 1): number {
+  io.err(`svc: ${plainText(sentence)}\n`)
+  if (next !== undefined) io.err(`try: ${plainText(next)}\n`)
+  return exitCode
+}
