@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 
 /** What a page would do, on the portable engine: texts in, texts out. */
 const PAGE = `
-import { fromHex, toHex } from './encoding/bytes.ts'
+import { fromBase64, fromBase64url, fromHex, toBase64, toBase64url, toHex } from './encoding/bytes.ts'
 import { Refusal } from './encoding/errors.ts'
 import { decodeKel, keyAt, verifyKel } from './identity/kel.ts'
 import { openEnvelope } from './mail/open.ts'
@@ -25,6 +25,11 @@ const said = work => {
   }
 }
 export const names = [typeof openEnvelope, typeof sealEnvelope, typeof wire3Routes].join()
+export const texts = hex => {
+  const bytes = fromHex(hex)
+  return [toHex(bytes), toBase64url(bytes), toBase64(bytes)]
+}
+export const taken = (form, text) => said(() => toHex({ fromBase64, fromBase64url, fromHex }[form](text)))
 export const kel = hex => said(() => log(hex).aid + ' ' + toHex(log(hex).headDigest))
 export const receipt = (receipt, kel, hubKel, shownAt) => judgeReceipt(Receipt.decode(fromHex(receipt)), log(kel), {
   ...(hubKel === undefined ? {} : { hub: log(hubKel) }),
@@ -38,6 +43,8 @@ export const record = (bytes, seq, previous, chainDid, kel) => said(() => {
 `
 type Page = {
   names: string
+  texts(hex: string): string[]
+  taken(form: string, text: string): string
   kel(log: string): string
   receipt(receipt: string, kel: string, hubKel: string | undefined, shownAt: number | null): string
   record(bytes: string, seq: number, previous: string, chainDid: string, kel: string): string
@@ -62,6 +69,8 @@ beforeAll(async () => {
   bundle = built.outputFiles[0]?.text ?? ''
   // the language itself, and what every browser has for text
   context = vm.createContext({ TextEncoder, TextDecoder })
+  // an older runtime: no conversions of its own
+  vm.runInContext('delete Uint8Array.prototype.toBase64', context)
   page = vm.runInContext(`${bundle};page`, context) as Page
 })
 
@@ -71,6 +80,33 @@ describe('the protocol in a bare context', () => {
     expect(absent).toBe('undefined,undefined,undefined')
     expect(bundle).not.toMatch(/\bBuffer\.(from|alloc|byteLength)|["']node:/)
     expect(page.names).toBe('function,function,object')
+  })
+
+  test('turns bytes into text and back by itself where the runtime cannot', () => {
+    for (let length = 0; length < 70; length++) {
+      const bytes = Buffer.from(Array.from({ length }, (_, i) => (i * 37 + length) & 255))
+      const forms = [bytes.toString('hex'), bytes.toString('base64url'), bytes.toString('base64')]
+      expect([...page.texts(forms[0] as string)]).toEqual(forms)
+      const back = ['fromHex', 'fromBase64url', 'fromBase64'].map((form, i) =>
+        page.taken(form, forms[i] as string),
+      )
+      expect(back).toEqual(Array(3).fill(forms[0]))
+    }
+    for (const [form, text] of [
+      ['fromHex', 'abc'],
+      ['fromHex', 'AB'],
+      ['fromBase64url', 'A'],
+      ['fromBase64url', 'AB'],
+      ['fromBase64url', 'AA=='],
+      ['fromBase64url', 'A A'],
+      ['fromBase64url', 'A+8'],
+      ['fromBase64url', 'A\u00e9A'],
+      ['fromBase64', 'AA'],
+      ['fromBase64', 'AA=A'],
+      ['fromBase64', 'A-8='],
+      ['fromBase64', 'A==='],
+    ] as const)
+      expect(page.taken(form, text), text).toBe('malformed')
   })
 
   test.each(['inception', 'rotated-twice', 'deactivated'])('verifies the log %s', name => {

@@ -110,6 +110,7 @@ describe('message heads', () => {
       payload: encodePayload(kinds.message, { document }),
     })
     expect(messagePayload(said).kind).toBe(kinds.message)
+    expect(messagePayload({ ...said, storedUpTo: MESSAGES_MAX }).kind).toBe(kinds.message)
     const faulty: MessageBody[] = [
       end(3, 2),
       end(0, 0),
