@@ -3,11 +3,11 @@ import type { Server } from 'node:http'
 import { ConfigRefused, type Listen } from './config.ts'
 
 /** Why an address can't be listened on, by the code of the system. */
-const reasons: Record<string, string> = {
-  EADDRINUSE: 'is in use; stop what listens there, or choose another port',
-  EADDRNOTAVAIL: 'is no address of this machine; choose one that it has',
-  EACCES: 'needs rights that this user has not; choose a port above 1023 and put a proxy in front',
-  ENOTFOUND: 'is a name that nobody knows; write an address of this machine',
+const reasons: Record<string, [found: string, next: string]> = {
+  EADDRINUSE: ['is in use', 'stop the program that listens there, or choose another port'],
+  EADDRNOTAVAIL: ['is not an address of this machine', 'choose one that is'],
+  EACCES: ['needs privileges that this user lacks', 'choose a port above 1023 and put a proxy in front'],
+  ENOTFOUND: ['cannot be resolved', 'use an address of this machine'],
 }
 
 /** Whether only this machine reaches a host name or address of a listener. */
@@ -20,7 +20,7 @@ export function bindServer(server: Server, { host, port }: Listen): Promise<stri
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason = reasons[error.code ?? '']
-      reject(reason === undefined ? error : new ConfigRefused(`${host}:${port} ${reason}`))
+      reject(reason === undefined ? error : new ConfigRefused(`${host}:${port} ${reason[0]}`, reason[1]))
     })
     server.listen(port, host, () => {
       server.removeAllListeners('error')

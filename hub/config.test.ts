@@ -81,34 +81,34 @@ describe('bounds', () => {
     'limits.%s is taken up to its edges; beyond, file, member and bound are named',
     member => {
       const set = (value: unknown): string => refusal(() => fromFile({ limits: { [member]: value } }))
-      const bound = (value: number): number => Number(/; write (\d+) or (?:more|less)$/.exec(set(value))?.[1])
+      const bound = (value: number): number => Number(/; use (\d+) or (?:more|less)$/.exec(set(value))?.[1])
       const [least, most] = [bound(-1), bound(Number.MAX_SAFE_INTEGER)]
       expect(set(least)).toBe('accepted')
       expect(set(most)).toBe('accepted')
-      expect(set(least - 1)).toBe(`${file}: limits.${member} is too small; write ${least} or more`)
-      expect(set(most + 1)).toBe(`${file}: limits.${member} is too large; write ${most} or less`)
+      expect(set(least - 1)).toBe(`${file}: limits.${member} is too small; use ${least} or more`)
+      expect(set(most + 1)).toBe(`${file}: limits.${member} is too large; use ${most} or less`)
       for (const strange of ['1', 1.5, true]) expect(set(strange)).toContain(`${file}: limits.${member} `)
     },
   )
 
   test.each([
-    [
-      { listen: '127.0.0.1' },
-      'listen: 127.0.0.1 is no listen address; write host:port with a port of 0 to 65535',
-    ],
-    [{ listen: '[::1]:65536' }, 'listen: [::1]:65536 is no listen address'],
-    [{ operator_listen: 'x:y' }, 'operator_listen: x:y is no listen address'],
+    [{ listen: '127.0.0.1' }, 'listen: expected host:port, got 127.0.0.1; use a port from 0 to 65535'],
+    [{ listen: '[::1]:65536' }, 'listen: expected host:port, got [::1]:65536'],
+    [{ operator_listen: 'x:y' }, 'operator_listen: expected host:port, got x:y'],
     [
       { operator_listen: '127.0.0.1:8088' },
       "operator_listen: the operator's listener can't share the hub's address; give it",
     ],
-    [{ base_url: 'hub.example' }, 'base_url: hub.example is no base URL; write http(s)://host'],
-    [{ base_url: 'ftp://hub.example' }, 'base_url: ftp://hub.example is no base URL'],
-    [{ base_url: 'https://me@hub.example' }, 'base_url: https://me@hub.example is no base URL'],
-    [{ base_url: 'https://hub.example/?a' }, 'base_url: https://hub.example/?a is no base URL'],
-    [{ wire: 1 }, 'wire is not accepted'],
-    [{ limits: { nonsense: 1 } }, 'limits.nonsense is no setting; remove it or correct its name'],
-    [{ lisTen: 1 }, 'lisTen is no setting'],
+    [
+      { base_url: 'hub.example' },
+      'base_url: expected a base URL, got hub.example; write it as http(s)://host',
+    ],
+    [{ base_url: 'ftp://hub.example' }, 'base_url: expected a base URL, got ftp://hub.example'],
+    [{ base_url: 'https://me@hub.example' }, 'base_url: expected a base URL, got https://me@hub.example'],
+    [{ base_url: 'https://hub.example/?a' }, 'base_url: expected a base URL, got https://hub.example/?a'],
+    [{ wire: 1 }, 'wire has a value that is not supported'],
+    [{ limits: { nonsense: 1 } }, 'unknown setting: limits.nonsense; remove it or correct its name'],
+    [{ lisTen: 1 }, 'unknown setting: lisTen'],
   ])('%j is refused', (content, why) => {
     expect(refusal(() => fromFile(content))).toContain(`${file}: ${why}`)
   })
@@ -122,15 +122,19 @@ describe('bounds', () => {
   })
 
   test('the environment and flags are named as such', () => {
-    expect(refusal(() => readConfig({}, { SVC_HUB_LISTEN: 'x' }))).toMatch(/^SVC_HUB_LISTEN: x is no listen/)
-    expect(refusal(() => readConfig({ listen: 'x' }, {}))).toMatch(/^--listen: x is no listen/)
+    expect(refusal(() => readConfig({}, { SVC_HUB_LISTEN: 'x' }))).toMatch(
+      /^SVC_HUB_LISTEN: expected host:port, got x/,
+    )
+    expect(refusal(() => readConfig({ listen: 'x' }, {}))).toMatch(/^--listen: expected host:port, got x/)
     expect(refusal(() => readConfig({ wire: '1' }, {}))).toMatch(
       /^--wire: this release serves wire 3, not wire 1/,
     )
     expect(refusal(() => readConfig({}, { SVC_HUB_LIMITS: '{"pow_bits": 1}' }))).toBe(
-      'SVC_HUB_LIMITS: pow_bits is too small; write 22 or more',
+      'SVC_HUB_LIMITS: pow_bits is too small; use 22 or more',
     )
-    expect(refusal(() => readConfig({}, { SVC_HUB_NONSENSE: '1' }))).toMatch(/SVC_HUB_NONSENSE is no setting/)
+    expect(refusal(() => readConfig({}, { SVC_HUB_NONSENSE: '1' }))).toMatch(
+      /^unknown setting: SVC_HUB_NONSENSE/,
+    )
   })
 
   test('listen takes a host name, an IPv4 and an IPv6 address, and port 0', () => {

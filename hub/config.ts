@@ -5,6 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
+import { Malformed } from '../protocol/encoding/bytes.ts'
+import { Refusal, systemCode } from '../protocol/encoding/errors.ts'
 import { parseJson } from '../protocol/encoding/json.ts'
 import type { Limits } from './core/limits.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
@@ -19,8 +21,16 @@ export const WIRES = [3] as const
 export type Wire = (typeof WIRES)[number]
 
 /** The hub can't start as it is configured; the sentence says what to change. */
-export class ConfigRefused extends Error {
+export class ConfigRefused extends Refusal<'config'> {
   override name = 'ConfigRefused'
+  /** What is wrong, and what to do about it. */
+  readonly found: string
+  readonly next: string
+  constructor(found: string, next: string) {
+    super('config', `${found}; ${next}`)
+    this.found = found
+    this.next = next
+  }
 }
 
 const fileShape = z.strictObject({
@@ -86,7 +96,8 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
 
 function readFile(path: string, named: boolean): z.infer<typeof fileShape> {
   if (existsSync(path)) return accept(fileShape, () => readFileSync(path), path)
-  if (named) throw new ConfigRefused(`the configuration ${path} does not exist; name another with --config`)
+  if (named)
+    throw new ConfigRefused(`the configuration file ${path} does not exist`, 'name another with --config')
   return {}
 }
 
@@ -100,21 +111,46 @@ function accept<S extends z.ZodObject>(shape: S, read: () => string | Uint8Array
   try {
     value = parseJson(read())
   } catch (error) {
-    throw new ConfigRefused(`${from}: ${error instanceof Error ? error.message : String(error)}; correct it`)
+    const code = systemCode(error)
+    if (code !== undefined)
+      throw new ConfigRefused(`${from}: cannot be read (${code})`, 'check its permissions')
+    if (!(error instanceof Malformed)) throw error
+    throw new ConfigRefused(`${from}: not valid JSON: ${error.message}`, 'correct it')
   }
   const parsed = shape.safeParse(value)
   if (parsed.success) return parsed.data
   const [issue] = parsed.error.issues
-  throw new ConfigRefused(`${from}: ${issue === undefined ? 'is not accepted; correct it' : fault(issue)}`)
+  throw fault(from, issue)
 }
 
-function fault(issue: z.core.$ZodIssue): string {
-  const member = issue.path.join('.')
-  if (issue.code === 'unrecognized_keys')
-    return `${[...issue.path, issue.keys[0]].join('.')} is no setting; remove it or correct its name`
-  if (issue.code === 'too_small') return `${member} is too small; write ${issue.minimum} or more`
-  if (issue.code === 'too_big') return `${member} is too large; write ${issue.maximum} or less`
-  return `${member} is not accepted (${issue.message}); correct it`
+function fault(from: string, issue: z.core.$ZodIssue | undefined): ConfigRefused {
+  const member = issue?.path.join('.') ?? ''
+  switch (issue?.code) {
+    case 'unrecognized_keys':
+      return new ConfigRefused(
+        `${from}: unknown setting: ${[...issue.path, issue.keys[0]].join('.')}`,
+        'remove it or correct its name',
+      )
+    case 'too_small':
+      return new ConfigRefused(`${from}: ${member} is too small`, `use ${issue.minimum} or more`)
+    case 'too_big':
+      return new ConfigRefused(`${from}: ${member} is too large`, `use ${issue.maximum} or less`)
+    case 'invalid_type':
+      return new ConfigRefused(
+        `${from}: ${member === '' ? '' : `${member} `}must be ${kinds[issue.expected] ?? 'of another type'}`,
+        'correct it',
+      )
+    default:
+      return new ConfigRefused(`${from}: ${member} has a value that is not supported`, 'correct it')
+  }
+}
+
+/** Types of JSON values in words. */
+const kinds: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  object: 'an object',
 }
 
 const KNOWN_ENVIRONMENT = [
@@ -130,7 +166,7 @@ const KNOWN_ENVIRONMENT = [
 function checkEnvironment(env: Record<string, string | undefined>): void {
   for (const name of Object.keys(env)) {
     if (name.startsWith('SVC_HUB_') && !KNOWN_ENVIRONMENT.includes(name))
-      throw new ConfigRefused(`${name} is no setting of svc-hub; known are ${KNOWN_ENVIRONMENT.join(', ')}`)
+      throw new ConfigRefused(`unknown setting: ${name}`, `known settings: ${KNOWN_ENVIRONMENT.join(', ')}`)
   }
 }
 
@@ -138,7 +174,8 @@ function parseWire({ text, from }: Given): Wire {
   const known = WIRES.find(wire => String(wire) === text)
   if (known !== undefined) return known
   throw new ConfigRefused(
-    `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}; leave the setting out`,
+    `${from}: this release serves wire ${WIRES.join(' or ')}, not wire ${text}`,
+    'leave the setting out',
   )
 }
 
@@ -147,9 +184,7 @@ function parseListen({ text, from }: Given): Listen {
   const parts = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]*)):([0-9]{1,5})$/.exec(text)
   const port = Number(parts?.[3])
   if (parts === null || port > PORT_MAX)
-    throw new ConfigRefused(
-      `${from}: ${text} is no listen address; write host:port with a port of 0 to ${PORT_MAX}`,
-    )
+    throw new ConfigRefused(`${from}: expected host:port, got ${text}`, `use a port from 0 to ${PORT_MAX}`)
   const host = parts[1] ?? parts[2] ?? ''
   return { host: host === '' ? '0.0.0.0' : host, port }
 }
@@ -158,7 +193,8 @@ function parseBaseUrl({ text, from }: Given): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const plain =
     url !== undefined && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}${url.username}` === ''
-  if (!plain) throw new ConfigRefused(`${from}: ${text} is no base URL; write http(s)://host`)
+  if (!plain)
+    throw new ConfigRefused(`${from}: expected a base URL, got ${text}`, 'write it as http(s)://host')
   return text.replace(/\/+$/, '')
 }
 
@@ -166,6 +202,7 @@ function checkApart({ listen, operatorListen }: Config, from: string): void {
   if (operatorListen === undefined || operatorListen.port === 0) return
   if (operatorListen.host === listen.host && operatorListen.port === listen.port)
     throw new ConfigRefused(
-      `${from}: the operator's listener can't share the hub's address; give it a port of its own`,
+      `${from}: the operator's listener can't share the hub's address`,
+      'give it a port of its own',
     )
 }

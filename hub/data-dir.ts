@@ -45,7 +45,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
       throw new StoreRefused(
-        `${directory} holds a restore that did not finish; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
+        `${directory} contains an unfinished restore; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
       )
     const { identity, created } = ensureIdentity(directory, now, random)
     const store = openStore({ ...options, release: RELEASE })

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http'
 import { expect, test } from 'vitest'
 import { bindServer, isLocal } from '../bind.ts'
-import { ConfigRefused } from '../config.ts'
 import { defaultLimits } from '../core/limits.ts'
 import { announcement } from './commands.ts'
 
@@ -38,9 +37,9 @@ test('an address that is in use, or is not of this machine, is refused with what
   const { port } = new URL(await bindServer(first, { host: '127.0.0.1', port: 0 }))
   const again = bindServer(createServer(), { host: '127.0.0.1', port: Number(port) })
   await expect(again).rejects.toThrow(
-    new ConfigRefused(`127.0.0.1:${port} is in use; stop what listens there, or choose another port`),
+    `127.0.0.1:${port} is in use; stop the program that listens there, or choose another port`,
   )
   const foreign = bindServer(createServer(), { host: '192.0.2.1', port: 0 })
-  await expect(foreign).rejects.toThrow(/is no address of this machine; choose/)
+  await expect(foreign).rejects.toThrow(/is not an address of this machine; choose/)
   first.close()
 })

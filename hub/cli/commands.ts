@@ -1,6 +1,7 @@
 /** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
 import type { Logger } from 'pino'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
@@ -24,8 +25,11 @@ type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'opera
 export type Flags = Record<string, string | boolean | undefined>
 
 /** The command line was not understood. */
-export class UsageError extends Error {
+export class UsageError extends Refusal<'usage'> {
   override name = 'UsageError'
+  constructor(sentence: string) {
+    super('usage', sentence)
+  }
 }
 
 export async function serve(config: Config): Promise<number> {
@@ -50,12 +54,12 @@ export function announcement(config: Config, running: Announced): string[] {
     `hub AID ${aid}`,
     `data in ${config.dataDir}`,
   ]
-  if (operatorUrl !== undefined) lines.push(`figures and health at ${operatorUrl}`)
+  if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
   if (created) lines.push('admission is closed; let an agent register with: svc-hub admit <AID>')
   if (!isLocal(config.listen.host))
-    lines.push('this address is reachable from outside; put TLS in front of it')
+    lines.push('this address can be reached from other machines; put TLS in front of it')
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
-    lines.push('the figures are reachable from outside; set operator_listen to an address of 127.0.0.1')
+    lines.push('the metrics can be reached from other machines; set operator_listen to 127.0.0.1:8078')
   return lines
 }
 
@@ -102,12 +106,13 @@ function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
 
 export function admissionOrder(mode: string | undefined): Order {
   if (mode === undefined) return { command: 'admission' }
-  if (mode !== 'open' && mode !== 'closed') throw new UsageError(`admission is open or closed, not ${mode}`)
+  if (mode !== 'open' && mode !== 'closed') throw new UsageError(`expected open or closed, got ${mode}`)
   return { command: 'admission', mode }
 }
 
 export function aidOf(text: string | undefined): string {
-  if (text === undefined || !isAid(text)) throw new UsageError('an AID is missing or is none')
+  if (text === undefined || !isAid(text))
+    throw new UsageError('expected an AID: 44 characters starting with A')
   return text
 }
 
@@ -117,7 +122,7 @@ export function quotaOrder(aid: string, flags: Flags): Order {
       const text = flags[flag]
       if (text === undefined) return []
       if (typeof text !== 'string' || !/^[0-9]{1,15}$/.test(text))
-        throw new UsageError(`--${flag} takes a whole number`)
+        throw new UsageError(`--${flag} expects a whole number`)
       return [[flag.replaceAll('-', '_'), Number(text)]]
     }),
   )

@@ -1,8 +1,9 @@
 /** The program svc-hub: its commands and their flags in one table, the parser that reads it, exit codes. */
+import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { type Config, ConfigRefused, readConfig } from '../config.ts'
-import { StoreRefused } from '../store/port.ts'
+import { Refusal, systemCode } from '../../protocol/encoding/errors.ts'
+import { type Config, readConfig } from '../config.ts'
 import { EXIT_FAILED, EXIT_USAGE, print } from '../terminal.ts'
 import {
   admissionOrder,
@@ -34,30 +35,33 @@ type Command = {
 
 /** Every flag: what its value is called, nothing for a switch, and what it does. */
 const flagTable: Record<string, { value?: string; summary: string }> = {
-  'data-dir': { value: 'DIR', summary: 'the data directory; ./svc-hub-data where none is named' },
+  'data-dir': { value: 'DIR', summary: 'data directory; default ./svc-hub-data' },
   config: {
     value: 'FILE',
-    summary: 'the configuration; config.json in the data directory where none is named',
+    summary: 'configuration file; default config.json in the data directory',
   },
-  listen: { value: 'host:port', summary: 'address of the hub; 127.0.0.1:8088 where none is named' },
-  'base-url': { value: 'URL', summary: 'the address by which others reach the hub' },
-  'operator-listen': { value: 'host:port', summary: 'address for figures and health, as 127.0.0.1:8078' },
-  wire: { value: '3', summary: 'the wire version that is served' },
-  check: { summary: 'look at the backup only, write nothing' },
-  reset: { summary: 'go back to the limits of the hub' },
+  listen: { value: 'host:port', summary: 'listen address of the hub; default 127.0.0.1:8088' },
+  'base-url': { value: 'URL', summary: 'URL by which others reach the hub' },
+  'operator-listen': {
+    value: 'host:port',
+    summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
+  },
+  wire: { value: '3', summary: 'wire version to serve' },
+  check: { summary: 'only verify the backup, write nothing' },
+  reset: { summary: "go back to the hub's own limits" },
   json: { summary: 'print one JSON object' },
   envelopes: { value: 'N', summary: 'envelopes that may wait' },
   bytes: { value: 'N', summary: 'bytes that may wait' },
   'stranger-envelopes': { value: 'N', summary: 'envelopes of non-contacts that may wait' },
   'stranger-bytes': { value: 'N', summary: 'bytes of non-contacts that may wait' },
-  'stranger-per-minute': { value: 'N', summary: 'first contacts a minute' },
+  'stranger-per-minute': { value: 'N', summary: 'first contacts per minute' },
 }
 const placeFlags = ['data-dir', 'config', 'json']
 
 const commands: Record<string, Command> = {
   serve: {
     usage: 'serve',
-    summary: 'run the hub; creates what is missing',
+    summary: 'run the hub, creating what is missing',
     flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire'],
     positionals: 0,
     run: (_, flags) => serve(configOf(flags)),
@@ -71,7 +75,7 @@ const commands: Record<string, Command> = {
   },
   admission: {
     usage: 'admission [open|closed]',
-    summary: 'who may register: everybody who does proof of work, or whom you admit',
+    summary: 'show or set who may register: anyone with proof of work, or only agents you admit',
     flags: placeFlags,
     positionals: 1,
     run: ([mode], flags) => order(admissionOrder(mode), configOf(flags)),
@@ -92,14 +96,14 @@ const commands: Record<string, Command> = {
   },
   stats: {
     usage: 'stats',
-    summary: 'counters of the hub',
+    summary: 'show counters of the hub',
     flags: placeFlags,
     positionals: 0,
     run: (_, flags) => order({ command: 'stats' }, configOf(flags)),
   },
   backup: {
     usage: 'backup <folder>',
-    summary: 'save everything to a new folder, also while the hub serves',
+    summary: 'save everything to a new folder, even while the hub is serving',
     flags: placeFlags,
     positionals: 1,
     run: async ([folder], flags) =>
@@ -107,7 +111,7 @@ const commands: Record<string, Command> = {
   },
   restore: {
     usage: 'restore <backup>',
-    summary: 'make an empty data directory from a backup, or --check one',
+    summary: 'create a data directory from a backup, or verify one with --check',
     flags: [...placeFlags, 'check'],
     positionals: 1,
     run: async ([backup], flags) => {
@@ -118,7 +122,7 @@ const commands: Record<string, Command> = {
   },
   doctor: {
     usage: 'doctor',
-    summary: 'look for what is wrong, and name the command that mends it',
+    summary: 'find problems and name the command that fixes each',
     flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
     positionals: 0,
     run: async (_, flags) =>
@@ -134,7 +138,7 @@ const commands: Record<string, Command> = {
   },
   help: {
     usage: 'help [command]',
-    summary: 'this list, or one command with its flags',
+    summary: 'show this list, or one command with its flags',
     flags: [],
     positionals: 1,
     run: async ([name], _, terminal) => help(name, terminal),
@@ -167,7 +171,7 @@ function find(name: string): Command | undefined {
 }
 
 function noCommand(given: string, { err }: Terminal): number {
-  err(`svc-hub: there is no command ${given}; commands: ${Object.keys(commands).join(', ')}\n`)
+  err(`svc-hub: unknown command: ${given}; commands: ${Object.keys(commands).join(', ')}\n`)
   return EXIT_USAGE
 }
 
@@ -178,16 +182,33 @@ function parse(rest: string[], command: Command): { positionals: string[]; flags
       { type: flagTable[flag]?.value === undefined ? 'boolean' : 'string' } as const,
     ]),
   )
-  try {
-    const { values, positionals } = parseArgs({ args: rest, options, allowPositionals: true, strict: true })
-    if (positionals.length > command.positionals)
-      throw new UsageError(`${positionals[command.positionals]} is one argument too many`)
-    return { positionals, flags: values as Flags }
-  } catch (error) {
-    const accepted = command.flags.map(flag => `--${flag}`).join(', ')
-    const why = error instanceof Error ? error.message.split('\n')[0] : String(error)
-    throw new UsageError(`${why}; accepted: ${accepted === '' ? 'no flags' : accepted}`)
-  }
+  const { values, positionals, tokens } = parseArgs({
+    args: rest,
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  })
+  for (const token of tokens) if (token.kind === 'option') checkFlag(token, command)
+  const extra = positionals[command.positionals]
+  if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`)
+  return { positionals, flags: values }
+}
+
+type GivenFlag = {
+  name: string
+  rawName: string
+  value?: string | undefined
+  inlineValue?: boolean | undefined
+}
+
+function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags }: Command): void {
+  if (!flags.includes(name)) throw new UsageError(`unknown option: ${rawName}`)
+  const expected = flagTable[name]?.value
+  if (expected === undefined && value !== undefined) throw new UsageError(`--${name} takes no value`)
+  // A value that begins with a dash is the next option, unless it is joined by a sign of equality.
+  if (expected !== undefined && (value === undefined || (inlineValue !== true && value.startsWith('-'))))
+    throw new UsageError(`--${name} expects a value: ${expected}`)
 }
 
 function fail(error: unknown, command: Command, { err }: Terminal): number {
@@ -197,18 +218,18 @@ function fail(error: unknown, command: Command, { err }: Terminal): number {
     err(`usage: svc-hub ${withFlags(command)}\n`)
     return EXIT_USAGE
   }
-  const expected = error instanceof ConfigRefused || error instanceof StoreRefused || isOfSystem(error)
+  const expected = error instanceof Refusal || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
 }
 
 /** What the operating system refused says enough in its own sentence. */
 function isOfSystem(error: unknown): boolean {
-  return typeof (error as NodeJS.ErrnoException).syscall === 'string'
+  return Object.hasOwn(constants.errno, systemCode(error) ?? '')
 }
 
 function needed(text: string | undefined, what: string): string {
-  if (text === undefined) throw new UsageError(`${what} is missing`)
+  if (text === undefined) throw new UsageError(`expected ${what}`)
   return text
 }
 

@@ -42,7 +42,7 @@ export class SignerClocks {
     if (tsMs <= last) throw new Refusal('timeStale', { floorMs: last })
     if (tsMs < nowMs - CLOCK_WINDOW_MS) throw new Refusal('timeStale', { floorMs: Math.max(last, nowMs) })
     if (tsMs > nowMs + CLOCK_WINDOW_MS)
-      throw new Refusal('signatureInvalid', { why: 'its time is ahead of the clock of this hub' })
+      throw new Refusal('signatureInvalid', { why: "its time is ahead of this hub's clock" })
     this.#lastMs.set(aid, tsMs)
     this.#signatures.set(seen, tsMs)
     this.#prune(nowMs)

@@ -37,14 +37,14 @@ export async function readEnvelopeHead(
   let received: Uint8Array = new Uint8Array(0)
   for (;;) {
     const chunk = await source.next()
-    if (chunk === undefined) throw malformed('it is cut short')
+    if (chunk === undefined) throw malformed('it is truncated')
     received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
     const parsed = parse(received)
     if (parsed === 'more') continue
     const size = parsed.contentOffset + parsed.contentLength
     if (declared !== undefined && declared !== size)
-      throw malformed('its length is not the one that it states')
-    if (received.length > size) throw malformed('bytes follow its end')
+      throw malformed('its length differs from the declared one')
+    if (received.length > size) throw malformed('there are bytes after its end')
     const start = received
     return {
       ...parsed,
@@ -91,11 +91,11 @@ async function readSmall(source: ByteSource, start: Uint8Array, size: number): P
   for (;;) {
     const chunk = await source.next()
     if (chunk === undefined) break
-    if (received + chunk.length > size) throw malformed('bytes follow its end')
+    if (received + chunk.length > size) throw malformed('there are bytes after its end')
     content.set(chunk, received)
     received += chunk.length
   }
-  if (received < size) throw malformed('it is cut short')
+  if (received < size) throw malformed('it is truncated')
   return content
 }
 
@@ -123,16 +123,16 @@ async function* checkedChunks(
     const chunk = await source.next()
     if (chunk === undefined) break
     received += chunk.length
-    if (received > size) throw malformed('bytes follow its end')
+    if (received > size) throw malformed('there are bytes after its end')
     hash.update(chunk)
     yield chunk
   }
-  if (received < size) throw malformed('it is cut short')
+  if (received < size) throw malformed('it is truncated')
   checkContent(hash.digest(), parsed)
 }
 
 function checkContent(digest: Uint8Array, { head }: ParsedEnvelope): void {
-  if (!equal(digest, head.contentDigest)) throw malformed('its content does not hash to key 8')
+  if (!equal(digest, head.contentDigest)) throw malformed('its content does not match the hash in key 8')
 }
 
 function malformed(why: string): Refusal {

@@ -48,7 +48,7 @@ export class KeyLogs {
         error instanceof KelInvalid ? new Refusal('keyLogInvalid', { why: error.message }) : error
       if (
         refusal instanceof Refusal &&
-        (refusal.reason === 'keyLogInvalid' || refusal.reason === 'keyLogForked')
+        (refusal.code === 'keyLogInvalid' || refusal.code === 'keyLogForked')
       ) {
         if (this.#verdicts.size >= VERDICTS_MAX) this.#verdicts.clear()
         this.#verdicts.set(name, { refusal, untilMs: now() + VERDICT_LIFE_MS })

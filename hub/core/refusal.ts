@@ -1,4 +1,5 @@
 /** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
+import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import { StoreBroken, StoreFull } from '../store/port.ts'
 
 export type RefusalReason =
@@ -56,13 +57,11 @@ export type Facts = {
 }
 
 /** The caller did something that has a name; crosses the wire. */
-export class Refusal extends Error {
+export class Refusal extends AnyRefusal<RefusalReason> {
   override name = 'Refusal'
-  readonly reason: RefusalReason
   readonly facts: Facts
   constructor(reason: RefusalReason, facts: Facts = {}) {
-    super(facts.why ?? reason)
-    this.reason = reason
+    super(reason, facts.why ?? reason)
     this.facts = facts
   }
 }

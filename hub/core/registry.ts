@@ -183,7 +183,7 @@ export class Registry {
       const set = verifyKeySet(log, KeySet.decode(bytes))
       if (set.body.ts > nowMs + CLOCK_WINDOW_MS || set.body.exp <= nowMs)
         throw new Refusal('requestMalformed', {
-          why: 'the times of the key set do not fit the clock of this hub',
+          why: "the times of the key set do not fit this hub's clock",
         })
       return set
     } catch (error) {

@@ -53,7 +53,7 @@ export class Reviews {
     if (counter.body.requester !== requester || !equal(committed, opened))
       throw new Refusal('commitmentMismatch')
     if (!equal(review.receiptDigest, receiptDigest(receipt.bodyBytes)))
-      throw new Refusal('requestMalformed', { why: 'review rates another receipt' })
+      throw new Refusal('requestMalformed', { why: 'the review rates another receipt' })
     if (nowMs > end + limits.reviewWindowMs) throw new Refusal('reviewWindowClosed')
     if (provider === requester || end > nowMs + CLOCK_WINDOW_MS) throw new Refusal('receiptNotReviewable')
     if (await store.hasReview(provider, interactionId)) throw new Refusal('reviewExists')

@@ -106,7 +106,7 @@ export class Sends {
     const nowMs = now()
     const { head, digest } = offer
     if (!equal(head.access, offer.accessBytes))
-      throw new Refusal('envelopeMalformed', { why: 'its key 7 is not the credential that came with it' })
+      throw new Refusal('envelopeMalformed', { why: 'its key 7 differs from the credential sent with it' })
     if (head.expMs <= nowMs) throw new Refusal('expired')
     if (head.expMs > nowMs + EXP_AHEAD_MS + EXP_SKEW_MS) throw new Refusal('expiryTooFar')
     const agent = await agents.findRegistered(head.to)

@@ -53,7 +53,7 @@ test('as many checks may be under way as it was told, and one more when one is d
   const first = ask(verifier, 0, 10)
   const over = await verifier.verify(key, messages[0] as Uint8Array, signatures[0] as Uint8Array).then(
     () => undefined,
-    error => refusalOf(error)?.reason,
+    error => refusalOf(error)?.code,
   )
   expect(over).toBe('overloaded')
   expect(await first).toEqual(expected(0, 10))

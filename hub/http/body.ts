@@ -3,6 +3,7 @@
  * time, so that large bodies may take long and slow ones can't hold a place for ever.
  */
 import type { IncomingMessage } from 'node:http'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { Refusal } from '../core/refusal.ts'
 
 const CHECK_EVERY_MS = 1000
@@ -11,7 +12,7 @@ const CHECK_EVERY_MS = 1000
 const events = ['readable', 'end', 'error', 'close'] as const
 
 /** The client went away, or was cut for being too slow, before its body was complete. */
-export class BodyCut extends Error {
+export class BodyCut extends Failure {
   override name = 'BodyCut'
 }
 

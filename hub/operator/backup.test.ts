@@ -144,12 +144,12 @@ describe('a backup', () => {
 
   test('never overwrites, and does not go into the directory that it saves', async () => {
     const place = folder()
-    await expect(save(hub, place)).rejects.toThrow(/exists already; name a folder/)
+    await expect(save(hub, place)).rejects.toThrow(/already exists; choose a new folder/)
     await expect(save(hub, join(place, 'a', 'b'))).rejects.toThrow(/does not exist; create it/)
     const way = join(place, 'way')
     symlinkSync(hub.directory, way)
     for (const inside of [join(hub.directory, 'saved'), join(hub.directory, '..saved'), join(way, 'saved')])
-      await expect(save(hub, inside)).rejects.toThrow(/name a place outside/)
+      await expect(save(hub, inside)).rejects.toThrow(/choose a place outside/)
     rmSync(way)
     expect(readdirSync(place)).toEqual([])
   })
@@ -200,7 +200,7 @@ describe('a restored hub', () => {
     const target = savedEmpty()
     const directory = folder()
     writeFileSync(join(directory, 'mine'), 'kept')
-    await expect(restoreTo(target, directory)).rejects.toThrow(/is not empty; name an empty or a new one/)
+    await expect(restoreTo(target, directory)).rejects.toThrow(/is not empty; give an empty or a new one/)
     expect(readdirSync(directory)).toEqual(['mine'])
   })
 
@@ -208,18 +208,18 @@ describe('a restored hub', () => {
     const directory = folder()
     writeFileSync(join(directory, 'restoring'), '')
     const opening = openDataDirectory({ directory, now: Date.now, random, onBroken: () => undefined })
-    await expect(opening).rejects.toThrow(/did not finish; empty it, then: svc-hub restore/)
+    await expect(opening).rejects.toThrow(/unfinished restore; empty it, then: svc-hub restore/)
   })
 })
 
 describe('restore --check', () => {
   const damage: [string, (backup: string) => void, RegExp][] = [
-    ['a flipped byte', backup => flip(join(backup, 'hub.db')), /hub\.db is not what was saved/],
+    ['a flipped byte', backup => flip(join(backup, 'hub.db')), /hub\.db differs from what was saved/],
     ['a missing file', backup => rmSync(join(backup, 'identity.next')), /identity\.next is missing/],
     [
       'a shortened file',
       backup => writeFileSync(join(backup, 'identity.kel'), ''),
-      /identity\.kel is not what/,
+      /identity\.kel differs from what/,
     ],
   ]
   test.each(damage)('finds %s, and nothing is restored', async (_, spoil, why) => {
@@ -232,7 +232,7 @@ describe('restore --check', () => {
   })
 
   test.each([
-    ['no manifest', undefined, /holds no manifest/],
+    ['no manifest', undefined, /contains no manifest/],
     ['a torn manifest', '{"format": "svc-hub', /not a manifest of this release/],
     ['a path outside', { path: '../identity.kel' }, /not a manifest of this release/],
     ['a path of another kind', { path: 'blobs/00/../../identity.kel' }, /not a manifest of this release/],
@@ -265,7 +265,7 @@ describe('restore --check', () => {
       files: manifest.files.filter(({ path }) => !path.startsWith('blobs/')),
     }))
     expect((await backupFaults(spoiled)).faults).toEqual([
-      'the identity is not that of the hub it was saved from',
+      'the identity is not that of the hub that was saved',
       '1 envelopes lack their files',
     ])
   })

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { copyLive, faultClass } from '../store/sqlite/database.ts'
@@ -44,24 +45,24 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   } catch (error) {
     await rm(draft, { recursive: true, force: true })
     throw isFull(error)
-      ? new StoreRefused(`no room for a backup at ${target}; make room, or name another place`)
+      ? new StoreRefused(`not enough space for a backup at ${target}; free some, or choose another place`)
       : error
   }
 }
 
 /** Both the system and the engine say so in their own way. */
 export function isFull(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code
+  const code = systemCode(error)
   return code === 'ENOSPC' || code === 'EDQUOT' || faultClass(error) === 'full'
 }
 
 function checkTarget(target: string, directory: string): void {
-  if (existsSync(target)) throw new StoreRefused(`${target} exists already; name a folder that does not`)
+  if (existsSync(target)) throw new StoreRefused(`${target} already exists; choose a new folder`)
   if (!existsSync(dirname(target)))
-    throw new StoreRefused(`${dirname(target)} does not exist; create it, or name another place`)
+    throw new StoreRefused(`${dirname(target)} does not exist; create it, or choose another place`)
   const way = relative(realpathSync(directory), join(realpathSync(dirname(target)), basename(target)))
   if (way !== '..' && !way.startsWith(`..${sep}`))
-    throw new StoreRefused(`${target} lies in the data directory that it would save; name a place outside`)
+    throw new StoreRefused(`${target} is inside the data directory being saved; choose a place outside`)
 }
 
 async function fill(draft: string, { directory, hub, now, alone }: BackupOptions): Promise<Manifest> {

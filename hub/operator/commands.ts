@@ -59,7 +59,7 @@ function identityOf(directory: string): string {
     throw new Error('no identity is made here')
   }
   if (!existsSync(join(directory, 'identity.kel')) || !existsSync(join(directory, DATABASE_COPY)))
-    throw new StoreRefused(`${directory} holds no hub; name its data directory with --data-dir`)
+    throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
   return ensureIdentity(directory, never, never).identity.aid
 }
 

@@ -30,8 +30,8 @@ export function checkDirectory(
     findings.push(
       note(
         'copies',
-        `${copies.join(', ')} are left from before an upgrade`,
-        `once the upgrade is good: rm ${copies.map(name => join(directory, name)).join(' ')}`,
+        `${copies.join(', ')} remain from before an upgrade`,
+        `once the upgrade has proved itself: rm ${copies.map(name => join(directory, name)).join(' ')}`,
       ),
     )
   return { findings, aid }
@@ -40,7 +40,7 @@ export function checkDirectory(
 function checkModes(directory: string): Finding {
   const open = [directory, ...entries(directory)].filter(path => (lstatSync(path).mode & OTHERS) !== 0)
   if (open.length === 0) return ok('modes', `${directory} is private`)
-  return wrong('modes', `others may read or write ${listed(open)}`, `chmod -R go= ${directory}`)
+  return wrong('modes', `other users may read or write ${listed(open)}`, `chmod -R go= ${directory}`)
 }
 
 /** Files of another user are what a command run as root leaves behind; the hub can't write them. */
@@ -59,7 +59,7 @@ function checkIdentity(directory: string): { finding: Finding; aid: string | und
   const never = (): never => {
     throw new Error('no identity is made here')
   }
-  const mend = 'restore identity.kel and identity.next from a backup; without them the hub is another one'
+  const mend = 'restore identity.kel and identity.next from a backup; without them this would be another hub'
   try {
     const { aid } = ensureIdentity(directory, never, never).identity
     if (existsSync(join(directory, 'identity.next'))) return { finding: ok('identity', aid), aid }
@@ -69,7 +69,7 @@ function checkIdentity(directory: string): { finding: Finding; aid: string | und
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { finding: wrong('identity', `identity.kel can not be read: ${why}`, mend), aid: undefined }
+    return { finding: wrong('identity', `identity.kel cannot be read: ${why}`, mend), aid: undefined }
   }
 }
 
@@ -80,8 +80,8 @@ function checkTorn(directory: string, alone: boolean): Finding {
     const temporary = path.startsWith(join(directory, 'tmp', '/'))
     return temporary && (alone || Date.now() - lstatSync(path).mtimeMs > TORN_AFTER_MS)
   })
-  if (torn.length === 0) return ok('unfinished files', 'there are none')
-  return note('unfinished files', `${listed(torn)} were not finished`, 'the next start removes those in tmp')
+  if (torn.length === 0) return ok('unfinished files', 'none')
+  return note('unfinished files', `${listed(torn)} are incomplete`, 'the next start removes those in tmp')
 }
 
 function entries(directory: string): string[] {

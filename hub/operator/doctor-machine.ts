@@ -1,5 +1,6 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
 import * as z from 'zod'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
@@ -32,9 +33,9 @@ export function checkRuntime(version: string): Finding {
 export async function checkRoom(directory: string, running: RunningState | undefined): Promise<Finding> {
   const free = await freeBytes(directory)
   const found = `${Math.floor(free / MIB)} MiB free`
-  const mend = 'make room on the file system of the data directory'
+  const mend = 'free space on the file system of the data directory'
   if (running?.broken === true)
-    return wrong('disk', 'a write to the disk failed', 'look at the disk, then start the hub again')
+    return wrong('disk', 'a write to the disk failed', 'check the disk, then restart the hub')
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
     return wrong('disk', `${found}: mail is refused or soon will be`, mend)
   return free < ROOM_WISHED_BYTES ? note('disk', found, mend) : ok('disk', found)
@@ -44,7 +45,7 @@ export async function checkRoom(directory: string, running: RunningState | undef
 export function checkSignatures(running: RunningState | undefined): Finding {
   const engine = running === undefined ? chooseEngine() : running.signatures
   if (engine === undefined)
-    return wrong('signatures', 'the thread that checks them failed', 'see the log, then start the hub again')
+    return wrong('signatures', 'the thread that checks them failed', 'see the log, then restart the hub')
   const reason = engine.why === undefined ? '' : `; ${engine.why}`
   return ok('signatures', `are checked by ${engine.name}${reason}`)
 }
@@ -76,7 +77,7 @@ function checkListen({ listen, baseUrl }: Config, running: RunningState | undefi
   const mend = 'put a TLS proxy in front and listen on 127.0.0.1:8088 (deploy/Caddyfile)'
   return note(
     'listen address',
-    `${shown} is reachable from outside${baseUrl?.startsWith('https:') ? '' : ' without TLS'}`,
+    `${shown} can be reached from other machines${baseUrl?.startsWith('https:') ? '' : ' without TLS'}`,
     mend,
   )
 }
@@ -96,16 +97,16 @@ async function checkBaseUrl(
   if (baseUrl === undefined)
     return note(
       'base_url',
-      'is not set, so links name the listen address',
-      'set base_url to the address that others use',
+      'is not set, so links use the listen address',
+      'set base_url to the URL that others use',
     )
   const { protocol, hostname } = new URL(baseUrl)
   if (protocol === 'http:' && !isLocal(hostname.replace(/^\[|\]$/g, '')))
-    return wrong('base_url', `${baseUrl} goes without TLS`, 'set base_url to an https address')
+    return wrong('base_url', `${baseUrl} does not use TLS`, 'set base_url to an https address')
   if (running === undefined)
     return note(
       'base_url',
-      `${baseUrl} was not asked, because no hub runs`,
+      `${baseUrl} was not checked, because no hub is running`,
       `svc-hub serve --data-dir ${dataDir}`,
     )
   return await checkAnswer('base_url', baseUrl, aid)
@@ -113,11 +114,11 @@ async function checkBaseUrl(
 
 /** Asks an address who it is and what time it has. */
 async function checkAnswer(check: string, url: string, aid: string | undefined): Promise<Finding> {
-  const mend = 'look at the proxy, the name and the port; svc-hub serve prints where the hub listens'
+  const mend = 'check the proxy, the name and the port; svc-hub serve prints where the hub listens'
   try {
     const health = await ask(`${url}/healthz`)
     if (!healthShape.safeParse(health.body).success)
-      return wrong(check, `${url}/healthz is not the answer of a hub`, mend)
+      return wrong(check, `${url}/healthz does not answer like a hub`, mend)
     const { body } = await ask(`${url}/hub/identity`)
     const there = identityShape.safeParse(body).data?.aid
     if (there !== aid) return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
@@ -130,9 +131,18 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
       )
     return ok(check, `${url} is this hub`)
   } catch (error) {
-    const cause = (error as { cause?: { message?: string } }).cause?.message
-    return wrong(check, `${url} does not answer: ${cause ?? String(error)}`, mend)
+    return wrong(check, `${url} does not answer${networkFault(error)}`, mend)
   }
+}
+
+/** What the system says about a connection that failed, in its own code. */
+function networkFault(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
+  const code = systemCode(cause)
+  if (code !== undefined) return ` (${code})`
+  return cause instanceof Error && cause.name === 'TimeoutError'
+    ? ` within ${FETCH_MS / MS_PER_SECOND} s`
+    : ''
 }
 
 async function ask(url: string): Promise<{ body: unknown; dateMs: number }> {
@@ -155,21 +165,25 @@ async function checkOperator(config: Config, running: RunningState | undefined):
   const check = 'operator listener'
   if (operatorListen !== undefined && !isLocal(operatorListen.host)) {
     const shown = `${operatorListen.host}:${operatorListen.port}`
-    return note(check, `${shown} shows the figures to others`, 'set operator_listen to 127.0.0.1:8078')
+    return note(
+      check,
+      `${shown} shows the metrics to other machines`,
+      'set operator_listen to 127.0.0.1:8078',
+    )
   }
   const url = running?.operatorUrl
   if (url === undefined) {
     if (running === undefined || operatorListen === undefined)
       return ok(check, operatorListen === undefined ? 'is off' : 'opens with the hub')
-    return note(check, 'is configured, but the hub runs without it', 'start the hub again')
+    return note(check, 'is configured, but the running hub has none', 'restart the hub')
   }
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(FETCH_MS) })
     const text = (await response.text()).trim()
     return response.ok
       ? ok(check, `${url} says ${text}`)
-      : wrong(check, `${url}/readyz says: ${text}`, 'start the hub again; its log says why')
+      : wrong(check, `${url}/readyz says: ${text}`, 'restart the hub; its log says why')
   } catch (error) {
-    return wrong(check, `${url} does not answer: ${String(error)}`, 'start the hub again')
+    return wrong(check, `${url} does not answer${networkFault(error)}`, 'restart the hub')
   }
 }

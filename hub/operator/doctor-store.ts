@@ -22,11 +22,11 @@ export function checkStore(
     seen = inspectDatabase(join(directory, DATABASE_COPY), { deep: true, alone })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { findings: [wrong('store', `hub.db can not be read: ${why}`, mend)], clockMs: undefined }
+    return { findings: [wrong('store', `hub.db cannot be read: ${why}`, mend)], clockMs: undefined }
   }
   const whole =
     seen.faults.length === 0
-      ? ok('store', 'every page of hub.db is whole')
+      ? ok('store', 'hub.db is intact')
       : wrong('store', `hub.db is damaged: ${seen.faults[0]}`, mend)
   return {
     findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory)],
@@ -55,14 +55,14 @@ function checkBlobs(directory: string, { blobs }: Inspection): Finding[] {
   const orphans = [...present].filter(([name, path]) => !named.has(name) && isOld(path)).length
   return [
     lost === 0
-      ? ok('envelopes', `${blobs.length} envelopes in files, all there`)
+      ? ok('envelopes', `${blobs.length} envelopes in files, all present`)
       : wrong(
           'envelopes',
-          `the files of ${lost} waiting envelopes are gone, and nobody will get these`,
-          `copy their files from a backup into ${folder}; else they go when they expire`,
+          `the files of ${lost} waiting envelopes are missing, so these cannot be delivered`,
+          `copy the files from a backup into ${folder}; otherwise the envelopes expire`,
         ),
     orphans === 0
-      ? ok('files', 'each belongs to an envelope')
+      ? ok('files', 'every file belongs to an envelope')
       : note('files', `${orphans} files belong to no envelope`, 'the next start removes them'),
   ]
 }
@@ -77,10 +77,10 @@ function isOld(path: string): boolean {
 }
 
 function checkReserve(directory: string): Finding {
-  if (existsSync(join(directory, RESERVE_FILE))) return ok('reserve', 'there is room for a full disk')
+  if (existsSync(join(directory, RESERVE_FILE))) return ok('reserve', 'space is reserved for a full disk')
   return note(
     'reserve',
-    'the room that is kept for a full disk was given up',
-    'make room on the disk, then start the hub again',
+    'the space reserved for a full disk was given up',
+    'free space on the disk, then restart the hub',
   )
 }

@@ -116,19 +116,19 @@ describe('a stopped hub', () => {
 
   const spoiled: [string, (directory: string) => void, string, RegExp, RegExp][] = [
     [
-      'a file that others may read',
+      'a file that other users may read',
       d => chmodSync(join(d, 'hub.db'), 0o640),
       'modes',
       /hub\.db/,
       /^chmod -R go= /,
     ],
-    ['an open directory', d => chmodSync(d, 0o755), 'modes', /others may read/, /^chmod -R go= /],
+    ['an open directory', d => chmodSync(d, 0o755), 'modes', /other users may read/, /^chmod -R go= /],
     ['a missing next key', d => rmSync(join(d, 'identity.next')), 'identity', /identity\.next/, /backup/],
     [
       'a torn identity',
       d => truncateSync(join(d, 'identity.kel'), 40),
       'identity',
-      /can not be read/,
+      /cannot be read/,
       /backup/,
     ],
     [
@@ -138,7 +138,7 @@ describe('a stopped hub', () => {
       /files of 1 waiting/,
       /from a backup/,
     ],
-    ['a damaged store', d => smash(join(d, 'hub.db')), 'store', /damaged|can not be read/, /svc-hub restore/],
+    ['a damaged store', d => smash(join(d, 'hub.db')), 'store', /damaged|cannot be read/, /svc-hub restore/],
     ['a store of a newer release', newer, 'schema', /99 is newer/, /install svc-hub 9\.9\.9/],
     [
       'a clock that went back',
@@ -193,7 +193,7 @@ describe('a stopped hub', () => {
       listen: { host: '0.0.0.0', port: 8088 },
     })
     expect(wrongOnes(findings)).toEqual(['base_url'])
-    expect(named(findings, 'listen address').found).toMatch(/reachable from outside without TLS/)
+    expect(named(findings, 'listen address').found).toMatch(/reached from other machines without TLS/)
   })
 })
 
@@ -222,7 +222,7 @@ describe('a running hub', () => {
     const at = async (baseUrl: string): Promise<Finding> =>
       named(await look(hub.directory, { baseUrl }), 'base_url')
     expect((await at(other.url)).found).toContain(`another hub answers: ${other.aid}`)
-    expect((await at(`${other.url}/elsewhere`)).found).toMatch(/healthz is not the answer of a hub/)
+    expect((await at(`${other.url}/elsewhere`)).found).toMatch(/healthz does not answer like a hub/)
     const gone = other.url
     await hubs.pop()?.close()
     expect((await at(gone)).found).toMatch(/does not answer/)
@@ -242,7 +242,7 @@ describe('a running hub', () => {
     const findings = await look(hub.directory, { operatorListen: { host: '127.0.0.1', port: 8078 } })
     expect(named(findings, 'operator listener')).toMatchObject({
       state: 'note',
-      found: expect.stringMatching(/without it/),
+      found: expect.stringMatching(/the running hub has none/),
     })
   })
 })
@@ -251,7 +251,7 @@ test('an empty directory and a configuration that is not accepted are found firs
   const findings = await look(join(folder(), 'none'))
   expect(wrongOnes(findings)).toEqual(['data directory'])
   const refused = await examine(() => {
-    throw new ConfigRefused('config.json: wire is not accepted; correct it')
+    throw new ConfigRefused('config.json: wire is not accepted', 'correct it')
   })
   expect(refused).toEqual([
     {

@@ -1,6 +1,6 @@
 /**
- * `svc-hub doctor`: looks at a hub, running or stopped, from outside and names what is wrong together with what mends it.
- * It changes nothing.
+ * `svc-hub doctor`: examines a hub, running or stopped, from outside and names each problem with its fix. It changes
+ * nothing.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,14 +32,13 @@ export async function examine(read: () => Config): Promise<Finding[]> {
     config = read()
   } catch (error) {
     if (!(error instanceof ConfigRefused)) throw error
-    const [found = '', mend = 'correct it'] = error.message.split('; ')
-    return [wrong('configuration', found, mend)]
+    return [wrong('configuration', error.found, error.next)]
   }
-  const machine = [ok('configuration', 'is accepted'), checkRuntime(process.versions.node)]
+  const machine = [ok('configuration', 'is valid'), checkRuntime(process.versions.node)]
   const { dataDir } = config
   if (!existsSync(join(dataDir, DATABASE_COPY)) || !existsSync(join(dataDir, 'identity.kel'))) {
-    const mend = `svc-hub init --data-dir ${dataDir}, or name the right one with --data-dir`
-    return [...machine, wrong('data directory', `${dataDir} holds no hub`, mend)]
+    const mend = `svc-hub init --data-dir ${dataDir}, or give the right one with --data-dir`
+    return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }
   return [...machine, ...(await examineHub(config))]
 }
@@ -81,12 +80,16 @@ async function findRunning(directory: string): Promise<Found> {
   }
   try {
     const lock = lockDirectory(directory)
-    const finding = note('process', 'no hub runs on this directory', `svc-hub serve --data-dir ${directory}`)
+    const finding = note(
+      'process',
+      'no hub is running on this directory',
+      `svc-hub serve --data-dir ${directory}`,
+    )
     return { running: undefined, lock, finding }
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error
-    const mend = `fuser ${join(directory, 'lock')} names it; end it and start the hub again`
-    const finding = wrong('process', 'a process holds the directory and does not answer orders', mend)
+    const mend = `find it with: fuser ${join(directory, 'lock')}; stop it and restart the hub`
+    const finding = wrong('process', 'a process holds the directory but does not answer', mend)
     return { running: undefined, lock: undefined, finding }
   }
 }
@@ -99,9 +102,9 @@ const MARKS = { ok: 'ok   ', note: 'note ', wrong: 'WRONG' } as const
 
 function asText(findings: Finding[], bad: number): string {
   const lines = findings.map(({ check, state, found, mend }) => {
-    const after = mend === undefined ? '' : `\n        mend: ${mend}`
+    const after = mend === undefined ? '' : `\n        fix: ${mend}`
     return `${MARKS[state]} ${check}: ${found}${after}`
   })
-  const summary = bad === 0 ? 'nothing is wrong' : `${bad} of ${findings.length} checks found something wrong`
+  const summary = bad === 0 ? 'no problems found' : `${bad} of ${findings.length} checks found a problem`
   return `${[...lines, summary].join('\n')}\n`
 }

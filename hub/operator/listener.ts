@@ -46,11 +46,11 @@ export async function openOperatorListener(listen: Listen): Promise<OperatorList
       const why = opened.phase === 'ready' ? opened.trouble() : opened.phase
       return send(response, why === undefined ? 200 : 503, `${why ?? 'ready'}\n`)
     }
-    if (path !== '/metrics') return send(response, 404, 'not found; there are /metrics, /readyz and /livez\n')
+    if (path !== '/metrics') return send(response, 404, 'not found; try /metrics, /readyz or /livez\n')
     try {
       send(response, 200, await metrics.text(), metrics.contentType)
     } catch {
-      send(response, 503, 'the figures can not be read; see /readyz\n')
+      send(response, 503, 'the metrics cannot be read; see /readyz\n')
     }
   }
   return opened

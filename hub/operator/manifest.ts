@@ -49,7 +49,7 @@ export function readManifest(folder: string): Manifest {
   try {
     text = readFileSync(join(folder, MANIFEST_FILE))
   } catch {
-    throw new StoreRefused(`${folder} holds no ${MANIFEST_FILE}; name a folder that svc-hub backup wrote`)
+    throw new StoreRefused(`${folder} contains no ${MANIFEST_FILE}; give a folder that svc-hub backup wrote`)
   }
   try {
     return manifestShape.parse(parseJson(text, { depthMax: 8 }))

@@ -53,7 +53,7 @@ export class Metrics {
     })
     this.#seconds = new Histogram({
       name: 'svc_hub_request_seconds',
-      help: 'Time from the request to its answer; a poll that is held counts with its wait',
+      help: 'Time from request to answer; includes the wait of held polls',
       labelNames: ['route'],
       buckets: SECONDS,
       registers,
@@ -66,7 +66,7 @@ export class Metrics {
     })
     this.#groupSeconds = new Histogram({
       name: 'svc_hub_store_commit_seconds',
-      help: 'Time of one transaction until it is on the disk',
+      help: 'Time for one transaction to reach the disk',
       buckets: SECONDS,
       registers,
     })
@@ -106,17 +106,17 @@ export class Metrics {
     }
     const totals = kept(sources.totals, sources.now)
     const counts = kept(sources.counts, sources.now)
-    gauge('bytes_in_flight', 'Bytes of request bodies under way', sources.bytesInFlight)
-    gauge('held_polls', 'Polls that wait for mail', sources.heldPolls)
+    gauge('bytes_in_flight', 'Bytes of request bodies in flight', sources.bytesInFlight)
+    gauge('held_polls', 'Polls waiting for mail', sources.heldPolls)
     gauge('mailboxes', 'Mailboxes', async () => (await totals()).mailboxes)
-    gauge('envelopes_waiting', 'Envelopes that wait in all mailboxes', async () => (await totals()).envelopes)
+    gauge('envelopes_waiting', 'Envelopes waiting in all mailboxes', async () => (await totals()).envelopes)
     gauge(
       'stranger_envelopes_waiting',
-      'Waiting envelopes of non-contacts',
+      'Envelopes of non-contacts waiting',
       async () => (await totals()).strangerEnvelopes,
     )
     gauge('bytes_waiting', 'Bytes of waiting envelopes', async () => (await totals()).bytes)
-    gauge('revocations', 'Revocations that are kept', async () => (await totals()).revocations)
+    gauge('revocations', 'Revocations kept', async () => (await totals()).revocations)
     gauge('agents', 'Registered agents', async () => (await counts()).agents)
     gauge(
       'agents_online',
@@ -124,9 +124,9 @@ export class Metrics {
       async () => (await counts()).onlineAgents,
     )
     gauge('reviews', 'Reviews', async () => (await counts()).reviews)
-    gauge('store_full', '1 while writes fail for want of room', () => (sources.health().full ? 1 : 0))
+    gauge('store_full', '1 while writes fail because the disk is full', () => (sources.health().full ? 1 : 0))
     gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
-    gauge('disk_free_bytes', 'Room on the file system of the data directory', sources.freeBytes)
+    gauge('disk_free_bytes', 'Free bytes on the file system of the data directory', sources.freeBytes)
     new Gauge({
       name: 'svc_hub_signature_engine',
       help: '1 under the engine that checks signatures',

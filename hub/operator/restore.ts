@@ -29,10 +29,10 @@ export async function backupFaults(folder: string): Promise<{ manifest: Manifest
       continue
     }
     const found = await digestFile(join(folder, path))
-    if (found.bytes !== bytes || found.sha256 !== sha256) faults.push(`${path} is not what was saved`)
+    if (found.bytes !== bytes || found.sha256 !== sha256) faults.push(`${path} differs from what was saved`)
   }
   const listed = new Set(manifest.files.map(({ path }) => path))
-  for (const path of NEEDED_FILES) if (!listed.has(path)) faults.push(`the manifest lists no ${path}`)
+  for (const path of NEEDED_FILES) if (!listed.has(path)) faults.push(`the manifest does not list ${path}`)
   if (faults.length === 0) faults.push(...contentFaults(folder, manifest, listed))
   return { manifest, faults }
 }
@@ -48,11 +48,10 @@ function checkSchema(manifest: Manifest): void {
 /** Every file is as it was saved; whether it was worth saving is seen inside. */
 function contentFaults(folder: string, manifest: Manifest, listed: Set<string>): string[] {
   const faults: string[] = []
-  if (identityOf(folder) !== manifest.hub)
-    faults.push('the identity is not that of the hub it was saved from')
+  if (identityOf(folder) !== manifest.hub) faults.push('the identity is not that of the hub that was saved')
   const inspected = inspect(join(folder, DATABASE_COPY))
   if (inspected === undefined) return [...faults, `${DATABASE_COPY} can not be read`]
-  if (inspected.schema !== manifest.schema) faults.push('the schema is not the one that was saved')
+  if (inspected.schema !== manifest.schema) faults.push('the schema differs from the one that was saved')
   faults.push(...inspected.faults.map(fault => `${DATABASE_COPY}: ${fault}`))
   const lost = inspected.blobs.filter(name => !listed.has(`blobs/${name.slice(0, 2)}/${name}`)).length
   if (lost !== manifest.missing) faults.push(`${lost - manifest.missing} envelopes lack their files`)
@@ -101,7 +100,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     for (const name of readdirSync(directory))
       await rm(join(directory, name), { recursive: true, force: true })
     throw isFull(error)
-      ? new StoreRefused(`no room to restore at ${directory}; make room, then try again`)
+      ? new StoreRefused(`not enough space to restore to ${directory}; free some, then try again`)
       : error
   } finally {
     lock.release()
@@ -111,7 +110,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
 
 function requireEmpty(directory: string): void {
   if (readdirSync(directory).some(name => name !== LOCK_FILE))
-    throw new StoreRefused(`${directory} is not empty; name an empty or a new one with --data-dir`)
+    throw new StoreRefused(`${directory} is not empty; give an empty or a new one with --data-dir`)
 }
 
 async function place(manifest: Manifest, options: RestoreOptions): Promise<void> {
@@ -125,7 +124,7 @@ async function place(manifest: Manifest, options: RestoreOptions): Promise<void>
     await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     folders.add(dirname(target))
     const copied = await copyFile(join(backup, path), target)
-    if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was read; try again`)
+    if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was being read; try again`)
   }
   raiseRestored(join(directory, DATABASE_COPY), { nowMs: now(), release, clockSetting: CLOCK_SETTING })
   for (const folder of folders) await syncFolder(folder)

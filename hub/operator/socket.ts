@@ -5,7 +5,9 @@
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
+import { StoreRefused } from '../store/port.ts'
 import { carryOut, type OperatorContext, type Order, orderShape } from './orders.ts'
 
 const SOCKET_FILE = 'operator.sock'
@@ -44,8 +46,9 @@ async function serve(socket: Socket, context: OperatorContext): Promise<void> {
   socket.setTimeout(ANSWER_MS, () => socket.destroy())
   socket.on('error', () => socket.destroy())
   try {
-    const order = orderShape.parse(parseJson(await readAll(socket)))
-    answer(socket, { ok: true, result: await carryOut(order, context) })
+    const order = orderShape.safeParse(parseJson(await readAll(socket)))
+    if (!order.success) throw new StoreRefused('this release does not know that order')
+    answer(socket, { ok: true, result: await carryOut(order.data, context) })
   } catch (error) {
     answer(socket, { ok: false, error: error instanceof Error ? error.message : String(error) })
   }
@@ -74,8 +77,8 @@ function open(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect({ path, allowHalfOpen: true })
     socket.once('connect', () => resolve(socket))
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      const dead = error.code === 'ECONNREFUSED' || error.code === 'ENOENT'
+    socket.once('error', error => {
+      const dead = ['ECONNREFUSED', 'ENOENT'].includes(systemCode(error) ?? '')
       if (dead) resolve(undefined)
       else reject(error)
     })
@@ -87,7 +90,7 @@ async function readAll(socket: Socket): Promise<Uint8Array> {
   let length = 0
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     length += (chunk as Buffer).length
-    if (length > ORDER_BYTES_MAX) throw new Error('an order or answer is too long')
+    if (length > ORDER_BYTES_MAX) throw new StoreRefused('an order or its answer is too long')
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks)

@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from '../faults.ts'
 import { syncFolder, writeAll } from './files.ts'
 import { StoreBroken, StoreFull } from './port.ts'
@@ -92,7 +93,7 @@ export class Blobs {
     try {
       return await open(join(this.#folderOf(name), name), 'r')
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      if (systemCode(error) === 'ENOENT') return undefined
       throw error
     }
   }
@@ -102,7 +103,7 @@ export class Blobs {
     try {
       return await action()
     } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
+      const code = systemCode(error)
       if (code === 'ENOSPC' || code === 'EDQUOT') throw new StoreFull('no room on the disk for an envelope')
       if (code !== 'EIO' && code !== 'EROFS') throw error
       const broken = new StoreBroken(`the disk failed: ${code}`)

@@ -2,20 +2,24 @@
  * What the hub asks of its store: operations that are each atomic and may be repeated when their outcome is unknown;
  * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
+import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
-export class StoreFull extends Error {
+export class StoreFull extends Failure {
   override name = 'StoreFull'
 }
 
 /** The disk failed under a write: nothing more may be written by this process. */
-export class StoreBroken extends Error {
+export class StoreBroken extends Failure {
   override name = 'StoreBroken'
 }
 
 /** The store was written by a newer release, or its directory is in use. */
-export class StoreRefused extends Error {
+export class StoreRefused extends Refusal<'store'> {
   override name = 'StoreRefused'
+  constructor(sentence: string, options?: ErrorOptions) {
+    super('store', sentence, options)
+  }
 }
 
 export type Visibility = 'hub-local' | 'federated' | 'public'

@@ -156,7 +156,7 @@ async function judge(limits: Partial<Limits>, nowMs = vector.notAfterMs) {
     checkOnly: false,
   }
   const say = (address: string) =>
-    admission.judge(newcomer, address).catch(error => (error as { reason: string }).reason)
+    admission.judge(newcomer, address).catch(error => (error as { code: string }).code)
   return { admission, clock, say }
 }
 

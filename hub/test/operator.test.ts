@@ -61,7 +61,7 @@ describe('a running hub', () => {
     expect([doctor.code, json(doctor.stdout)]).toEqual([0, expect.objectContaining({ ok: true, wrong: 0 })])
 
     const second = await runHub(['serve', '--listen', '127.0.0.1:0', ...at])
-    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub uses')])
+    expect([second.code, second.stderr]).toEqual([1, expect.stringContaining('another svc-hub is using')])
 
     // A terminal signals a launcher and what it launched, so the second may come twice.
     hub.kill('SIGTERM')
@@ -72,9 +72,12 @@ describe('a running hub', () => {
     expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
     expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
-    expect((await runHub(['doctor', ...at])).stdout).toMatch(/no hub runs on this directory/)
+    expect((await runHub(['doctor', ...at])).stdout).toMatch(/no hub is running on this directory/)
     const again = await runHub(['backup', saved, ...at])
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('exists already; name a folder')])
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringContaining('already exists; choose a new folder'),
+    ])
     const later = join(folder(), 'later')
     expect((await runHub(['backup', later, ...at])).code).toBe(0)
     expect(json((await runHub(['restore', '--check', later])).stdout)).toMatchObject({ faults: [] })
@@ -86,7 +89,10 @@ describe('a running hub', () => {
     expect(json((await runHub(['stats', '--data-dir', fresh])).stdout)).toMatchObject({ agents: 1 })
     writeFileSync(join(later, 'identity.next'), '')
     const spoiled = await runHub(['restore', '--check', later])
-    expect([spoiled.code, spoiled.stderr]).toEqual([1, expect.stringContaining('identity.next is not what')])
+    expect([spoiled.code, spoiled.stderr]).toEqual([
+      1,
+      expect.stringContaining('identity.next differs from what'),
+    ])
   })
 })
 
@@ -114,14 +120,14 @@ describe('the command line', () => {
   })
 
   test.each([
-    [['nonsense'], /no command nonsense/],
-    [['serve', '--nonsense'], /accepted: --data-dir, --config, --listen/],
-    [['admit'], /an AID is missing/],
-    [['admit', 'nobody'], /an AID is missing or is none/],
+    [['nonsense'], /unknown command: nonsense/],
+    [['serve', '--nonsense'], /unknown option: --nonsense\nusage: svc-hub serve \[--data-dir DIR\]/],
+    [['admit'], /expected an AID: 44 characters/],
+    [['admit', 'nobody'], /expected an AID: 44 characters starting with A/],
     [['admission', 'ajar'], /open or closed/],
-    [['admission', 'open', 'closed'], /closed is one argument too many/],
-    [['backup'], /a folder is missing/],
-    [['help', 'nonsense'], /no command nonsense; commands: serve/],
+    [['admission', 'open', 'closed'], /unexpected argument: closed/],
+    [['backup'], /expected a folder/],
+    [['help', 'nonsense'], /unknown command: nonsense; commands: serve/],
     [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
   ])('%j ends with exit code 2 and says why', async (args, why) => {
     const { code, err } = await say(args)
@@ -133,7 +139,7 @@ describe('the command line', () => {
     const config = join(folder(), 'hub.json')
     writeFileSync(config, '{"listen": "127.0.0.1:0", "lisTen": 1}')
     const file = await say(['serve', '--config', config])
-    expect([file.code, file.err]).toEqual([1, expect.stringMatching(/lisTen is no setting/)])
+    expect([file.code, file.err]).toEqual([1, expect.stringMatching(/unknown setting: lisTen/)])
     const environment = await runHub(['stats'], { env: { SVC_HUB_LISTTEN: 'x' } })
     expect([environment.code, environment.stderr]).toEqual([1, expect.stringMatching(/SVC_HUB_LISTTEN/)])
     const wire = await say(['serve', '--wire', '1'])
@@ -157,7 +163,7 @@ describe('the command line', () => {
       expect([name, refused.code, refused.err]).toEqual([
         name,
         2,
-        expect.stringMatching(new RegExp(`accepted: .*${own}`)),
+        expect.stringMatching(new RegExp(`unknown option: --nonsense\\nusage: .*${own}`)),
       ])
     }
   })

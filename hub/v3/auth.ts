@@ -24,9 +24,9 @@ export function readSignedHeaders(given: IncomingHttpHeaders): SignedHeaders {
   const aid = header(given, headers.aid) ?? ''
   const ts = header(given, headers.ts) ?? ''
   const seq = header(given, headers.seq) ?? ''
-  if (!isAid(aid)) throw unauthorized(`${headers.aid} is missing or no AID`)
-  if (!DECIMAL.test(ts)) throw unauthorized(`${headers.ts} is missing or no Unix time in ms`)
-  if (!DECIMAL.test(seq)) throw unauthorized(`${headers.seq} is missing or no number`)
+  if (!isAid(aid)) throw unauthorized(`${headers.aid} must be an AID`)
+  if (!DECIMAL.test(ts)) throw unauthorized(`${headers.ts} must be a Unix time in milliseconds`)
+  if (!DECIMAL.test(seq)) throw unauthorized(`${headers.seq} must be a number`)
   return {
     aid,
     tsMs: Number(ts),
@@ -42,7 +42,7 @@ function readSignature(text: string | undefined): Uint8Array {
   } catch {
     // Not base64url: the same as none.
   }
-  throw unauthorized(`${headers.signature} is missing or no signature`)
+  throw unauthorized(`${headers.signature} must be a signature`)
 }
 
 export class Authenticator {

@@ -24,13 +24,13 @@ export function decodeBody(row: Wire3Row, bytes: Uint8Array): unknown {
 /** The query of a request, each name once and none that the row does not know. */
 export function decodeQuery(row: RouteRow, query: string): unknown {
   if (row.query === undefined) {
-    if (query !== '') throw new Refusal('requestMalformed', { why: 'this route takes no query' })
+    if (query !== '') throw new Refusal('requestMalformed', { why: 'this route accepts no query' })
     return undefined
   }
   const members: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(query)) {
     if (Object.hasOwn(members, name))
-      throw new Refusal('requestMalformed', { why: `query member ${name} stands twice` })
+      throw new Refusal('requestMalformed', { why: `query parameter ${name} appears twice` })
     members[name] = value
   }
   const read = row.query.safeParse(members)

@@ -73,13 +73,13 @@ export function entryOf(hub: Hub, agent: Agent) {
 export function afterAid(cursor: string | undefined): string {
   if (cursor === undefined) return ''
   const aid = Buffer.from(cursor, 'base64url').toString('latin1')
-  if (!isAid(aid)) throw new Refusal('requestMalformed', { why: 'cursor is not one that this hub gave' })
+  if (!isAid(aid)) throw new Refusal('requestMalformed', { why: 'the cursor was not issued by this hub' })
   return aid
 }
 
 export function limitOf(text: string | undefined): number {
   const limit = text === undefined ? LIST_LIMIT_DEFAULT : Number(text)
   if (limit < 1 || limit > LIST_LIMIT_MAX)
-    throw new Refusal('requestMalformed', { why: `limit must be 1 to ${LIST_LIMIT_MAX}` })
+    throw new Refusal('requestMalformed', { why: `limit must be a number from 1 to ${LIST_LIMIT_MAX}` })
   return limit
 }

@@ -1,5 +1,6 @@
 /** The one place where refusals of the core become codes, statuses, members and headers of wire 3 (hub API §7). */
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
 import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
 import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
@@ -51,13 +52,11 @@ const codeOf = {
 } as const satisfies Record<RefusalReason, Code>
 
 /** A refusal that only this line of the wire knows. */
-export class WireRefusal extends Error {
+export class WireRefusal extends AnyRefusal<Code> {
   override name = 'WireRefusal'
-  readonly code: Code
   readonly facts: Facts
   constructor(code: Code, facts: Facts = {}) {
-    super(code)
-    this.code = code
+    super(code, code)
     this.facts = facts
   }
 }
@@ -68,7 +67,7 @@ export type RefusalAnswer = { status: number; headers: Record<string, string>; b
 export function refusalCode(thrown: unknown): { code: Code; facts: Facts } | undefined {
   if (thrown instanceof WireRefusal) return thrown
   const refusal = refusalOf(thrown)
-  return refusal && { code: codeOf[refusal.reason], facts: refusal.facts }
+  return refusal && { code: codeOf[refusal.code], facts: refusal.facts }
 }
 
 /** Status, headers and body of a refusal. `spread` in [0, 1) moves retries of an overloaded hub apart. */

@@ -113,7 +113,8 @@ export type FaultClass = 'busy' | 'full' | 'broken' | 'other'
 
 /** What kind of trouble an error of the engine is. */
 export function faultClass(error: unknown): FaultClass {
-  const code = (error as { errcode?: unknown }).errcode
+  if (!(error instanceof Error) || !('errcode' in error)) return 'other'
+  const code = error.errcode
   if (typeof code !== 'number') return 'other'
   const primary = code & 0xff
   if (primary === RESULT_BUSY) return 'busy'

@@ -18,6 +18,6 @@ function takeLock(path: string, directory: string): ReturnType<typeof openLock> 
     return openLock(path)
   } catch (error) {
     if (faultClass(error) !== 'busy') throw error
-    throw new StoreRefused(`another svc-hub uses ${directory}; stop it first, or give another --data-dir`)
+    throw new StoreRefused(`another svc-hub is using ${directory}; stop it first, or give another --data-dir`)
   }
 }

@@ -12,10 +12,11 @@ export type Migration = { number: number; sql: string }
 /** The migrations that this build carries, in order and without a gap. */
 export function readMigrations(folder: URL = FOLDER): Migration[] {
   const names = readdirSync(folder).filter(name => FILE_NAME.test(name))
-  if (names.length === 0) throw new StoreRefused('the build carries no migrations; install it again')
+  if (names.length === 0) throw new StoreRefused('this build contains no migrations; reinstall it')
   return names.sort().map((name, index) => {
     const number = Number(name.slice(0, 4))
-    if (number !== index + 1) throw new StoreRefused(`migration ${index + 1} is missing from the build`)
+    if (number !== index + 1)
+      throw new StoreRefused(`migration ${index + 1} is missing from this build; reinstall it`)
     return { number, sql: readFileSync(new URL(name, folder), 'utf8') }
   })
 }
