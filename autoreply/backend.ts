@@ -1,4 +1,5 @@
 /** What answers: a backend takes a conversation and gives back one text. It knows nothing of nodes or hubs. */
+import { Failure } from '../protocol/encoding/errors.ts'
 
 export type ConversationTurn = {
   /** `peer`: the other party's words, hostile until proven otherwise. */
@@ -28,7 +29,7 @@ export type Backend = {
 }
 
 /** The backend gave no usable answer; `message` is for the owner of the node, never for the peer. */
-export class BackendFailed extends Error {
+export class BackendFailed extends Failure {
   override name = 'BackendFailed'
 }
 

@@ -34,7 +34,9 @@ export function openAiBackend(options: OpenAiOptions): Backend {
         return { text }
       } catch (error) {
         if (error instanceof BackendFailed) throw error
-        throw new BackendFailed(`the model server failed: ${(error as Error).message}`)
+        throw new BackendFailed(
+          `the model server failed: ${error instanceof Error ? error.message : String(error)}`,
+        )
       }
     },
   }

@@ -10,7 +10,7 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { ATTACHMENT_BYTES_MAX, type Attachment } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
 import { faultPoint } from '../platform/faults.ts'
-import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
+import { ensureSecretDirectory, fileFault, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
 import { noteStreamed } from '../platform/stream-memory.ts'
 import { refuse } from '../refusal.ts'
 import type { Store } from '../store/open.ts'
@@ -179,7 +179,7 @@ function realPath(path: string): string {
   try {
     return fs.realpathSync(path)
   } catch (error) {
-    return refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+    return refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
 }
 
@@ -203,7 +203,7 @@ function openRegular(path: string): number {
     if (fs.fstatSync(file).isFile()) return file
     fs.closeSync(file)
   } catch (error) {
-    refuse('file_unreadable', `cannot read ${path}: ${(error as Error).message}`)
+    refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
   return refuse('file_unreadable', `${path} is not a file`)
 }

@@ -2,8 +2,11 @@
  * File names of strangers made harmless, and saving under them into a directory of the user (node specification: pull):
  * nothing leaves that directory, nothing that is there is written over, no link is followed.
  */
+
 import * as fs from 'node:fs'
 import { extname, join } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
+import { fileFault } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 
 /** Every file system takes a name of so many bytes, also with a number added. */
@@ -72,8 +75,8 @@ function saveUnder(directory: string, name: string, content: Content): string {
       content.write(target)
       return target
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        refuse('file_unreadable', `cannot write ${target}: ${(error as Error).message}`)
+      if (systemCode(error) !== 'EEXIST')
+        refuse('file_unreadable', `cannot write ${target}: ${fileFault(error)}`)
     }
     if (isRegular(target) && content.isSame(target)) return target
   }

@@ -2,9 +2,11 @@
  * Opening the chain file: every record is parsed, hashed and compared with the store; signatures are checked but for
  * those that an earlier open checked, which a checkpoint signed by this identity proves (objects: evidence chain).
  */
+
 import * as fs from 'node:fs'
 import { verifyAsync } from '#crypto'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import {
   ChainInvalid,
@@ -23,7 +25,7 @@ const READ_BYTES = 1024 * 1024
 const VERIFICATIONS_IN_FLIGHT_MAX = 64
 const IDS_READ_AT_ONCE = 4096
 
-export class ChainRefused extends Error {
+export class ChainRefused extends Failure {
   override name = 'ChainRefused'
 }
 

@@ -4,7 +4,7 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
 import { ClocksApart, HubStopped } from '../hubs/hub.ts'
-import { IdentityError } from '../identity/identity.ts'
+import { KeyRefused } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 
 export async function hubCall<T>(work: () => Promise<T>): Promise<T> {
@@ -15,7 +15,8 @@ export async function hubCall<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof ClocksApart)
       return refuse('hub_refused', error.message, 'date; set the clock of this machine, then: svc status')
     if (error instanceof HubStopped) return refuse('hub_incompatible', error.message)
-    if (error instanceof IdentityError) return refuse('next_key_missing', error.message)
+    if (error instanceof KeyRefused)
+      return refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
     if (error instanceof Refused) return refuseAs(error)
     return refuse('hub_unreachable', describe(error))
   }

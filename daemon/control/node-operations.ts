@@ -5,7 +5,7 @@ import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { IdentityError } from '../identity/identity.ts'
+import { KeyRefused } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
 import type { Membership } from '../membership/home.ts'
 import { revokeIssuedTo } from '../membership/revocations.ts'
@@ -271,7 +271,7 @@ function importPhrase(ctx: Context, phrase: string): void {
   try {
     ctx.identity.importNext(phrase)
   } catch (error) {
-    if (error instanceof IdentityError) refuse('next_key_missing', error.message)
+    if (error instanceof KeyRefused) refuse('next_key_missing', error.message)
     throw error
   }
 }

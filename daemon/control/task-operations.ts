@@ -8,6 +8,7 @@ import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
 import { cleanName, saveBytes } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
+import { fileFault } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
 import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from '../tasks/conversation.ts'
@@ -187,7 +188,7 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
   try {
     fs.mkdirSync(directory, { recursive: true })
   } catch (error) {
-    refuse('file_unreadable', `cannot write to ${directory}: ${(error as Error).message}`)
+    refuse('file_unreadable', `cannot write to ${directory}: ${fileFault(error)}`)
   }
   const carrying = ctx.store.all<{ key: number }>(
     `SELECT key FROM messages WHERE interaction = ? AND EXISTS (

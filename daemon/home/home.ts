@@ -2,10 +2,12 @@
  * Where identities live on this machine: data directories, names, the choice between identities, control ports and
  * the pointer files of running daemons (node specification: data directory, identity naming).
  */
+
 import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { join, resolve } from 'node:path'
+import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 
 export const CONTROL_PORT_FIRST = 39_811
@@ -21,7 +23,7 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** An identity as selected: its name where it has one, its data directory, and whether the user named it. */
 export type Selection = { name: string | undefined; dir: string; explicit: boolean }
 
-export class HomeError extends Error {
+export class HomeError extends Failure {
   override name = 'HomeError'
 }
 
@@ -163,7 +165,7 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return systemCode(error) === 'EPERM'
   }
   return !isZombie(pid)
 }
@@ -195,7 +197,7 @@ function listDirectory(path: string): string[] {
   try {
     return fs.readdirSync(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    if (systemCode(error) === 'ENOENT') return []
     throw error
   }
 }

@@ -2,12 +2,14 @@
  * One daemon a data directory: a lock of the operating system, which ends with the process however it ends. The file
  * with the pid beside it is for people and decides nothing.
  */
+
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { findFile, SECRET_FILE_MODE } from '../platform/files.ts'
 import { openLocked } from '../platform/sqlite.ts'
 
-export class DirectoryBusy extends Error {
+export class DirectoryBusy extends Failure {
   override name = 'DirectoryBusy'
 }
 

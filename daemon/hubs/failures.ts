@@ -1,6 +1,8 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
+
 import { Refused } from '../../protocol/contract/client.ts'
-import { HubStopped } from './hub.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
+import { HubStopped, HubUnreachable } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
 export const confirmationReasons: Record<number, string> = {
@@ -18,7 +20,7 @@ const NEVER_REACHED = new Set([
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
-const CAUSES_DEEP_MAX = 5
+const CAUSES_DEEP_MAX = 6
 
 /** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
 export function neverCounted(error: unknown): boolean {
@@ -28,10 +30,11 @@ export function neverCounted(error: unknown): boolean {
 
 /** The system's code of a failure, wherever in its chain of causes. */
 export function causeCode(error: unknown): string | undefined {
-  let cause = error as { code?: unknown; cause?: unknown } | undefined
-  for (let depth = 0; depth < CAUSES_DEEP_MAX && cause !== undefined && cause !== null; depth++) {
-    if (typeof cause.code === 'string') return cause.code
-    cause = cause.cause as typeof cause
+  let cause = error
+  for (let depth = 0; depth < CAUSES_DEEP_MAX && cause instanceof Error; depth++) {
+    const code = systemCode(cause)
+    if (code !== undefined) return code
+    cause = cause.cause
   }
   return undefined
 }
@@ -41,6 +44,6 @@ export function describe(error: unknown): string {
   if (error instanceof Refused || error instanceof HubStopped) return error.message
   const code = causeCode(error)
   if (code !== undefined) return `hub unreachable (${code})`
-  if ((error as Error).name === 'NetworkError') return 'hub unreachable'
+  if (error instanceof HubUnreachable) return error.message
   return error instanceof Error ? error.message : String(error)
 }

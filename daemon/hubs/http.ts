@@ -6,6 +6,7 @@ import ky from 'ky'
 // the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
 import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Send } from '../../protocol/contract/client.ts'
+import { HubUnreachable } from './hub.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 90_000
@@ -32,7 +33,11 @@ function sendOver(agent: Agent): Send {
       if (signal !== undefined) Object.assign(init, { signal })
       return await fetch(url, init as unknown as RequestInit)
     }
-    return ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
+    try {
+      return await ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
+    } catch (error) {
+      throw new HubUnreachable({ cause: error })
+    }
   }
 }
 

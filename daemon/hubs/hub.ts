@@ -155,6 +155,14 @@ export class HubStopped extends Failure {
   override name: string = 'HubStopped'
 }
 
+/** No answer came: the network, or the machine of the hub. */
+export class HubUnreachable extends Failure {
+  override name = 'HubUnreachable'
+  constructor(options?: ErrorOptions) {
+    super('hub unreachable', options)
+  }
+}
+
 /** The hub speaks another wire than the one in which it was asked. */
 export class OtherWire extends HubStopped {
   override name = 'OtherWire'

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads'
 import type { Refused } from '../../protocol/contract/client.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decode, encode } from '../../protocol/encoding/cbor.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import type { PowTask } from '../../protocol/identity/pow.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
@@ -17,7 +18,7 @@ import type { PowMessage, PowOrder } from './pow-worker.ts'
 const BITS_ACCEPTED_MAX = 32
 const SAFETY_MS = 5000
 
-export class PowCancelled extends Error {
+export class PowCancelled extends Failure {
   override name = 'PowCancelled'
 }
 

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Identity, IdentityError, openIdentity, peekIdentity } from './identity.ts'
+import { type Identity, KeyRefused, openIdentity, peekIdentity } from './identity.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-identity-'))
 const inputs = { now: () => Date.now(), random: (n: number) => crypto.getRandomValues(new Uint8Array(n)) }
@@ -39,7 +39,7 @@ describe('identity files', () => {
     const identity = open(fresh())
     identity.deactivate()
     expect(identity.log.deactivated).toBe(true)
-    expect(() => identity.rotate()).toThrow(IdentityError)
+    expect(() => identity.rotate()).toThrow(KeyRefused)
   })
 
   test('the next key can be exported as a phrase, removed, and brought back', () => {
@@ -49,7 +49,7 @@ describe('identity files', () => {
     expect(existsSync(join(dir, 'identity.next'))).toBe(false)
     expect(() => open(dir).rotate()).toThrow(/svc id next import/)
     expect(() => open(dir).importNext(phrase.replace(/^./, c => (c === 'a' ? 'b' : 'a')))).toThrow(
-      IdentityError,
+      KeyRefused,
     )
     const back = open(dir)
     back.importNext(phrase.toUpperCase())

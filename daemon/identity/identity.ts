@@ -8,6 +8,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { publicKey, sha256 } from '#crypto'
 import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { bytes, literal, record, required } from '../../protocol/encoding/record.ts'
 import {
@@ -42,8 +43,14 @@ const NextFile = record('next key file', { v: required(1, literal(1)), seed: req
 
 export type IdentityInputs = { now: () => number; random: (length: number) => Uint8Array }
 
-export class IdentityError extends Error {
-  override name = 'IdentityError'
+/** The files of an identity do not hold what they must. */
+export class IdentityDamaged extends Failure {
+  override name = 'IdentityDamaged'
+}
+
+/** No key event can be made with what was given and what lies here. */
+export class KeyRefused extends Refusal<'deactivated' | 'next_key_missing' | 'wrong_phrase'> {
+  override name = 'KeyRefused'
 }
 
 /** Opens the identity of a data directory, or makes one where there is none. */
@@ -67,7 +74,7 @@ export function peekIdentity(dir: string): VerifiedKel | undefined {
 function createIdentity(dir: string, inputs: IdentityInputs): Identity {
   const next = join(dir, 'identity.next')
   if (fs.existsSync(next))
-    throw new IdentityError(
+    throw new IdentityDamaged(
       `${dir} holds identity.next but no identity.kel; restore identity.kel from its backup`,
     )
   const seed = inputs.random(SEED_BYTES)
@@ -85,7 +92,8 @@ function parseIdentity(stored: Uint8Array, file: string): { seed: Uint8Array; lo
       throw new Malformed('the seed is not the one of the last event')
     return { seed, log: verified }
   } catch (error) {
-    throw new IdentityError(`${file} is damaged (${(error as Error).message}); restore it from its backup`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new IdentityDamaged(`${file} is damaged (${why}); restore it from its backup`, { cause: error })
   }
 }
 
@@ -221,7 +229,10 @@ export class Identity {
   importNext(phrase: string): void {
     const seed = seedOfPhrase(phrase)
     if (!isCommitted(this.#log, seed))
-      throw new IdentityError('this phrase is not the next key of this identity; look for the newest export')
+      throw new KeyRefused(
+        'wrong_phrase',
+        'this phrase is not the next key of this identity; look for the newest export',
+      )
     replaceFile(join(this.dir, 'identity.next'), NextFile.encode({ v: 1, seed }))
   }
 
@@ -232,10 +243,11 @@ export class Identity {
 
   #requireNextSeed(): Uint8Array {
     if (this.#log.deactivated)
-      throw new IdentityError('this identity is deactivated; make a new one: svc id new <name>')
+      throw new KeyRefused('deactivated', 'this identity is deactivated; make a new one: svc id new <name>')
     const seed = this.#nextSeed()
     if (seed === undefined)
-      throw new IdentityError(
+      throw new KeyRefused(
+        'next_key_missing',
         'the next key is not on this machine; bring it back with: svc id next import <phrase>',
       )
     return seed
@@ -264,14 +276,17 @@ function seedOfPhrase(phrase: string): Uint8Array {
   for (const character of characters) {
     const digit = PHRASE_ALPHABET.indexOf(character)
     if (digit < 0)
-      throw new IdentityError(`the phrase holds "${character}", which no phrase has; copy it again`)
+      throw new KeyRefused('wrong_phrase', `unexpected character in the phrase: ${character}; copy it again`)
     value = (value << 5n) | BigInt(digit)
   }
   const length = SEED_BYTES + PHRASE_CHECK_BYTES
   const all = new Uint8Array(Buffer.from(value.toString(16).padStart(length * 2, '0'), 'hex'))
   const seed = all.slice(0, SEED_BYTES)
   if (all.length !== length || !equal(all.slice(SEED_BYTES), phraseCheck(seed)))
-    throw new IdentityError('the phrase does not check; a word is missing or mistyped')
+    throw new KeyRefused(
+      'wrong_phrase',
+      'the phrase does not match its check; a group is missing or mistyped',
+    )
   return seed
 }
 

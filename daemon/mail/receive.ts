@@ -5,6 +5,7 @@
 
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
@@ -129,7 +130,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   confirmByAnswer(ctx, interaction, body.storedUpTo)
   ctx.peers.learn(received.log, received.keySet)
   const acted = act(ctx, stored.interaction, message)
-  if (acted === undefined) throw new ForeignStep()
+  if (acted === undefined) throw new ForeignStep(message.kind)
   settleWaiting(ctx, acted)
   const about = { interaction_id: id, peer: interaction.peer, state: acted.state, kind: message.kind }
   ctx.store.afterCommit(() => ctx.events.emit('message', about))
@@ -137,8 +138,11 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
 }
 
 /** A step that the state of the interaction does not allow; rolls back what was stored of it. */
-export class ForeignStep extends Error {
+export class ForeignStep extends Refusal<'foreign_step'> {
   override name = 'ForeignStep'
+  constructor(kind: number) {
+    super('foreign_step', `a message of kind ${kind} may not come now`)
+  }
 }
 
 function isRoleRight(interaction: Interaction, message: AnyPayload): boolean {

@@ -66,11 +66,11 @@ test('a genuine entry of the own hub replaces one that is not', () => {
 test('an event of the future is not taken, neither first nor later, until its time has come', () => {
   const peers = book()
   const ahead = incept({ seed: seed(40), nextSeed: seed(41), ts: now + EVENT_AHEAD_MAX_MS + 1 })
-  expect(() => peers.merge(ahead.aid, ahead.events)).toThrow(/of the future/)
+  expect(() => peers.merge(ahead.aid, ahead.events)).toThrow(/from the future/)
   const held = peers.learn(peers.merge(bare.aid, bare.events), undefined).log
   const later = { seed: seed(32), nextSeed: seed(33), home: hub.aid }
   const far = rotate(held, { ...later, ts: now + EVENT_AHEAD_MAX_MS + 1 })
-  expect(() => peers.merge(bare.aid, far.events)).toThrow(/of the future/)
+  expect(() => peers.merge(bare.aid, far.events)).toThrow(/from the future/)
   const near = rotate(held, { ...later, ts: now + EVENT_AHEAD_MAX_MS })
   expect(peers.merge(bare.aid, near.events).seq).toBe(2)
 })

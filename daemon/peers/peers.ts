@@ -2,8 +2,10 @@
  * What this node knows of others' keys: verified logs and key sets, learned from messages or from the directory
  * bucket, which tells the hub nothing about who is looked for.
  */
+
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { type CborValue, encode } from '../../protocol/encoding/cbor.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
 import {
   compareKel,
@@ -41,19 +43,17 @@ type Verified = { peer: Peer; log: Uint8Array; keys: Uint8Array | null }
 const isSame = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
   one === null || other === null ? one === other : equal(one, other)
 
-/** A peer showed two valid logs that contradict each other; the first seen stays. */
-class PeerForked extends Error {
-  override name = 'PeerForked'
-}
-
-/** A peer's log holds a new event that lies in the future: taken once its time has come. */
-class PeerAhead extends Error {
-  override name = 'PeerAhead'
+/**
+ * A log that verifies and is not taken: it contradicts the one held, of which the first seen stays, or holds a new
+ * event of the future, which is taken once its time has come.
+ */
+class LogRefused extends Refusal<'forked' | 'ahead'> {
+  override name = 'LogRefused'
 }
 
 /** Whether a log was refused for what it is, and not because something failed here. */
 export function isUnusable(error: unknown): boolean {
-  return error instanceof KelInvalid || error instanceof PeerForked || error instanceof PeerAhead
+  return error instanceof KelInvalid || error instanceof LogRefused
 }
 
 export class PeerBook {
@@ -100,7 +100,7 @@ export class PeerBook {
         `fork:${aid}`,
         encode(kelItem.write([verdict.held, verdict.submitted]) as CborValue),
       )
-      throw new PeerForked(`${aid} showed two contradicting key histories`)
+      throw new LogRefused('forked', `${aid} showed two contradictory key histories`)
     }
     return verdict.verdict === 'extends'
       ? this.#timely(verdict.log, held.events.length)
@@ -110,7 +110,8 @@ export class PeerBook {
   /** The log, unless an event that is new here lies ahead of our clock and of the hub's. */
   #timely(log: VerifiedKel, known: number): VerifiedKel {
     const now = Math.max(this.#now(), this.#hub.home?.timeMs ?? 0)
-    if (!timesAcceptable(log, known, now)) throw new PeerAhead(`${log.aid} shows a key event of the future`)
+    if (!timesAcceptable(log, known, now))
+      throw new LogRefused('ahead', `${log.aid} showed a key event from the future`)
     return log
   }
 

@@ -1,6 +1,8 @@
 /** Files that survive a crash: written beside, synced, renamed, and their directory synced. */
+
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from './faults.ts'
 
 export const SECRET_FILE_MODE = 0o600
@@ -11,7 +13,7 @@ export function findFile(path: string): Buffer | undefined {
   try {
     return fs.readFileSync(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (systemCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -60,4 +62,25 @@ export function syncDirectory(path: string): void {
 /** Creates a directory that only this user can enter; one that exists keeps its mode. */
 export function ensureSecretDirectory(path: string): void {
   fs.mkdirSync(path, { recursive: true, mode: SECRET_DIRECTORY_MODE })
+}
+
+const FILE_FAULTS = new Map([
+  ['ENOENT', 'there is no such file'],
+  ['ENOTDIR', 'part of the path is not a folder'],
+  ['EISDIR', 'it is a folder'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['ELOOP', 'it is a symbolic link'],
+  ['ENXIO', 'it is not a regular file'],
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the disk quota is used up'],
+  ['EROFS', 'the file system is read-only'],
+  ['ENAMETOOLONG', 'the name is too long'],
+  ['EMFILE', 'too many files are open'],
+])
+
+/** Why a file could not be read or written, for a sentence that names it. */
+export function fileFault(error: unknown): string {
+  const code = systemCode(error)
+  return FILE_FAULTS.get(code ?? '') ?? `the system reports ${code ?? 'an unknown error'}`
 }

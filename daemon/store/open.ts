@@ -1,6 +1,8 @@
 /** Opening the node's store: schema number, migration after a copy, refusal of a newer one, prepared statements. */
+
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
 import { type Database, openDatabase, type Row, type Statement, transaction } from '../platform/sqlite.ts'
@@ -8,7 +10,7 @@ import { steps } from './schema.ts'
 
 export const STORE_SCHEMA = steps.length
 
-export class StoreError extends Error {
+export class StoreError extends Failure {
   override name = 'StoreError'
 }
 
