@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { recall, remember } from '../store/memory.ts'
@@ -17,6 +17,7 @@ async function fixture(records: number): Promise<Fixture> {
   const store = openStore(dir)
   const chain = await openChain(dir, store, identity, Date.now)
   for (let i = 0; i < records; i++) chain.append(i % 2 === 0 ? 'test.even' : 'test.odd', { n: i })
+  chain.drain()
   return { dir, file: join(dir, 'evidence.ael.jsonl'), store, identity, chain }
 }
 
@@ -158,6 +159,17 @@ describe('the evidence chain', () => {
     of.chain.close()
     expect(vouchedFor(of)).toBe(2)
     await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(/record 2/)
+  })
+
+  test('the file follows the store by itself, and at the latest when the chain is closed', async () => {
+    const of = await fixture(1)
+    of.chain.append('test.soon', {})
+    expect(lines(of.file)).toHaveLength(1)
+    await vi.waitFor(() => expect(lines(of.file)).toHaveLength(2))
+    of.chain.append('test.last', {})
+    of.chain.close()
+    expect(lines(of.file)).toHaveLength(3)
+    expect(of.store.get('SELECT 1 FROM chain WHERE drained = 0')).toBeUndefined()
   })
 
   test('an event of a transaction that fails is in neither store nor file', async () => {

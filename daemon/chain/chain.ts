@@ -29,6 +29,8 @@ import { ChainRefused, verifyChainFile } from './file.ts'
 export const READ_LIMIT_DEFAULT = 50
 export const READ_LIMIT_MAX = 1000
 const DRAIN_RECORDS_MAX = 512
+/** Records of one moment go to the file together, after what waits for them has been answered. */
+const DRAIN_PAUSE_MS = 50
 /** Event type of the record that keeps two ids of one seq beside each other. */
 export const FORK_ANCHOR = 'svc.chain.fork'
 
@@ -76,6 +78,7 @@ export class Chain {
   #now: () => number
   #part: VerifiedPart
   #onAppend: (() => void) | undefined
+  #draining: NodeJS.Timeout | undefined
 
   constructor(
     file: number,
@@ -134,11 +137,19 @@ export class Chain {
       })
       appendRow(this.#store, { seq, id: record.id, type: eventType, record: bytes })
       this.#store.afterCommit(() => {
-        this.drain()
+        this.#drainSoon()
         this.#onAppend?.()
       })
       return seq
     }, 'node.chain')
+  }
+
+  /** The store has the record; the file follows, and what a crash leaves out of it the next open writes. */
+  #drainSoon(): void {
+    this.#draining ??= setTimeout(() => {
+      this.#draining = undefined
+      this.#store.attempt(() => this.drain())
+    }, DRAIN_PAUSE_MS).unref()
   }
 
   /** Writes at the end of the file; what a failing disk took only in part is cut off again, so that a retry fits. */
@@ -208,6 +219,8 @@ export class Chain {
   }
 
   close(): void {
+    clearTimeout(this.#draining)
+    this.#store.attempt(() => this.drain())
     try {
       this.#part.write()
     } catch {

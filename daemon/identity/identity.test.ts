@@ -48,9 +48,7 @@ describe('identity files', () => {
     const phrase = identity.exportNext(true)
     expect(existsSync(join(dir, 'identity.next'))).toBe(false)
     expect(() => open(dir).rotate()).toThrow(/svc id next import/)
-    expect(() => open(dir).importNext(phrase.replace(/^./, c => (c === 'a' ? 'b' : 'a')))).toThrow(
-      KeyRefused,
-    )
+    expect(() => open(dir).importNext(phrase.replace(/^./, c => (c === 'a' ? 'b' : 'a')))).toThrow(KeyRefused)
     const back = open(dir)
     back.importNext(phrase.toUpperCase())
     expect(back.rotate().seq).toBe(1)

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodeAccess } from '../../protocol/mail/access.ts'
 import { dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/mail/payload.ts'
@@ -53,6 +54,7 @@ function received<K extends Kind>(
     digest: messageDigest(body),
     expMs: world.clock.ms + 1000,
     wire: 3,
+    access: encodeAccess({ kind: 0 }),
     log: alice.ctx.identity.log,
     keySet: undefined,
   }

@@ -8,6 +8,8 @@ import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
+import { decodeAccess } from '../../protocol/mail/access.ts'
+import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
@@ -41,6 +43,8 @@ export type Received = {
   expMs: number
   /** Wire of the hub that brought it. */
   wire: number
+  /** The credential under which it came. */
+  access: Uint8Array
   /** The sender's log as merged with what is held, and its set, when the message brought them. */
   log: VerifiedKel
   keySet: KeySet | undefined
@@ -66,6 +70,7 @@ export function takeIn(ctx: Context, received: Received): DackCode {
 function decide(ctx: Context, received: Received, verdict: () => DackCode): DackCode {
   return ctx.store.transaction(() => {
     const { body } = received
+    noteAccess(ctx, received)
     const code = earlierVerdict(ctx, body, received.digest) ?? verdict()
     if (code !== dackCodes.retiredKey && code !== dackCodes.times)
       noteVerdict(ctx.store, {
@@ -76,6 +81,13 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
       })
     return code
   }, 'node.receive')
+}
+
+/** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
+function noteAccess(ctx: Context, { access, body }: Received): void {
+  const record = decodeAccess(access)
+  if (record.kind === 1) ctx.capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
+  else ctx.capabilities.forgetIssued(body.from)
 }
 
 function judge(ctx: Context, received: Received): DackCode {

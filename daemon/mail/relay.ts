@@ -7,8 +7,6 @@ import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
-import { decodeAccess } from '../../protocol/mail/access.ts'
-import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
@@ -208,24 +206,17 @@ export class Relay {
       if (error instanceof Malformed) return dackCodes.malformed
       throw error
     }
-    this.#noteAccess(envelope.access, body.from)
     this.#ctx.log.debug({ kind: body.kind, digest: Buffer.from(digest).toString('hex') }, 'message')
     const received = {
       body,
       digest: messageDigest,
       expMs: envelope.expMs,
       wire: hub.identity.wire,
+      access: envelope.access,
       log,
       keySet: body.keySet,
     }
     return takeIn(this.#ctx, received)
-  }
-
-  /** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
-  #noteAccess(access: Uint8Array, from: string): void {
-    const record = decodeAccess(access)
-    if (record.kind === 1) this.#ctx.capabilities.noteUse(CapabilityBody.decode(record.capabilityBody).id)
-    else this.#ctx.capabilities.forgetIssued(from)
   }
 
   #confirm(id: number, opened: OpenedMessage, code: DackCode): AckItem {

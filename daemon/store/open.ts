@@ -39,7 +39,7 @@ export class Store {
       return value
     })
     faultPoint(`${fault}.after-commit`)
-    for (const task of this.#afterCommit.splice(0)) this.#runTask(task)
+    for (const task of this.#afterCommit.splice(0)) this.attempt(task)
     return result
   }
 
@@ -48,7 +48,8 @@ export class Store {
     this.#onTaskFailed = listener
   }
 
-  #runTask(task: () => void): void {
+  /** Runs work whose failure ends nothing else; the listener hears of it. */
+  attempt(task: () => void): void {
     try {
       task()
     } catch (error) {
