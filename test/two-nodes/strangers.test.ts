@@ -111,6 +111,7 @@ describe('evidence', () => {
   test('that could not be written to its file goes there with the next round of maintenance', async () => {
     const path = join(lab.folder, 'bob', 'evidence.ael.jsonl')
     bob.ctx.chain.append('svc.test', { n: 1 })
+    bob.ctx.chain.drain()
     const whole = readFileSync(path)
     const last = whole.lastIndexOf('\n', whole.length - 2) + 1
     // As a full disk leaves it: stored, not in the file.
