@@ -1,0 +1,97 @@
+/** Sending sessions of first contacts: who may open how many, how long they live, and what their MAC covers. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
+import { incept } from '../../protocol/identity/kel.ts'
+import { openSession, sessionMac } from '../../protocol/mail/session.ts'
+import { openCore, refusedWith, type TestCore } from '../testing/core.ts'
+import { random } from '../testing/hub.ts'
+import { Sessions } from './sessions.ts'
+
+const NOW_MS = 1_800_000_000_000
+const WINDOW_MS = 300_000
+const [ONE = '', TWO = ''] = [1, 2].map(
+  () => incept({ seed: random(32), nextSeed: random(32), ts: NOW_MS }).aid,
+)
+const DIGEST = new Uint8Array(32).fill(1)
+const ACCESS = Uint8Array.of(0xa1, 1, 0)
+
+let core: TestCore
+let sessions: Sessions
+beforeEach(async () => {
+  core = await openCore(NOW_MS, { sessionsPerMinute: 6, sessionQuota: 2 })
+  sessions = new Sessions(core.context)
+})
+afterEach(() => core.close())
+
+function open(aid: string) {
+  const seed = random(32)
+  const { sid, enc, ciphertext } = sessions.open(aid, xwingPublicKey(seed))
+  const names = { hub: core.context.identity.aid, sid, aid }
+  return { sid, ...openSession(seed, names, enc, ciphertext) }
+}
+type Opened = ReturnType<typeof open>
+const use = (
+  session: Opened,
+  tsMs = core.clock.ms,
+  more: { digest?: Uint8Array; access?: Uint8Array } = {},
+) =>
+  refusedWith(() => {
+    const covered = { sid: session.sid, tsMs, envelopeDigest: DIGEST, access: ACCESS }
+    const mac = sessionMac(session.macKey, covered)
+    sessions.judge({ sid: session.sid, tsMs, mac }, more.digest ?? DIGEST, more.access ?? ACCESS)
+  })
+
+test('a session lives until its end, which it names', async () => {
+  const session = open(ONE)
+  expect(session.expMs).toBe(NOW_MS + core.context.limits.sessionLifeMs)
+  core.clock.ms = session.expMs - 1
+  expect(await use(session)).toBeUndefined()
+  core.clock.ms = session.expMs
+  expect(await use(session)).toBe('sessionInvalid')
+})
+
+test('its MAC covers envelope, credential and a time within five minutes', async () => {
+  const session = open(ONE)
+  expect([await use(session, NOW_MS - WINDOW_MS), await use(session, NOW_MS + WINDOW_MS)]).toEqual([
+    undefined,
+    undefined,
+  ])
+  const wrong = [
+    await use(session, NOW_MS - WINDOW_MS - 1),
+    await use(session, NOW_MS + WINDOW_MS + 1),
+    await use(session, NOW_MS, { digest: new Uint8Array(32) }),
+    await use(session, NOW_MS, { access: Uint8Array.of(0xa1, 1, 1) }),
+    await use({ ...session, sid: random(16) }),
+  ]
+  expect(new Set(wrong)).toEqual(new Set(['sessionInvalid']))
+})
+
+test('a fifth session ends the oldest of its agent alone', async () => {
+  const other = open(TWO)
+  const own = Array.from({ length: 5 }, () => open(ONE))
+  expect(await Promise.all(own.map(session => use(session)))).toEqual([
+    'sessionInvalid',
+    ...Array(4).fill(undefined),
+  ])
+  expect(await use(other)).toBeUndefined()
+  sessions.endAll(ONE)
+  expect(new Set(await Promise.all(own.map(session => use(session))))).toEqual(new Set(['sessionInvalid']))
+  expect(await use(other)).toBeUndefined()
+})
+
+test('an agent opens so many a minute; the quota of the day is told and kept', async () => {
+  for (let i = 0; i < 6; i++) expect(open(ONE).quota).toBe(2)
+  expect(await refusedWith(() => open(ONE))).toBe('rateLimited')
+  core.clock.ms += 10_000
+  sessions.noteSent(ONE)
+  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([1, 0])
+  sessions.noteSent(ONE)
+  core.clock.ms += 10_000
+  const untilDayMs = 86_400_000 - (core.clock.ms % 86_400_000)
+  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([0, untilDayMs])
+  expect(sessions.quotaWaitMs(TWO)).toBe(0)
+})
+
+test('what is no key of the suite opens nothing', async () => {
+  expect(await refusedWith(() => sessions.open(ONE, new Uint8Array(10)))).toBe('requestMalformed')
+})

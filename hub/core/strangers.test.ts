@@ -1,0 +1,64 @@
+/** Fair shares of a recipient's room for first contacts. */
+import { beforeEach, describe, expect, test } from 'vitest'
+import { random } from '../testing/hub.ts'
+import { type StrangerLimits, Strangers } from './strangers.ts'
+
+const NOW_MS = 1_800_000_000_000
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const roomy: StrangerLimits = { perMinute: 100, perDay: 100, senderPerMinute: 100, senderWaiting: 100 }
+const untilMinute = MINUTE_MS - (NOW_MS % MINUTE_MS)
+const untilDay = DAY_MS - (NOW_MS % DAY_MS)
+
+let strangers: Strangers
+let share: string
+beforeEach(() => {
+  strangers = new Strangers(random)
+  share = strangers.share('A-sender', 1)
+})
+const wait = (limits: Partial<StrangerLimits>, of = share, mailbox = 1, nowMs = NOW_MS) =>
+  strangers.waitMs(of, mailbox, { ...roomy, ...limits }, nowMs)
+const count = (times: number, of = share, mailbox = 1) => {
+  for (let i = 0; i < times; i++) strangers.count(of, mailbox, NOW_MS)
+}
+
+test('a share names a sender towards one mailbox, under a key of this start only', () => {
+  const others = [strangers.share('A-sender', 2), strangers.share('A-other', 1)]
+  expect(new Set([share, ...others, new Strangers(random).share('A-sender', 1)]).size).toBe(4)
+  expect(strangers.share('A-sender', 1)).toBe(share)
+})
+
+describe('one more has to wait', () => {
+  test('until the next day where the recipient takes none, or the sender has used its day', () => {
+    expect([wait({ perDay: 0 }), wait({ perDay: 2 })]).toEqual([untilDay, 0])
+    count(1)
+    expect(wait({ perDay: 2 })).toBe(0)
+    count(1)
+    expect([wait({ perDay: 2 }), wait({ perDay: 3 })]).toEqual([untilDay, 0])
+    expect(wait({ perDay: 2 }, strangers.share('A-other', 1))).toBe(0)
+  })
+
+  test('until the next minute once sender or mailbox have used it, whichever is less', () => {
+    count(2)
+    const other = strangers.share('A-other', 1)
+    expect([wait({ senderPerMinute: 2 }), wait({ senderPerMinute: 3 })]).toEqual([untilMinute, 0])
+    expect([wait({ perMinute: 2 }), wait({ perMinute: 3 })]).toEqual([untilMinute, 0])
+    expect([wait({ perMinute: 2 }, other), wait({ senderPerMinute: 2 }, other)]).toEqual([untilMinute, 0])
+    expect(wait({ senderPerMinute: 2 }, share, 1, NOW_MS + untilMinute)).toBe(0)
+  })
+
+  test('a minute while as many of the sender wait as may, until one is collected', () => {
+    strangers.noteQueued(share, 1, 7)
+    strangers.noteQueued(share, 1, 8)
+    expect([wait({ senderWaiting: 2 }), wait({ senderWaiting: 3 })]).toEqual([MINUTE_MS, 0])
+    strangers.noteGone(2, 7)
+    strangers.noteGone(1, 9)
+    expect(wait({ senderWaiting: 2 })).toBe(MINUTE_MS)
+    strangers.noteGone(1, 7)
+    expect([wait({ senderWaiting: 2 }), wait({ senderWaiting: 1 })]).toEqual([0, MINUTE_MS])
+    strangers.noteGone(1, 7)
+    expect(wait({ senderWaiting: 1 })).toBe(MINUTE_MS)
+    strangers.noteGone(1, 8)
+    expect(wait({ senderWaiting: 1 })).toBe(0)
+  })
+})

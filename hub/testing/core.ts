@@ -1,0 +1,50 @@
+/** For tests of the core: its context over a real store in a temporary folder, with a clock that is set by hand. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { HubContext } from '../core/context.ts'
+import { defaultLimits, type Limits } from '../core/limits.ts'
+import { Verifier } from '../core/verifier.ts'
+import { openDataDirectory } from '../data-dir.ts'
+import { random } from './hub.ts'
+
+export type TestCore = { context: HubContext; clock: { ms: number }; close(): Promise<void> }
+
+export async function openCore(startMs: number, limits: Partial<Limits> = {}): Promise<TestCore> {
+  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-core-'))
+  const clock = { ms: startMs }
+  const now = () => clock.ms
+  const data = await openDataDirectory({ directory, now, random, onBroken: () => undefined })
+  const verifier = new Verifier(100)
+  const { identity, store, blobs, secret } = data
+  return {
+    context: {
+      identity,
+      store,
+      blobs,
+      secret,
+      verifier,
+      limits: { ...defaultLimits, ...limits },
+      now,
+      random,
+      alert: () => undefined,
+    },
+    clock,
+    async close() {
+      await verifier.close()
+      await data.close()
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
+
+/** The code of the refusal that an action ends with, or undefined. */
+export async function refusedWith(action: () => unknown): Promise<string | undefined> {
+  try {
+    await action()
+    return undefined
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return String(error.code)
+    throw error
+  }
+}
