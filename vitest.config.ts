@@ -9,6 +9,8 @@ export default defineConfig({
     maxWorkers: 4,
     // files share their worker's modules: nothing of ours keeps state in a module
     isolate: false,
+    // its ES modules import folders, which bundlers resolve and the runtime does not
+    server: { deps: { inline: ['clipanion'] } },
     globalSetup: './test/temporary-folder.ts',
     projects: [
       {

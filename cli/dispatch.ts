@@ -1,59 +1,127 @@
 /**
- * Dispatch by clipanion: a row of the table becomes a command class, and clipanion parses the normalised argument list
- * into it. Only the class of the matched row is made, so that the table's length costs nothing at start.
+ * Parsing and dispatch by clipanion: a row of the table becomes a command class with its flags as options. Only the
+ * class of the found row is made, so that the table's length costs nothing at start.
  */
 import { Cli, Command, Option } from 'clipanion'
-import type { CommandRow, Input, Table } from './command.ts'
-import { parseArguments } from './flags.ts'
-import type { Io } from './io.ts'
+import { type CommandRow, type Flag, ID_FLAG, type Input, type Table } from './command.ts'
+import { type Found, findCommand, unknownFlag } from './flags.ts'
+import { CommandFailed, type Io } from './io.ts'
 import { commands } from './table.ts'
 
-const table: Table = { commands, find: words => parseArguments(words).row }
+const table: Table = { commands, find: words => findCommand(words).row }
 
-/** The argument list in the one form that clipanion reads without ambiguity. */
-export function normalised(row: CommandRow, input: Input): string[] {
-  const flags = (row.flags ?? []).flatMap(flag =>
-    (input.flags.get(flag.name) ?? []).map(value =>
-      flag.value === undefined ? flag.name : `${flag.name}=${value}`,
-    ),
-  )
-  return [...row.path.split(' '), ...flags, '--', ...input.positionals]
-}
+/**
+ * clipanion takes every word with a dash for an option, and texts and ids may begin with one. No argument of a process
+ * holds a NUL, so one put before such a word keeps it from clipanion and is taken off behind it. What begins with two
+ * dashes stays an option, unless it has the form of an interaction id.
+ */
+const ESCAPE = '\0'
+const INTERACTION_ID = /^-[A-Za-z0-9_-]{21}$/
 
 /** Parses and runs one command; resolves to its exit code. */
-export async function dispatch(io: Io, row: CommandRow, input: Input): Promise<number> {
-  const cli = new Cli({ binaryName: 'svc', enableColors: false })
-  cli.register(commandClass(io, row, input.id))
-  return (await cli.process(normalised(row, input)).execute()) ?? 0
+export async function dispatch(io: Io, found: Found): Promise<number> {
+  const input = parse(found)
+  const run = await found.row.load()
+  return await run(io, input, table)
 }
 
-function commandClass(io: Io, row: CommandRow, id: string | undefined) {
+/** The flags and arguments of a command; throws {@link CommandFailed}, with exit code 2 for an unknown flag. */
+export function parse({ row, words }: Found): Input {
+  const flags = [...(row.flags ?? []), ID_FLAG]
+  const cli = new Cli({ binaryName: 'svc', enableColors: false })
+  const Class = commandClass(flags)
+  cli.register(Class)
+  const command = process(cli, row, flags, escaped(flags, words))
+  const given = new Map(flags.flatMap(flag => valuesOf(row, flag, command[flag.name])))
+  const positionals = (command['positionals'] as string[]).map(plain)
+  checkPositionals(row, positionals)
+  const id = given.get(ID_FLAG.name)?.[0]
+  given.delete(ID_FLAG.name)
+  return { id, flags: given, positionals }
+}
+
+function commandClass(flags: readonly Flag[]) {
   return class extends Command {
-    static override paths = [row.path.split(' ')]
     positionals = Option.Rest({ name: 'arguments' })
 
     constructor() {
       super()
       // clipanion finds options as own properties of the instance
-      for (const flag of row.flags ?? []) {
-        const option = flag.value === undefined ? Option.Boolean(flag.name) : Option.Array(flag.name)
+      for (const flag of flags) {
+        const names = flag.short === undefined ? flag.name : `${flag.short},${flag.name}`
+        const option = flag.value === undefined ? Option.Counter(names) : Option.Array(names)
         Object.assign(this, { [flag.name]: option })
       }
     }
 
-    override async execute(): Promise<number> {
-      const run = await row.load()
-      return await run(io, { id, flags: this.flags(), positionals: this.positionals }, table)
-    }
+    override async execute(): Promise<void> {}
+  }
+}
 
-    flags(): Map<string, string[]> {
-      const given = new Map<string, string[]>()
-      for (const { name } of row.flags ?? []) {
-        const value = (this as Record<string, unknown>)[name]
-        if (value === true) given.set(name, ['true'])
-        else if (Array.isArray(value)) given.set(name, value as string[])
-      }
-      return given
-    }
+function escaped(flags: readonly Flag[], words: readonly string[]): string[] {
+  const isFlag = (word: string) =>
+    flags.some(({ name, short }) => word === short || word === name || word.startsWith(`${name}=`))
+  const isText = (word: string) => !word.startsWith('--') || INTERACTION_ID.test(word)
+  return words.map(word => (word.startsWith('-') && isText(word) && !isFlag(word) ? ESCAPE + word : word))
+}
+
+const plain = (word: string) => (word.startsWith(ESCAPE) ? word.slice(ESCAPE.length) : word)
+
+function process(cli: Cli, row: CommandRow, flags: readonly Flag[], words: string[]) {
+  try {
+    return cli.process(words) as unknown as Record<string, unknown>
+  } catch (error) {
+    throw explain(row, flags, words) ?? error
+  }
+}
+
+/** Which word clipanion could not take: its own sentence is for those who write a program with it. */
+function explain(
+  row: CommandRow,
+  flags: readonly Flag[],
+  words: readonly string[],
+): CommandFailed | undefined {
+  const end = words.indexOf('--')
+  const help = `svc help ${row.path}`
+  for (const [i, word] of words.slice(0, end < 0 ? words.length : end).entries()) {
+    if (!word.startsWith('--')) continue
+    const [name] = word.split('=') as [string]
+    const flag = flags.find(known => known.name === name)
+    if (flag === undefined) return unknownFlag(name, row)
+    if (flag.value === undefined && word !== name) return new CommandFailed(`${name} takes no value`, help)
+    if (flag.value !== undefined && word === name && (words[i + 1] ?? '--').startsWith('--'))
+      return new CommandFailed(`missing value: ${name} <${flag.value}>`, help)
+  }
+  return undefined
+}
+
+function valuesOf(row: CommandRow, flag: Flag, found: unknown): [string, string[]][] {
+  if (found === undefined) return []
+  // clipanion offers --no-x for every switch; the table does not
+  if (found === 0) throw unknownFlag(`--no-${flag.name.slice(2)}`, row)
+  const values =
+    typeof found === 'number' ? Array<string>(found).fill('true') : (found as string[]).map(plain)
+  const wrong = values.find(value => flag.values !== undefined && !flag.values.includes(value))
+  const help = `svc help ${row.path}`
+  if (wrong !== undefined) {
+    const expected = flag.values?.join(' or ')
+    throw new CommandFailed(`expected ${expected} for ${flag.name}, got "${wrong}"`, help)
+  }
+  if (values.length > 1 && !flag.repeat)
+    throw new CommandFailed(`${flag.name} was given more than once`, help)
+  return [[flag.name, values]]
+}
+
+function checkPositionals(row: CommandRow, given: readonly string[]): void {
+  const known = row.positionals ?? []
+  const missing = known[given.length]
+  if (missing?.required)
+    throw new CommandFailed(`missing argument: <${missing.name}>`, `svc help ${row.path}`)
+  if (given.length > known.length && !known.at(-1)?.repeat) {
+    const extra = given[known.length] as string
+    throw new CommandFailed(
+      `unexpected argument: ${extra}; put text of several words in quotes`,
+      `svc help ${row.path}`,
+    )
   }
 }

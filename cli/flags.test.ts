@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { callPaths } from './command.ts'
-import { parseArguments } from './flags.ts'
+import { parse } from './dispatch.ts'
+import { findCommand } from './flags.ts'
 import { CommandFailed } from './io.ts'
 import { commands } from './table.ts'
+
+const parseArguments = (argv: string[]) => {
+  const found = findCommand(argv)
+  return { row: found.row, input: parse(found) }
+}
 
 const refusal = (argv: string[]): CommandFailed => {
   try {
@@ -31,7 +37,8 @@ describe('--id', () => {
   })
 
   test('is not taken from the value of another flag or from behind --', () => {
-    expect(parseArguments(['message', 'x', '--file', '--id']).input.flags.get('--file')).toEqual(['--id'])
+    expect(parseArguments(['message', 'x', '--file=--id']).input.flags.get('--file')).toEqual(['--id'])
+    expect(refusal(['message', 'x', '--file', '--id']).message).toBe('missing value: --file <PATH>')
     expect(parseArguments(['message', 'x', '--', '--id']).input).toMatchObject({
       id: undefined,
       positionals: ['x', '--id'],
@@ -39,7 +46,7 @@ describe('--id', () => {
   })
 
   test('needs a name', () => {
-    expect(refusal(['status', '--id']).message).toBe('missing value: --id <name>')
+    expect(refusal(['status', '--id']).message).toBe('missing value: --id <NAME>')
   })
 })
 
@@ -89,6 +96,18 @@ describe('texts', () => {
     expect(parseArguments(['delegate', 'bob', text]).input.positionals).toEqual(['bob', text])
   })
 
+  test.each(['-abcdefghijklmnopqrstu', '--bcdefghijklmnopqrstu'])('an id may begin with dashes: %s', id => {
+    expect(parseArguments(['thread', id]).input.positionals).toEqual([id])
+    expect(commands.flatMap(row => row.flags ?? []).filter(flag => flag.name.length === id.length)).toEqual(
+      [],
+    )
+  })
+
+  test('a value may start with a dash, and a switch cannot be negated', () => {
+    expect(parseArguments(['inbox', '--search', '-x']).input.flags.get('--search')).toEqual(['-x'])
+    expect(refusal(['inbox', '--no-pending']).message).toContain('unknown flag --no-pending')
+  })
+
   test('after -- anything is a text', () => {
     expect(parseArguments(['delegate', 'bob', '--', '--weird']).input.positionals).toEqual(['bob', '--weird'])
   })
@@ -133,6 +152,22 @@ describe('commands', () => {
     ['', 'help'],
   ])('the alias "%s" means %s', (line, expected) => {
     expect(parseArguments(line.split(' ').filter(word => word !== '')).row.path).toBe(expected)
+  })
+
+  test.each([
+    ['status', '-h'],
+    ['id', 'new', '--help'],
+    ['delegate', 'bob', '-h'],
+    ['message', 'x', 'text', '--help'],
+    ['--id', 'b', 'find', '--help'],
+  ])('%s %s asks for help and does nothing else', (...argv) => {
+    const { row, input } = parseArguments(argv)
+    expect(row.path).toBe('help')
+    expect(argv.join(' ')).toContain(input.positionals[0])
+  })
+
+  test('behind -- a wish for help is a text', () => {
+    expect(parseArguments(['delegate', 'bob', '--', '-h']).input.positionals).toEqual(['bob', '-h'])
   })
 
   test('-d is --detach of daemon only', () => {

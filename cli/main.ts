@@ -1,17 +1,17 @@
 /**
- * Runs one command line: clipanion dispatches what the normaliser has made of it. Commands that only call a running node
+ * Runs one command line: the table says which command it is, clipanion parses what follows. Commands that only call a running node
  * are all of the program that one file holds; the others run in the whole program, which loads when one of them is asked.
  */
 import { dispatch } from './dispatch.ts'
-import { parseArguments } from './flags.ts'
+import { findCommand } from './flags.ts'
 import type { Io } from './io.ts'
 import { reporting } from './report.ts'
 
 /** Parses and runs; returns the exit code. Errors are one sentence on standard error and the command that helps. */
 export function main(io: Io, argv: readonly string[]): Promise<number> {
   return reporting(io, async () => {
-    const { row, input } = parseArguments(argv)
-    if (row.client) return await dispatch(io, row, input)
-    return await (await import('./whole.ts')).runCommand(io, row.path, input)
+    const found = findCommand(argv)
+    if (found.row.client) return await dispatch(io, found)
+    return await (await import('./whole.ts')).runCommand(io, found.row.path, found.words)
   })
 }

@@ -1,11 +1,11 @@
 /** The whole program: every command, by its path. Errors are reported here, since the two programs share no classes. */
-import type { CommandRow, Input } from './command.ts'
+import type { CommandRow } from './command.ts'
 import { dispatch } from './dispatch.ts'
 import type { Io } from './io.ts'
 import { reporting } from './report.ts'
 import { commands } from './table.ts'
 
-export function runCommand(io: Io, path: string, input: Input): Promise<number> {
+export function runCommand(io: Io, path: string, words: readonly string[]): Promise<number> {
   const row = commands.find(command => command.path === path) as CommandRow
-  return reporting(io, () => dispatch(io, row, input))
+  return reporting(io, () => dispatch(io, { row, words }))
 }
