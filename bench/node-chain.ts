@@ -6,51 +6,67 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { publicKey } from '#crypto'
 import { openChain } from '../daemon/chain/chain.ts'
+import { CHECKPOINT } from '../daemon/chain/checkpoint.ts'
 import { openIdentity } from '../daemon/identity/identity.ts'
+import { forget } from '../daemon/store/memory.ts'
 import { openStore } from '../daemon/store/open.ts'
 import { labelledSign, labelledVerify } from '../protocol/crypto/hash.ts'
 import { GENESIS, recordLine, signRecord } from '../protocol/proof/evidence.ts'
 import { atMost, median, type Row } from './lib/hub-load.ts'
 
 const RECORDS = 100_000
+const FIRST_RECORDS = 30_000
 const ROUNDS = 3
 
 export async function run(): Promise<Row[]> {
-  const dir = mkdtempSync(join(tmpdir(), 'svc-chain-'))
-  const random = (length: number) => new Uint8Array(randomBytes(length))
-  const identity = openIdentity(dir, { now: Date.now, random })
-  const store = openStore(dir)
-  writeChain(dir, store, identity)
-  const ratios: number[] = []
-  for (let i = 0; i < ROUNDS; i++) {
-    const signatures = signatureTime()
-    const started = performance.now()
-    const chain = await openChain(dir, store, identity, Date.now)
-    ratios.push((performance.now() - started) / signatures)
-    if (chain.length !== RECORDS) throw new Error('the chain is not whole')
-    chain.close()
-  }
-  store.close()
-  rmSync(dir, { recursive: true })
   return [
     atMost(
+      `chain of ${FIRST_RECORDS} records, first open ÷ its signatures on one thread`,
+      median(await opens(FIRST_RECORDS, true)),
+      'times',
+      0.6,
+    ),
+    atMost(
       `chain of ${RECORDS} records: open, rebuild, verify ÷ its signatures on one thread`,
-      median(ratios),
+      median(await opens(RECORDS, false)),
       'times',
       0.5,
     ),
   ]
 }
 
+/** Times of opening a chain ÷ that of its signatures; a first open finds no checkpoint of an earlier one. */
+async function opens(records: number, first: boolean): Promise<number[]> {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-chain-'))
+  const random = (length: number) => new Uint8Array(randomBytes(length))
+  const identity = openIdentity(dir, { now: Date.now, random })
+  const store = openStore(dir)
+  writeChain(dir, store, identity, records)
+  const ratios: number[] = []
+  for (let i = 0; i < ROUNDS; i++) {
+    if (first) forget(store, CHECKPOINT)
+    const signatures = signatureTime(records)
+    const started = performance.now()
+    const chain = await openChain(dir, store, identity, Date.now)
+    ratios.push((performance.now() - started) / signatures)
+    if (chain.length !== records) throw new Error('the chain is not whole')
+    chain.close()
+  }
+  store.close()
+  rmSync(dir, { recursive: true })
+  return ratios
+}
+
 function writeChain(
   dir: string,
   store: ReturnType<typeof openStore>,
   identity: ReturnType<typeof openIdentity>,
+  records: number,
 ): void {
   const file = openSync(join(dir, 'evidence.ael.jsonl'), 'a', 0o600)
   let previous = GENESIS
   store.transaction(() => {
-    for (let seq = 0; seq < RECORDS; seq++) {
+    for (let seq = 0; seq < records; seq++) {
       const payload = new Map([
         ['interaction_id', Buffer.from(previous.subarray(4, 20)).toString('base64url')],
         ['provider_aid', identity.aid],
@@ -79,12 +95,12 @@ function writeChain(
 }
 
 /** Milliseconds that verifying as many signatures costs, one after the other. */
-function signatureTime(): number {
+function signatureTime(records: number): number {
   const seed = new Uint8Array(randomBytes(32))
   const key = publicKey(seed)
   const message = new Uint8Array(randomBytes(300))
   const signature = labelledSign('svc-ael/v1', seed, message)
-  const sample = RECORDS / 10
+  const sample = records / 10
   const started = performance.now()
   for (let i = 0; i < sample; i++) labelledVerify('svc-ael/v1', key, message, signature)
   return (performance.now() - started) * 10

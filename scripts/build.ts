@@ -50,7 +50,11 @@ const hubEntries = {
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
 }
-const nodeEntries = { whole: at('cli/whole.ts'), 'pow-worker': at('daemon/hubs/pow-worker.ts') }
+const nodeEntries = {
+  whole: at('cli/whole.ts'),
+  'pow-worker': at('daemon/hubs/pow-worker.ts'),
+  'signature-worker': at('daemon/chain/signature-worker.ts'),
+}
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
 const CLIENT_PARTS = /\/commands\/(?:node|work|agents)\.ts$|\/(?:help|version)\.ts$/

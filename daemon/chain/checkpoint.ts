@@ -19,7 +19,8 @@ import type { Identity } from '../identity/identity.ts'
 import { recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
-const CHECKPOINT = 'chain-checkpoint'
+/** Where the store keeps it. */
+export const CHECKPOINT = 'chain-checkpoint'
 const CHECKPOINT_LABEL = 'svc-chain-checkpoint/v1'
 /** So many records of a running node are checked again, at most, after it was killed. */
 const WRITE_EVERY_RECORDS = 1024

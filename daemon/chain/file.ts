@@ -4,7 +4,6 @@
  */
 
 import * as fs from 'node:fs'
-import { verifyAsync } from '#crypto'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
@@ -14,15 +13,15 @@ import {
   parseRecordLine,
   readRecord,
   recordSignatureHolds,
+  signedBytes,
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
-import { InFlight } from '../platform/in-flight.ts'
 import type { Store } from '../store/open.ts'
 import { type Checkpoint, readCheckpoint, VerifiedPart } from './checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
+import { SignatureChecks } from './signatures.ts'
 
 const READ_BYTES = 1024 * 1024
-const VERIFICATIONS_IN_FLIGHT_MAX = 64
 const IDS_READ_AT_ONCE = 4096
 
 export class ChainRefused extends Failure {
@@ -51,7 +50,7 @@ async function verifyPass(
   const did = chainDid(identity.aid)
   const ids = storedIds(store)
   const part = new VerifiedPart(store, identity, trusted)
-  const checks = new InFlight(VERIFICATIONS_IN_FLIGHT_MAX)
+  await using checks = new SignatureChecks(trusted)
   for (const line of linesOf(file)) {
     const seq = part.count
     const record = parseLine(path, line, seq, part.previous, did)
@@ -65,11 +64,13 @@ async function verifyPass(
     }
     if (stored === undefined) throw longer(path, seq)
     if (!equal(stored, record.record.id)) throw refused(path, seq, 'the store holds another record')
-    if (seq >= trusted) await checks.add(checkSignature(path, seq, record, identity))
+    if (seq >= trusted) await checks.add(signedOf(path, seq, record, identity))
+    if (checks.bad !== undefined) break
     part.add(record.bytes, record.record.id)
     if (checkpoint !== undefined && part.count === trusted && !part.isAt(checkpoint)) return undefined
   }
-  await checks.end()
+  const bad = await checks.end()
+  if (bad !== undefined) throw unsigned(path, bad)
   return part.count < trusted ? undefined : part
 }
 
@@ -121,18 +122,14 @@ export function parseLine(
   }
 }
 
-export async function checkSignature(
-  path: string,
-  seq: number,
-  read: ReadResult,
-  identity: Identity,
-): Promise<void> {
+/** What the signature of a record covers, and the key under which it must hold. */
+export function signedOf(path: string, seq: number, read: ReadResult, identity: Identity) {
   const key = keyAt(identity.log, read.record.keyStateSeq)
-  const label = new TextEncoder().encode('svc-ael/v1\0')
-  const message = Buffer.concat([label, read.preimage])
-  if (key === undefined || !(await verifyAsync(key, message, read.record.signature)))
-    throw refused(path, seq, 'its signature does not hold')
+  if (key === undefined) throw unsigned(path, seq)
+  return { key, message: signedBytes(read), signature: read.record.signature }
 }
+
+export const unsigned = (path: string, seq: number) => refused(path, seq, 'its signature does not hold')
 
 /** The records that are still to be written must go on from the file's end and hold by themselves. */
 function checkUndrained({ path, store, identity }: ChainFile, from: number, previous: Uint8Array): void {

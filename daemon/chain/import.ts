@@ -15,9 +15,8 @@ import { type Identity, openIdentity } from '../identity/identity.ts'
 import { appendRow, markInFile } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { FORK_ANCHOR } from './chain.ts'
-import { ChainRefused, checkSignature, linesOf, parseLine, type ReadResult } from './file.ts'
-
-const VERIFIED_AT_ONCE = 64
+import { ChainRefused, linesOf, parseLine, type ReadResult, signedOf, unsigned } from './file.ts'
+import { SignatureChecks } from './signatures.ts'
 
 export type ImportedChain = {
   /** Records of the store afterwards. */
@@ -55,7 +54,7 @@ async function readChain(path: string, identity: Identity): Promise<ReadResult[]
   const records: ReadResult[] = []
   const file = fs.openSync(path, 'r')
   try {
-    let pending: Promise<void>[] = []
+    await using checks = new SignatureChecks(0)
     for (const line of linesOf(file)) {
       const seq = records.length
       const previous = records.at(-1)?.record.id ?? GENESIS
@@ -64,12 +63,10 @@ async function readChain(path: string, identity: Identity): Promise<ReadResult[]
       if (read === undefined)
         throw new ChainRefused(`${path}: record ${seq} is damaged; nothing was imported`)
       records.push(read)
-      pending.push(checkSignature(path, seq, read, identity))
-      if (pending.length < VERIFIED_AT_ONCE) continue
-      await Promise.all(pending)
-      pending = []
+      await checks.add(signedOf(path, seq, read, identity))
     }
-    await Promise.all(pending)
+    const bad = await checks.end()
+    if (bad !== undefined) throw unsigned(path, bad)
   } finally {
     fs.closeSync(file)
   }

@@ -3,7 +3,7 @@
  * the line of the file. One codec for the node's own chain and, later, the hub's supply chain.
  */
 
-import { CID_BYTES, cidText, contentId, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { CID_BYTES, cidText, contentId, labelled, labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { equal, fromBase64, Malformed, toBase64, utf8 } from '../encoding/bytes.ts'
 import { type CborValue, decode, subMap } from '../encoding/cbor.ts'
 import { Refusal } from '../encoding/errors.ts'
@@ -124,6 +124,11 @@ export function readRecord(
   if (parsed.seq !== place.seq) throw new ChainInvalid('seq', place.seq)
   if (!equal(parsed.previous, place.previous)) throw new ChainInvalid('previous', place.seq)
   return { record: parsed, bytes, preimage }
+}
+
+/** The bytes that the signature of a record covers. */
+export function signedBytes(read: { preimage: Uint8Array }): Uint8Array {
+  return labelled(LABEL, read.preimage)
 }
 
 /** Whether the signature of a read record holds under the key of the key state it names. */

@@ -44,7 +44,11 @@ async function freePort(): Promise<number> {
 async function bundledNode(folder: string): Promise<string> {
   const outdir = join(folder, 'program')
   await build({
-    entryPoints: { svc: join(ROOT, 'cli/program.ts'), 'pow-worker': join(ROOT, 'daemon/hubs/pow-worker.ts') },
+    entryPoints: {
+      svc: join(ROOT, 'cli/program.ts'),
+      'pow-worker': join(ROOT, 'daemon/hubs/pow-worker.ts'),
+      'signature-worker': join(ROOT, 'daemon/chain/signature-worker.ts'),
+    },
     outdir,
     bundle: true,
     platform: 'node',
