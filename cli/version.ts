@@ -8,6 +8,7 @@ export const version: Run = async io => {
     version: buildInfo.version,
     commit: buildInfo.commit,
     built_at: buildInfo.builtAt,
+    build: buildInfo.build,
     node: process.versions.node,
     modules: '(none)',
   })

@@ -1,6 +1,6 @@
-/** Version, commit and time of the build; the build script writes them in, a run from the sources says so. */
+/** Version, commit, time and name of the build; the build script writes them in, a run from the sources says so. */
 
-export type BuildInfo = { version: string; commit: string; builtAt: string }
+export type BuildInfo = { version: string; commit: string; builtAt: string; build: string }
 
 declare global {
   var SVC_BUILD: BuildInfo | undefined
@@ -12,4 +12,5 @@ export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? {
   version: RELEASE,
   commit: 'source',
   builtAt: 'not built',
+  build: 'source',
 }

@@ -1,11 +1,13 @@
 /**
- * Builds the two programs: dist/svc.js with the client commands in the one file main.js and the rest on demand, and hub/dist/svc-hub.js with the store worker
- * beside it. Version, commit and time of the build are written in.
+ * Builds the two programs: dist/svc.js, with the client commands in the one file main.js of its build and the rest on
+ * demand, and hub/dist/svc-hub.js with its workers. Version, commit and time of the build are written in. Nothing is
+ * done when nothing changed.
  */
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { readOperationIndex } from '../cli/client/operation-index-source.ts'
+import { fingerprint, install } from './builds.ts'
 
 const root = new URL('..', import.meta.url)
 const at = (path: string) => new URL(path, root).pathname
@@ -23,6 +25,17 @@ function commit(): string {
   }
 }
 
+const SOURCES = [
+  'cli',
+  'daemon',
+  'mcp',
+  'autoreply',
+  'protocol',
+  'hub',
+  'scripts/build.ts',
+  'scripts/builds.ts',
+]
+const id = fingerprint(at('.'), [...SOURCES, 'package.json', 'package-lock.json'], commit())
 const builtAt = new Date(Number(process.env['SOURCE_DATE_EPOCH'] ?? Date.now() / 1000) * 1000).toISOString()
 
 const shared: BuildOptions = {
@@ -41,7 +54,12 @@ const shared: BuildOptions = {
   define: {
     'process.env.NODE_ENV': '"production"',
     'globalThis.SVC_OPERATIONS': JSON.stringify(readOperationIndex()),
-    'globalThis.SVC_BUILD': JSON.stringify({ version: manifest.version, commit: commit(), builtAt }),
+    'globalThis.SVC_BUILD': JSON.stringify({
+      version: manifest.version,
+      commit: commit(),
+      builtAt,
+      build: id,
+    }),
   },
 }
 
@@ -58,23 +76,47 @@ const nodeEntries = {
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
 const CLIENT_PARTS = /\/commands\/(?:node|work|agents)\.ts$|\/(?:help|version)\.ts$/
-const elsewhere: Plugin = {
+/** Leaves dynamic imports that `stays` does not name to files of `folder`. */
+const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
   name: 'elsewhere',
   setup(build) {
     build.onResolve({ filter: /\.ts$/ }, ({ kind, path }) => {
-      if (kind !== 'dynamic-import' || CLIENT_PARTS.test(path)) return undefined
-      return { path: path.replace(/\.ts$/, '.js'), external: true }
+      if (kind !== 'dynamic-import' || stays?.test(path)) return undefined
+      return { path: path.replace(/^\./, folder).replace(/\.ts$/, '.js'), external: true }
     })
   },
-}
+})
 
-async function program(outdir: string, entries: Record<string, string>, migrations?: string): Promise<void> {
-  rmSync(outdir, { recursive: true, force: true })
-  await build({ ...shared, entryPoints: entries, outdir, splitting: true, chunkNames: 'part-[hash]' })
-  if (migrations !== undefined) cpSync(migrations, `${outdir}/migrations`, { recursive: true })
-}
+const bundle = (outdir: string, entryPoints: Record<string, string>) =>
+  build({ ...shared, entryPoints, outdir, splitting: true, chunkNames: 'part-[hash]' })
+const file = (outfile: string, entry: string, plugin: Plugin) =>
+  build({ ...shared, entryPoints: [entry], outfile, plugins: [plugin] })
 
-await program(at('dist'), nodeEntries)
-const client = { svc: at('cli/program.ts'), main: at('cli/main.ts') }
-await build({ ...shared, entryPoints: client, outdir: at('dist'), plugins: [elsewhere] })
-await program(at('hub/dist'), hubEntries, at('hub/store/migrations'))
+// a package holds one build
+const only = process.argv.includes('--alone') ? { keep: 1 } : {}
+await install({
+  ...only,
+  dist: at('dist'),
+  id,
+  entry: 'svc.js',
+  async parts(folder) {
+    await bundle(folder, nodeEntries)
+    await file(`${folder}/main.js`, at('cli/main.ts'), elsewhere('.', CLIENT_PARTS))
+  },
+  async start(path, folder) {
+    await file(path, at('cli/program.ts'), elsewhere(`./${folder}`))
+  },
+})
+await install({
+  ...only,
+  dist: at('hub/dist'),
+  id,
+  entry: 'svc-hub.js',
+  async parts(folder) {
+    await bundle(folder, hubEntries)
+    cpSync(at('hub/store/migrations'), `${folder}/migrations`, { recursive: true })
+  },
+  async start(path, folder) {
+    writeFileSync(path, `// Starts the current build.\nimport './${folder}/svc-hub.js'\n`)
+  },
+})

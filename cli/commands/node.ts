@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home/home.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
 import { connect, findTarget, unreachable } from '../client/control.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
@@ -130,7 +131,12 @@ async function waitForEnd(io: Io, pid: number): Promise<void> {
 }
 
 export const status: Run = async (io, input) => {
-  printJson(io, await connect(io, input).call('status'))
+  const reply = await connect(io, input).call('status')
+  printJson(io, reply)
+  if (reply.build !== buildInfo.build)
+    io.err(
+      `svc: the node runs build ${reply.build}, this command is of build ${buildInfo.build}; to change over: svc stop, then svc up\n`,
+    )
   return 0
 }
 

@@ -6,7 +6,6 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { CommandFailed } from '../io.ts'
 
 const START_WAIT_MS = 10_000
@@ -20,7 +19,7 @@ export type Programs = { svc: string; hub: string }
 /** The built programs: this one, and the hub beside it in the checkout. */
 export function builtPrograms(): Programs {
   const svc = process.argv[1] as string
-  const hub = join(dirname(fileURLToPath(import.meta.url)), '..', 'hub', 'dist', 'svc-hub.js')
+  const hub = join(dirname(svc), '..', 'hub', 'dist', 'svc-hub.js')
   if (!existsSync(hub)) {
     throw new CommandFailed(
       'the demo needs the hub beside it, as in the checkout',

@@ -1,6 +1,7 @@
 /** Operations on the node itself: status, hub, profile, contacts, auto-reply, identity, evidence. */
 
 import { BackendFailed } from '../../autoreply/backend.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
@@ -165,6 +166,7 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
   return {
     aid: ctx.identity.aid,
     version: parts.version,
+    build: buildInfo.build,
     data_dir: ctx.dir,
     hub_url: home?.url ?? null,
     name: config.name,

@@ -179,6 +179,8 @@ export const evidenceRecordShape = z.strictObject({
 export const nodeStatusShape = z.strictObject({
   aid: aidShape,
   version: z.string(),
+  /** Name of the build that the node runs. */
+  build: z.string(),
   data_dir: z.string(),
   hub_url: z.string().nullable(),
   name: z.string(),
