@@ -274,6 +274,7 @@ export const rooms: Record<string, Room> = {
   'cli/commands': {
     purpose: 'what each command does',
     uses: [
+      'protocol/build-info.ts',
       'protocol/encoding',
       'protocol/crypto',
       'protocol/identity',
