@@ -6,7 +6,9 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { orderRunningHub } from '../../hub/operator/socket.ts'
 import { TestAgent } from '../../hub/testing/hub.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { KEL_EVENTS_MAX } from '../../protocol/identity/kel.ts'
+import { encodeAccess } from '../../protocol/mail/access.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type HubProcess, load, prepareSends, rawRequest } from '../lib/hub-load.ts'
 
@@ -41,7 +43,7 @@ export type Attack = {
 /** Headers of a first contact, of no session that there is. */
 const anyCredential = {
   'Content-Type': ENVELOPE_TYPE,
-  'X-Svc-Access': 'oQEA',
+  'X-Svc-Access': toBase64url(encodeAccess({ kind: 0 })),
   'X-Svc-Session': 'A'.repeat(22),
   'X-Svc-MAC': 'A'.repeat(43),
   'X-Svc-TS': String(Date.now()),

@@ -1,10 +1,10 @@
 /**
- * `npm run -s attack -- [name …] [--seconds N] [--json]`: what another address's sends lose while an attack runs, beside
+ * `npm run -s attack -- [name …] [--seconds N] [--hub <svc-hub.js>] [--json]`: what another address's sends lose while an attack runs, beside
  * what they lose to the attacking process alone. Bounded in time and number, loopback only.
  */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import type { TestAgent } from '../../hub/testing/hub.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import {
   Connection,
   type HubProcess,
@@ -15,7 +15,7 @@ import {
 import { type Attack, attacks, type Orders, startIdleListener } from './attacks.ts'
 
 const CLIENTS = 8
-const PREPARED_A_SECOND = 2500
+const PREPARED_A_SECOND = 4000
 const SETTLE_MS = 500
 const MARGIN_MS = 500
 const RATE_KEPT_MIN = 0.5
@@ -25,10 +25,12 @@ const flag = (name: string): string | undefined => {
   const at = process.argv.indexOf(name)
   return at < 0 ? undefined : process.argv[at + 1]
 }
+const withValue = ['--seconds', '--hub']
+const program = flag('--hub')
 const seconds = Number(flag('--seconds') ?? 5)
 const asked = process.argv
   .slice(2)
-  .filter((word, i, words) => !/^--/.test(word) && words[i - 1] !== '--seconds')
+  .filter((word, i, words) => !/^--/.test(word) && !withValue.includes(words[i - 1] ?? ''))
 const unknown = asked.filter(name => !attacks.some(attack => attack.name === name))
 
 type Served = { perSecond: number; p99Ms: number; failed: number }
@@ -45,9 +47,8 @@ type Outcome = {
   holds: boolean
 }
 
-/** Sends of another address for so many seconds. */
-async function serve(hub: HubProcess, recipients: TestAgent[]): Promise<Served> {
-  const requests = prepareSends(hub, recipients, PREPARED_A_SECOND * seconds, 1024)
+/** Sends of another address for so many seconds; they are made beforehand, so that they fall into the attack. */
+async function serve(hub: HubProcess, requests: Uint8Array[]): Promise<Served> {
   const opened = await Promise.allSettled(Array.from({ length: CLIENTS }, () => Connection.open(hub.url)))
   const connections = opened.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
   const times: number[] = []
@@ -80,26 +81,25 @@ const pause = (ms: number): Promise<undefined> =>
   new Promise(resolve => setTimeout(() => resolve(undefined), ms))
 
 function attackWith(orders: Orders) {
-  const program = new URL('./attacker.ts', import.meta.url).pathname
-  const child = spawn(process.execPath, [program], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const attacker = new URL('./attacker.ts', import.meta.url).pathname
+  const child = spawn(process.execPath, [attacker], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(orders))
   return text(child.stdout)
 }
 
 async function measured(attack: Attack): Promise<Outcome> {
-  const hub = await startHubProcess({ built: true })
+  const hub = await startHubProcess({ built: true, ...present({ program }) })
   try {
     const recipients = await registerAgents(hub, 16)
-    await serve(hub, recipients)
-    const quiet = await serve(hub, recipients)
+    const sends = () => prepareSends(hub, recipients, PREPARED_A_SECOND * seconds, 1024)
+    await serve(hub, sends())
+    const quiet = await serve(hub, sends())
     const settleMs = attack.settleMs ?? SETTLE_MS
     const orders = await attack.orders(hub, seconds + (settleMs + MARGIN_MS) / 1000)
     const idle = await startIdleListener()
-    const beside = await during(attackWith({ ...orders, url: idle.url }), settleMs, () =>
-      serve(hub, recipients),
-    )
+    const beside = await during({ ...orders, url: idle.url }, settleMs, hub, sends())
     await idle.close()
-    const under = await during(attackWith(orders), settleMs, () => serve(hub, recipients))
+    const under = await during(orders, settleMs, hub, sends())
     const kept = under.perSecond / beside.perSecond
     const holds = kept >= RATE_KEPT_MIN && under.p99Ms <= P99_MS_MAX
     return { name: attack.name, what: attack.what, quiet, beside, under, kept, peakMib: hub.peakMib(), holds }
@@ -108,12 +108,18 @@ async function measured(attack: Attack): Promise<Outcome> {
   }
 }
 
-async function during<T>(attacking: Promise<string>, settleMs: number, work: () => Promise<T>): Promise<T> {
+async function during(
+  orders: Orders,
+  settleMs: number,
+  hub: HubProcess,
+  sends: Uint8Array[],
+): Promise<Served> {
+  const attacking = attackWith(orders)
   await pause(settleMs)
-  const done = await work()
+  const served = await serve(hub, sends)
   const made = await attacking
   if (process.argv.includes('--verbose')) process.stderr.write(made)
-  return done
+  return served
 }
 
 if (unknown.length > 0) {

@@ -38,6 +38,8 @@ export type HubProcess = Target & {
 export type HubProcessOptions = {
   groupMax?: number
   built?: boolean
+  /** Another built program than the one of this tree. */
+  program?: string
   directory?: string
   /** Check signatures with node:crypto, also where the optional engine is installed. */
   standard?: boolean
@@ -48,7 +50,8 @@ export type HubProcessOptions = {
 /** Starts a hub in a process of its own: from the sources, or the built program with its default limits. */
 export async function startHubProcess(options: HubProcessOptions = {}): Promise<HubProcess> {
   const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'svc-hub-bench-'))
-  const args = options.built === true ? builtProgram(directory) : sourceProgram(directory, options)
+  const args =
+    options.built === true ? builtProgram(directory, options.program) : sourceProgram(directory, options)
   const env = { ...process.env, ...options.env }
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
   const { url, aid } = await announced(child)
@@ -75,8 +78,9 @@ function sourceProgram(directory: string, { groupMax = 0, standard = false }: Hu
   return [program, directory, String(groupMax), ...(standard ? ['standard'] : [])]
 }
 
-function builtProgram(directory: string): string[] {
-  const program = new URL('../../hub/dist/svc-hub.js', import.meta.url).pathname
+const BUILT = new URL('../../hub/dist/svc-hub.js', import.meta.url).pathname
+
+function builtProgram(directory: string, program = BUILT): string[] {
   if (!existsSync(program)) throw new Error('the hub is not built; run: npm run build')
   return [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
 }

@@ -14,14 +14,15 @@ export function addressRange(address: string): string {
   return prefix(address, 3, 3)
 }
 
-export function isLoopback(address: string): boolean {
+/** The two addresses at which a proxy on this machine stands; the others of the loopback network are ordinary ones. */
+export function isProxy(address: string): boolean {
   const plain = MAPPED_IPV4.exec(address)?.[1] ?? address
-  return plain === '::1' || (isIPv4(plain) && plain.startsWith('127.'))
+  return plain === '::1' || plain === '127.0.0.1'
 }
 
 /** The last address that a proxy on this machine appended; anybody else's word about addresses counts for nothing. */
 export function clientAddress(socketAddress: string, forwardedFor: string | undefined): string {
-  if (forwardedFor === undefined || !isLoopback(socketAddress)) return socketAddress
+  if (forwardedFor === undefined || !isProxy(socketAddress)) return socketAddress
   const last = forwardedFor.split(',').at(-1)?.trim() ?? ''
   return isIPv4(last) || isIPv6(last) ? last : socketAddress
 }

@@ -17,7 +17,11 @@ import { Refusal } from './refusal.ts'
 const NAME_BYTES = 16
 
 /** Bytes as they arrive; undefined at their end. */
-export type ByteSource = { next(): Promise<Uint8Array | undefined> }
+export type ByteSource = {
+  next(): Promise<Uint8Array | undefined>
+  /** The credential has held: content may come, and counts for its recipient. */
+  accept(recipient: string): void
+}
 
 /** Bytes of an accepted envelope: in memory, or in a blob of this name. */
 export type Content = { size: number; content: Uint8Array | undefined; file: string | undefined }

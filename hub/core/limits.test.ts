@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { callRoute, random, registeredAgent, request, startTestHub } from '../testing/hub.ts'
-import { addressBucket, addressRange, clientAddress, isLoopback } from './address.ts'
+import { addressBucket, addressRange, clientAddress, isProxy } from './address.ts'
 import { RateBuckets, WindowCounts } from './rate.ts'
 
 describe('rate buckets', () => {
@@ -68,12 +68,9 @@ describe('client addresses', () => {
     expect(clientAddress('::ffff:127.0.0.1', '2001:db8::1')).toBe('2001:db8::1')
     expect(clientAddress('203.0.113.9', '198.51.100.7')).toBe('203.0.113.9')
     expect(clientAddress('127.0.0.1', 'nonsense')).toBe('127.0.0.1')
-    expect(['127.0.0.1', '::1', '::ffff:127.9.9.9', '10.0.0.1'].map(isLoopback)).toEqual([
-      true,
-      true,
-      true,
-      false,
-    ])
+    expect(clientAddress('127.0.0.2', '198.51.100.7')).toBe('127.0.0.2')
+    const addresses = ['127.0.0.1', '::1', '::ffff:127.0.0.1', '127.9.9.9', '10.0.0.1']
+    expect(addresses.map(isProxy)).toEqual([true, true, true, false, false])
   })
 })
 

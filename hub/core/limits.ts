@@ -52,7 +52,10 @@ export type Limits = {
   sessionsPerMinute: number
   sessionsPerAgentMax: number
   sessionLifeMs: number
+  /** Envelopes on their way in, of which one address and one recipient have half. */
   bytesInFlightMax: number
+  /** Bodies of all other routes on their way in, of which one address has an eighth. */
+  jsonBytesInFlightMax: number
   heldPollsMax: number
   /** Longest time for which a poll may be held (RFC 7240 `wait`). */
   pollWaitSecondsMax: number
@@ -97,6 +100,7 @@ export const defaultLimits: Limits = {
   sessionsPerAgentMax: 4,
   sessionLifeMs: HOUR_MS,
   bytesInFlightMax: 256 * MIB,
+  jsonBytesInFlightMax: 64 * MIB,
   heldPollsMax: 4096,
   pollWaitSecondsMax: 55,
   verificationsMax: 256,

@@ -72,6 +72,7 @@ export class Sends {
       throw new Refusal('tooLarge', { limitBytes: limits.envelopeBytesMax })
     const judged = await this.#judge({ ...credential, head: body.head, digest: body.digest, size: body.size })
     if ('repeated' in judged) return judged.repeated
+    source.accept(judged.accepted.agent.row.aid)
     try {
       return await this.#keep(judged.accepted, await body.read(blobs, random))
     } catch (error) {

@@ -1,10 +1,11 @@
 /**
- * Reading request bodies: a cap per route, one cap over all bytes in flight, and a minimum rate instead of a total
+ * Reading request bodies: a cap per route, room that grows with what arrives, and a minimum rate instead of a total
  * time, so that large bodies may take long and slow ones can't hold a place for ever.
  */
 import type { IncomingMessage } from 'node:http'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { Refusal } from '../core/refusal.ts'
+import { type BodyRoom, HEAD_BYTES } from './body-room.ts'
 
 const CHECK_EVERY_MS = 1000
 
@@ -14,31 +15,6 @@ const events = ['readable', 'end', 'error', 'close'] as const
 /** The client went away, or was cut for being too slow, before its body was complete. */
 export class BodyCut extends Failure {
   override name = 'BodyCut'
-}
-
-/** Bytes in flight over all requests. */
-export class BytesInFlight {
-  readonly #max: number
-  #held = 0
-
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  get held(): number {
-    return this.#held
-  }
-
-  /** Reserves room for a body; the returned function gives it back, once. */
-  reserve(bytes: number): () => void {
-    if (this.#held + bytes > this.#max) throw new Refusal('overloaded')
-    this.#held += bytes
-    let given = true
-    return () => {
-      if (given) this.#held -= bytes
-      given = false
-    }
-  }
 }
 
 /** Cuts bodies that arrive more slowly than the minimum rate. */
@@ -81,12 +57,24 @@ export class BodySource {
   bytesRead = 0
   readonly #request: IncomingMessage
   readonly #watch: RateWatch
+  readonly #room: BodyRoom
+  /** The request may hold what it sends; before that, no more than a head. */
+  #accepted = false
   #wake: (() => void) | undefined
   #watched = false
 
-  constructor(request: IncomingMessage, watch: RateWatch) {
+  constructor(request: IncomingMessage, watch: RateWatch, room: BodyRoom) {
     this.#request = request
     this.#watch = watch
+    this.#room = room
+    room.cover(Math.min(HEAD_BYTES, declaredLength(request) ?? HEAD_BYTES))
+  }
+
+  /** From here on room is taken for all that arrives, for an owner where one is named. */
+  accept(owner?: string): void {
+    this.#accepted = true
+    if (owner !== undefined) this.#room.share(owner)
+    this.#room.cover(this.bytesRead)
   }
 
   /** The next chunk, or undefined at the end. */
@@ -96,6 +84,7 @@ export class BodySource {
       const chunk = request.read() as Buffer | null
       if (chunk !== null) {
         this.bytesRead += chunk.length
+        if (this.#accepted) this.#room.cover(this.bytesRead)
         return chunk
       }
       if (request.complete && request.readableLength === 0) {
@@ -152,11 +141,11 @@ export function declaredLength(request: IncomingMessage): number | undefined {
 export async function readBody(
   request: IncomingMessage,
   bytesMax: number,
-  watch: RateWatch,
+  source: BodySource,
 ): Promise<Uint8Array> {
   const declared = declaredLength(request)
   if (declared !== undefined && declared > bytesMax) throw new Refusal('tooLarge', { limitBytes: bytesMax })
-  const source = new BodySource(request, watch)
+  source.accept()
   const chunks: Uint8Array[] = []
   for (;;) {
     const chunk = await source.next()

@@ -9,6 +9,7 @@ import { Admission, MODE_SETTING } from '../core/admission.ts'
 import type { HubContext } from '../core/context.ts'
 import { DAY_MS, defaultLimits, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
+import { BodyPool } from '../http/body-room.ts'
 import {
   callRoute,
   type Reply,
@@ -204,6 +205,15 @@ const startEdges = {
     expect(
       (await sendEnvelope(hub, sealedUnderCapability(agent, capability, { contentBytes: rest }))).status,
     ).toBe(200)
+  },
+  jsonBytesInFlightMax: async () => {
+    const pool = new BodyPool(3, 3)
+    const rooms = [pool.open(), pool.open()]
+    rooms[0]?.cover(3)
+    expect(() => rooms[1]?.cover(1)).toThrow('overloaded')
+    rooms[0]?.release()
+    rooms[1]?.cover(3)
+    expect(pool.held).toBe(3)
   },
   heldPollsMax: async hub => {
     const [one, two] = [await registeredAgent(hub), await registeredAgent(hub)]

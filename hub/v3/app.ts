@@ -7,13 +7,15 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { authCodes, type Code, commonCodes } from '../../protocol/wire3/codes.ts'
 import { headers, identityHeaders, versionedPrefixes, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
-import { addressBucket, clientAddress, isLoopback } from '../core/address.ts'
+import { addressBucket, clientAddress, isProxy } from '../core/address.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
+import type { Limits } from '../core/limits.ts'
 import { RateBuckets } from '../core/rate.ts'
 import { Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
-import { BodyCut, BodySource, BytesInFlight, declaredLength, RateWatch, readBody } from '../http/body.ts'
+import { BodyCut, BodySource, declaredLength, RateWatch, readBody } from '../http/body.ts'
+import { BodyPool, type BodyRoom } from '../http/body-room.ts'
 import { header, preferredWait } from '../http/headers.ts'
 import type { Line, LineOptions } from '../http/line.ts'
 import { finishUnread, sendJson, sendReply, whenClosed } from '../http/reply.ts'
@@ -30,6 +32,7 @@ import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
 
 const NO_BODY = new Uint8Array(0)
+const JSON_SHARES = 8
 
 /** Stands where the id of an error would: a refusal with a code that its row does not name. */
 export const UNNAMED_CODE = 'unnamed-code'
@@ -38,7 +41,8 @@ export const UNNAMED_CODE = 'unnamed-code'
 type Parts = {
   hub: Hub
   watch: RateWatch
-  inFlight: BytesInFlight
+  /** Bodies on their way in: envelopes, and JSON, which never waits for envelopes. */
+  pools: { envelopes: BodyPool; json: BodyPool }
   buckets: RateBuckets
   authenticator: Authenticator
   handlers: Handlers
@@ -57,8 +61,8 @@ class Exchange {
   bytes: Uint8Array = NO_BODY
   body: unknown
   signer: Agent | undefined
-  /** Gives back what was reserved for the body. */
-  release: () => void = () => undefined
+  /** What the body holds while it comes in. */
+  room: BodyRoom | undefined
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
@@ -106,7 +110,7 @@ const steps: readonly Step[] = [
   checkHeaders,
   takeFromBucket,
   readQuery,
-  reserveRoom,
+  openRoom,
   receiveBody,
   readJson,
   authenticate,
@@ -121,7 +125,7 @@ export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
   const parts: Parts = {
     hub,
     watch: new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs),
-    inFlight: new BytesInFlight(limits.bytesInFlightMax),
+    pools: openPools(limits),
     buckets: new RateBuckets(limits.requestRate),
     authenticator: new Authenticator({ hub: identity.aid, clocks: hub.clocks, now, verifier }),
     handlers: {
@@ -167,10 +171,10 @@ export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
       } catch (thrown) {
         return { route, code: refuse(exchange, thrown) }
       } finally {
-        exchange.release()
+        exchange.room?.release()
       }
     },
-    bytesInFlight: () => parts.inFlight.held,
+    bytesInFlight: () => parts.pools.envelopes.held + parts.pools.json.held,
     close: () => parts.watch.close(),
   }
 }
@@ -207,7 +211,7 @@ function checkHeaders(exchange: Exchange): void {
 function takeFromBucket(exchange: Exchange, { hub, buckets }: Parts): void {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
-  if (isLoopback(exchange.address)) return
+  if (isProxy(exchange.address)) return
   const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now())
   if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
 }
@@ -216,18 +220,22 @@ function readQuery(exchange: Exchange): void {
   exchange.query = decodeQuery(exchange.row, exchange.queryText)
 }
 
-function reserveRoom(exchange: Exchange, { hub, inFlight }: Parts): void {
+/** A declared length that is too much is refused; room itself is taken as bytes arrive. */
+function openRoom(exchange: Exchange, { hub, pools }: Parts): void {
   const { raw, limits } = exchange.row
   if (limits.bodyBytes === 0) return
   const limitBytes = raw === undefined ? limits.bodyBytes : hub.context.limits.envelopeBytesMax
   const declared = declaredLength(exchange.request)
   if (declared !== undefined && declared > limitBytes) throw new Refusal('tooLarge', { limitBytes })
-  exchange.release = inFlight.reserve(declared ?? limitBytes)
+  const owner = isProxy(exchange.address) ? undefined : addressBucket(exchange.address)
+  exchange.room = (raw === undefined ? pools.json : pools.envelopes).open(owner)
 }
 
 async function receiveBody(exchange: Exchange, { watch }: Parts): Promise<void> {
   const { request, limits } = exchange.row
-  if (request !== undefined) exchange.bytes = await readBody(exchange.request, limits.bodyBytes, watch)
+  if (request === undefined || exchange.room === undefined) return
+  const source = new BodySource(exchange.request, watch, exchange.room)
+  exchange.bytes = await readBody(exchange.request, limits.bodyBytes, source)
 }
 
 function readJson(exchange: Exchange): void {
@@ -260,7 +268,7 @@ async function carryOut(exchange: Exchange, { handlers, authenticator, watch }: 
     address,
     signer,
     verifySigner: log => authenticator.verify(readSignedHeaders(request.headers), exchange.line, log),
-    openBody: () => ({ source: new BodySource(request, watch), declared: declaredLength(request) }),
+    openBody: () => ({ source: bodyOf(exchange, watch), declared: declaredLength(request) }),
     waitSeconds: row.held === true ? preferredWait(request.headers) : 0,
     onGone: callback => whenClosed(response, callback),
   } as Incoming<Wire3RouteName>
@@ -269,6 +277,20 @@ async function carryOut(exchange: Exchange, { handlers, authenticator, watch }: 
   finishUnread(request, response)
   await sendReply(response, reply)
   faultPoint(`hub.${name}.after-answer`)
+}
+
+function bodyOf({ request, room }: Exchange, watch: RateWatch): BodySource {
+  if (room === undefined) throw new Error('a route that takes no body')
+  return new BodySource(request, watch, room)
+}
+
+/** The shares: half of the envelopes, but always one of the largest; an eighth of JSON, but always its largest body. */
+function openPools({ bytesInFlightMax, jsonBytesInFlightMax, envelopeBytesMax }: Limits): Parts['pools'] {
+  const bodies = Object.values(wire3Routes).map(({ limits, ...row }) => ('raw' in row ? 0 : limits.bodyBytes))
+  return {
+    envelopes: new BodyPool(bytesInFlightMax, Math.max(bytesInFlightMax / 2, envelopeBytesMax)),
+    json: new BodyPool(jsonBytesInFlightMax, Math.max(jsonBytesInFlightMax / JSON_SHARES, ...bodies)),
+  }
 }
 
 /** Whether a row, its kind of authentication or every route names a code. */
