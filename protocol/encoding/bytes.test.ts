@@ -17,6 +17,7 @@ import {
   u32be,
   u64be,
   utf8,
+  utf8Length,
 } from './bytes.ts'
 
 describe('text forms of bytes', () => {
@@ -82,5 +83,25 @@ describe('bytes', () => {
   test('joins parts and refuses another length by the name of the argument', () => {
     expect(toHex(concat(new Uint8Array([1]), new Uint8Array(0), new Uint8Array([2, 3])))).toBe('010203')
     expect(() => sized(new Uint8Array(3), 4, 'sid')).toThrow('sid must be 4 bytes, got 3')
+  })
+})
+
+describe('length in UTF-8', () => {
+  test.each([
+    ['\u007f', 1],
+    ['\u0080', 2],
+    ['\u07ff', 2],
+    ['\u0800', 3],
+    ['\ud7ff', 3],
+    ['\ud7ff\udc00', 6],
+    ['\ud800', 3],
+    ['\ud800\udc00', 4],
+    ['\udbff\udfff', 4],
+    ['\udc00\udc00', 6],
+    ['\ue000', 3],
+    ['', 0],
+  ])('%j has its bytes', (text, bytes) => {
+    expect(utf8Length(text)).toBe(bytes)
+    expect(new TextEncoder().encode(text).length).toBe(bytes)
   })
 })

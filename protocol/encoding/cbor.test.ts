@@ -207,3 +207,23 @@ describe('parts of items', () => {
     expect(written).toEqual(expected)
   })
 })
+
+describe('heads', () => {
+  test.each([
+    [23, '17'],
+    [24, '1818'],
+    [255, '18ff'],
+    [256, '190100'],
+    [65_535, '19ffff'],
+    [65_536, '1a00010000'],
+    [2 ** 32 - 1, '1affffffff'],
+    [2 ** 32, '1b0000000100000000'],
+  ])('%i has the shortest one', (value, hex) => {
+    expect(toHex(encode(value))).toBe(hex)
+    expect(decode(fromHex(hex))).toBe(value)
+  })
+
+  test.each(['1c', '1d', '1e', '1f', '5c00', 'dc', 'fc'])('the reserved head %s is refused', hex => {
+    expect(() => decode(fromHex(hex + '00'.repeat(16)))).toThrow(/reserved head/)
+  })
+})

@@ -117,3 +117,9 @@ describe('canonical JSON', () => {
     expect(canonicalJson(-0)).toBe('0')
   })
 })
+
+test('containers stand 32 deep and no deeper', () => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  expect(() => parseJson(nested(32))).not.toThrow()
+  expect(() => parseJson(nested(33))).toThrow(Malformed)
+})

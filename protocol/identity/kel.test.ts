@@ -14,11 +14,13 @@ import {
   KEL_BYTES_MAX,
   KelInvalid,
   type KeyEvent,
+  KeyEventBody,
   keyAt,
   rotate,
   timesAcceptable,
   verifyKel,
   witnessedAt,
+  witnessKel,
 } from './kel.ts'
 
 const folder = new URL('../../fixtures/kel/', import.meta.url)
@@ -113,6 +115,53 @@ describe('witness entries', () => {
       events: [log.events[0], { ...log.events[1], witnesses: [{ ...entry, ts: 1 }] }],
     } as typeof log
     expect(witnessedAt(altered, 1, hub)).toBeUndefined()
+  })
+})
+
+describe('witnessing', () => {
+  const random = seeded('kel witnessing')
+  const agent = incept({ seed: random(32), nextSeed: random(32), ts: 1 })
+  const hubs = Array.from({ length: 9 }, () => {
+    const seed = random(32)
+    const log = incept({ seed, nextSeed: random(32), ts: 1 })
+    return { log, signer: { aid: log.aid, seq: 0, seed } }
+  })
+  const first = hubs[0] as (typeof hubs)[number]
+
+  test('an entry of the same hub stays as it is', () => {
+    const once = witnessKel(agent, first.signer, 10)
+    expect(witnessedAt(once, 0, first.log)).toBe(10)
+    expect(witnessKel(once, first.signer, 20)).toBe(once)
+  })
+
+  test('the newest eight entries of an event are kept', () => {
+    const all = hubs.reduce((log, hub, i) => witnessKel(log, hub.signer, 10 + i), agent)
+    expect(all.events[0]?.witnesses.map(entry => entry.ts)).toEqual([11, 12, 13, 14, 15, 16, 17, 18])
+  })
+})
+
+describe('the size of a log', () => {
+  const random = seeded('kel size')
+  const seeds = Array.from({ length: 1026 }, () => random(32))
+  let log = incept({ seed: seeds[0] as Uint8Array, nextSeed: seeds[1] as Uint8Array, ts: 1 })
+  const more = (i: number) =>
+    rotate(log, { seed: seeds[i] as Uint8Array, nextSeed: seeds[i + 1] as Uint8Array, ts: i + 1 })
+
+  test('has 1,024 events at most', () => {
+    for (let i = 1; i < 1024; i++) log = more(i)
+    expect(log.seq).toBe(1023)
+    expect(() => more(1024)).toThrow(KelInvalid)
+  })
+
+  test('an event names four witnesses at most', () => {
+    const [hub] = [log.aid]
+    const named = (count: number) =>
+      KeyEventBody.encode({
+        ...(log.events[0] as (typeof log.events)[0]).body,
+        witnesses: Array(count).fill(hub),
+      })
+    expect(() => KeyEventBody.decode(named(4))).not.toThrow()
+    expect(() => KeyEventBody.decode(named(5))).toThrow(Malformed)
   })
 })
 
