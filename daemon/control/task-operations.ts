@@ -126,11 +126,12 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
           const interaction = at(given.interaction_id)
           if (interaction.state !== 'pending')
             refuse('wrong_state', `this interaction is ${interaction.state}, not pending`)
+          const state = interaction.endBy === null ? 'open' : 'end_proposed'
           ctx.store.afterCommit(() => {
-            ctx.events.emit('inbox', { interaction_id: interaction.id, state: 'open' })
+            ctx.events.emit('inbox', { interaction_id: interaction.id, state })
             ctx.topUps.note(interaction.peer)
           })
-          return ctx.threads.update(interaction, { state: 'open' })
+          return ctx.threads.update(interaction, { state })
         }),
       )
     },
@@ -233,7 +234,7 @@ function documentsOf(ctx: Context, interaction: Interaction): [string, Uint8Arra
 /** Keys of the messages of some kinds, so that no more than one of them is in memory at a time. */
 function messagesOf(ctx: Context, interaction: Interaction, ofKinds: readonly Kind[]): { key: number }[] {
   return ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND retired = 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
+    `SELECT key FROM messages WHERE interaction = ? AND number > 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
     interaction.key,
   )
 }

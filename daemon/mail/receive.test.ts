@@ -209,6 +209,17 @@ describe('a numbered message', () => {
     expect(bob.messages(only().id)).toHaveLength(1)
   })
 
+  test.each([kinds.message, kinds.cancelled])(
+    'of kind %i numbered 0 changes nothing, whatever it says',
+    kind => {
+      const payload = kind === kinds.message ? { document: words('hidden') } : { reason: 'hidden' }
+      const held = bob.messages(only().id).length
+      expect(take(received(kind, payload as never, { number: 0 }))).toBe(dackCodes.malformed)
+      expect(only().state).toBe('open')
+      expect(bob.messages(only().id)).toHaveLength(held)
+    },
+  )
+
   test('proves that the sender holds our numbers up to the one it names, and no more', () => {
     const first = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
     const second = bob.within(() => say(bob.ctx, only(), textMessage('two', []))).message.key

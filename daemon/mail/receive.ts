@@ -62,7 +62,7 @@ export function takeIn(ctx: Context, received: Received): DackCode {
   try {
     return decide(ctx, received, () => judge(ctx, received))
   } catch (error) {
-    if (!(error instanceof ForeignStep)) throw error
+    if (!(error instanceof ForeignStep || error instanceof Malformed)) throw error
     return decide(ctx, received, () => dackCodes.malformed)
   }
 }
@@ -131,7 +131,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   const interaction = ctx.threads.find(body.from, id) ?? ctx.threads.find(ctx.identity.aid, id)
   if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
   if (!isRoleRight(interaction, message)) return dackCodes.malformed
-  const refusal = body.number > 0 ? refusalOfNumber(ctx, interaction, received) : undefined
+  const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
   if (refusal !== undefined) return refusal
   const text = readableText(message)
   if (text === undefined) return dackCodes.malformed
@@ -262,9 +262,12 @@ function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | unde
   }
 }
 
+/** Receipt and counter-signature stand outside the transcript. */
+const isNumbered = (kind: number): boolean => kind !== kinds.receipt && kind !== kinds.counterSignature
+
 /** What the message changes in its interaction; undefined when it may not come now. */
 function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction | undefined {
-  const interaction = held.state === 'expired' ? reopened(ctx, held) : held
+  const interaction = held.state === 'expired' && isNumbered(message.kind) ? reopened(ctx, held) : held
   switch (message.kind) {
     case kinds.result:
     case kinds.message:
@@ -287,18 +290,22 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
     case kinds.counterSignature:
       return takeCounterSignature(ctx, interaction, message.payload.counterSignature)
     case kinds.declined:
-      return ctx.threads.update(interaction, {
-        state: 'declined',
-        reason: message.payload.reason,
-      })
     case kinds.cancelled:
-      return ctx.threads.update(interaction, {
-        state: 'cancelled',
-        reason: message.payload.reason,
-      })
+      return takeLeave(ctx, interaction, message)
     default:
       return interaction
   }
+}
+
+/** Only what is not over yet can be declined or withdrawn. */
+function takeLeave(
+  ctx: Context,
+  interaction: Interaction,
+  { kind, payload }: Extract<AnyPayload, { kind: 9 | 10 }>,
+): Interaction | undefined {
+  if (isOver(interaction)) return undefined
+  const state = kind === kinds.declined ? 'declined' : 'cancelled'
+  return ctx.threads.update(interaction, { state, reason: payload.reason })
 }
 
 /** A receipt that waited for this message is judged again. */

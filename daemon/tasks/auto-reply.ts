@@ -198,7 +198,7 @@ export class AutoReply {
     const ctx = this.#ctx
     const spoken = camelRows<Message>(
       ctx.store.all(
-        `SELECT * FROM messages WHERE interaction = ? AND retired = 0 AND (text <> '' OR kind <= ${kinds.message})
+        `SELECT * FROM messages WHERE interaction = ? AND number > 0 AND (text <> '' OR kind <= ${kinds.message})
          ORDER BY key DESC LIMIT ?`,
         interaction.key,
         historyMax,

@@ -88,12 +88,18 @@ export function acceptEnd(ctx: Context, interaction: Interaction): Interaction {
   return conclude(ctx, ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.hubNow() }))
 }
 
-/** The peer proposed the end. If two proposals cross, the requester's counts. */
-export function takeEnd(ctx: Context, interaction: Interaction, payload: Payload<3>): Interaction {
+/** The peer proposed the end. If two proposals cross, the requester's counts. Undefined when the cut is made. */
+export function takeEnd(
+  ctx: Context,
+  interaction: Interaction,
+  payload: Payload<3>,
+): Interaction | undefined {
   if (interaction.endBy === 'me' && isRequester(interaction)) return interaction
+  if (isCut(interaction)) return undefined
   const crossed = interaction.endBy === 'me'
   const proposed = ctx.threads.update(interaction, {
-    state: 'end_proposed',
+    // What waits for approval goes on waiting for it.
+    state: interaction.state === 'pending' ? 'pending' : 'end_proposed',
     endBy: 'peer',
     peerLast: payload.number,
     peerLacks: JSON.stringify(payload.missing),
@@ -104,13 +110,14 @@ export function takeEnd(ctx: Context, interaction: Interaction, payload: Payload
   return agrees ? acceptEnd(ctx, proposed) : proposed
 }
 
-/** The peer accepted our proposal; false when it names another message than our `end`. */
+/** The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. */
 export function takeAcceptEnd(
   ctx: Context,
   interaction: Interaction,
   payload: Payload<4>,
 ): Interaction | undefined {
-  if (interaction.endBy !== 'me' || payload.endNumber !== interaction.ownLast) return undefined
+  if (isCut(interaction) || interaction.endBy !== 'me' || payload.endNumber !== interaction.ownLast)
+    return undefined
   return conclude(
     ctx,
     ctx.threads.update(interaction, { peerLast: payload.number, peerLacks: JSON.stringify(payload.missing) }),
@@ -124,7 +131,7 @@ function conclude(ctx: Context, interaction: Interaction): Interaction {
 
 function hasResult(ctx: Context, interaction: Interaction): boolean {
   const result = ctx.store.get(
-    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND retired = 0 LIMIT 1",
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND number > 0 LIMIT 1",
     interaction.key,
     kinds.result,
   )
@@ -138,9 +145,11 @@ export function decline(ctx: Context, interaction: Interaction, reason: string):
   return leave(ctx, interaction, kinds.declined, reason)
 }
 
-/** Whether the requester may withdraw: also a task that nobody answered in time, which may be answered still. */
+/** Whether the requester may withdraw: also a task that nobody answered in time, but nothing after its own `end`. */
 export const mayCancel = (interaction: Interaction): boolean =>
-  isRequester(interaction) && (!isOver(interaction) || interaction.state === 'expired')
+  isRequester(interaction) &&
+  interaction.ownLast === null &&
+  (!isOver(interaction) || interaction.state === 'expired')
 
 /** The requester withdraws the task; mail that is not delivered is not recalled. */
 export function cancel(ctx: Context, interaction: Interaction, reason: string): Interaction {

@@ -138,6 +138,6 @@ function numberFits(message: AnyPayload, number: number): boolean {
     case kinds.capabilities:
       return number === 0
     default:
-      return true
+      return number >= 1
   }
 }
