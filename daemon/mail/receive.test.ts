@@ -232,6 +232,16 @@ describe('a numbered message', () => {
     expect(counted(bob.ctx.store, 'numbers_ahead')).toBe(1)
   })
 
+  test('that proposes the end proves that the sender holds what it does not name as missing', () => {
+    const keys = ['one', 'two', 'three'].map(
+      text => bob.within(() => say(bob.ctx, only(), textMessage(text, []))).message.key,
+    )
+    bob.within(() => keys.map(key => bob.ctx.threads.setDelivery(key, 'failed', 'refused by the hub')))
+    take(received(kinds.end, { number: 2, peerHighest: 2, missing: [1] }, { number: 2 }))
+    const stands = keys.map(key => bob.ctx.threads.message(key).delivery)
+    expect(stands).toEqual(['failed', 'delivered', 'failed'])
+  })
+
   test('an end that is proposed twice crossing gives way to the requester', () => {
     bob.within(() => proposeEnd(bob.ctx, only()))
     const end = { number: 2, peerHighest: 0, missing: [] }

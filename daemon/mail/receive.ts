@@ -12,7 +12,7 @@ import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
-import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
+import { type AnyPayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
 import {
   documentCid,
   parseRequestDocument,
@@ -276,8 +276,10 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
         ? ctx.threads.update(interaction, { state: 'open' })
         : interaction
     case kinds.end:
+      confirmByLists(ctx, interaction, message.payload)
       return takeEnd(ctx, interaction, message.payload)
     case kinds.acceptEnd:
+      confirmByLists(ctx, interaction, message.payload)
       return takeAcceptEnd(ctx, interaction, message.payload)
     case kinds.receipt:
       if (isCut(interaction)) return takeReceipt(ctx, interaction, message.payload.receipt)
@@ -319,11 +321,26 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
   // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
   if (storedUpTo > interaction.numbered) count(ctx.store, 'numbers_ahead')
-  const proven = ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
+  for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
+}
+
+/** The peer's last message names what it lacks below the highest number it holds; it holds the rest. */
+function confirmByLists(
+  ctx: Context,
+  interaction: Interaction,
+  { peerHighest, missing }: { peerHighest: number; missing: readonly number[] },
+): void {
+  if (peerHighest > interaction.numbered || missing.length === MISSING_MAX) return
+  const lacked = new Set(missing)
+  for (const { key, number } of unproven(ctx, interaction, peerHighest))
+    if (!lacked.has(number)) noteDelivered(ctx, key)
+}
+
+function unproven(ctx: Context, interaction: Interaction, upTo: number): { key: number; number: number }[] {
+  return ctx.store.all<{ key: number; number: number }>(
+    `SELECT key, number FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
      AND delivery <> 'delivered'`,
     interaction.key,
-    storedUpTo,
+    upTo,
   )
-  for (const { key } of proven) noteDelivered(ctx, key)
 }

@@ -4,7 +4,7 @@
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
-import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
   coveredNumbers,
@@ -109,8 +109,18 @@ function compare(
     ownEndAt: interaction.ownEndAt ?? 0,
     own,
     peer,
+    peerLast: interaction.peerLast ?? 0,
+    lacked: namedAsMissing(ctx, interaction),
   })
   return fault
+}
+
+/** Numbers of the provider that the last message of this side said it lacks. */
+function namedAsMissing(ctx: Context, { key, ownLast }: Interaction): Set<number> {
+  const last = ownLast === null ? undefined : ctx.threads.byNumber(key, 'out', ownLast)
+  const said = last === undefined ? undefined : decodePayload(last.kind, last.payload)
+  const names = said?.kind === kinds.end || said?.kind === kinds.acceptEnd
+  return new Set(names ? said.payload.missing : [])
 }
 
 type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }

@@ -188,6 +188,41 @@ describe('a requester', () => {
     })
   })
 
+  test('disputes a receipt that leaves out what the provider said, and keeps both versions', async () => {
+    const { body } = await cut()
+    const [requester, [last]] = body.cover
+    const empty = resultOf([])
+    const nothing = { status: empty.status, resultCid: empty.cid }
+    const all: [number, number[]] = [last, Array.from({ length: last }, (_, i) => i + 1)]
+    const emptied = signed(body, { ...nothing, cover: [requester, all] })
+    expect(taken(emptied)).toMatchObject({
+      receiptState: 'disputed',
+      receiptNote: 'the receipt differs in: dropped message, number 1',
+      receipt: Receipt.encode(emptied),
+    })
+    expect(alice.messages(id).some(({ text }) => text === 'the answer')).toBe(true)
+    set(alice, { receiptState: null, receiptNote: null })
+    const short = taken(signed(body, { cover: [requester, [last - 1, []]] }))
+    expect(short.receiptNote).toBe(`the receipt differs in: dropped message, number ${last}`)
+  })
+
+  test('signs a receipt without the message that it had itself named as missing', async () => {
+    bob.within(() => say(bob.ctx, of(bob), textMessage('overtaken', [])))
+    bob.within(() => say(bob.ctx, of(bob), textMessage('arrives first', [])))
+    const overtaken = bob.messages(id).find(({ text }) => text === 'overtaken')?.key ?? 0
+    bob.ctx.store.run('UPDATE outbox SET next_at = ? WHERE message = ?', world.clock.ms + DAY_MS, overtaken)
+    bob.ctx.store.run('UPDATE outbox SET interaction = NULL WHERE message <> ?', overtaken)
+    await world.settle()
+    const receipt = await cut()
+    expect(receipt.body.cover[1]).toEqual([4, [2]])
+    bob.ctx.store.run('UPDATE outbox SET next_at = 0 WHERE message = ?', overtaken)
+    set(alice, { receiptState: 'waiting' })
+    await world.settle()
+    set(alice, { receiptState: null })
+    expect(alice.messages(id).some(({ text }) => text === 'overtaken')).toBe(true)
+    expect(taken(receipt).receiptState).toBe('signed')
+  })
+
   test('disputes messages that it never sent, and those after the end of the other side', async () => {
     const { body } = await cut()
     const [[asked], [answered]] = body.cover

@@ -39,13 +39,17 @@ const counters = fixture<{
   receipt: string
   cases: Reason<{ verdict: string; counterSignature: string }>[]
 }>('receipt/counter-signatures.json')
-type HeldText = Omit<Held, 'interactionId' | 'commitment' | 'requestCid' | 'resultCid' | 'own' | 'peer'> & {
+type HeldText = Omit<
+  Held,
+  'interactionId' | 'commitment' | 'requestCid' | 'resultCid' | 'own' | 'peer' | 'lacked'
+> & {
   interactionId: string
   commitment: string
   requestCid: string
   resultCid: string
   own: { number: number; digest: string; confirmed: boolean }[]
   peer: { number: number; digest: string }[]
+  lacked: number[]
 }
 const comparisons = fixture<{
   held: HeldText
@@ -128,6 +132,7 @@ describe('the requester compares a receipt with what it holds', () => {
       resultCid: fromHex(held.resultCid),
       own: new Map(held.own.map(one => [one.number, { ...one, digest: fromHex(one.digest) }])),
       peer: new Map(held.peer.map(one => [one.number, fromHex(one.digest)])),
+      lacked: new Set(held.lacked),
     }
   }
 
@@ -140,7 +145,7 @@ describe('the requester compares a receipt with what it holds', () => {
   test('every fault of the table has a case', () => {
     const faults = new Set(comparisons.cases.map(({ fault }) => fault ?? 'none'))
     expect([...faults].sort()).toEqual(
-      'commitment interaction key_state missing_message none provider request result settlement status times transcript uncovered_message'.split(
+      'commitment dropped_message interaction key_state missing_message none provider request result settlement status times transcript uncovered_message'.split(
         ' ',
       ),
     )

@@ -159,6 +159,7 @@ export type ReceiptFault =
   | 'transcript'
   | 'missing_message'
   | 'uncovered_message'
+  | 'dropped_message'
 
 /** What the requester holds of the interaction, to be compared with the receipt. */
 export type Held = {
@@ -176,6 +177,10 @@ export type Held = {
   /** Message digests by number, and for own messages whether a verified confirmation is held. */
   own: ReadonlyMap<number, { digest: Uint8Array; confirmed: boolean }>
   peer: ReadonlyMap<number, Uint8Array>
+  /** The provider's last number of the cut. */
+  peerLast: number
+  /** Numbers of the provider that this side's own `end` or `accept-end` named as missing. */
+  lacked: ReadonlySet<number>
 }
 
 /** The first thing in which a receipt differs from what the requester holds; undefined when it may be signed. */
@@ -208,6 +213,9 @@ function coverFault(body: ReceiptBody, held: Held): { fault: ReceiptFault; numbe
   for (const [number, message] of held.own) {
     if (!covered.has(number) && message.confirmed) return { fault: 'uncovered_message', number }
   }
+  const theirs = coveredNumbers(providerSide)
+  const dropped = droppedNumber(new Set(theirs), held)
+  if (dropped !== undefined) return { fault: 'dropped_message', number: dropped }
   const ownDigests: Uint8Array[] = []
   for (const number of own) {
     const message = held.own.get(number)
@@ -215,13 +223,21 @@ function coverFault(body: ReceiptBody, held: Held): { fault: ReceiptFault; numbe
     ownDigests.push(message.digest)
   }
   const peerDigests: Uint8Array[] = []
-  for (const number of coveredNumbers(providerSide)) {
+  for (const number of theirs) {
     const digest = held.peer.get(number)
     if (digest === undefined) return { fault: 'missing_message', number }
     peerDigests.push(digest)
   }
   const same = equal(body.transcriptDigest, transcriptDigest(ownDigests, peerDigests))
   return same ? undefined : { fault: 'transcript' }
+}
+
+/** A provider can't disown what it said: what is held of it, and was not named as missing, is covered. */
+function droppedNumber(covered: ReadonlySet<number>, held: Held): number | undefined {
+  const dropped = [...held.peer.keys()].filter(
+    number => number <= held.peerLast && !covered.has(number) && !held.lacked.has(number),
+  )
+  return dropped.length === 0 ? undefined : Math.min(...dropped)
 }
 
 /** What a reviewer uploads: both signatures and the provider's log, as one item. */
