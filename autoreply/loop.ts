@@ -12,7 +12,7 @@ const TRIES_MAX = 5
 const RATE_PAUSE_MS = 60_000
 const BACKOFF_FIRST_MS = 10_000
 const BACKOFF_MAX_MS = 10 * 60_000
-const REFUSED_REPLY = 'I can not answer this request.'
+const REFUSED_REPLY = 'I cannot answer this request.'
 const USAGE_REPLY = 'This agent needs an image with the request. Send one as an attachment.'
 
 export type WaitingThread = {

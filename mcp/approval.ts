@@ -32,7 +32,7 @@ export async function askAbout(waiting: Waiting, context: ToolContext): Promise<
   if (context.askUser === undefined || times === ASKS_MAX) return false
   context.asked.set(interaction_id, times + 1)
   const words = waiting.turns.find(turn => !turn.mine)?.text ?? ''
-  const question = `${waiting.peer} is no contact of yours and asks your agent for this: “${quoted(words)}”`
+  const question = `${waiting.peer} is not a contact of yours and asks your agent for this: “${quoted(words)}”`
   const answer = await context.askUser(question, ANSWERS)
   if (answer !== undefined) context.asked.set(interaction_id, ASKS_MAX)
   if (answer === 'approve') await context.call('approve', { interaction_id })

@@ -130,7 +130,7 @@ export class Attachments {
 
   /** Writes an attachment under its name into a directory of the user, never over another file. */
   saveAs(cid: string, directory: string, name: string): string {
-    const source = this.find(cid) ?? refuse('file_unreadable', `the bytes of ${name} are not here`)
+    const source = this.find(cid) ?? refuse('file_unreadable', `the content of ${name} is not stored here`)
     return saveFile(source, directory, name)
   }
 

@@ -1,4 +1,4 @@
-/** Agents of the hub's directory, as a search shows them and as suggestions for a name that is no contact. */
+/** Agents of the hub's directory, as a search shows them and as suggestions for a name that is not a contact. */
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'

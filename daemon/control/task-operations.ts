@@ -37,7 +37,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
       if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
       if (ctx.contacts.resolve(given.to) === undefined)
-        refuse('unknown_peer', `"${given.to}" is no contact${await suggestPeers(ctx, given.to)}`)
+        refuse('unknown_peer', `"${given.to}" is not a contact${await suggestPeers(ctx, given.to)}`)
       const id = delegateTask(ctx, given)
       if ((given.wait_s ?? 0) > 0)
         await waitFor(ctx, id, given.wait_s as number, signal, one => ANSWERED.has(one.state))

@@ -389,7 +389,7 @@ describe('questions about deliveries', () => {
     await answered({ state: 'done', dack })
     expect(delivery(first())).toMatchObject({
       delivery: 'unknown',
-      reason: 'collected, the confirmation does not verify',
+      reason: 'collected, but the confirmation does not verify',
     })
   })
 
@@ -407,7 +407,7 @@ describe('questions about deliveries', () => {
       await alice.send()
     }
     await answered({ state: 'unknown' })
-    expect(delivery(first()).reason).toBe('sent again and again in vain')
+    expect(delivery(first()).reason).toBe('sent repeatedly without success')
   })
 
   test('what has expired by the clock of the hub is sent again, whatever the hub calls it', async () => {

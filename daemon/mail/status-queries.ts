@@ -59,7 +59,7 @@ function takeReply(ctx: Context, entry: OutboxEntry, reply: StatusReply): void {
 
 function takeConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): void {
   const code = openConfirmation(ctx, entry, sealed)?.body.code
-  if (code === undefined) finish(ctx, entry, 'unknown', 'collected, the confirmation does not verify')
+  if (code === undefined) finish(ctx, entry, 'unknown', 'collected, but the confirmation does not verify')
   else if (code === dackCodes.stored)
     ctx.store.transaction(() => noteDelivered(ctx, entry.message), 'node.confirm')
   else if (code === dackCodes.retiredKey || code === dackCodes.times) {

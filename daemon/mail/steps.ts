@@ -41,7 +41,7 @@ export function finish(ctx: Context, entry: OutboxEntry, state: DeliveryState, r
 /** The hub no longer has the envelope, or the recipient could not take it: sent again, the same message. */
 export function sendAnew(ctx: Context, entry: OutboxEntry): void {
   if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
-  else if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent again and again in vain')
+  else if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
   else {
     countResending(ctx.store, entry.message)
     const reason = isExpired(ctx, entry) ? 'expired' : 'to be sent again'

@@ -14,7 +14,7 @@ import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
 export function remakeReceipts(ctx: Context): void {
   ctx.store.transaction(() => {
     for (const { message, interaction: key, kind } of signaturesOnTheWay(ctx.store)) {
-      ctx.threads.setDelivery(message, 'failed', 'made anew under the new key')
+      ctx.threads.setDelivery(message, 'failed', 'replaced under the new key')
       const interaction = ctx.threads.byKey(key)
       if (kind === kinds.receipt) makeReceipt(ctx, interaction)
       else remakeCounterSignature(ctx, interaction)

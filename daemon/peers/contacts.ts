@@ -27,7 +27,7 @@ export class Contacts {
     return this.find(aid)?.petname ?? null
   }
 
-  /** Whether this user named the agent; a blocked agent is no contact. */
+  /** Whether this user named the agent; a blocked agent is not a contact. */
   isContact(aid: string): boolean {
     const contact = this.find(aid)
     return contact !== undefined && contact.petname !== null && contact.blocked === 0
@@ -71,6 +71,6 @@ export class Contacts {
   }
 
   #get(aid: string): Contact {
-    return this.find(aid) ?? refuse('unknown_contact', `"${aid}" is no contact`)
+    return this.find(aid) ?? refuse('unknown_contact', `"${aid}" is not a contact`)
   }
 }

@@ -30,7 +30,7 @@ export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
 
 /** Commits a delegation; with an idempotency key the same content is committed once. */
 export function delegateTask(ctx: Context, given: DelegateRequest): string {
-  const peer = ctx.contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is no contact`)
+  const peer = ctx.contacts.resolve(given.to) ?? refuse('unknown_peer', `"${given.to}" is not a contact`)
   if (peer === ctx.identity.aid) refuse('bad_request', 'a task cannot be delegated to this node itself')
   const attachments = (given.attach ?? []).map(path => ctx.attachments.take(resolve(path)))
   const { task = '', capability, args = {} } = given

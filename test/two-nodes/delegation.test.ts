@@ -162,7 +162,7 @@ describe('a task between two nodes', () => {
     })
   })
 
-  test('a name that is no contact lists directory matches and the command that adds one', async () => {
+  test('a name that is not a contact lists directory matches and the command that adds one', async () => {
     await alice.handlers.contactRemove({ peer: 'bob' }, never)
     const refused = alice.handlers.delegate({ to: 'bob', task: 'x' }, never)
     await expect(refused).rejects.toMatchObject({

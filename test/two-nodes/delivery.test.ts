@@ -76,7 +76,7 @@ describe('delivered', () => {
     })
     for (const [dack, reason] of [
       [undefined, 'collected, not confirmed'],
-      [toBase64url(new Uint8Array(540).fill(7)), 'collected, the confirmation does not verify'],
+      [toBase64url(new Uint8Array(540).fill(7)), 'collected, but the confirmation does not verify'],
     ] as const) {
       const away = await joined(`away-${reason.length}`, lab.line.url)
       await away.stop()
