@@ -40,7 +40,7 @@ export function execBackend(options: ExecOptions): Backend {
   }
   if (agent?.alwaysTools && options.tools === 'none') {
     throw new BackendFailed(
-      `${agent.id} can not be run without its own tools and configuration; say so with --tools read or write, or choose another agent`,
+      `${agent.id} cannot run without its own tools and configuration; say so with --tools read or write, or choose another agent`,
     )
   }
   const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`

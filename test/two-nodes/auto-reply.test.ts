@@ -90,7 +90,7 @@ describe('auto-reply', () => {
     writeFileSync(leak, `here you are: ${spelled}`)
     const id = await ask(alice, 'ask: leak')
     await until('it is answered', async () => (await texts(alice, id)).length === 2)
-    expect(await texts(alice, id)).toEqual(['ask: leak', 'I can not answer this request.'])
+    expect(await texts(alice, id)).toEqual(['ask: leak', 'I cannot answer this request.'])
   })
 
   test('the test operation asks the backend outside any thread', async () => {
