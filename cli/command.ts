@@ -5,12 +5,19 @@ export type Flag = {
   readonly name: `--${string}`
   /** Name of the value in help; a flag without one is a switch. */
   readonly value?: string
+  /** What it does, in help. */
+  readonly says: string
   readonly repeat?: true
   readonly short?: `-${string}`
   readonly values?: readonly string[]
 }
 
-export type Positional = { readonly name: string; readonly required?: true; readonly repeat?: true }
+export type Positional = {
+  readonly name: string
+  readonly says: string
+  readonly required?: true
+  readonly repeat?: true
+}
 
 export type Input = {
   /** Value of `--id`, wherever it stood. */
@@ -22,7 +29,8 @@ export type Input = {
 /** The table as a command sees it; `help` is read from it. */
 export type Table = {
   readonly commands: readonly CommandRow[]
-  find(words: readonly string[]): CommandRow
+  /** The commands that these words name: one, or all of a group. */
+  find(words: readonly string[]): readonly CommandRow[]
 }
 
 export type Run = (io: Io, input: Input, table: Table) => Promise<number>
@@ -37,12 +45,12 @@ export type CommandRow = {
   readonly needsDaemon: boolean
   /** It calls a running node, or even less, so that it is part of the one small file that every command loads. */
   readonly client?: true
-  readonly example?: string
+  readonly example: string
   readonly load: () => Promise<Run>
 }
 
 /** Flag that every command takes, anywhere on the line. */
-export const ID_FLAG: Flag = { name: '--id', value: 'NAME' }
+export const ID_FLAG: Flag = { name: '--id', value: 'NAME', says: 'the identity that is meant' }
 
 /** Every path under which a row can be called, its own first. */
 export function callPaths(row: CommandRow): string[] {

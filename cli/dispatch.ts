@@ -4,11 +4,11 @@
  */
 import { Cli, Command, Option } from 'clipanion'
 import { type CommandRow, type Flag, ID_FLAG, type Input, type Table } from './command.ts'
-import { type Found, findCommand, unknownFlag } from './flags.ts'
+import { commandsNamed, type Found, unknownFlag } from './flags.ts'
 import { CommandFailed, type Io } from './io.ts'
 import { commands } from './table.ts'
 
-const table: Table = { commands, find: words => findCommand(words).row }
+const table: Table = { commands, find: commandsNamed }
 
 /**
  * clipanion takes every word with a dash for an option, and texts and ids may begin with one. No argument of a process

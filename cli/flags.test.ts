@@ -163,7 +163,7 @@ describe('commands', () => {
   ])('%s %s asks for help and does nothing else', (...argv) => {
     const { row, input } = parseArguments(argv)
     expect(row.path).toBe('help')
-    expect(argv.join(' ')).toContain(input.positionals[0])
+    expect(argv.join(' ')).toContain(input.positionals.join(' '))
   })
 
   test('behind -- a wish for help is a text', () => {

@@ -16,11 +16,31 @@ export type Found = { row: CommandRow; words: readonly string[] }
 export function findCommand(argv: readonly string[]): Found {
   const { head, moved, rest } = splitHead(argv)
   if (head.length === 0 && rest.length === 0) return { row: rowOf('help'), words: moved }
+  const end = argv.indexOf('--')
+  const asksHelp = (end < 0 ? argv : argv.slice(0, end)).some(word => word === '-h' || word === '--help')
+  if (asksHelp) return { row: rowOf('help'), words: topicOf(head) }
   const { row, consumed } = match(head, rest[0])
-  const words = [...moved, ...head.slice(consumed), ...rest]
-  const end = words.indexOf('--')
-  const asksHelp = (end < 0 ? words : words.slice(0, end)).some(word => word === '-h' || word === '--help')
-  return asksHelp ? { row: rowOf('help'), words: row.path === 'help' ? [] : [row.path] } : { row, words }
+  return { row, words: [...moved, ...head.slice(consumed), ...rest] }
+}
+
+/** The words of a line that name a command or a group of them. */
+function topicOf(head: readonly string[]): readonly string[] {
+  const words = head[0]?.startsWith('-') ? [] : head
+  for (let count = words.length; count > 0; count--)
+    if (inGroup(words.slice(0, count)).length > 0 || findExact(words.slice(0, count).join(' ')) !== undefined)
+      return words.slice(0, count)
+  return words
+}
+
+/** The rows that these words name: those of a group, one command, or a refusal with the nearest. */
+export function commandsNamed(words: readonly string[]): readonly CommandRow[] {
+  const group = inGroup(words)
+  return group.length > 0 ? group : [match(words, undefined).row]
+}
+
+function inGroup(words: readonly string[]): CommandRow[] {
+  const path = [groupAliases[words[0] as string] ?? words[0], ...words.slice(1)].join(' ')
+  return commands.filter(row => row.path === path || row.path.startsWith(`${path} `))
 }
 
 /** The words that may name a command; `--id NAME` among them goes behind them. */

@@ -1,6 +1,6 @@
 /** `svc help`: what there is, read from the command table. */
 
-import { type CommandRow, callPaths, ID_FLAG, type Run } from './command.ts'
+import { type CommandRow, callPaths, type Flag, ID_FLAG, type Positional, type Run } from './command.ts'
 import type { Io } from './io.ts'
 
 const groups: Record<CommandRow['group'], string> = {
@@ -14,8 +14,8 @@ const groups: Record<CommandRow['group'], string> = {
 }
 
 export const help: Run = async (io, input, { commands, find }) => {
-  const topic = input.positionals[0]
-  if (topic !== undefined) describe(io, find(topic.split(' ')))
+  const topic = input.positionals.join(' ').trim()
+  if (topic !== '') for (const row of find(topic.split(/ +/))) describe(io, row)
   else if (input.flags.has('--all')) for (const row of commands) describe(io, row)
   else overview(io, commands)
   return 0
@@ -34,22 +34,24 @@ function overview(io: Io, commands: readonly CommandRow[]): void {
 }
 
 function usage(row: CommandRow): string {
-  const positionals = (row.positionals ?? []).map(({ name, required }) =>
-    required ? `<${name}>` : `[${name}]`,
-  )
-  return [row.path, ...positionals].join(' ')
+  return [row.path, ...(row.positionals ?? []).map(argument)].join(' ')
 }
+
+const NAME_WIDTH = 34
 
 function describe(io: Io, row: CommandRow): void {
   io.out(`svc ${usage(row)}\n    ${row.summary}\n`)
   const aliases = callPaths(row).slice(1)
   if (aliases.length > 0) io.out(`    also: ${aliases.map(alias => `svc ${alias}`).join(', ')}\n`)
-  for (const flag of [...(row.flags ?? []), ID_FLAG]) {
-    const forms = flag.value === undefined ? flag.name : `${flag.name} <${flag.value}>`
-    io.out(
-      `    ${flag.short === undefined ? '' : `${flag.short}, `}${forms}${flag.repeat ? '  (repeatable)' : ''}\n`,
-    )
-  }
-  if (row.example !== undefined) io.out(`    example: ${row.example}\n`)
-  io.out('\n')
+  const lines = [
+    ...(row.positionals ?? []).map(one => [argument(one), one.says]),
+    ...[...(row.flags ?? []), ID_FLAG].map(flag => [forms(flag), meaning(flag)]),
+  ]
+  for (const [name = '', says] of lines) io.out(`    ${name.padEnd(NAME_WIDTH)}  ${says}\n`)
+  io.out(`    example: ${row.example}\n\n`)
 }
+
+const argument = ({ name, required }: Positional) => (required ? `<${name}>` : `[${name}]`)
+const forms = ({ name, value, short }: Flag) =>
+  `${short === undefined ? '' : `${short}, `}${value === undefined ? name : `${name} <${value}>`}`
+const meaning = ({ says, repeat }: Flag) => (repeat ? `${says}; may be given more than once` : says)

@@ -11,7 +11,8 @@ export const agentsCommands: readonly CommandRow[] = [
     group: 'agents',
     needsDaemon: true,
     summary: 'print events of the node, one JSON object per line',
-    flags: [takes('--since', 'CURSOR')],
+    flags: [takes('--since', 'CURSOR', 'the id of the last event that you have seen')],
+    example: 'svc watch',
     load: async () => (await other()).watch,
   },
   {
@@ -19,6 +20,7 @@ export const agentsCommands: readonly CommandRow[] = [
     group: 'agents',
     needsDaemon: true,
     summary: 'serve MCP on stdio for a running node',
+    example: 'svc mcp',
     load: async () => (await node()).mcp,
   },
 ]

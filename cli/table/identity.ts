@@ -11,6 +11,7 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'list the identities of this home',
+    example: 'svc id ls',
     load: async () => (await identity()).ls,
   },
   {
@@ -19,7 +20,8 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'create an identity and start its node',
-    positionals: [need('name')],
+    positionals: [need('name', 'letters, digits, ".", "_" and "-"; at most 64 characters')],
+    example: 'svc id new work',
     load: async () => (await identity()).create,
   },
   {
@@ -28,7 +30,8 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'set the default identity',
-    positionals: [need('name')],
+    positionals: [need('name', 'an identity of svc id ls, or default')],
+    example: 'svc id use work',
     load: async () => (await identity()).use,
   },
   {
@@ -37,8 +40,9 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'delete an identity (without --purge only its path is printed)',
-    positionals: [need('name')],
-    flags: [on('--purge')],
+    positionals: [need('name', 'an identity of svc id ls')],
+    flags: [on('--purge', 'delete its files, the key included; nobody can restore it')],
+    example: 'svc id rm work --purge',
     load: async () => (await identity()).rm,
   },
   {
@@ -46,7 +50,13 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: true,
     summary: 'rotate to the pre-committed key',
-    flags: [on('--recovery-phrase-stdin')],
+    flags: [
+      on(
+        '--recovery-phrase-stdin',
+        'the next key is not on this machine: read its recovery phrase from standard input',
+      ),
+    ],
+    example: 'svc id rotate',
     load: async () => (await identity()).rotate,
   },
   {
@@ -54,7 +64,14 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: true,
     summary: 'deactivate this identity permanently',
-    flags: [on('--yes'), on('--recovery-phrase-stdin')],
+    flags: [
+      on('--yes', 'really: nobody can sign for this identity afterwards'),
+      on(
+        '--recovery-phrase-stdin',
+        'the next key is not on this machine: read its recovery phrase from standard input',
+      ),
+    ],
+    example: 'svc id deactivate --yes',
     load: async () => (await identity()).deactivate,
   },
   {
@@ -62,7 +79,8 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'print the next key as a recovery phrase; --remove deletes it here',
-    flags: [on('--remove')],
+    flags: [on('--remove', 'delete the key here once its phrase is printed')],
+    example: 'svc id next export --remove',
     load: async () => (await identity()).nextExport,
   },
   {
@@ -70,6 +88,7 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'restore the next key from its recovery phrase (standard input)',
+    example: 'svc id next import < phrase.txt',
     load: async () => (await identity()).nextImport,
   },
 ]

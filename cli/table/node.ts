@@ -10,7 +10,10 @@ export const nodeCommands: readonly CommandRow[] = [
     group: 'node',
     needsDaemon: false,
     summary: 'run the node in the foreground',
-    flags: [on('--detach', '-d'), on('--stdio')],
+    flags: [
+      on('--detach', 'run in the background and return once the node answers', '-d'),
+      on('--stdio', 'serve the nine MCP tools on standard input and output; joins a node that runs'),
+    ],
     load: async () => (await node()).daemon,
     example: 'svc daemon --stdio',
   },
@@ -20,7 +23,8 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'start the node in the background',
-    positionals: [may('name')],
+    positionals: [may('name', 'the identity to start; without it the one in use')],
+    example: 'svc up',
     load: async () => (await node()).up,
   },
   {
@@ -30,8 +34,9 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'stop the node',
-    positionals: [may('name')],
-    flags: [on('--all')],
+    positionals: [may('name', 'the identity whose node to stop; without it the one in use')],
+    flags: [on('--all', 'stop every node of this home')],
+    example: 'svc stop --all',
     load: async () => (await node()).stop,
   },
   {
@@ -40,6 +45,7 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'show the node: identity, hub, policies, counts',
+    example: 'svc status',
     load: async () => (await node()).status,
   },
   {
@@ -48,8 +54,9 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'print the last lines of the log (80)',
-    positionals: [may('N')],
-    flags: [on('--all')],
+    positionals: [may('N', 'how many lines')],
+    flags: [on('--all', 'the whole log')],
+    example: 'svc logs 200',
     load: async () => (await node()).logs,
   },
 ]

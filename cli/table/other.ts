@@ -8,7 +8,12 @@ export const otherCommands: readonly CommandRow[] = [
     group: 'other',
     needsDaemon: false,
     summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
-    flags: [on('--json'), takes('--break', 'STEP'), on('--exit')],
+    flags: [
+      on('--json', 'print one object instead of lines'),
+      takes('--break', 'STEP', 'spoil this step, to see that the demo notices'),
+      on('--exit', 'end after the last step'),
+    ],
+    example: 'svc demo --exit',
     load: async () => (await import('../demo/demo.ts')).demo,
   },
   {
@@ -18,6 +23,7 @@ export const otherCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'version, commit, build time, modules',
+    example: 'svc version',
     load: async () => (await import('../version.ts')).version,
   },
   {
@@ -27,8 +33,9 @@ export const otherCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'this help; --all lists every flag',
-    positionals: [may('command')],
-    flags: [on('--all')],
+    positionals: [{ ...may('command', 'a command or the first word of several'), repeat: true }],
+    flags: [on('--all', 'every command with every flag')],
+    example: 'svc help hub-register',
     load: async () => (await import('../help.ts')).help,
   },
 ]

@@ -10,7 +10,12 @@ export const proofCommands: readonly CommandRow[] = [
     group: 'proof',
     needsDaemon: true,
     summary: 'rate an ended task, 1 to 5',
-    positionals: [need('id'), need('rating'), may('comment')],
+    positionals: [
+      need('id', 'the interaction, as svc inbox and svc results list it'),
+      need('rating', '1 (worst) to 5 (best)'),
+      may('comment', 'what others may read'),
+    ],
+    example: 'svc review <id> 5 "quick and right"',
     load: async () => (await proof()).review,
   },
   {
@@ -18,7 +23,12 @@ export const proofCommands: readonly CommandRow[] = [
     group: 'proof',
     needsDaemon: true,
     summary: 'read the evidence chain',
-    flags: [takes('--type', 'EVENT'), takes('--since', 'SEQ'), takes('--limit', 'N')],
+    flags: [
+      takes('--type', 'EVENT', 'only events of this type, for example svc.interaction.receipt'),
+      takes('--since', 'SEQ', 'from this sequence number on'),
+      takes('--limit', 'N', 'how many at most, 1 to 1000 (50); the newest are kept'),
+    ],
+    example: 'svc evidence --type svc.interaction.receipt',
     load: async () => (await proof()).evidence,
   },
   {
@@ -26,6 +36,7 @@ export const proofCommands: readonly CommandRow[] = [
     group: 'proof',
     needsDaemon: false,
     summary: 'restore records from the chain file into the store (node stopped)',
+    example: 'svc stop && svc evidence import',
     load: async () => (await proof()).evidenceImport,
   },
   {
@@ -33,12 +44,12 @@ export const proofCommands: readonly CommandRow[] = [
     group: 'proof',
     needsDaemon: false,
     summary: 'verify a receipt: by interaction, or offline with --receipt',
-    positionals: [may('id')],
+    positionals: [may('id', 'an interaction of your own')],
     flags: [
-      takes('--receipt', 'BASE64'),
-      takes('--kel', 'BASE64'),
-      takes('--hub', 'URL'),
-      takes('--result', 'FILE'),
+      takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
+      takes('--kel', 'BASE64', 'the key history of its signer'),
+      takes('--hub', 'URL', 'a hub that has the key history of its signer'),
+      takes('--result', 'FILE', 'the file with the result, to compare'),
     ],
     load: async () => (await proof()).verify,
     example: 'svc verify --receipt "$(cat receipt.b64)" --hub https://hub.example --result result.json',

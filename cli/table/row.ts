@@ -1,10 +1,15 @@
-/** How a row of the command table is written down: positionals and flags. */
+/** How a row of the command table is written down: positionals and flags, each with the words that help prints. */
 import type { Flag, Positional } from '../command.ts'
 
-export const need = (name: string): Positional => ({ name, required: true })
-export const may = (name: string): Positional => ({ name })
-export const on = (name: `--${string}`, short?: `-${string}`): Flag =>
-  short === undefined ? { name } : { name, short }
-export const takes = (name: `--${string}`, value: string, values?: readonly string[]): Flag =>
-  values === undefined ? { name, value } : { name, value, values }
-export const many = (name: `--${string}`, value: string): Flag => ({ name, value, repeat: true })
+export const need = (name: string, says: string): Positional => ({ name, says, required: true })
+export const may = (name: string, says: string): Positional => ({ name, says })
+export const on = (name: `--${string}`, says: string, short?: `-${string}`): Flag =>
+  short === undefined ? { name, says } : { name, says, short }
+export const takes = (name: `--${string}`, value: string, says: string, values?: readonly string[]): Flag =>
+  values === undefined ? { name, value, says } : { name, value, says, values }
+export const many = (name: `--${string}`, value: string, says: string): Flag => ({
+  name,
+  value,
+  says,
+  repeat: true,
+})

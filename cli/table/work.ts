@@ -11,7 +11,11 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'give an agent a petname',
-    positionals: [need('aid'), need('name')],
+    positionals: [
+      need('aid', 'the AID: 44 characters starting with A'),
+      need('name', 'the petname, your own name for the agent'),
+    ],
+    example: 'svc contact add <aid> bob',
     load: async () => (await work()).contactAdd,
   },
   {
@@ -20,6 +24,7 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'list the contacts',
+    example: 'svc contact ls',
     load: async () => (await work()).contactLs,
   },
   {
@@ -28,7 +33,8 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'forget a contact',
-    positionals: [need('name')],
+    positionals: [need('name', 'petname or AID')],
+    example: 'svc contact rm bob',
     load: async () => (await work()).contactRm,
   },
   {
@@ -37,8 +43,9 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'block an agent (--off unblocks)',
-    positionals: [need('name')],
-    flags: [on('--off')],
+    positionals: [need('name', 'petname or AID')],
+    flags: [on('--off', 'let the agent send again')],
+    example: 'svc contact block bob',
     load: async () => (await work()).contactBlock,
   },
   {
@@ -47,8 +54,13 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'search the directory of the hub',
-    positionals: [may('query')],
-    flags: [takes('--cap', 'ID'), takes('--limit', 'N'), takes('--cursor', 'CURSOR')],
+    positionals: [may('query', 'text in name, summary or capabilities')],
+    flags: [
+      takes('--cap', 'ID', 'exact capability id; a,b means either, text.* the family'),
+      takes('--limit', 'N', 'how many at most, 1 to 50'),
+      takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
+    ],
+    example: 'svc find "summarise"',
     load: async () => (await work()).find,
   },
   {
@@ -57,8 +69,13 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'delegate a task or a capability call to an agent',
-    positionals: [need('aid'), may('task')],
-    flags: [many('--attach', 'PATH'), takes('--capability', 'ID'), takes('--args', 'JSON'), on('--pay')],
+    positionals: [need('aid', 'petname or AID'), may('task', 'what to do, in plain words')],
+    flags: [
+      many('--attach', 'PATH', 'a file to send along'),
+      takes('--capability', 'ID', 'call this capability instead of giving a task'),
+      takes('--args', 'JSON', 'arguments of the capability'),
+      on('--pay', 'pay the quote; this release has no payment module'),
+    ],
     load: async () => (await work()).delegate,
     example: 'svc delegate bob "summarise the attached report" --attach report.md',
   },
@@ -68,7 +85,13 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'list tasks delegated to me',
-    flags: [on('--pending'), takes('--search', 'TEXT'), takes('--limit', 'N'), takes('--cursor', 'CURSOR')],
+    flags: [
+      on('--pending', 'only tasks that wait for approval'),
+      takes('--search', 'TEXT', 'only tasks with these words in their messages'),
+      takes('--limit', 'N', 'how many at most, 1 to 50'),
+      takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
+    ],
+    example: 'svc inbox --pending',
     load: async () => (await work()).inbox,
   },
   {
@@ -77,7 +100,8 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'accept a waiting task from a stranger',
-    positionals: [need('id')],
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    example: 'svc approve <id>',
     load: async () => (await work()).approve,
   },
   {
@@ -86,7 +110,11 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'refuse a task',
-    positionals: [need('id'), may('reason')],
+    positionals: [
+      need('id', 'the interaction, as svc inbox and svc results list it'),
+      may('reason', 'what to tell the sender'),
+    ],
+    example: 'svc decline <id> "not this week"',
     load: async () => (await work()).decline,
   },
   {
@@ -95,7 +123,8 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'show the full conversation',
-    positionals: [need('id')],
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    example: 'svc thread <id>',
     load: async () => (await work()).thread,
   },
   {
@@ -105,8 +134,15 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'send a message',
-    positionals: [need('id'), may('text')],
-    flags: [takes('--file', 'PATH'), many('--attach', 'PATH')],
+    positionals: [
+      need('id', 'the interaction, as svc inbox and svc results list it'),
+      may('text', 'what to say'),
+    ],
+    flags: [
+      takes('--file', 'PATH', 'a text file to send as the message'),
+      many('--attach', 'PATH', 'a file to send along'),
+    ],
+    example: 'svc message <id> "Here is the summary" --attach summary.md',
     load: async () => (await work()).message,
   },
   {
@@ -115,8 +151,9 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'save attachments and documents',
-    positionals: [need('id')],
-    flags: [takes('--out', 'DIR')],
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    flags: [takes('--out', 'DIR', 'folder for the files; without it the data directory of the node decides')],
+    example: 'svc pull <id> --out reports',
     load: async () => (await work()).pull,
   },
   {
@@ -125,7 +162,11 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'propose to end',
-    positionals: [need('id'), may('note')],
+    positionals: [
+      need('id', 'the interaction, as svc inbox and svc results list it'),
+      may('note', 'a last word to the other side'),
+    ],
+    example: 'svc end <id>',
     load: async () => (await work()).end,
   },
   {
@@ -134,7 +175,8 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'agree to end',
-    positionals: [need('id')],
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    example: 'svc accept-end <id>',
     load: async () => (await work()).acceptEnd,
   },
   {
@@ -143,7 +185,11 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'withdraw a task I delegated',
-    positionals: [need('id'), may('reason')],
+    positionals: [
+      need('id', 'the interaction, as svc inbox and svc results list it'),
+      may('reason', 'what to tell the provider'),
+    ],
+    example: 'svc cancel <id>',
     load: async () => (await work()).cancel,
   },
   {
@@ -152,7 +198,12 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'list ended tasks that I delegated',
-    flags: [on('--all'), takes('--limit', 'N'), takes('--cursor', 'CURSOR')],
+    flags: [
+      on('--all', 'tasks that have not ended too'),
+      takes('--limit', 'N', 'how many at most, 1 to 50'),
+      takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
+    ],
+    example: 'svc results --all',
     load: async () => (await work()).results,
   },
 ]
