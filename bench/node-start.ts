@@ -8,6 +8,8 @@ import { benchWorld } from './lib/node-world.ts'
 
 const ROUNDS = 21
 const RATIO_MAX = 1.8
+const NPX_ROUNDS = 7
+const NPX_MORE_MS_MAX = 200
 
 export async function run(): Promise<Row[]> {
   await using world = benchWorld()
@@ -31,5 +33,27 @@ export async function run(): Promise<Row[]> {
     return atMost(`svc ${command} ÷ empty node`, median(ratios), 'times', RATIO_MAX)
   })
   rmSync(folder, { recursive: true })
-  return rows
+  return [...rows, npxRow()]
+}
+
+/** `npx svc` in a home that npm has never seen, beside npm's own start and the launcher. */
+function npxRow(): Row {
+  const cwd = new URL('..', import.meta.url).pathname
+  const time = (program: string, ...args: string[]) => {
+    const HOME = mkdtempSync(join(tmpdir(), 'svc-npx-'))
+    const started = performance.now()
+    const ran = spawnSync(program, args, { cwd, env: { PATH: process.env['PATH'], HOME } })
+    if (ran.status !== 0) throw new Error(String(ran.stderr))
+    const ms = performance.now() - started
+    rmSync(HOME, { recursive: true })
+    return ms
+  }
+  const more = Array.from(
+    { length: NPX_ROUNDS },
+    () =>
+      time('npx', 'svc', 'version') -
+      time('npx', '-c', 'true') -
+      time('node', join('bin', 'svc.js'), 'version'),
+  )
+  return atMost('npx svc − npm − the launcher, in a new home', median(more), 'ms', NPX_MORE_MS_MAX)
 }

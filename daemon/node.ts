@@ -11,6 +11,7 @@ import { ControlServer } from './control/server.ts'
 import { type GroundOptions, openGround } from './ground.ts'
 import { controlHost, controlPort } from './home/config.ts'
 import { announceDaemon, type Environment, runtimeDirectory, withdrawDaemon } from './home/home.ts'
+import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
 import { PowSolver } from './hubs/pow.ts'
@@ -147,9 +148,9 @@ async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Pro
     ctx,
     handlers,
     token,
-    version: buildInfo.version,
     host: controlHost(config),
     port: controlPort(config),
+    socket: controlSocket(env, ctx.dir),
   })
   control.bound = await server.listen()
   undo.defer(() => server.close())

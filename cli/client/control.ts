@@ -12,6 +12,8 @@ import {
   type Selection,
   selectIdentity,
 } from '../../daemon/home/home.ts'
+import { newNonce, proofOf } from '../../daemon/home/proof.ts'
+import { ownSocket } from '../../daemon/home/socket.ts'
 import type { Call } from '../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
@@ -25,6 +27,8 @@ import { type Answer, exchange } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
 
 const TIMEOUT_MS = 30_000
+const PROOF_WAIT_MS = 5_000
+const NOT_THE_NODE = '; another program listens there, and was sent no token'
 
 export type Target = {
   selection: Selection
@@ -72,11 +76,13 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
       const { operations, advice } = await operationIndex()
       const { method, path, timeoutMs } = operations[name]
       const search = new URLSearchParams(query).toString()
-      const headers = { Authorization: `Bearer ${readToken(io, target)}`, 'Content-Type': 'application/json' }
       try {
+        const door = await findDoor(io, target)
+        const headers = { ...door.headers, 'Content-Type': 'application/json' }
         const answer = await exchange({
           method,
           address: target.address,
+          socket: door.socket,
           path: search === '' ? path : `${path}?${search}`,
           headers,
           timeoutMs: timeoutMs ?? TIMEOUT_MS,
@@ -110,8 +116,43 @@ function readAnswer(target: Target, answer: Answer, advice: Record<string, strin
   throw new OperationRefused(reason as ControlCode, error, typeof next === 'string' ? next : advice[reason])
 }
 
+/** How a node is asked: over its socket, or over its address with the token. */
+export type Door = { socket: string | undefined; headers: Record<string, string> }
+
+/**
+ * The socket where there is one. Else the address, once the server there has proved that it knows the token: the port
+ * of a stopped node is free for any user of this machine.
+ */
+export async function findDoor(io: Io, target: Target): Promise<Door> {
+  const socket = ownSocket(io.env, target.dataDir)
+  if (socket !== undefined) return { socket, headers: {} }
+  const token = readToken(io, target)
+  const nonce = newNonce()
+  const { address } = target
+  const asked = {
+    method: 'GET',
+    address,
+    path: `/ping?nonce=${nonce}`,
+    headers: {},
+    timeoutMs: PROOF_WAIT_MS,
+  }
+  const answer = await exchange(asked)
+  const reply = isJson(answer.text) ? (JSON.parse(answer.text) as { proof?: unknown }) : {}
+  if (reply?.proof !== proofOf(token, address, nonce)) throw unreachable(io, target, NOT_THE_NODE)
+  return { socket: undefined, headers: { Authorization: `Bearer ${token}` } }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The bearer token of the node's data directory. */
-export function readToken(io: Io, target: Target): string {
+function readToken(io: Io, target: Target): string {
   try {
     return readFileSync(join(target.dataDir, 'control_token.txt'), 'utf8').trim()
   } catch {
@@ -122,7 +163,7 @@ export function readToken(io: Io, target: Target): string {
 function explain(io: Io, target: Target, error: unknown): Error {
   if (error instanceof CommandFailed || error instanceof OperationRefused) return error
   const code = systemCode(error)
-  if (code === 'ECONNREFUSED' || code === 'ECONNRESET') return unreachable(io, target)
+  if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT') return unreachable(io, target)
   return new CommandFailed(messageOf(error), 'svc status', 1, error)
 }
 
@@ -130,7 +171,7 @@ function explain(io: Io, target: Target, error: unknown): Error {
 export class UnreachableNode extends CommandFailed {}
 
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
-export function unreachable(io: Io, target: Target): UnreachableNode {
+export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
   const others = runningDaemons(runtimeDirectory(io.env)).filter(entry => entry.data_dir !== target.dataDir)
   const list = others.map(
     entry =>
@@ -145,7 +186,7 @@ export function unreachable(io: Io, target: Target): UnreachableNode {
         ? 'svc up'
         : `svc up ${name}`
   return new UnreachableNode(
-    `no node answers at ${target.address} (data directory ${target.dataDir}); ${known}`,
+    `no node answers at ${target.address} (data directory ${target.dataDir})${why}; ${known}`,
     start,
   )
 }

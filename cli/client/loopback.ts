@@ -12,6 +12,8 @@ export type Exchange = {
   method: string
   /** `host:port`. */
   address: string
+  /** A socket of this machine, which is asked instead of the address. */
+  socket?: string | undefined
   path: string
   headers: Record<string, string>
   body?: string
@@ -28,8 +30,8 @@ export class BadAnswer extends Failure {
 
 export function exchange(given: Exchange): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const { host, port } = splitAddress(given.address)
-    const socket = connect({ host, port, ...present({ signal: given.signal }) })
+    const to = given.socket === undefined ? splitAddress(given.address) : { path: given.socket }
+    const socket = connect({ ...to, ...present({ signal: given.signal }) })
     const chunks: Buffer[] = []
     let size = 0
     socket.setTimeout(given.timeoutMs, () =>

@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { isAlive, runningDaemons, runtimeDirectory, selectIdentity } from '../../daemon/home/home.ts'
+import {
+  type DaemonEntry,
+  isAlive,
+  runningDaemons,
+  runtimeDirectory,
+  selectIdentity,
+} from '../../daemon/home/home.ts'
+import { ownSocket } from '../../daemon/home/socket.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { connect, findTarget, unreachable } from '../client/control.ts'
@@ -13,6 +20,7 @@ import { CommandFailed, hint, type Io, printJson } from '../io.ts'
 import { parseInteger } from './values.ts'
 
 const READY_WAIT_MS = 8_000
+const PING_WAIT_MS = 1_000
 const STOP_WAIT_MS = 10_000
 const POLL_MS = 50
 const LOG_LINES_DEFAULT = 80
@@ -68,7 +76,7 @@ async function waitForDaemon(
 ) {
   for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
     const entry = runningDaemons(runtimeDirectory(io.env)).find(daemon => daemon.data_dir === dir)
-    if (entry !== undefined && (await answers(entry.control_addr))) return entry
+    if (entry !== undefined && (await answers(io, entry))) return entry
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new CommandFailed(
         `the node ended at once; the end of its log:\n${logTail(dir, LOG_TAIL_LINES)}`,
@@ -82,10 +90,11 @@ async function waitForDaemon(
   )
 }
 
-async function answers(address: string): Promise<boolean> {
+async function answers(io: Io, { control_addr: address, data_dir: dir }: DaemonEntry): Promise<boolean> {
+  const socket = ownSocket(io.env, dir)
   try {
-    const answer = await exchange({ method: 'GET', address, path: '/ping', headers: {}, timeoutMs: 1_000 })
-    return answer.status === 200
+    const asked = { method: 'GET', path: '/ping', headers: {}, timeoutMs: PING_WAIT_MS }
+    return (await exchange({ ...asked, address, socket })).status === 200
   } catch {
     return false
   }

@@ -1,7 +1,8 @@
 /** `svc watch`: the node's events as lines of JSON. */
 import * as http from 'node:http'
-import { connect, readToken } from '../client/control.ts'
-import type { Input, Run } from '../command.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { connect, type Door, findDoor } from '../client/control.ts'
+import type { Run } from '../command.ts'
 import { CommandFailed, type Io, jsonText } from '../io.ts'
 import { flags } from './values.ts'
 
@@ -9,15 +10,14 @@ export const watch: Run = async (io, input) => {
   const control = connect(io, input)
   const since = flags(input, '--since')[0]
   const path = since === undefined ? '/events' : `/events?since=${encodeURIComponent(since)}`
-  const headers = { Authorization: `Bearer ${readToken(io, control.target)}` }
-  await stream(io, input, `http://${control.target.address}${path}`, headers)
+  await stream(io, `http://${control.target.address}${path}`, await findDoor(io, control.target))
   return 0
 }
 
 /** Reads server-sent events until the node ends or the reader goes away. */
-function stream(io: Io, _input: Input, url: string, headers: Record<string, string>): Promise<void> {
+function stream(io: Io, url: string, { socket, headers }: Door): Promise<void> {
   return new Promise((resolve, reject) => {
-    const request = http.get(url, { headers, agent: false }, response => {
+    const request = http.get(url, { headers, agent: false, ...present({ socketPath: socket }) }, response => {
       if (response.statusCode !== 200) {
         reject(new CommandFailed(`the node answered /events with HTTP ${response.statusCode}`, 'svc status'))
         return

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -13,6 +14,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
+import { proofOf } from '../home/proof.ts'
+import { controlSocket, ownSocket } from '../home/socket.ts'
 import { type Node, startNode } from '../node.ts'
 import { findFile } from '../platform/files.ts'
 import { attachmentLink } from './attachments.ts'
@@ -54,6 +57,38 @@ describe('the control interface', () => {
     expect(statSync(join(dir, 'control_token.txt')).mode & 0o777).toBe(0o600)
   })
 
+  test('ping proves to who sends a nonce that it holds the token, for its own address only', async () => {
+    const nonce = 'ab'.repeat(16)
+    const { proof } = JSON.parse((await ask('GET', `/ping?nonce=${nonce}`)).text)
+    expect(proof).toBe(proofOf(token, node.controlAddress, nonce))
+    expect(proof).not.toBe(proofOf(token, '127.0.0.1:1', nonce))
+    expect(JSON.parse((await ask('GET', '/ping?nonce=x')).text)).toEqual({ ok: true })
+  })
+
+  test('the socket in the data directory is open to its owner only, and asks for no token', async () => {
+    const socketPath = join(dir, 'control.sock')
+    expect(statSync(socketPath).mode & 0o777).toBe(0o600)
+    const answer = await new Promise<http.IncomingMessage>((resolve, reject) =>
+      http.get({ socketPath, path: '/status', agent: false }, resolve).on('error', reject),
+    )
+    answer.resume()
+    expect(answer.statusCode).toBe(200)
+  })
+
+  test('a data directory with a long name has its socket in the runtime directory, and stays usable after a crash', async () => {
+    const long = join(mkdtempSync(join(tmpdir(), 'svc-long-')), 'x'.repeat(100))
+    const env = { SVC_RUNTIME_DIR: join(dir, 'long-run') }
+    const path = controlSocket(env, long)
+    expect(path.startsWith(join(dir, 'long-run'))).toBe(true)
+    writeFileSync(path, 'left by a crash')
+    mkdirSync(long)
+    writeConfig(long, { control_addr: '127.0.0.1:0' })
+    await using other = await startNode({ dir: long, env })
+    expect([other.aid.length, ownSocket(env, long)]).toEqual([44, path])
+    await other.stop()
+    expect(ownSocket(env, long)).toBeUndefined()
+  })
+
   test('the root leads to the console', async () => {
     const { status, headers } = await ask('GET', '/')
     expect([status, headers.location]).toEqual([302, '/console'])
@@ -63,7 +98,7 @@ describe('the control interface', () => {
     expect((await ask('GET', '/status')).status).toBe(401)
     expect((await ask('GET', '/status', { Authorization: 'Bearer x' })).status).toBe(401)
     expect((await ask('GET', '/events')).status).toBe(401)
-    expect(JSON.parse((await ask('GET', '/ping')).text)).toMatchObject({ ok: true, aid: node.aid })
+    expect(JSON.parse((await ask('GET', '/ping')).text)).toEqual({ ok: true })
     expect((await ask('GET', '/')).headers.location).toBe('/console')
     expect((await ask('GET', '/console')).status).toBe(200)
   })

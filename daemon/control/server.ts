@@ -2,6 +2,7 @@
  * The control interface: the operation table over loopback HTTP. The attacker is a page in this user's browser or
  * another user of the machine; on every route the Host must be exact and no foreign origin may ask.
  */
+import { chmodSync, rmSync } from 'node:fs'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RouteRow } from '../../protocol/contract/route.ts'
@@ -11,23 +12,27 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
+import { NONCE, proofOf } from '../home/proof.ts'
 import { isBearer } from '../home/token.ts'
 import { faultPoint } from '../platform/faults.ts'
+import { SECRET_FILE_MODE } from '../platform/files.ts'
 import { serveAttachment } from './attachments.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
 import { INTERNAL, invoke } from './invoke.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
+const OWNER_ONLY = 0o177
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export type ControlOptions = {
   ctx: Context
   handlers: Handlers
   token: string
-  version: string
   host: string
   port: number
+  /** Path of the socket for the programs of this user. */
+  socket: string
 }
 
 const rows = new Map<string, { name: OperationName; row: RouteRow }>(
@@ -40,46 +45,66 @@ const rows = new Map<string, { name: OperationName; row: RouteRow }>(
 export class ControlServer {
   #options: ControlOptions
   #server: http.Server
+  /** Nothing but this user's own programs reaches it, so it asks neither for a token nor for a host. */
+  #local: http.Server
+  #bound = ''
   #hosts = new Set<string>()
   #closing = new AbortController()
 
   constructor(options: ControlOptions) {
     this.#options = options
-    this.#server = http.createServer(
-      { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 },
-      (request, response) => {
-        this.#handle(request, response).catch(error => this.#fail(response, error))
-      },
-    )
+    const serve = (isLocal: boolean) =>
+      http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, (request, response) => {
+        this.#handle(request, response, isLocal).catch(error => this.#fail(response, error))
+      })
+    this.#server = serve(false)
+    this.#local = serve(true)
   }
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const { port } = this.#options
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, resolve)
-    })
+    await listening(this.#server, () => this.#server.listen(port, host))
+    await this.#listenLocally()
     const bound = (this.#server.address() as AddressInfo).port
     for (const name of [...LOOPBACK, host])
       this.#hosts.add(name.includes(':') ? `[${name}]:${bound}` : `${name}:${bound}`)
-    return host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
+    this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
+    return this.#bound
+  }
+
+  /** A file system without sockets leaves the address alone. */
+  async #listenLocally(): Promise<void> {
+    const { socket, ctx } = this.#options
+    rmSync(socket, { force: true })
+    const mask = process.umask(OWNER_ONLY)
+    try {
+      await listening(this.#local, () => {
+        this.#local.listen(socket)
+        process.umask(mask)
+      })
+      chmodSync(socket, SECRET_FILE_MODE)
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'no control socket in the data directory; programs use the address')
+    } finally {
+      process.umask(mask)
+    }
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
-    this.#server.closeIdleConnections()
-    await new Promise<void>(resolve => {
-      this.#server.close(() => resolve())
-      setTimeout(() => this.#server.closeAllConnections(), 500).unref()
-    })
+    await Promise.all([closed(this.#server), closed(this.#local)])
   }
 
-  async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+  async #handle(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    isLocal: boolean,
+  ): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
-    if (!this.#isOwnOrigin(request))
+    if (!isLocal && !this.#isOwnOrigin(request))
       return send(
         response,
         403,
@@ -92,13 +117,13 @@ export class ControlServer {
         response.writeHead(302, { Location: '/console' }).end()
         return
       case 'GET /ping':
-        return send(response, 200, this.#ping())
+        return send(response, 200, this.#ping(url.searchParams.get('nonce')))
       case 'GET /attachment':
         return serveAttachment(this.#options.ctx, this.#options.token, url, response)
       case 'GET /console':
         return this.#console(response)
     }
-    if (!isBearer(request.headers.authorization, this.#options.token))
+    if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
     if (key === `GET ${controlRoutes.events.path}`)
       return serveEvents(this.#options.ctx.events, request, response, url, this.#closing.signal)
@@ -116,8 +141,10 @@ export class ControlServer {
     return site === undefined || site === 'same-origin' || site === 'none'
   }
 
-  #ping() {
-    return { ok: true, aid: this.#options.ctx.identity.aid, pid: process.pid, version: this.#options.version }
+  /** That it lives; to who sends a nonce, also that it holds the token. */
+  #ping(nonce: string | null) {
+    if (nonce === null || !NONCE.test(nonce)) return { ok: true }
+    return { ok: true, proof: proofOf(this.#options.token, this.#bound, nonce) }
   }
 
   #console(response: http.ServerResponse): void {
@@ -164,6 +191,23 @@ export class ControlServer {
       send(response, 500, refusal('internal', INTERNAL))
     }
   }
+}
+
+function listening(server: http.Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.once('listening', resolve)
+    listen()
+  })
+}
+
+function closed(server: http.Server): Promise<void> {
+  if (!server.listening) return Promise.resolve()
+  server.closeIdleConnections()
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    setTimeout(() => server.closeAllConnections(), 500).unref()
+  })
 }
 
 function refusal(code: ControlCode, sentence: string, next?: string) {

@@ -4,7 +4,6 @@
  */
 import * as z from 'zod'
 import { route } from '../contract/route.ts'
-import { aidShape, count } from '../contract/shapes.ts'
 import { autoReplyOperations } from './autoreply.ts'
 import { nodeOperations } from './node.ts'
 import { taskOperations } from './tasks.ts'
@@ -22,7 +21,8 @@ export const controlRoutes = {
     method: 'GET',
     path: '/ping',
     auth: 'open',
-    reply: z.strictObject({ ok: z.literal(true), aid: aidShape, pid: count, version: z.string() }),
+    query: z.strictObject({ nonce: z.string().optional() }),
+    reply: z.strictObject({ ok: z.literal(true), proof: z.string().optional() }),
   }),
   attachment: route({
     method: 'GET',

@@ -1,0 +1,84 @@
+/** The client of a node among other users of the machine, over real sockets. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { type Node, startNode } from '../../daemon/node.ts'
+import { processIo } from '../io.ts'
+import { connect } from './control.ts'
+
+const open: (Server | Node)[] = []
+afterEach(async () => {
+  for (const one of open.splice(0)) {
+    if ('stop' in one) await one.stop()
+    else one.close()
+  }
+})
+
+function home() {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-door-'))
+  const env = { SVC_DATA_DIR: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
+  writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0' })
+  return { dir, env, io: { ...processIo(), env } }
+}
+
+async function running() {
+  const given = home()
+  const node = await startNode({ dir: given.dir, env: given.env })
+  open.push(node)
+  return { ...given, node }
+}
+
+/** A program of somebody else that answers on a port, and what was sent to it. */
+async function stranger(answer: (url: string) => Promise<string> | string) {
+  const heard: string[] = []
+  const server = createServer(async (request, response) => {
+    heard.push(`${request.url} ${JSON.stringify(request.headers)}`)
+    response.end(await answer(request.url ?? ''))
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  open.push(server)
+  return { heard, address: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+test('whoever listens on the port of a stopped node gets no token', async () => {
+  const { dir, io } = home()
+  writeFileSync(join(dir, 'control_token.txt'), 'secret-token\n')
+  const { heard, address } = await stranger(() => '{"ok":true,"proof":"made up"}')
+  writeConfig(dir, { ...readConfig(dir), control_addr: address })
+  await expect(connect(io, { id: undefined }).call('status')).rejects.toThrow(/was sent no token/)
+  expect(heard.length).toBe(1)
+  expect(heard.join()).not.toMatch(/secret-token|authorization/i)
+})
+
+test('who passes the question on to the node cannot pass on its proof', async () => {
+  const { dir, io, node } = await running()
+  const { heard, address } = await stranger(async url =>
+    (await fetch(`http://${node.controlAddress}${url}`)).text(),
+  )
+  rmSync(join(dir, 'control.sock'))
+  const control = connect(io, { id: undefined })
+  Object.assign(control.target, { address })
+  await expect(control.call('status')).rejects.toThrow(/was sent no token/)
+  expect(heard.join()).not.toMatch(/authorization/i)
+})
+
+test('the socket is used where it is there, also without a token file; else the address with the token', async () => {
+  const { dir, io, node } = await running()
+  const status = () => connect(io, { id: undefined }).call('status')
+  expect((await status()).aid).toBe(node.aid)
+  rmSync(join(dir, 'control.sock'))
+  expect((await status()).aid).toBe(node.aid)
+  rmSync(join(dir, 'control_token.txt'))
+  await expect(status()).rejects.toThrow(/no node answers/)
+})
+
+test('a node whose token file is gone can still be asked to stop', async () => {
+  const { dir, io } = await running()
+  rmSync(join(dir, 'control_token.txt'))
+  expect(await connect(io, { id: undefined }).call('shutdown', {})).toEqual({ state: 'stopping' })
+  expect(existsSync(join(dir, 'control_token.txt'))).toBe(false)
+})
