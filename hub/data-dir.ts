@@ -1,10 +1,11 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
+import { systemCode } from '../protocol/encoding/errors.ts'
 import { MODE_SETTING } from './core/admission.ts'
-import { ensureIdentity, type HubIdentity } from './core/identity.ts'
+import { ensureIdentity, type HubIdentity, IDENTITY_FILE } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
 import { lockDirectory } from './store/sqlite/lock.ts'
@@ -14,6 +15,7 @@ const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
 const SECRET_BYTES = 32
+const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
 
 export type DataDirectory = {
   identity: HubIdentity
@@ -37,10 +39,15 @@ export type DataDirectoryOptions = {
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
+/** Whether a directory is one of a hub. */
+export function holdsHub(directory: string): boolean {
+  return existsSync(join(directory, IDENTITY_FILE))
+}
+
 /** Opens a data directory for this process alone, creating what is missing. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory, now, random } = options
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeWritable(directory)
   const lock = lockDirectory(directory)
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
@@ -60,6 +67,30 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   } catch (error) {
     lock.release()
     throw error
+  }
+}
+
+/** Refuses, in words, a directory that this user cannot write. */
+function makeWritable(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    if (isWritable(directory)) return
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === undefined || !UNWRITABLE.has(code)) throw error
+  }
+  throw new StoreRefused(
+    `this user cannot write to ${directory}; run svc-hub as the owner of that directory, or give another --data-dir`,
+  )
+}
+
+/** Whether this user may make, read and replace files in a directory. */
+export function isWritable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
+    return statSync(directory).isDirectory()
+  } catch {
+    return false
   }
 }
 

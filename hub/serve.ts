@@ -4,7 +4,8 @@ import { buildInfo } from '../protocol/build-info.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { bindServer } from './bind.ts'
 import type { Config } from './config.ts'
-import type { Alert } from './core/context.ts'
+import { ClockWatch } from './core/clock-watch.ts'
+import { CLOCK_SETTING } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
 import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
@@ -13,12 +14,12 @@ import { type DataDirectory, openDataDirectory } from './data-dir.ts'
 import type { Line } from './http/line.ts'
 import { PublicServer } from './http/server.ts'
 import { lines } from './lines.ts'
+import type { Log } from './log.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { freeBytes } from './store/files.ts'
 
-export type Log = { info: Alert; warn: Alert; error: Alert }
 export type ServeOptions = {
   config: Config
   log: Log
@@ -103,6 +104,7 @@ async function serve(
     random,
     alert: log.warn,
   })
+  const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
   let baseUrl = config.baseUrl ?? ''
   const line = lines[config.wire]({
     hub,
@@ -133,9 +135,10 @@ async function serve(
       signatures: await verifier.engine().catch(() => undefined),
     }),
   })
-  if (watched !== undefined) showFigures(watched, { config, hub, line })
+  if (watched !== undefined) showFigures(watched, { config, hub, line, clock })
   const close = async (): Promise<void> => {
     if (watched !== undefined) watched.phase = 'stopping'
+    clock.close()
     operator.close()
     await leases.endAll()
     listener.makeLast()
@@ -162,10 +165,13 @@ function counted(handle: Line['handle'], { metrics }: OperatorListener): Line['h
 
 function showFigures(
   watched: OperatorListener,
-  { config, hub, line }: { config: Config; hub: Hub; line: Line },
+  { config, hub, line, clock }: { config: Config; hub: Hub; line: Line; clock: ClockWatch },
 ): void {
   const { store, now, verifier } = hub.context
-  watched.trouble = () => (store.health().broken ? 'the store failed' : undefined)
+  watched.trouble = () => {
+    if (store.health().broken) return 'the store failed'
+    return clock.behindMs > 0 ? `the clock is ${clock.behindMs} ms behind; set it` : undefined
+  }
   watched.phase = 'ready'
   watched.metrics.watch({
     release: buildInfo.version,
@@ -177,6 +183,7 @@ function showFigures(
     engine: async () => (await verifier.engine()).name,
     counts: () => store.counts(Math.floor(now() / HOUR_MS) * HOUR_MS - HOUR_MS),
     totals: () => store.totals(),
+    clockBehindMs: () => clock.behindMs,
     freeBytes: () => freeBytes(config.dataDir),
   })
 }

@@ -112,6 +112,7 @@ export const rooms: Record<string, Room> = {
     purpose: 'all that an operator does: socket, orders, listener, backup, doctor',
     uses: [...formats, 'protocol/build-info.ts', 'hub/store', 'hub/core', 'hub/http', ...hubBase],
   },
+  'hub/log.ts': { purpose: 'the log: JSON lines on stderr', uses: ['hub/core'] },
   'hub/lines.ts': {
     purpose: 'the wires that this hub speaks',
     uses: ['hub/config.ts', 'hub/http', 'hub/v3'],
@@ -125,6 +126,7 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/core',
       'hub/http',
+      'hub/log.ts',
       'hub/lines.ts',
       'hub/operator',
       ...hubBase,
@@ -140,6 +142,7 @@ export const rooms: Record<string, Room> = {
       'hub/store',
       'hub/core',
       'hub/operator',
+      'hub/log.ts',
       'hub/serve.ts',
       ...hubBase,
     ],

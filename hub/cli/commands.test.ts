@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { bindServer, isLocal } from '../bind.ts'
 import { defaultLimits } from '../core/limits.ts'
@@ -19,7 +20,11 @@ test('a start names address, identity and data; a first one names the next comma
   const lines = announcement(config, running)
   expect(lines.slice(1)).toEqual(['hub AID AID', 'data in /data'])
   expect(lines[0]).toMatch(/serves wire 3 at http:\/\/127\.0\.0\.1:8088$/)
-  expect(announcement(config, { ...running, created: true }).at(-1)).toMatch(/svc-hub admit <AID>$/)
+  expect(announcement(config, { ...running, created: true }).at(-1)).toMatch(
+    /: svc-hub admit <AID> --data-dir \/data$/,
+  )
+  const usual = { ...config, dataDir: resolve('svc-hub-data') }
+  expect(announcement(usual, { ...running, created: true }).at(-1)).toMatch(/: svc-hub admit <AID>$/)
   const named = announcement(config, { ...running, baseUrl: 'https://hub.example' })
   expect(named[0]).toMatch(/as https:\/\/hub\.example$/)
 })

@@ -1,16 +1,17 @@
 /** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
-import type { Logger } from 'pino'
+import { resolve } from 'node:path'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { isLocal } from '../bind.ts'
-import type { Config } from '../config.ts'
+import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { systemRandom } from '../core/random.ts'
-import { openDataDirectory } from '../data-dir.ts'
+import { holdsHub, openDataDirectory } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
+import { makeLog, toStderr } from '../log.ts'
 import { carryOut, type Order } from '../operator/orders.ts'
 import { orderRunningHub } from '../operator/socket.ts'
-import { type Log, type RunningHub, startHub } from '../serve.ts'
+import { type RunningHub, startHub } from '../serve.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 
 export const quotaFlags = [
@@ -35,14 +36,21 @@ export class UsageError extends Refusal<'usage'> {
 export async function serve(config: Config): Promise<number> {
   keepPrivate()
   keepMemorySmall()
-  const ended = Promise.withResolvers<number>()
-  const running = await startHub({ config, log: makeLog(), onBroken: () => ended.resolve(EXIT_FAILED) })
+  const log = makeLog(toStderr, Date.now)
+  const ended = Promise.withResolvers<{ code: number; why: string }>()
+  const onBroken = () => ended.resolve({ code: EXIT_FAILED, why: 'the store failed' })
+  const running = await startHub({ config, log, onBroken })
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ended.resolve(0))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => ended.resolve({ code: 0, why: signal }))
   process.stdout.write(`${announcement(config, running).join('\n')}\n`)
-  const code = await ended.promise
+  const { url, aid } = running
+  log.info('started', { version: buildInfo.version, wire: config.wire, url, aid, data_dir: config.dataDir })
+  const { code, why } = await ended.promise
+  log.info('stopping', { why })
   // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
   await running.close()
+  log.info('stopped', { code })
   return code
 }
 
@@ -55,7 +63,8 @@ export function announcement(config: Config, running: Announced): string[] {
     `data in ${config.dataDir}`,
   ]
   if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
-  if (created) lines.push('admission is closed; let an agent register with: svc-hub admit <AID>')
+  if (created)
+    lines.push(`admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`)
   if (!isLocal(config.listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
@@ -79,6 +88,7 @@ export async function order(given: Order, config: Config): Promise<number> {
     process.stderr.write(`svc-hub: ${answer.error}\n`)
     return EXIT_FAILED
   }
+  if (!holdsHub(config.dataDir)) throw noHub(config.dataDir)
   const data = await openOffline(config)
   try {
     return print(
@@ -92,6 +102,17 @@ export async function order(given: Order, config: Config): Promise<number> {
   } finally {
     await data.close()
   }
+}
+
+function noHub(directory: string): UsageError {
+  return new UsageError(
+    `there is no hub in ${directory}; name its data directory with --data-dir, or create one with: svc-hub init --data-dir ${directory}`,
+  )
+}
+
+/** A command as the operator has to give it for this hub: with its data directory where that is not the usual one. */
+function placed(command: string, { dataDir }: Config): string {
+  return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 
 function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
@@ -133,19 +154,4 @@ export function quotaOrder(aid: string, flags: Flags): Order {
     ...(Object.keys(given).length === 0 ? {} : { quota: given }),
     ...(reset ? { reset } : {}),
   }
-}
-
-/** JSON lines on stderr. The logger is loaded with the first line, because a healthy hub writes none. */
-function makeLog(): Log {
-  let loaded: Promise<Logger> | undefined
-  const write = (level: 'info' | 'warn' | 'error') => (event: string, facts: Record<string, unknown>) => {
-    loaded ??= import('pino').then(({ pino }) =>
-      pino({ base: null }, pino.destination({ fd: 2, sync: true })),
-    )
-    loaded.then(
-      logger => logger[level](facts, event),
-      () => undefined,
-    )
-  }
-  return { info: write('info'), warn: write('warn'), error: write('error') }
 }

@@ -5,7 +5,7 @@ import { decode } from '../../protocol/encoding/cbor.ts'
 import { blob, bytes, literal, record, required } from '../../protocol/encoding/record.ts'
 import { decodeKel, encodeKel, incept, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 
-const IDENTITY_FILE = 'identity.kel'
+export const IDENTITY_FILE = 'identity.kel'
 const NEXT_FILE = 'identity.next'
 const SEED_BYTES = 32
 const FILE_BYTES_MAX = 300 * 1024

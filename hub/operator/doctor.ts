@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Config, ConfigRefused } from '../config.ts'
+import { isWritable } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
@@ -36,6 +37,10 @@ export async function examine(read: () => Config): Promise<Finding[]> {
   }
   const machine = [ok('configuration', 'is valid'), checkRuntime(process.versions.node)]
   const { dataDir } = config
+  if (existsSync(dataDir) && !isWritable(dataDir)) {
+    const mend = `run svc-hub doctor as the owner of ${dataDir}, the user that the hub runs as`
+    return [...machine, wrong('data directory', `this user cannot write to ${dataDir}`, mend)]
+  }
   if (!existsSync(join(dataDir, DATABASE_COPY)) || !existsSync(join(dataDir, 'identity.kel'))) {
     const mend = `svc-hub init --data-dir ${dataDir}, or give the right one with --data-dir`
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]

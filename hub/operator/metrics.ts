@@ -24,6 +24,7 @@ export type Sources = {
   counts: () => Promise<StoreCounts>
   totals: () => Promise<MailTotals>
   /** Bytes that the file system of the data directory has left. */
+  clockBehindMs: () => number
   freeBytes: () => Promise<number>
 }
 
@@ -126,6 +127,11 @@ export class Metrics {
     gauge('reviews', 'Reviews', async () => (await counts()).reviews)
     gauge('store_full', '1 while writes fail because the disk is full', () => (sources.health().full ? 1 : 0))
     gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
+    gauge(
+      'clock_behind_seconds',
+      'How far the clock lies behind the latest time it showed',
+      () => sources.clockBehindMs() / MS_PER_SECOND,
+    )
     gauge('disk_free_bytes', 'Free bytes on the file system of the data directory', sources.freeBytes)
     new Gauge({
       name: 'svc_hub_signature_engine',

@@ -15,7 +15,7 @@ test('a hub brings no more than a dozen direct and forty packages in all', () =>
   expect(all.length).toBeLessThanOrEqual(TOTAL_MAX)
 })
 
-test('serving loads neither the figures nor the logger nor the operator commands before they are wanted', () => {
+test('serving loads neither the figures nor the operator commands before they are wanted', () => {
   const root = new URL('../..', import.meta.url).pathname
   const seen = new Set<string>()
   const visit = (path: string): void => {
@@ -27,13 +27,7 @@ test('serving loads neither the figures nor the logger nor the operator commands
       visit(specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : specifier)
   }
   visit('hub/cli/main.ts')
-  const late = [
-    'prom-client',
-    'pino',
-    'hub/operator/metrics.ts',
-    'hub/operator/doctor.ts',
-    'hub/operator/backup.ts',
-  ]
+  const late = ['prom-client', 'hub/operator/metrics.ts', 'hub/operator/doctor.ts', 'hub/operator/backup.ts']
   expect([...seen].filter(path => late.includes(path))).toEqual([])
   expect(seen).toContain('hub/serve.ts')
 })

@@ -1,0 +1,129 @@
+/** What the built program writes to stderr, and what its commands refuse. */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { orderRunningHub } from '../operator/socket.ts'
+import { bundledProgram } from '../testing/bundle.ts'
+
+const NOBODY = 65_534
+const AID = 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg'
+let folder: string
+let program: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'svc-hub-log-'))
+  program = await bundledProgram()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+type Line = { time: string; level: string; event: string; [fact: string]: unknown }
+
+/** A hub that serves until it is told to end or ends by itself. */
+async function served(env: Record<string, string>, whileServing: (directory: string) => Promise<unknown>) {
+  const directory = mkdtempSync(join(folder, 'hub-'))
+  const args = [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const errors = text(child.stderr)
+  await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+  child.stdout.resume()
+  await whileServing(directory)
+  child.kill('SIGTERM')
+  const [code] = (await once(child, 'exit')) as [number]
+  const lines = (await errors)
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as Line)
+  return { code, lines, directory }
+}
+
+function run(...args: string[]) {
+  const ran = spawnSync(process.execPath, [program, ...args], { cwd: folder, encoding: 'utf8' })
+  return { code: ran.status, out: ran.stdout, err: ran.stderr }
+}
+
+describe('the log of the built hub', () => {
+  test('has a start and an end, with their times and the reason', async () => {
+    const { code, lines, directory } = await served({}, async () => undefined)
+    expect(code).toBe(0)
+    expect(lines.map(({ level, event }) => `${level} ${event}`)).toEqual([
+      'info started',
+      'info stopping',
+      'info stopped',
+    ])
+    expect(lines[0]).toMatchObject({ wire: 3, data_dir: directory, aid: expect.stringMatching(/^A/) })
+    expect(lines[1]).toMatchObject({ why: 'SIGTERM' })
+    for (const { time } of lines) expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('says why a hub ends by itself', async () => {
+    const env = { SVC_FAULT_FLUSH: 'hub.group.commit:8' }
+    const { code, lines } = await served(env, async directory => {
+      const admit = () => orderRunningHub(directory, { command: 'admit', aid: AID })
+      for (let i = 0; i < 10; i++) if ((await admit().catch(() => undefined))?.ok !== true) return
+    })
+    expect(code).toBe(1)
+    expect(lines.map(({ event }) => event)).toContain('the store failed; no more writes')
+    expect(lines.find(({ event }) => event === 'stopping')).toMatchObject({ why: 'the store failed' })
+  })
+})
+
+describe('a folder without a hub', () => {
+  test.each([['admit', AID], ['quota', AID], ['stats'], ['admission'], ['admission', 'open']])(
+    'is refused by %s %s, and nothing is created there',
+    (...args) => {
+      const ran = run(...args)
+      expect(ran.err).toMatch(/there is no hub in .*svc-hub-data; name its data directory with --data-dir/)
+      expect(ran.err).toMatch(/svc-hub init --data-dir/)
+      expect(ran.code).not.toBe(0)
+      expect(existsSync(join(folder, 'svc-hub-data'))).toBe(false)
+    },
+  )
+})
+
+describe('a directory that cannot be written', () => {
+  const asNobody = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+
+  test.each(['serve', 'init'])('is named as that by %s', command => {
+    const closed = mkdtempSync(join(folder, 'closed-'))
+    chmodSync(closed, 0o500)
+    chmodSync(folder, 0o755)
+    const args = [program, command, '--data-dir', join(closed, 'data')]
+    const listen = command === 'serve' ? ['--listen', '127.0.0.1:0'] : []
+    const ran = spawnSync(process.execPath, [...args, ...listen], { encoding: 'utf8', ...asNobody })
+    expect(ran.stderr).toMatch(/this user cannot write to .*; run svc-hub as the owner/)
+    expect(ran.stderr).not.toMatch(/at \w+ \(|EACCES/)
+    expect(ran.status).toBe(1)
+  })
+
+  test('is named as that by the doctor', () => {
+    // Where another user can look in, but not write.
+    const outside = mkdtempSync('/tmp/svc-doctored-')
+    const data = join(outside, 'data')
+    expect(run('init', '--data-dir', data).code).toBe(0)
+    chmodSync(outside, 0o755)
+    chmodSync(data, 0o755)
+    const ran = spawnSync(process.execPath, [program, 'doctor', '--data-dir', data], {
+      encoding: 'utf8',
+      ...asNobody,
+    })
+    rmSync(outside, { recursive: true })
+    if (process.getuid?.() !== 0) return
+    expect(ran.stdout).toMatch(/this user cannot write to .*doctored/)
+    expect(ran.stdout).not.toMatch(/from a backup/)
+    expect(ran.status).toBe(1)
+  })
+
+  test('that is a file is refused in words', () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    mkdirSync(join(folder, 'other'), { recursive: true })
+    expect(run('init', '--data-dir', file).err).toMatch(/this user cannot write to .*file/)
+  })
+})
