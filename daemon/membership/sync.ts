@@ -4,7 +4,8 @@
  */
 import { Refused } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { EVENT_AHEAD_MAX_MS, verifyKel } from '../../protocol/identity/kel.ts'
+import { verifyKel } from '../../protocol/identity/kel.ts'
+import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
 import { KeySet, STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'

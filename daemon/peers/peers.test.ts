@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   decodeKel,
-  EVENT_AHEAD_MAX_MS,
   encodeKel,
   incept,
   type KeyEvent,
@@ -12,6 +11,7 @@ import {
   witnessedAt,
   witnessKel,
 } from '../../protocol/identity/kel.ts'
+import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { openStore } from '../store/open.ts'
 import { PeerBook } from './peers.ts'

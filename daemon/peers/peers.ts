@@ -14,12 +14,12 @@ import {
   KelInvalid,
   type KeyEvent,
   kelItem,
-  timesAcceptable,
   type VerifiedKel,
   verifyKel,
   type WitnessEntry,
   witnessedAt,
 } from '../../protocol/identity/kel.ts'
+import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import type { BucketReply, HubClient } from '../hubs/hub.ts'
 import { count } from '../store/counters.ts'

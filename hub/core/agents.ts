@@ -5,7 +5,8 @@
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { cardTerms, parseCard } from '../../protocol/identity/card.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
-import { decodeKel, encodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type { Account, AgentRow, PutAgentResult } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
@@ -31,6 +32,7 @@ export class Agents {
   readonly #cached = new Map<string, Agent>()
   readonly #accounts = new Map<string, Account>()
   readonly #seenMs = new Map<number, number>()
+  readonly #listed = new Map<string, { notice: KeyStateNotice; madeMs: number; version: number }>()
   readonly #notices = new Map<string, { notice: KeyStateNotice; madeMs: number; head: string }>()
 
   constructor(context: HubContext) {
@@ -105,11 +107,11 @@ export class Agents {
   }
 
   /** Whether the agent has collected nothing for an hour. */
-  isQuiet(agent: Agent): boolean {
+  isQuiet({ row }: Pick<Agent, 'row'>): boolean {
     const nowMs = this.#context.now()
-    const lastMs = this.#seenMs.get(agent.row.number)
+    const lastMs = this.#seenMs.get(row.number)
     if (lastMs !== undefined) return nowMs - lastMs > QUIET_AFTER_MS
-    return nowMs - agent.row.seenHourMs > QUIET_AFTER_MS + HOUR_MS
+    return nowMs - row.seenHourMs > QUIET_AFTER_MS + HOUR_MS
   }
 
   /** The hub's signed word on the agent's key state, made anew every few minutes. */
@@ -129,6 +131,19 @@ export class Agents {
     })
     if (this.#notices.size >= CACHED_MAX) this.#notices.clear()
     this.#notices.set(log.aid, { notice, madeMs: now(), head })
+    return notice
+  }
+
+  /** The same of an agent as it is stored; its log is read only when there is no notice of this version of it. */
+  noticeOf(row: AgentRow): KeyStateNotice {
+    const { now } = this.#context
+    const made = this.#listed.get(row.aid)
+    if (made !== undefined && made.version === row.version && now() - made.madeMs < NOTICE_LIFE_MS)
+      return made.notice
+    const log = this.#cached.get(row.aid)?.log ?? storedKel(decodeKelLazily(row.kel))
+    const notice = this.notice({ log })
+    makeRoom(this.#listed, CACHED_MAX)
+    this.#listed.set(row.aid, { notice, madeMs: now(), version: row.version })
     return notice
   }
 
@@ -159,10 +174,11 @@ function termsOf(card: string): string[] {
   return [...skills.map(id => `skill:${id}`), ...tags.map(tag => `tag:${tag}`)]
 }
 
+/** What was verified when it was written is not verified again. */
 export function readAgent(row: AgentRow): Agent {
   return {
     row,
-    log: verifyKel(decodeKel(row.kel)),
+    log: storedKel(decodeKelLazily(row.kel)),
     keys: row.keys === undefined ? undefined : KeySet.decode(row.keys),
     keysBefore: row.keysBefore === undefined ? undefined : KeySet.decode(row.keysBefore),
   }

@@ -1,11 +1,10 @@
 /** The directory (hub API §4.2, §4.3): buckets that hide who is looked up, and listings of registered agents. */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol/identity/directory.ts'
-import type { DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
+import type { AgentRow, DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
-import { type Agent, readAgent } from './agents.ts'
 import type { HubContext } from './context.ts'
-import { BUCKET_ENTRIES_MAX, HOUR_MS } from './limits.ts'
+import { BUCKET_ENTRIES_MAX, HOUR_MS, LIST_BYTES_MAX, LIST_ROWS_MAX } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
@@ -54,20 +53,19 @@ export class Directory {
     return { bitsMax, entries, next }
   }
 
-  /** Registered agents for the graph, at most so many. */
-  async nodes(limit: number): Promise<{ aid: string; name: string; caps: string[] }[]> {
-    return await this.#context.store.listAgents({ afterAid: '', limit })
-  }
-
-  /** One page of registered agents in AID order. */
+  /** One page of registered agents in AID order, as they are stored. */
   async list(
     afterAid: string,
     limit: number,
-    filter: Omit<ListQuery, 'afterAid' | 'limit'> = {},
-  ): Promise<{ agents: Agent[]; next: string | undefined }> {
-    const rows = await this.#context.store.listAgents({ afterAid, limit: limit + 1, ...filter })
-    const agents = rows.slice(0, limit).map(readAgent)
-    return { agents, next: rows.length > limit ? agents.at(-1)?.row.aid : undefined }
+    filter: Pick<ListQuery, 'text' | 'caps' | 'terms' | 'carded'> = {},
+  ): Promise<{ rows: AgentRow[]; next: string | undefined }> {
+    return await this.#context.store.listAgents({
+      afterAid,
+      limit,
+      bytesMax: LIST_BYTES_MAX,
+      rowsMax: LIST_ROWS_MAX,
+      ...filter,
+    })
   }
 }
 

@@ -9,21 +9,32 @@ import { encode } from '../../protocol/encoding/cbor.ts'
 import { aidOfInception } from '../../protocol/identity/aid.ts'
 import {
   compareKel,
-  decodeKel,
+  extendKel,
+  KEL_EVENTS_MAX,
   KelInvalid,
   type KeyEvent,
   kelItem,
   type VerifiedKel,
-  verifyKel,
 } from '../../protocol/identity/kel.ts'
+import { decodeKelLazily, signedByEvent } from '../../protocol/identity/kel-lazy.ts'
+import { addressBucket, isProxy } from './address.ts'
 import type { HubContext } from './context.ts'
+import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
 const VERDICT_LIFE_MS = 10 * 60_000
 const VERDICTS_MAX = 10_000
+/** Events of one turn of the event loop; their signatures are checked by the other thread meanwhile. */
+const EVENTS_PER_TURN = 8
+/** New events that one AID and one address may have verified: two of the longest logs at once. */
+const EVENTS_RATE = { perSecond: 20, burst: 2 * KEL_EVENTS_MAX }
+
+/** A log as it was handed in, and by whom. */
+export type SubmittedLog = { aid: string; events: KeyEvent[]; address: string }
 
 export class KeyLogs {
   readonly #context: HubContext
+  readonly #checked = new RateBuckets(EVENTS_RATE)
   readonly #verdicts = new Map<string, { refusal: Refusal; untilMs: number }>()
 
   constructor(context: HubContext) {
@@ -32,20 +43,18 @@ export class KeyLogs {
 
   /** The log after the submitted one was judged; only verdicts on the bytes themselves are remembered. */
   async judge(
-    aid: string,
+    submitted: SubmittedLog,
     bytes: Uint8Array,
     held: VerifiedKel | undefined,
-    events: KeyEvent[],
   ): Promise<VerifiedKel> {
-    const name = `${aid} ${toBase64url(sha256(bytes))}`
+    const name = `${submitted.aid} ${toBase64url(sha256(bytes))}`
     const { now } = this.#context
     const known = this.#verdicts.get(name)
     if (known !== undefined && known.untilMs > now()) throw known.refusal
     try {
-      return await this.#verdict(aid, held, events)
+      return await this.#verdict(submitted, held)
     } catch (error) {
-      const refusal =
-        error instanceof KelInvalid ? new Refusal('keyLogInvalid', { why: error.message }) : error
+      const refusal = invalidOr(error)
       if (
         refusal instanceof Refusal &&
         (refusal.code === 'keyLogInvalid' || refusal.code === 'keyLogForked')
@@ -57,24 +66,24 @@ export class KeyLogs {
     }
   }
 
-  /** The longer one of a held log and the events of a submitted one, which may be shorter. */
-  async longest(aid: string, held: VerifiedKel | undefined, events: KeyEvent[]): Promise<VerifiedKel> {
-    if (held === undefined) {
-      const log = verifyKel(events)
-      return log.aid === aid ? log : Promise.reject(new KelInvalid('wrong_aid'))
-    }
-    const verdict = compareKel(held, events)
-    if (verdict.verdict !== 'fork') return verdict.verdict === 'extends' ? verdict.log : held
-    return await this.#verdict(aid, held, events)
+  /** The longer one of a held log and a submitted one, which may be shorter. */
+  async longest(submitted: SubmittedLog, held: VerifiedKel | undefined): Promise<VerifiedKel> {
+    const { aid, events } = submitted
+    const shorter = held !== undefined && events.length < held.events.length
+    if (shorter && compareKel(held, events).verdict === 'rollback') return held
+    const log = await this.#verdict(submitted, held)
+    return log.aid === aid ? log : Promise.reject(new KelInvalid('wrong_aid'))
   }
 
-  async #verdict(aid: string, held: VerifiedKel | undefined, events: KeyEvent[]): Promise<VerifiedKel> {
-    if (held === undefined) return verifyKel(events)
+  async #verdict(submitted: SubmittedLog, held: VerifiedKel | undefined): Promise<VerifiedKel> {
+    const { aid, events } = submitted
+    if (held === undefined) return await this.#extend(undefined, submitted)
     if (held.deactivated) throw new Refusal('identityDeactivated')
-    const verdict = compareKel(held, events)
-    if (verdict.verdict === 'extends') return verdict.log
-    if (verdict.verdict === 'unchanged') return held
-    if (verdict.verdict === 'rollback') throw new Refusal('keyLogOlder')
+    // Of a log that only goes on, the end is checked below.
+    const verdict = compareKel(held, events.slice(0, held.events.length))
+    if (verdict.verdict === 'unchanged')
+      return events.length === held.events.length ? held : await this.#extend(held, submitted)
+    if (verdict.verdict !== 'fork') throw new Refusal('keyLogOlder')
     const { store, now, alert } = this.#context
     alert('key log forked', { aid, seq: verdict.seq })
     await store.keepForkProof({
@@ -86,26 +95,57 @@ export class KeyLogs {
     })
     throw new Refusal('keyLogForked')
   }
+
+  /** The events after those of `base`, a few in each turn, up to the first that does not hold. */
+  async #extend(base: VerifiedKel | undefined, { aid, events, address }: SubmittedLog): Promise<VerifiedKel> {
+    const from = base?.events.length ?? 0
+    if (events.length > KEL_EVENTS_MAX) throw new KelInvalid('too_large', KEL_EVENTS_MAX)
+    this.#spend(aid, address, events.length - from)
+    let log = base
+    for (let seq = from; seq < events.length || log === undefined; seq += EVENTS_PER_TURN) {
+      const some = events.slice(seq, seq + EVENTS_PER_TURN)
+      log = extendKel(log, some, () => true)
+      const signed = some.map(signedByEvent)
+      const verdicts = await Promise.all(
+        signed.map(({ key, message, signature }) => this.#context.verifier.verify(key, message, signature)),
+      )
+      const bad = verdicts.indexOf(false)
+      if (bad >= 0) throw new KelInvalid('bad_signature', seq + bad)
+    }
+    return log
+  }
+
+  #spend(aid: string, address: string, events: number): void {
+    const nowMs = this.#context.now()
+    const payers = isProxy(address) ? [aid] : [aid, addressBucket(address)]
+    for (const payer of payers) {
+      const retryAfterMs = this.#checked.take(payer, nowMs, events)
+      if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
+    }
+  }
+}
+
+function invalidOr(error: unknown): unknown {
+  const invalid = error instanceof KelInvalid || error instanceof Malformed
+  return invalid ? new Refusal('keyLogInvalid', { why: error.message }) : error
 }
 
 /** The events of a log whose inception gives this AID; anything else costs no signature check. */
 export function eventsOf(aid: string, kel: Uint8Array): KeyEvent[] {
   try {
-    const events = decodeKel(kel)
+    const events = decodeKelLazily(kel)
     const inception = events[0]
     if (inception === undefined) throw new KelInvalid('empty')
     if (aidOfInception(inception.bodyBytes) !== aid) throw new KelInvalid('wrong_aid')
     return events
   } catch (error) {
-    if (error instanceof KelInvalid || error instanceof Malformed)
-      throw new Refusal('keyLogInvalid', { why: error.message })
-    throw error
+    throw invalidOr(error)
   }
 }
 
-/** The longer of the held log and what extends it; a log that lost the race to a longer one stays as held. */
-export function newest(held: VerifiedKel, events: readonly KeyEvent[]): VerifiedKel {
-  const verdict = compareKel(held, events)
+/** The longer of the held log and a verified one; a log that lost the race to a longer one stays as held. */
+export function newest(held: VerifiedKel, verified: VerifiedKel): VerifiedKel {
+  const verdict = compareKel(held, verified.events, () => true)
   if (verdict.verdict === 'extends') return verdict.log
   if (verdict.verdict === 'fork') throw new Refusal('keyLogForked')
   return held

@@ -17,6 +17,9 @@ export const QUIET_AFTER_MS = HOUR_MS
 export const POLL_BYTES_MAX = 4 * MIB
 /** Envelopes from this size on lie in files. */
 export const INLINE_BYTES_MAX = 64 * KIB
+/** What a listing reads for one answer, unless its first row alone is larger; the next page goes on there. */
+export const LIST_BYTES_MAX = 256 * KIB
+export const LIST_ROWS_MAX = 1000
 /** Directory entries in one answer. */
 export const BUCKET_ENTRIES_MAX = 256
 export const POW_BITS_MIN = 22

@@ -20,15 +20,15 @@ export class RateBuckets {
     return this.#fullAt.size
   }
 
-  /** Takes one from the bucket of `key`: 0, or how many milliseconds it takes until there is one. */
-  take(key: string, nowMs: number): number {
+  /** Takes one or more from the bucket of `key`: 0, or how many milliseconds it takes until there are so many. */
+  take(key: string, nowMs: number, count = 1): number {
     const perItemMs = 1000 / this.#rate.perSecond
     const fullAt = Math.max(this.#fullAt.get(key) ?? 0, nowMs)
-    const waitMs = fullAt + perItemMs - nowMs - this.#rate.burst * perItemMs
+    const waitMs = fullAt + count * perItemMs - nowMs - this.#rate.burst * perItemMs
     if (waitMs > 0) return Math.ceil(waitMs)
     this.#fullAt.delete(key)
     makeRoom(this.#fullAt, this.#keysMax)
-    this.#fullAt.set(key, fullAt + perItemMs)
+    this.#fullAt.set(key, fullAt + count * perItemMs)
     return 0
   }
 }

@@ -4,13 +4,8 @@
  */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { CARD_BYTES_MAX, cardText, verifyCard } from '../../protocol/identity/card.ts'
-import {
-  compareKel,
-  encodeKel,
-  timesAcceptable,
-  type VerifiedKel,
-  witnessKel,
-} from '../../protocol/identity/kel.ts'
+import { compareKel, encodeKel, type VerifiedKel, witnessKel } from '../../protocol/identity/kel.ts'
+import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import {
   KEY_GRACE_MS,
   KeySet,
@@ -79,7 +74,7 @@ export class Registry {
     const held = await this.#agents.find(given.aid)
     const isNew = held?.row.registered !== true
     const admitted = isNew ? await this.#admission.judge(given, address) : 'admitted'
-    const log = await this.#keyLogs.judge(given.aid, given.kel, held?.log, events)
+    const log = await this.#keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
     if (log.deactivated) throw new Refusal('identityDeactivated')
     await verifySigner(log)
     if (given.checkOnly) return { checked: admitted }
@@ -102,7 +97,7 @@ export class Registry {
     let isNew = false
     let rotated = false
     const { agent } = await this.#agents.update(given.aid, held => {
-      const merged = held === undefined ? submitted : newest(held.log, submitted.events)
+      const merged = held === undefined ? submitted : newest(held.log, submitted)
       const log = witnessKel(merged, identity, now())
       isNew = held?.row.registered !== true
       rotated = held !== undefined && held.log.seq !== log.seq
@@ -214,12 +209,12 @@ export class Registry {
         events.length === held.log.events.length && compareKel(held.log, events).verdict === 'unchanged'
       return same ? answer(held.log, true) : refuse(new Refusal('keyLogOlder'))
     }
-    const log = await this.#keyLogs.judge(aid, kel, held.log, events)
+    const log = await this.#keyLogs.judge({ aid, events, address }, kel, held.log)
     if (log.seq === held.log.seq) return answer(held.log, true)
     if (!timesAcceptable(log, held.log.events.length, this.#context.now()))
       throw new Refusal('keyEventTimeOutside')
     const { agent } = await this.#agents.update(aid, newestHeld => {
-      const merged = newest(required(newestHeld).log, log.events)
+      const merged = newest(required(newestHeld).log, log)
       const witnessed = merged.home === this.#context.identity.aid ? this.#witness(merged) : merged
       const next = withLog(required(newestHeld), witnessed)
       return { ...next, row: { ...next.row, registered: next.row.registered && !witnessed.deactivated } }

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { concat, equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
-import { KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
   Attestation,
   counterSignatureHolds,
@@ -20,7 +20,7 @@ import {
 import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
-import { KeyLogs } from './key-logs.ts'
+import { KeyLogs, type SubmittedLog } from './key-logs.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -41,7 +41,7 @@ export class Reviews {
   }
 
   /** Takes a review of its signer; returns the hub's attestation. Hashes and times come before signatures. */
-  async upload(signer: Agent, given: ReviewUpload): Promise<Attestation> {
+  async upload(signer: Agent, given: ReviewUpload, address: string): Promise<Attestation> {
     const { now, store, identity, limits } = this.#context
     const nowMs = now()
     if (signer.row.probationUntilMs > nowMs) throw new Refusal('probation')
@@ -57,7 +57,7 @@ export class Reviews {
     if (nowMs > end + limits.reviewWindowMs) throw new Refusal('reviewWindowClosed')
     if (provider === requester || end > nowMs + CLOCK_WINDOW_MS) throw new Refusal('receiptNotReviewable')
     if (await store.hasReview(provider, interactionId)) throw new Refusal('reviewExists')
-    await this.#checkSignatures(signer.log, reviewable)
+    await this.#checkSignatures(signer.log, reviewable, address)
     const attestation = Attestation.sign(identity.seed, {
       receiptDigest: review.receiptDigest,
       reviewHash: receiptBodyHash(given.review),
@@ -78,9 +78,13 @@ export class Reviews {
     return attestation
   }
 
-  async #checkSignatures(requester: VerifiedKel, { receipt, counter, providerKel }: ReviewableReceipt) {
+  async #checkSignatures(
+    requester: VerifiedKel,
+    { receipt, counter, providerKel }: ReviewableReceipt,
+    address: string,
+  ): Promise<void> {
     const { provider, end, providerKelSeq } = receipt.body
-    const log = await this.#providerLog(provider, providerKel)
+    const log = await this.#providerLog({ aid: provider, events: providerKel, address })
     const holds =
       inForce(log, providerKelSeq, end) &&
       inForce(requester, counter.body.kelSeq, end) &&
@@ -90,11 +94,13 @@ export class Reviews {
   }
 
   /** The longest valid log of the provider: the one that came along, or the one held here. */
-  async #providerLog(provider: string, events: KeyEvent[]): Promise<VerifiedKel> {
-    const held = (await this.#agents.find(provider))?.log
+  async #providerLog(submitted: SubmittedLog): Promise<VerifiedKel> {
+    const held = (await this.#agents.find(submitted.aid))?.log
     try {
-      return await this.#keyLogs.longest(provider, held, events)
+      return await this.#keyLogs.longest(submitted, held)
     } catch (error) {
+      const limited = error instanceof Refusal && error.code === 'rateLimited'
+      if (limited) throw error
       if (error instanceof Refusal || error instanceof KelInvalid) throw new Refusal('receiptNotReviewable')
       throw error
     }

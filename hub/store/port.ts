@@ -36,7 +36,13 @@ export type ListQuery = {
   terms?: readonly string[] | undefined
   /** Only those that have a card. */
   carded?: boolean | undefined
+  /** No more is read for one page, also where little of it fits the query; at least one row is. */
+  bytesMax: number
+  rowsMax: number
 }
+
+/** One page, and the AID after which the next one begins; a page may be empty and not the last. */
+export type ListedAgents = { rows: AgentRow[]; next: string | undefined }
 
 /** The registry's row of one agent. Key event log and key sets are kept as they were received. */
 export type AgentRow = {
@@ -208,7 +214,7 @@ export interface Store {
   /** Notes the hour in which an agent last collected mail. */
   markSeen(number: number, hourMs: number): Promise<void>
   /** Registered agents after an AID in AID order. */
-  listAgents(query: ListQuery): Promise<AgentRow[]>
+  listAgents(query: ListQuery): Promise<ListedAgents>
   /** Directory entries from `first` to `last` (both included), after `afterH` where given, in order. */
   bucket(query: {
     first: Uint8Array

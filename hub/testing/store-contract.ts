@@ -1,6 +1,6 @@
 /** What every engine of the store must do; each engine's test runs this one suite. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { AgentRow, Enqueue, Store } from '../store/port.ts'
+import type { AgentRow, Enqueue, ListQuery, Store } from '../store/port.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = 1_800_000_000_000
@@ -334,11 +334,22 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         terms: [],
         emptyMailbox: false,
       })
-      const aids = async (query: { afterAid: string; limit: number; text?: string }) =>
-        (await store.listAgents(query)).map(row => row.aid)
+      const all = { bytesMax: 1_000_000, rowsMax: 1000 }
+      const aids = async (query: Pick<ListQuery, 'afterAid' | 'limit' | 'text'>) =>
+        (await store.listAgents({ ...all, ...query })).rows.map(row => row.aid)
       expect(await aids({ afterAid: '', limit: 10 })).toEqual(['agent-one', 'agent-three'])
       expect(await aids({ afterAid: 'agent-one', limit: 10 })).toEqual(['agent-three'])
       expect(await aids({ afterAid: '', limit: 10, text: 'houses' })).toEqual(['agent-three'])
+      // As much is read as one page may cost, whatever of it fits; a row that is larger alone is read.
+      const houses = { afterAid: '', limit: 10, text: 'houses' }
+      for (const narrow of [
+        { ...all, rowsMax: 1 },
+        { ...all, bytesMax: 1 },
+      ]) {
+        expect(await store.listAgents({ ...houses, ...narrow })).toEqual({ rows: [], next: 'agent-one' })
+        const second = await store.listAgents({ ...houses, ...narrow, afterAid: 'agent-one' })
+        expect([second.rows.map(row => row.aid), second.next]).toEqual([['agent-three'], undefined])
+      }
       expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 0 })
       await store.markSeen(box, NOW_MS)
       expect(await store.counts(NOW_MS)).toMatchObject({ agents: 2, onlineAgents: 1 })

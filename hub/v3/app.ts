@@ -272,6 +272,7 @@ async function carryOut(exchange: Exchange, { handlers, authenticator, watch }: 
     waitSeconds: row.held === true ? preferredWait(request.headers) : 0,
     onGone: callback => whenClosed(response, callback),
   } as Incoming<Wire3RouteName>
+  if (response.destroyed) throw new BodyCut('the client has gone')
   const reply = await (handlers[name] as Handler<Wire3RouteName>)(incoming)
   faultPoint(`hub.${name}.before-answer`)
   finishUnread(request, response)

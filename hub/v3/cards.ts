@@ -1,5 +1,6 @@
 /** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import {
   type AgentCard,
   CARD_MEDIA_TYPE,
@@ -13,6 +14,7 @@ import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
 import { textReply } from '../http/reply.ts'
+import type { AgentRow } from '../store/port.ts'
 import { afterAid, entryOf, limitOf } from './directory.ts'
 import type { Part } from './handler.ts'
 
@@ -28,7 +30,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     return agent
   }
   /** The card of an agent; one that was signed for a former address of this hub waits until it is signed anew. */
-  const cardOf = ({ row }: Agent): AgentCard | undefined => {
+  const cardOf = (row: AgentRow): AgentCard | undefined => {
     if (row.card === undefined) return undefined
     const card = parseCard(row.card)
     return namesHub(card, row.aid, baseUrl()) ? card : undefined
@@ -39,33 +41,33 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         ...(query.skill === undefined ? [] : [`skill:${query.skill}`]),
         ...(query.tag === undefined ? [] : [`tag:${query.tag}`]),
       ]
-      const { agents, next } = await hub.directory.list(afterAid(query.cursor), limitOf(query.limit), {
+      const { rows, next } = await hub.directory.list(afterAid(query.cursor), limitOf(query.limit), {
         text: query.q,
         terms,
       })
-      const entries = agents.flatMap(agent => {
-        const card = cardOf(agent)
-        if (card !== undefined) return [{ ...entryOf(hub, agent), card }]
-        return terms.length === 0 ? [entryOf(hub, agent)] : []
+      const entries = rows.flatMap(row => {
+        const card = cardOf(row)
+        if (card !== undefined) return [{ ...entryOf(hub, row), card }]
+        return terms.length === 0 ? [entryOf(hub, row)] : []
       })
       return next === undefined
         ? { agents: entries }
         : { agents: entries, next: toBase64url(Buffer.from(next)) }
     },
     async a2aCard({ params }) {
-      const card = cardOf(await registered(params['aid']))
+      const card = cardOf((await registered(params['aid'])).row)
       if (card === undefined) throw new Refusal('resourceUnknown')
       return textReply('application/json', cardText(card))
     },
     async cardKeys({ params }) {
       return cardKeys((await registered(params['aid'])).log)
     },
-    async aiCatalog() {
-      const { agents } = await hub.directory.list('', CATALOG_MAX, { carded: true })
-      const entries = agents.flatMap(agent => {
-        const card = cardOf(agent)
+    async aiCatalog({ query }) {
+      const { rows, next } = await hub.directory.list(afterAid(query.cursor), CATALOG_MAX, { carded: true })
+      const entries = rows.flatMap(row => {
+        const card = cardOf(row)
         if (card === undefined) return []
-        const { aid } = agent.row
+        const { aid } = row
         return {
           identifier: `did:svc:${aid}`,
           displayName: card.name,
@@ -75,7 +77,15 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         }
       })
       const host = { displayName: baseUrl(), identifier: `did:svc:${hub.context.identity.aid}` }
-      return textReply(CATALOG_TYPE, JSON.stringify({ specVersion: '1.0', host, entries }))
+      return textReply(
+        CATALOG_TYPE,
+        JSON.stringify({
+          specVersion: '1.0',
+          host,
+          entries,
+          ...present({ next: next && toBase64url(Buffer.from(next)) }),
+        }),
+      )
     },
   }
 }

@@ -4,10 +4,10 @@ import { CAPS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/con
 import { capTag } from '../../protocol/contract/shapes.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
-import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
-import type { Agent } from '../core/agents.ts'
+import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
+import type { AgentRow } from '../store/port.ts'
 import type { Part } from './handler.ts'
 
 type Names = 'directoryBucket' | 'agents' | 'agent'
@@ -15,8 +15,8 @@ type Page = { limit?: string | undefined; cursor?: string | undefined }
 
 export function directoryHandlers(hub: Hub): Part<Names> {
   const list = async (page: Page, filter: { caps?: string[] | undefined }) => {
-    const { agents, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), filter)
-    const entries = agents.map(agent => entryOf(hub, agent))
+    const { rows, next } = await hub.directory.list(afterAid(page.cursor), limitOf(page.limit), filter)
+    const entries = rows.map(row => entryOf(hub, row))
     return next === undefined
       ? { agents: entries }
       : { agents: entries, next: toBase64url(Buffer.from(next)) }
@@ -36,7 +36,7 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       const agent = await hub.agents.findRegistered(params['aid'] ?? '')
       if (agent === undefined) throw new Refusal('unknownAgent')
       const { readme, visibility } = agent.row
-      return { ...entryOf(hub, agent), readme, visibility }
+      return { ...entryOf(hub, agent.row), readme, visibility }
     },
   }
 }
@@ -53,19 +53,18 @@ export function capsOf(cap: string | undefined): string[] | undefined {
 }
 
 /** One agent as the public sees it; times are coarse. */
-export function entryOf(hub: Hub, agent: Agent) {
-  const { row, keys } = agent
+export function entryOf(hub: Hub, row: AgentRow) {
   return {
     aid: row.aid,
     name: row.name,
     caps: row.caps,
     summary: row.summary,
     kel: toBase64url(row.kel),
-    keys: keys === undefined ? null : toBase64url(KeySet.encode(keys)),
-    key_state_notice: toBase64url(KeyStateNotice.encode(hub.agents.notice(agent))),
+    keys: row.keys === undefined ? null : toBase64url(row.keys),
+    key_state_notice: toBase64url(KeyStateNotice.encode(hub.agents.noticeOf(row))),
     lastSeen: row.seenHourMs === 0 ? null : row.seenHourMs,
     registered_at: row.registeredDayMs,
-    quiet: hub.agents.isQuiet(agent),
+    quiet: hub.agents.isQuiet({ row }),
   }
 }
 

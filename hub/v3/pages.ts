@@ -23,7 +23,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     filter: Parameters<Directory['list']>[2],
     path: string,
   ): Promise<PageContent> => {
-    const { agents, next } = await hub.directory.list(afterAid(query.cursor), SHOWN, filter)
+    const { rows, next } = await hub.directory.list(afterAid(query.cursor), SHOWN, filter)
     const { agents: registered, onlineAgents, reviews, ratings } = await hub.directory.counts()
     const search = { q: query.q ?? '', cap: query.cap ?? '' }
     return {
@@ -31,7 +31,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       aid: hub.context.identity.aid,
       admission: (await hub.context.store.setting(MODE_SETTING)) === 'open' ? 'open' : 'closed',
       figures: { agents: registered, onlineAgents, reviews, rating: average(ratings, reviews) },
-      agents,
+      agents: rows,
       search,
       nextHref: next === undefined ? undefined : nextHref(path, search, next),
     }

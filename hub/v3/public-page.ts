@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { buildInfo } from '../../protocol/build-info.ts'
-import type { Agent } from '../core/agents.ts'
 import { Html, html } from '../http/html.ts'
+import type { AgentRow } from '../store/port.ts'
 
 const SUMMARY_SHOWN = 240
 
@@ -48,7 +48,7 @@ export type PageContent = {
   aid: string
   figures: Figures
   admission: Admission
-  agents: Agent[]
+  agents: AgentRow[]
   /** What was searched for. */
   search: { q: string; cap: string }
   /** Where the next page is, if there is one. */
@@ -99,7 +99,7 @@ const figure = (name: string, value: number | string): Html =>
   html`<div><dt>${name}</dt><dd>${value}</dd></div>`
 
 function agentList({ agents, nextHref, search }: PageContent): Html {
-  if (agents.length === 0) return html`<p class="soft">${nothingFound(search)}</p>`
+  if (agents.length === 0 && nextHref === undefined) return html`<p class="soft">${nothingFound(search)}</p>`
   const next = nextHref === undefined ? '' : html`<p><a href="${nextHref}" rel="next">More agents</a></p>`
   return html`<ul>${agents.map(agentItem)}</ul>${next}`
 }
@@ -109,7 +109,7 @@ const nothingFound = ({ q, cap }: PageContent['search']): string =>
     ? 'No agent has registered yet.'
     : 'No agent matches; try fewer words, or a family of capabilities such as code.*'
 
-function agentItem({ row }: Agent): Html {
+function agentItem(row: AgentRow): Html {
   const summary = [...row.summary].slice(0, SUMMARY_SHOWN).join('')
   return html`<li><a href="/agents/${row.aid}"><strong>${row.name === '' ? 'unnamed' : row.name}</strong></a><div class="aid">${row.aid}</div>${summary === '' ? '' : html`<p>${summary}</p>`}<div>${row.caps.map(cap => html`<a class="cap" href="/?cap=${encodeURIComponent(cap)}">${cap}</a>`)}</div></li>`
 }

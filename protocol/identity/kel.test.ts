@@ -7,8 +7,6 @@ import { checkByteFormat, seeded } from '../testing/agents.ts'
 import {
   compareKel,
   decodeKel,
-  EVENT_AHEAD_MAX_MS,
-  EVENT_BEHIND_MAX_MS,
   encodeKel,
   incept,
   KEL_BYTES_MAX,
@@ -17,11 +15,11 @@ import {
   KeyEventBody,
   keyAt,
   rotate,
-  timesAcceptable,
   verifyKel,
   witnessedAt,
   witnessKel,
 } from './kel.ts'
+import { EVENT_AHEAD_MAX_MS, EVENT_BEHIND_MAX_MS, timesAcceptable } from './kel-times.ts'
 
 const folder = new URL('../../fixtures/kel/', import.meta.url)
 const load = <T>(kind: string) =>

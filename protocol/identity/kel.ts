@@ -4,7 +4,7 @@
  * the identity, because each event commits to the digest of a next key that stays elsewhere.
  */
 import { publicKey as publicKeyOf } from '#crypto'
-import { labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { labelled, labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { equal } from '../encoding/bytes.ts'
 import { decode, encode } from '../encoding/cbor.ts'
 import { Refusal } from '../encoding/errors.ts'
@@ -67,7 +67,7 @@ const witnessEntry: Field<WitnessEntry> = mapped(
   (entry): [string, number, number, Uint8Array] => [entry.hub, entry.hubSeq, entry.ts, entry.signature],
 )
 
-const keyEvent: Field<KeyEvent> = mapped(
+export const keyEvent: Field<KeyEvent> = mapped(
   tuple<[Uint8Array, [number, Uint8Array][], WitnessEntry[]]>(
     blob(EVENT_BODY_BYTES_MAX),
     list(tuple<[number, Uint8Array]>(uint, bytes(64)), 4),
@@ -157,14 +157,31 @@ export function keyCommitment(publicKey: Uint8Array): Uint8Array {
   return labelledHash('svc-kel-next/v1', encode([ALG_ED25519, publicKey]))
 }
 
+/** Judges the signature of an event whose form holds. */
+export type SignatureCheck = (key: Uint8Array, event: KeyEvent) => boolean
+
+const checkSignature: SignatureCheck = (key, { bodyBytes, signatures: [first] }) =>
+  first !== undefined && labelledVerify('svc-kel/v1', key, bodyBytes, first[1])
+
 /** Replays a log from its inception; throws {@link KelInvalid} at the first event that does not hold. */
 export function verifyKel(events: readonly KeyEvent[]): VerifiedKel {
   return verifyTail(undefined, events)
 }
 
-/** Replays further events on top of a verified log. */
-export function extendKel(log: VerifiedKel, events: readonly KeyEvent[]): VerifiedKel {
-  return verifyTail(log, events)
+/** Replays further events on top of a verified log; `check` is another one only where the signatures are checked elsewhere. */
+export function extendKel(
+  log: VerifiedKel | undefined,
+  events: readonly KeyEvent[],
+  check = checkSignature,
+): VerifiedKel {
+  return verifyTail(log, events, check)
+}
+
+/** The log of events that were verified before they were stored; nothing is checked again. */
+export function storedKel(events: readonly KeyEvent[]): VerifiedKel {
+  const [inception] = events
+  if (inception === undefined) throw new KelInvalid('empty')
+  return summary(aidOfInception(inception.bodyBytes), events)
 }
 
 /** The key that was current at `seq`, for things signed under a key since retired. */
@@ -172,16 +189,24 @@ export function keyAt(log: VerifiedKel, seq: number): Uint8Array | undefined {
   return log.events[seq]?.body.keys[0]?.[1]
 }
 
-function verifyTail(base: VerifiedKel | undefined, tail: readonly KeyEvent[]): VerifiedKel {
+function verifyTail(
+  base: VerifiedKel | undefined,
+  tail: readonly KeyEvent[],
+  check = checkSignature,
+): VerifiedKel {
   const events = base === undefined ? [...tail] : [...base.events, ...tail]
   if (events.length === 0) throw new KelInvalid('empty')
   if (events.length > KEL_EVENTS_MAX) throw new KelInvalid('too_large', KEL_EVENTS_MAX)
   const inception = events[0] as KeyEvent
   const identifier = base?.aid ?? aidOfInception(inception.bodyBytes)
   for (let seq = base?.events.length ?? 0; seq < events.length; seq++) {
-    const fault = eventFault(identifier, events[seq - 1], events[seq] as KeyEvent, seq)
+    const fault = eventFault(identifier, events[seq - 1], events[seq] as KeyEvent, seq, check)
     if (fault !== undefined) throw new KelInvalid(fault, seq)
   }
+  return summary(identifier, events)
+}
+
+function summary(identifier: string, events: readonly KeyEvent[]): VerifiedKel {
   const last = events.at(-1) as KeyEvent
   return {
     events,
@@ -195,7 +220,13 @@ function verifyTail(base: VerifiedKel | undefined, tail: readonly KeyEvent[]): V
   } as unknown as VerifiedKel
 }
 
-function eventFault(identifier: string, before: KeyEvent | undefined, event: KeyEvent, seq: number) {
+function eventFault(
+  identifier: string,
+  before: KeyEvent | undefined,
+  event: KeyEvent,
+  seq: number,
+  check: SignatureCheck,
+): KelFault | undefined {
   const { body } = event
   const [algorithm, key] = body.keys[0] as [number, Uint8Array]
   if (body.seq !== seq) return 'wrong_seq'
@@ -208,7 +239,7 @@ function eventFault(identifier: string, before: KeyEvent | undefined, event: Key
   if (fault !== undefined) return fault
   const [signature, ...others] = event.signatures
   if (signature === undefined || others.length > 0 || signature[0] !== 0) return 'wrong_signers'
-  return labelledVerify('svc-kel/v1', key, event.bodyBytes, signature[1]) ? undefined : 'bad_signature'
+  return check(key, event) ? undefined : 'bad_signature'
 }
 
 function inceptionFault(body: KeyEventBody): KelFault | undefined {
@@ -240,22 +271,29 @@ export type KelVerdict =
   | { verdict: 'fork'; seq: number; held: KeyEvent; submitted: KeyEvent }
 
 /**
- * Compares a submitted log with the held one by body digests. A differing event is a fork only when it verifies;
- * otherwise anyone could smear an identity, so an invalid branch throws {@link KelInvalid}.
+ * Compares a submitted log with the held one. The first differing event is a fork only when it verifies on top of what
+ * both share; otherwise anyone could smear an identity, so it throws {@link KelInvalid}. What both share is never
+ * verified again, and nothing after the differing event is looked at.
  */
-export function compareKel(held: VerifiedKel, submitted: readonly KeyEvent[]): KelVerdict {
+export function compareKel(
+  held: VerifiedKel,
+  submitted: readonly KeyEvent[],
+  check = checkSignature,
+): KelVerdict {
   if (submitted.length === 0) throw new KelInvalid('empty')
   const common = Math.min(held.events.length, submitted.length)
   for (let seq = 0; seq < common; seq++) {
     const ours = held.events[seq] as KeyEvent
     const theirs = submitted[seq] as KeyEvent
     if (equal(ours.bodyBytes, theirs.bodyBytes)) continue
-    if (verifyKel(submitted).aid !== held.aid) throw new KelInvalid('wrong_aid')
+    if (seq === 0) throw new KelInvalid('wrong_aid')
+    const fault = eventFault(held.aid, held.events[seq - 1], theirs, seq, check)
+    if (fault !== undefined) throw new KelInvalid(fault, seq)
     return { verdict: 'fork', seq, held: ours, submitted: theirs }
   }
   if (submitted.length === held.events.length) return { verdict: 'unchanged' }
   if (submitted.length < held.events.length) return { verdict: 'rollback' }
-  return { verdict: 'extends', log: extendKel(held, submitted.slice(common)) }
+  return { verdict: 'extends', log: extendKel(held, submitted.slice(common), check) }
 }
 
 /** First event of an identity, signed by its own key, with the next key already committed to. */
@@ -332,7 +370,13 @@ export function witnessKel(
   if (last.witnesses.some(entry => entry.hub === hub.aid)) return log
   const signature = labelledSign('svc-kel-wit/v1', hub.seed, witnessMessage(log.aid, last, ts))
   const entry: WitnessEntry = { hub: hub.aid, hubSeq: hub.seq, ts, signature }
-  const event = { ...last, witnesses: [...last.witnesses, entry].slice(-WITNESS_ENTRIES_MAX) }
+  const { body, bodyBytes, signatures } = last
+  const event = {
+    body,
+    bodyBytes,
+    signatures,
+    witnesses: [...last.witnesses, entry].slice(-WITNESS_ENTRIES_MAX),
+  }
   return { ...log, events: [...log.events.slice(0, -1), event] }
 }
 
@@ -347,23 +391,4 @@ export function witnessedAt(log: VerifiedKel, seq: number, hub: VerifiedKel): nu
     if (labelledVerify('svc-kel-wit/v1', key, message, entry.signature)) return entry.ts
   }
   return undefined
-}
-
-export const EVENT_AHEAD_MAX_MS = 5 * 60_000
-export const EVENT_BEHIND_MAX_MS = 10 * 60_000
-
-/**
- * Whether the new events of a log (those from `fromSeq`) have acceptable times. The lower bound holds only for the
- * last event of a registration that is new to the hub and names it (`registeringAt`).
- */
-export function timesAcceptable(
-  log: VerifiedKel,
-  fromSeq: number,
-  now: number,
-  registeringAt?: string,
-): boolean {
-  const fresh = log.events.slice(fromSeq)
-  if (fresh.some(event => event.body.ts > now + EVENT_AHEAD_MAX_MS)) return false
-  if (fresh.length === 0 || registeringAt === undefined || log.home !== registeringAt) return true
-  return log.ts >= now - EVENT_BEHIND_MAX_MS
 }

@@ -18,6 +18,7 @@ import { plainLine, plainText } from '../../protocol/encoding/plain-text.ts'
 import { signCard, verifyCard } from '../../protocol/identity/card.ts'
 import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/identity/kel.ts'
+import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { decodeAccess, encodeAccess } from '../../protocol/mail/access.ts'
 import { Capability } from '../../protocol/mail/capability.ts'
@@ -150,6 +151,7 @@ function identityFormats(): Subject[] {
   )
   return [
     subject('key event log', logs, bytes => encodeKel(decodeKel(bytes))),
+    subject('key event log, read where it is looked at', logs, bytes => encodeKel(decodeKelLazily(bytes))),
     reader(
       'key event log, verified',
       logs,

@@ -44,6 +44,11 @@ export class Database {
     return this.#statement(sql).all(...values) as R[]
   }
 
+  /** Rows one after the other; who has enough stops. */
+  each<R = Row>(sql: string, ...values: Value[]): Iterable<R> {
+    return this.#statement(sql).iterate(...values) as Iterable<R>
+  }
+
   /** Runs a change and tells how many rows it touched. */
   run(sql: string, ...values: Value[]): number {
     return Number(this.#statement(sql).run(...values).changes)

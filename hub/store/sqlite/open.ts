@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'no
 import { join } from 'node:path'
 import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
 import { type Database, faultClass, openReader, openWriter } from './database.ts'
+import { readList } from './listings.ts'
 import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
 import * as reads from './reads.ts'
@@ -76,7 +77,7 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     async markSeen(number, hourMs) {
       await writer.write('markSeen', { number, hourMs })
     },
-    listAgents: async query => reads.readList(reader, query),
+    listAgents: async query => readList(reader, query),
     bucket: async query => reads.readBucket(reader, query),
     counts: async seenSinceMs => reads.readCounts(reader, seenSinceMs),
     hasReview: async (provider, interaction) => hasReview(reader, provider, interaction),

@@ -4,7 +4,6 @@ import type {
   AgentRow,
   DeliveryState,
   DirectoryEntry,
-  ListQuery,
   MailTotals,
   StoreCounts,
   WaitingEnvelope,
@@ -27,24 +26,15 @@ export const hotQueries = {
   account: 'SELECT * FROM account WHERE aid = ?',
   bucket: 'SELECT h, box FROM directory WHERE h >= ? AND h <= ? ORDER BY h LIMIT ?',
   bucketAfter: 'SELECT h, box FROM directory WHERE h > ? AND h <= ? ORDER BY h LIMIT ?',
-  capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid LIMIT ?',
-  capFamily: 'SELECT aid FROM agent_cap WHERE cap >= ? AND cap < ? AND aid > ?',
-  listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid LIMIT ?',
+  capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid',
+  listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid',
   cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
   hasTerm: 'SELECT 1 FROM card_term WHERE term = ? AND aid = ?',
-  carded: 'SELECT * FROM agent WHERE registered = 1 AND card IS NOT NULL AND aid > ? ORDER BY aid LIMIT ?',
+  carded: 'SELECT * FROM agent WHERE registered = 1 AND card IS NOT NULL AND aid > ? ORDER BY aid',
   revoked: 'SELECT 1 FROM revocation WHERE mailbox = ? AND capability = ?',
   setting: 'SELECT value FROM setting WHERE name = ?',
   fileUsed: 'SELECT 1 FROM envelope WHERE file = ?',
 } as const
-
-const LISTED_WITH_TEXT =
-  'SELECT * FROM agent WHERE registered = 1 AND aid > ?1 AND' +
-  ' instr(lower(aid || char(10) || name || char(10) || caps || char(10) || summary || char(10) || readme), lower(?3)) > 0' +
-  ' ORDER BY aid LIMIT ?2'
-
-/** SQLite's word for no limit. */
-const ALL = -1
 
 type WaitingHead = { id: number; accepted_ms: number; size: number; file: string | null }
 
@@ -112,60 +102,6 @@ export function readAgent(db: Database, aid: string): AgentRow | undefined {
 export function readAccount(db: Database, aid: string): Account {
   return accountOf(db.one<StoredAccount>(hotQueries.account, aid))
 }
-
-export function readList(db: Database, query: ListQuery): AgentRow[] {
-  const { afterAid, limit, text, caps } = query
-  if (caps !== undefined) return readWithCaps(db, caps, query)
-  if (query.terms !== undefined && query.terms.length > 0) return readWithTerms(db, query.terms, query)
-  if (query.carded === true) return db.all<StoredAgent>(hotQueries.carded, afterAid, limit).map(agentOf)
-  const rows =
-    text === undefined
-      ? db.all<StoredAgent>(hotQueries.listed, afterAid, limit)
-      : db.all<StoredAgent>(LISTED_WITH_TEXT, afterAid, limit, text)
-  return rows.map(agentOf)
-}
-
-/** Agents with any of the tags; a tag that ends in `*` stands for every tag that begins with what is before it. */
-function readWithCaps(db: Database, caps: readonly string[], query: ListQuery): AgentRow[] {
-  const { afterAid, limit, text } = query
-  const found = new Set<string>()
-  for (const cap of caps) {
-    const rows = cap.endsWith('*')
-      ? db.all<{ aid: string }>(
-          hotQueries.capFamily,
-          cap.slice(0, -1),
-          `${cap.slice(0, -1)}\u{10ffff}`,
-          afterAid,
-        )
-      : db.all<{ aid: string }>(hotQueries.capExact, cap, afterAid, text === undefined ? limit : ALL)
-    for (const { aid } of rows) found.add(aid)
-  }
-  const page: AgentRow[] = []
-  for (const aid of [...found].sort()) {
-    if (page.length === limit) break
-    const row = readAgent(db, aid)
-    if (row !== undefined && (text === undefined || fieldsOf(row).includes(text.toLowerCase())))
-      page.push(row)
-  }
-  return page
-}
-
-/** Agents whose cards have every term and whose fields hold the text, where one is given. */
-function readWithTerms(db: Database, terms: readonly string[], query: ListQuery): AgentRow[] {
-  const [first = '', ...others] = terms
-  const text = query.text?.toLowerCase()
-  const page: AgentRow[] = []
-  for (const { aid } of db.all<{ aid: string }>(hotQueries.cardTerm, first, query.afterAid)) {
-    if (page.length === query.limit) break
-    if (!others.every(term => db.one(hotQueries.hasTerm, term, aid) !== undefined)) continue
-    const row = readAgent(db, aid)
-    if (row !== undefined && (text === undefined || fieldsOf(row).includes(text))) page.push(row)
-  }
-  return page
-}
-
-const fieldsOf = (row: AgentRow): string =>
-  [row.aid, row.name, ...row.caps, row.summary, row.readme].join('\n').toLowerCase()
 
 export function readBucket(
   db: Database,

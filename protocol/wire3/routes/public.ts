@@ -86,6 +86,7 @@ export const publicRoutes = {
     path: '/.well-known/ai-catalog.json',
     auth: 'none',
     own: true,
+    query: z.strictObject({ cursor: page.cursor }),
     reply: z.strictObject({
       specVersion: z.literal('1.0'),
       host: z.strictObject({ displayName: z.string(), identifier: z.string() }),
@@ -98,6 +99,7 @@ export const publicRoutes = {
           tags: z.array(z.string()),
         }),
       ),
+      next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
   }),
@@ -121,6 +123,7 @@ export const publicRoutes = {
     method: 'GET',
     path: '/graph',
     auth: 'none',
+    query: z.strictObject({ cursor: page.cursor }),
     reply: z.strictObject({
       nodes: z.array(
         z.strictObject({
@@ -132,6 +135,7 @@ export const publicRoutes = {
       ),
       /** Who reviewed whom is nobody's business: always empty. */
       edges: z.array(z.never()),
+      next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
   }),

@@ -1,0 +1,21 @@
+/** Which times the events of a key event log may have when a hub or a node takes them in. */
+import type { VerifiedKel } from './kel.ts'
+
+export const EVENT_AHEAD_MAX_MS = 5 * 60_000
+export const EVENT_BEHIND_MAX_MS = 10 * 60_000
+
+/**
+ * Whether the new events of a log (those from `fromSeq`) have acceptable times. The lower bound holds only for the
+ * last event of a registration that is new to the hub and names it (`registeringAt`).
+ */
+export function timesAcceptable(
+  log: VerifiedKel,
+  fromSeq: number,
+  now: number,
+  registeringAt?: string,
+): boolean {
+  const fresh = log.events.slice(fromSeq)
+  if (fresh.some(event => event.body.ts > now + EVENT_AHEAD_MAX_MS)) return false
+  if (fresh.length === 0 || registeringAt === undefined || log.home !== registeringAt) return true
+  return log.ts >= now - EVENT_BEHIND_MAX_MS
+}
