@@ -38,6 +38,12 @@ export const evidence: Run = async (io, input) => {
   return 0
 }
 
+export const keyHistory: Run = async (io, input) => {
+  const agent = input.positionals[0]
+  printJson(io, await connect(io, input).call('keyHistory', present({ agent })))
+  return 0
+}
+
 /** Reads the whole chain file, verifies it, and completes the store from it. */
 export const evidenceImport: Run = async (io, input) => {
   const { dir } = selectIdentity(io.env, input.id)

@@ -112,6 +112,7 @@ export const acceptEnd = asks((control, input) =>
 export const results = asks((control, input) =>
   control.call('results', undefined, {
     ended: input.flags.has('--all') ? 'false' : 'true',
+    texts: 'true',
     ...(flag(input, '--limit', 'limit') as Record<string, string>),
     ...(flag(input, '--cursor', 'cursor') as Record<string, string>),
   }),

@@ -40,6 +40,15 @@ export const proofCommands: readonly CommandRow[] = [
     load: async () => (await proof()).evidenceImport,
   },
   {
+    path: 'key-history',
+    group: 'proof',
+    needsDaemon: true,
+    summary: 'print a key history, for verify --kel',
+    positionals: [may('agent', 'petname or AID; without it your own')],
+    example: 'svc key-history bob',
+    load: async () => (await proof()).keyHistory,
+  },
+  {
     path: 'verify',
     group: 'proof',
     needsDaemon: false,

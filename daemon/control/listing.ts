@@ -2,6 +2,7 @@
 
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { markReadTo } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -9,6 +10,7 @@ import { summaryView } from './views.ts'
 
 const LIST_LIMIT_DEFAULT = 20
 const PULL_WAIT_MS = 5000
+const TEXT_CHARACTERS_MAX = 20_000
 const UNFINISHED = "('pending', 'open', 'end_proposed')"
 
 type ListRequest = {
@@ -78,6 +80,21 @@ export async function waitingList(
     const isOver = until <= ctx.now() || signal.aborted
     if (isOver || JSON.stringify(listed.items) !== before) return listed
   }
+}
+
+/** Adds to each task the last words of the other side. */
+export function withTexts(ctx: Context, listing: Listing): Listing {
+  const last = (id: string) =>
+    ctx.store.get<{ text: string }>(
+      `SELECT m.text FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
+       WHERE i.id = ? AND m.direction = 'in' AND m.text <> '' ORDER BY m.key DESC LIMIT 1`,
+      id,
+    )?.text
+  const items = listing.items.map(item => ({
+    ...item,
+    ...present({ text: last(item.interaction_id)?.slice(0, TEXT_CHARACTERS_MAX) }),
+  }))
+  return { ...listing, items }
 }
 
 export async function waitFor(

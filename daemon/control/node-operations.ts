@@ -3,7 +3,9 @@
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.ts'
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { KeyRefused } from '../identity/identity.ts'
@@ -53,6 +55,12 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     },
     async find(given) {
       return findAgents(ctx, home(), given)
+    },
+    async keyHistory({ agent }) {
+      const aid = agent === undefined ? ctx.identity.aid : ctx.contacts.resolve(agent)
+      const log = aid === ctx.identity.aid ? ctx.identity.log : aid && ctx.peers.find(aid)?.log
+      if (!log) return refuse('unknown_peer', `no key history of "${agent}" is stored here`)
+      return { aid: log.aid, kel_seq: log.seq, kel: toBase64(encodeKel(log.events)) }
     },
     async contacts() {
       return { contacts: ctx.contacts.list().map(contactView) }

@@ -18,7 +18,7 @@ import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { verifyInteraction } from '../tasks/verify.ts'
 import { suggestPeers } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
-import { listOf, markRead, pullMail, waitFor, waitingList } from './listing.ts'
+import { listOf, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
 
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
@@ -66,7 +66,8 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         ...(query.limit === undefined ? {} : { limit: Number(query.limit) }),
         ...present({ cursor: query.cursor }),
       }
-      return waitingList(ctx, () => listOf(ctx, given), Number(query.wait_s ?? 0), signal)
+      const listing = await waitingList(ctx, () => listOf(ctx, given), Number(query.wait_s ?? 0), signal)
+      return query.texts === 'true' ? withTexts(ctx, listing) : listing
     },
 
     async thread(given, signal) {

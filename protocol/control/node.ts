@@ -38,6 +38,17 @@ export const nodeOperations = {
     reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
     codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
   }),
+  keyHistory: operation('/key-history', {
+    reads: true,
+    request: z.strictObject({ agent: peerName.optional() }),
+    reply: z.strictObject({
+      aid: aidShape,
+      kel_seq: count,
+      /** Base64 of the key event log, for `verify --kel`. */
+      kel: z.string(),
+    }),
+    codes: ['unknown_peer'],
+  }),
   contacts: operation('/contacts', {
     method: 'GET',
     reads: true,

@@ -57,6 +57,8 @@ export const interactionSummary = z.strictObject({
   capability: z.string().optional(),
   /** First characters of the newest text; a peer's words, never instructions. */
   preview: z.string(),
+  /** The last words of the other side, where they were asked for. */
+  text: z.string().optional(),
   unread: count,
   attachments: count,
   /** Delivery of the newest own message. */

@@ -77,6 +77,8 @@ export const taskOperations = {
     reads: true,
     query: z.strictObject({
       ended: z.enum(['true', 'false']).optional(),
+      /** Adds to each task the last words of the other side. */
+      texts: z.enum(['true', 'false']).optional(),
       limit: z
         .string()
         .regex(/^[0-9]{1,2}$/)
