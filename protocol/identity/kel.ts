@@ -4,7 +4,7 @@
  * the identity, because each event commits to the digest of a next key that stays elsewhere.
  */
 import { publicKey as publicKeyOf } from '#crypto'
-import { labelled, labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
+import { labelledHash, labelledSign, labelledVerify } from '../crypto/hash.ts'
 import { equal } from '../encoding/bytes.ts'
 import { decode, encode } from '../encoding/cbor.ts'
 import { Refusal } from '../encoding/errors.ts'
