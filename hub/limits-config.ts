@@ -108,6 +108,12 @@ export const limitSettings: Record<string, Setting> = {
   poll_wait_seconds: setting('pollWaitSecondsMax', 0, 55, 'seconds a poll waits for mail'),
   verifications: setting('verificationsMax', 1, MANY, 'signature checks under way'),
   connections: setting('connectionsMax', 16, MANY, 'open connections'),
+  connections_per_address: setting(
+    'connectionsPerAddressMax',
+    4,
+    MANY,
+    'of these, connections of one address',
+  ),
   body_bytes_per_second: setting('bodyBytesPerSecondMin', 1, MIB, 'bytes a second below which a body is cut'),
   body_grace_seconds: setting('bodyGraceMs', 1, 600, 'seconds before that is looked at', SECOND_MS),
   store_bytes: setting(

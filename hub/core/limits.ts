@@ -64,6 +64,8 @@ export type Limits = {
   pollWaitSecondsMax: number
   verificationsMax: number
   connectionsMax: number
+  /** Of these, what one address holds; a proxy on this machine holds as many as there are. */
+  connectionsPerAddressMax: number
   bodyBytesPerSecondMin: number
   /** A body may come as slowly as it likes for so long. */
   bodyGraceMs: number
@@ -108,6 +110,7 @@ export const defaultLimits: Limits = {
   pollWaitSecondsMax: 55,
   verificationsMax: 256,
   connectionsMax: 8192,
+  connectionsPerAddressMax: 256,
   bodyBytesPerSecondMin: 16 * KIB,
   bodyGraceMs: 10 * SECOND_MS,
   storeBytesMax: undefined,

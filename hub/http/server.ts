@@ -1,20 +1,32 @@
 /** The public listener: limits on heads and connections, and an end that lets answers under way finish. */
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { addressBucket, isProxy } from '../core/address.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 5000
 const KEEP_ALIVE_MS = 75_000
+/** When most connections are taken, one that does nothing is soon let go. */
+const KEEP_ALIVE_CROWDED_MS = 5000
+const CROWDED_SHARE = 0.75
 const HEADER_BYTES_MAX = 8 * 1024
 /** Requests under way get so long to finish when the hub stops. */
 const FINISH_MS = 8000
 const IDLE_CHECK_MS = 25
 
+export type ConnectionLimits = { connectionsMax: number; connectionsPerAddressMax: number }
+
 export class PublicServer {
   readonly server: Server
   readonly #open = new Set<ServerResponse>()
+  readonly #limits: ConnectionLimits
+  /** Connections of each address. */
+  readonly #ofAddress = new Map<string, number>()
+  #connections = 0
   #ending = false
 
-  constructor(connectionsMax: number, listener: RequestListener) {
+  constructor(limits: ConnectionLimits, listener: RequestListener) {
+    this.#limits = limits
     this.server = createServer(
       {
         // Bodies are watched by their rate; a total time would cut large ones.
@@ -31,9 +43,36 @@ export class PublicServer {
         listener(request, response)
       },
     )
-    this.server.maxConnections = connectionsMax
+    this.server.maxConnections = limits.connectionsMax
+    this.server.on('connection', (socket: Socket) => this.#admit(socket))
     // Known to the runtime, not yet to its types.
     Object.assign(this.server, { dropMaxConnection: true })
+  }
+
+  /** One address has a share of all connections; a proxy on this machine holds those of everybody. */
+  #admit(socket: Socket): void {
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits
+    const address = socket.remoteAddress ?? ''
+    const owner = addressBucket(address)
+    const held = this.#ofAddress.get(owner) ?? 0
+    if (held >= connectionsPerAddressMax && !isProxy(address)) {
+      socket.destroy()
+      return
+    }
+    this.#ofAddress.set(owner, held + 1)
+    this.#connections += 1
+    const noteCrowd = (): void => {
+      const crowded = this.#connections > connectionsMax * CROWDED_SHARE
+      this.server.keepAliveTimeout = crowded ? KEEP_ALIVE_CROWDED_MS : KEEP_ALIVE_MS
+    }
+    noteCrowd()
+    socket.once('close', () => {
+      this.#connections -= 1
+      const left = (this.#ofAddress.get(owner) ?? 1) - 1
+      if (left > 0) this.#ofAddress.set(owner, left)
+      else this.#ofAddress.delete(owner)
+      noteCrowd()
+    })
   }
 
   #add(response: ServerResponse): void {

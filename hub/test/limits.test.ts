@@ -23,6 +23,7 @@ import {
 import { type Edge, expectEdge, mailEdges, set } from '../testing/limits.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { sendRow } from '../testing/routes.ts'
+import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 const MIB = 1024 * 1024
 const MINUTE_MS = 60_000
@@ -262,6 +263,33 @@ const startEdges = {
     const opened = [await open(), await open(), await open()]
     expect(opened.map(({ kept }) => kept)).toEqual([true, true, false])
     for (const { socket } of opened) socket.destroy()
+    await narrow.close()
+  },
+  connectionsPerAddressMax: async () => {
+    const narrow = await startTestHub({ limits: { connectionsPerAddressMax: 2, requestRate: slow(2) } })
+    const health = requestHead('GET', '/healthz')
+    const ask = async (from: string) => {
+      const socket = await openSocket(narrow.url, from)
+      socket.write(health)
+      return { socket, status: (await nextReply(socket))?.status }
+    }
+    const one = [await ask('127.0.0.2'), await ask('127.0.0.2'), await ask('127.0.0.2')]
+    expect(one.map(({ status }) => status)).toEqual([200, 200, undefined])
+    const elsewhere = [
+      await ask('127.0.0.3'),
+      await ask('127.0.0.1'),
+      await ask('127.0.0.1'),
+      await ask('127.0.0.1'),
+    ]
+    expect(elsewhere.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    // A request too many ends its connection, and the address has room for another one.
+    const [first] = one
+    const ended = new Promise(resolve => first?.socket.once('close', resolve))
+    first?.socket.write(health)
+    expect((first && (await nextReply(first.socket)))?.head).toMatch(/^HTTP\/1.1 429[^]*Connection: close/i)
+    await ended
+    expect((await ask('127.0.0.2')).status).toBe(429)
+    for (const { socket } of [...one, ...elsewhere]) socket.destroy()
     await narrow.close()
   },
 } satisfies Partial<Record<keyof Limits, Edge>>

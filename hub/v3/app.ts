@@ -155,6 +155,7 @@ export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
     }
     const spread = (random(1)[0] ?? 0) / 256
     const refused = refusalAnswer(code, facts, baseUrl(), spread)
+    if (losesConnection(code, request)) response.shouldKeepAlive = false
     finishUnread(request, response)
     sendJson(response, refused.status, refused.headers, refused.body)
     return code
@@ -292,6 +293,11 @@ function openPools({ bytesInFlightMax, jsonBytesInFlightMax, envelopeBytesMax }:
     envelopes: new BodyPool(bytesInFlightMax, Math.max(bytesInFlightMax / 2, envelopeBytesMax)),
     json: new BodyPool(jsonBytesInFlightMax, Math.max(jsonBytesInFlightMax / JSON_SHARES, ...bodies)),
   }
+}
+
+/** Who asks too often gives up its place as well; a proxy's connection is not the client's. */
+function losesConnection(code: Code, { socket }: IncomingMessage): boolean {
+  return code === 'rate_limited' && !isProxy(socket.remoteAddress ?? '')
 }
 
 /** Whether a row, its kind of authentication or every route names a code. */
