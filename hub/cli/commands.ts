@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
@@ -151,7 +152,9 @@ export function quotaOrder(aid: string, flags: Flags): Order {
   return {
     command: 'quota',
     aid,
-    ...(Object.keys(given).length === 0 ? {} : { quota: given }),
-    ...(reset ? { reset } : {}),
+    ...present({
+      quota: Object.keys(given).length === 0 ? undefined : given,
+      reset: reset || undefined,
+    }),
   }
 }

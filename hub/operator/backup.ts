@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemCode, systemCode } from '../../protocol/encoding/errors.ts'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { copyLive, faultClass } from '../store/sqlite/database.ts'
@@ -103,7 +103,7 @@ async function copyBlobs(directory: string, draft: string, names: string[]): Pro
 
 /** A file that is gone was collected meanwhile, or never came back from an older backup; the manifest counts it. */
 function unlessGone(error: unknown): undefined {
-  if ((error as { code?: unknown }).code !== 'ENOENT') throw error
+  if (systemCode(error) !== 'ENOENT') throw error
 }
 
 async function syncFile(path: string): Promise<void> {
