@@ -4,9 +4,9 @@
  * standard input, a process group that is killed as a whole, and capped output.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type AgentRow, findAgent, type ToolAccess } from './agents.ts'
+import { accessSync, chmodSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type AgentRow, agents, findAgent, type ToolAccess } from './agents.ts'
 import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
 import { promptMarker, promptText } from './prompt.ts'
 
@@ -36,7 +36,9 @@ export function execBackend(options: ExecOptions): Backend {
   const command = options.env['SVC_EXEC_COMMAND'] || options.command
   const agent = command === undefined || command === '' ? findAgent(options.agent ?? '') : undefined
   if (agent === undefined && !command) {
-    throw new BackendFailed(`there is no agent "${options.agent ?? ''}"; set --agent or --command`)
+    throw new BackendFailed(
+      `there is no agent "${options.agent ?? ''}"; choose one of ${agents.map(({ id }) => id).join(', ')}, or set --command`,
+    )
   }
   if (agent?.alwaysTools && options.tools === 'none') {
     throw new BackendFailed(
@@ -45,6 +47,31 @@ export function execBackend(options: ExecOptions): Backend {
   }
   const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
   return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
+}
+
+/** Refuses a backend whose program is not there, before anybody asks it. */
+export function requireProgram({
+  agent,
+  command,
+  env,
+}: Pick<ExecOptions, 'agent' | 'command' | 'env'>): void {
+  const line = env['SVC_EXEC_COMMAND'] || command
+  const program = line ? splitWords(line)[0] : findAgent(agent ?? '')?.bin
+  if (program !== undefined && !isProgram(program, env['PATH'] ?? ''))
+    throw new BackendFailed(`program not found: ${program}; install it, or give its path with --command`)
+}
+
+/** Whether a command line may start with this word: a file that can be run, found as the system finds it. */
+function isProgram(word: string, path: string): boolean {
+  const places = word.includes('/') ? [word] : path.split(delimiter).map(folder => join(folder, word))
+  return places.some(place => {
+    try {
+      accessSync(place, constants.X_OK)
+      return statSync(place).isFile()
+    } catch {
+      return false
+    }
+  })
 }
 
 async function run(

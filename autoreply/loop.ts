@@ -6,7 +6,7 @@ import { plainText } from '../protocol/encoding/plain-text.ts'
 import { ANSWER_CHARACTERS_MAX, type Backend, type BackendRequest } from './backend.ts'
 
 const HOUR_MS = 3_600_000
-const PEER_ANSWERS_PER_HOUR_MAX = 60
+export const PEER_ANSWERS_PER_HOUR_MAX = 60
 const ANSWERS_PER_HOUR_MAX = 600
 const TRIES_MAX = 5
 const RATE_PAUSE_MS = 60_000

@@ -16,6 +16,8 @@ export type OpenAiOptions = {
 
 export function openAiBackend(options: OpenAiOptions): Backend {
   const { model } = options
+  if (!/^https?:\/\//i.test(options.apiBase) || !URL.canParse(options.apiBase))
+    throw new BackendFailed(`expected an http or https address for --api-base, got "${options.apiBase}"`)
   if (model === undefined) throw new BackendFailed('the openai backend needs a model; set --model')
   const client = new OpenAI({
     baseURL: options.apiBase,

@@ -1,8 +1,7 @@
 /** Operations on the node itself: status, hub, profile, contacts, auto-reply, identity, evidence. */
 
-import { BackendFailed } from '../../autoreply/backend.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.ts'
+import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
@@ -19,6 +18,7 @@ import { counted } from '../store/counters.ts'
 import { outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
 import type { ControlAddress } from './address.ts'
+import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { findAgents } from './directory.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall } from './hub-call.ts'
@@ -113,12 +113,8 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return autoReplyView(ctx.settings.current.auto_reply)
     },
     async autoReplySet(given) {
-      const merged = { ...ctx.settings.current.auto_reply, ...withoutUndefined(given) } as AutoReplyConfig
-      const runs = given.agent !== undefined || given.command !== undefined
-      const inferred = runs ? 'exec' : given.api_base === undefined ? merged.backend : 'openai'
-      const auto_reply = { ...merged, backend: given.backend ?? inferred }
-      if ((auto_reply.backend as string | undefined) === undefined)
-        refuse('bad_request', 'say what answers: --agent <tool>, --command <line> or --api-base <url>')
+      const auto_reply = chosen(ctx.settings.current.auto_reply, given)
+      await orRefuse('bad_request', () => parts.autoReply.check(auto_reply))
       const config = ctx.settings.change({ auto_reply })
       await parts.autoReply.restart()
       return autoReplyView(config.auto_reply)
@@ -129,12 +125,8 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return autoReplyView(undefined)
     },
     async autoReplyTest(given, signal) {
-      try {
-        return await parts.autoReply.test(given.question ?? 'Say in one sentence that you are ready.', signal)
-      } catch (error) {
-        if (error instanceof BackendFailed) refuse('backend_failed', error.message)
-        throw error
-      }
+      const question = given.question ?? 'Say in one sentence that you are ready.'
+      return orRefuse('backend_failed', () => parts.autoReply.test(question, signal))
     },
     async idRotate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
@@ -209,15 +201,6 @@ function statusView(ctx: Context, parts: NodeParts): NodeStatus {
     chain: ctx.chain.head(),
     warnings: warningsOf(ctx, parts.autoReply.fault),
   }
-}
-
-type AutoReplyView = Awaited<ReturnType<Handlers['autoReplyShow']>>
-
-/** The auto-reply block without its secret. */
-function autoReplyView(config: AutoReplyConfig | undefined): AutoReplyView {
-  if (config === undefined) return { enabled: false }
-  const { api_key, ...shown } = config
-  return { enabled: true, auto_reply: { ...shown, api_key_set: api_key !== undefined } }
 }
 
 const contactView = ({ aid, petname, blocked, addedAt }: Contact) => ({

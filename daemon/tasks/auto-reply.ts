@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/backend.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
-import { execBackend } from '../../autoreply/exec.ts'
+import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
@@ -73,6 +73,11 @@ export class AutoReply {
       this.#fault = error instanceof Error ? error.message : String(error)
       this.#ctx.log.warn({ reason: this.#fault }, 'auto-reply is not running')
     }
+  }
+
+  /** Throws {@link BackendFailed} where these settings could not answer anybody. */
+  async check(config: AutoReplyConfig): Promise<void> {
+    await this.#backend(config)
   }
 
   /** Starts, changes or ends the loop as the configuration says. */
@@ -146,9 +151,11 @@ export class AutoReply {
         random,
       })
     }
+    const { agent, command } = config
+    requireProgram({ agent, command, env: this.#env })
     return execBackend({
-      agent: config.agent,
-      command: config.command,
+      agent,
+      command,
       extraArgs: config.extra_args ?? [],
       model: config.model,
       openclawAgent: config.openclaw_agent,

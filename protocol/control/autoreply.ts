@@ -6,6 +6,8 @@ import { autoReplyConfig } from './shapes.ts'
 
 const autoReplyView = z.strictObject({
   enabled: z.boolean(),
+  /** What answers whom, with which tools and limits. */
+  says: z.string().optional(),
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
 })
 

@@ -1,0 +1,70 @@
+/** Settings of the auto-reply: what a change makes of them, and how they are shown. */
+import { BackendFailed } from '../../autoreply/backend.ts'
+import { PEER_ANSWERS_PER_HOUR_MAX } from '../../autoreply/loop.ts'
+import type { ControlCode } from '../../protocol/control/codes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import { autoReplySettings } from '../home/config.ts'
+import { refuse } from '../refusal.ts'
+import type { Handlers } from './handlers.ts'
+
+type Change = { [M in keyof AutoReplyConfig]?: AutoReplyConfig[M] | undefined }
+type AutoReplyView = Awaited<ReturnType<Handlers['autoReplyShow']>>
+
+/** What names a backend, and what means something under that one only. */
+const BACKENDS = {
+  agent: { backend: 'exec', own: ['agent', 'openclaw_agent', 'model', 'extra_args'] },
+  command: { backend: 'exec', own: ['command', 'extra_args'] },
+  api_base: { backend: 'openai', own: ['api_base', 'api_key', 'model'] },
+} as const
+type Named = keyof typeof BACKENDS
+const names = Object.keys(BACKENDS) as Named[]
+
+/** The settings after a change: naming one backend takes out what belonged to another. */
+export function chosen(current: AutoReplyConfig | undefined, change: Change): AutoReplyConfig {
+  const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+  const named = names.filter(name => change[name] !== undefined)
+  if (named.length > 1) refuse('bad_request', 'expected one of --agent, --command and --api-base')
+  const [name] = named
+  const kept: Record<string, unknown> = { ...current }
+  const isSame = name !== undefined && current?.[name] !== undefined
+  const stays: readonly string[] = isSame ? BACKENDS[name].own : []
+  const own = name === undefined ? [] : names.flatMap(other => BACKENDS[other].own)
+  for (const member of own) if (!stays.includes(member)) delete kept[member]
+  const backend = change.backend ?? (name === undefined ? current?.backend : BACKENDS[name].backend)
+  if (backend === undefined)
+    refuse('bad_request', 'say what answers: --agent <tool>, --command <line> or --api-base <url>')
+  if (name !== undefined && backend !== BACKENDS[name].backend)
+    refuse('bad_request', `--backend ${backend} does not go with --${name.replace('_', '-')}`)
+  return { ...kept, ...given, backend } as AutoReplyConfig
+}
+
+/** A backend that cannot work is a refusal with its sentence. */
+export async function orRefuse<T>(code: ControlCode, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof BackendFailed) refuse(code, error.message)
+    throw error
+  }
+}
+
+/** The block without its secret, and in one sentence what answers whom. */
+export function autoReplyView(config: AutoReplyConfig | undefined): AutoReplyView {
+  if (config === undefined) return { enabled: false }
+  const { api_key, ...shown } = config
+  return {
+    enabled: true,
+    says: sentence(config),
+    auto_reply: { ...shown, api_key_set: api_key !== undefined },
+  }
+}
+
+function sentence(config: AutoReplyConfig): string {
+  const { strangers, tools, max_auto_replies, api_timeout_seconds, backend } = autoReplySettings(config)
+  const model = config.model ?? 'a model'
+  const exec = config.command ?? config.agent ?? 'a program'
+  const who = backend === 'openai' ? `${model} at ${config.api_base}` : exec
+  const whom = strangers ? 'contacts and strangers' : 'contacts'
+  const limits = `at most ${max_auto_replies} answers in a task and ${PEER_ANSWERS_PER_HOUR_MAX} an hour for one peer, ${api_timeout_seconds} s each`
+  return `${who} answers ${whom}; tools: ${tools}; ${limits}`
+}
