@@ -35,6 +35,7 @@ export type ServeOptions = {
 export type RunningHub = {
   hub: Hub
   line: Line
+  listener: PublicServer
   aid: string
   created: boolean
   /** Address of the listener, as a URL. */
@@ -147,7 +148,7 @@ async function serve(
     await data.close()
     await watched?.close()
   }
-  return { hub, line, aid: identity.aid, created: data.created, url, baseUrl, operatorUrl, close }
+  return { hub, line, listener, aid: identity.aid, created: data.created, url, baseUrl, operatorUrl, close }
 }
 
 /** The same line, with every answer counted under the row of its route. */

@@ -13,8 +13,18 @@ const HEADER_BYTES_MAX = 8 * 1024
 /** Requests under way get so long to finish when the hub stops. */
 const FINISH_MS = 8000
 const IDLE_CHECK_MS = 25
+const ANSWERS_CHECK_MS = 1000
 
-export type ConnectionLimits = { connectionsMax: number; connectionsPerAddressMax: number }
+export type ConnectionLimits = {
+  connectionsMax: number
+  connectionsPerAddressMax: number
+  /** Bodies are sent and answers are taken at this rate at least, after some time of grace. */
+  bodyBytesPerSecondMin: number
+  bodyGraceMs: number
+}
+
+/** Since when an answer waits to be taken, and how much of its connection's bytes had been then. */
+type Waiting = { sinceMs: number; taken: number }
 
 export class PublicServer {
   readonly server: Server
@@ -22,6 +32,8 @@ export class PublicServer {
   readonly #limits: ConnectionLimits
   /** Connections of each address. */
   readonly #ofAddress = new Map<string, number>()
+  readonly #waiting = new Map<ServerResponse, Waiting>()
+  readonly #watch: NodeJS.Timeout
   #connections = 0
   #ending = false
 
@@ -44,6 +56,8 @@ export class PublicServer {
       },
     )
     this.server.maxConnections = limits.connectionsMax
+    this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
+    this.#watch.unref()
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
     // Known to the runtime, not yet to its types.
     Object.assign(this.server, { dropMaxConnection: true })
@@ -78,7 +92,27 @@ export class PublicServer {
   #add(response: ServerResponse): void {
     if (this.#ending) response.shouldKeepAlive = false
     this.#open.add(response)
-    response.once('close', () => this.#open.delete(response))
+    response.once('close', () => {
+      this.#open.delete(response)
+      this.#waiting.delete(response)
+    })
+  }
+
+  /** An answer that nobody takes is cut like a body that nobody sends. */
+  #cutUntaken(nowMs: number): void {
+    const { bodyBytesPerSecondMin, bodyGraceMs } = this.#limits
+    for (const response of this.#open) {
+      const { socket } = response
+      if (socket === null || response.writableLength === 0) {
+        this.#waiting.delete(response)
+        continue
+      }
+      const taken = socket.bytesWritten - socket.writableLength
+      const waiting = this.#waiting.get(response) ?? { sinceMs: nowMs, taken }
+      this.#waiting.set(response, waiting)
+      const overMs = nowMs - waiting.sinceMs - bodyGraceMs
+      if (overMs > 0 && taken - waiting.taken < (overMs / 1000) * bodyBytesPerSecondMin) socket.destroy()
+    }
   }
 
   /** From here on each answer says that it is the last on its connection, so that clients let go. */
@@ -96,6 +130,7 @@ export class PublicServer {
       this.server.close(() => {
         clearTimeout(last)
         clearInterval(idle)
+        clearInterval(this.#watch)
         resolve()
       })
       this.server.closeIdleConnections()

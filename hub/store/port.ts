@@ -129,7 +129,8 @@ export type WaitingEnvelope = {
   id: number
   acceptedMs: number
   size: number
-  content: Uint8Array | undefined
+  /** Read from the row when it is asked for; nothing once the envelope was collected. */
+  readonly content: Uint8Array | undefined
   file: string | undefined
 }
 

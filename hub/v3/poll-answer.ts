@@ -1,4 +1,4 @@
-/** The answer to a poll, written as it is read: an envelope of 96 MiB never lies in memory as a whole. */
+/** The answer to a poll, written as it is read and taken: neither an envelope nor an answer lies in memory as a whole. */
 
 import { once } from 'node:events'
 import type { FileHandle } from 'node:fs/promises'
@@ -12,6 +12,21 @@ const PIECE_BYTES = 192 * 1024
 /** The members of the answer beside `messages`. */
 export type PollTail = { more: boolean; notice: string }
 
+/** Answers on their way, one for each mailbox: a newer one ends the older, whose reader has gone or does not read. */
+export class PollAnswers {
+  readonly #writing = new Map<number, ServerResponse>()
+
+  async write(mailbox: number, response: ServerResponse, work: () => Promise<void>): Promise<void> {
+    this.#writing.get(mailbox)?.destroy()
+    this.#writing.set(mailbox, response)
+    try {
+      await work()
+    } finally {
+      if (this.#writing.get(mailbox) === response) this.#writing.delete(mailbox)
+    }
+  }
+}
+
 /** Writes the whole JSON answer with the back pressure of the connection. */
 export async function writePollAnswer(
   response: ServerResponse,
@@ -23,10 +38,11 @@ export async function writePollAnswer(
   let separator = ''
   for (const envelope of envelopes) {
     const file = envelope.file === undefined ? undefined : await blobs.open(envelope.file)
-    if (file === undefined && envelope.content === undefined) continue
+    const { content } = envelope
+    if (file === undefined && content === undefined) continue
     text += `${separator}{"id":${envelope.id},"accepted_at":${envelope.acceptedMs},"envelope":"`
     separator = ','
-    if (envelope.content !== undefined) text += base64url(envelope.content)
+    if (content !== undefined) text += base64url(content)
     else if (file !== undefined) {
       await write(response, text)
       await writeFile(response, file)

@@ -11,7 +11,7 @@ import type { SessionUse } from '../core/sessions.ts'
 import { header } from '../http/headers.ts'
 import { Streamed } from '../http/reply.ts'
 import type { Incoming, Part } from './handler.ts'
-import { writePollAnswer } from './poll-answer.ts'
+import { PollAnswers, writePollAnswer } from './poll-answer.ts'
 
 const SID_BYTES = 16
 const MAC_BYTES = 32
@@ -21,13 +21,14 @@ const DECIMAL = /^(0|[1-9][0-9]{0,15})$/
 type Names = 'relaySession' | 'relaySend' | 'relayPoll' | 'relayAck' | 'relayStatus' | 'mailboxRevoke'
 
 export function relayHandlers(hub: Hub): Part<Names> {
+  const answers = new PollAnswers()
   return {
     async relaySession({ signer, body }) {
       const { sid, expMs, enc, ciphertext } = hub.sessions.open(signer.row.aid, fromBase64url(body.epk))
       return { sid: toBase64url(sid), exp: expMs, enc: toBase64url(enc), ct: toBase64url(ciphertext) }
     },
     relaySend: incoming => send(hub, incoming),
-    relayPoll: incoming => poll(hub, incoming),
+    relayPoll: incoming => poll(hub, answers, incoming),
     async relayAck({ signer, body }) {
       const items = body.items.map(({ id, handle, dack }) => ({
         id,
@@ -99,7 +100,7 @@ function readSession(given: IncomingHttpHeaders): SessionUse {
   return { sid, tsMs: Number(ts), mac }
 }
 
-async function poll(hub: Hub, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
+async function poll(hub: Hub, answers: PollAnswers, incoming: Incoming<'relayPoll'>): Promise<Streamed> {
   const { signer, body, waitSeconds, onGone } = incoming
   const limit = Math.min(body.limit ?? POLL_LIMIT_DEFAULT, POLL_LIMIT_MAX)
   const asked = { afterId: body.after_id ?? 0, limit, waitSeconds, onGone }
@@ -108,7 +109,9 @@ async function poll(hub: Hub, incoming: Incoming<'relayPoll'>): Promise<Streamed
   const named: Record<string, string> = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
   if (waitedSeconds !== undefined) named['Preference-Applied'] = `wait=${waitedSeconds}`
   return new Streamed(named, response =>
-    writePollAnswer(response, envelopes, { more, notice }, hub.context.blobs),
+    answers.write(signer.row.number, response, () =>
+      writePollAnswer(response, envelopes, { more, notice }, hub.context.blobs),
+    ),
   )
 }
 

@@ -16,7 +16,7 @@ export const hotQueries = {
   pollSizes:
     'SELECT id, accepted_ms, size, file FROM envelope WHERE mailbox = ? AND id > ? AND delete_ms > ?' +
     ' ORDER BY id LIMIT ?',
-  content: 'SELECT id, content FROM envelope WHERE mailbox = ? AND id BETWEEN ? AND ? ORDER BY id',
+  content: 'SELECT content FROM envelope WHERE mailbox = ? AND id = ?',
   waitingRid: 'SELECT 1 FROM envelope WHERE rid = ?',
   delivery: 'SELECT handle, dack, fetched FROM delivery WHERE rid = ?',
   waitingDigest:
@@ -56,27 +56,17 @@ export function readPoll(
     if (count === query.limit || (count > 0 && bytes > query.bytesMax)) break
     count += 1
   }
-  const taken = heads.slice(0, count)
-  const first = taken[0]
-  const last = taken.at(-1)
-  if (first === undefined || last === undefined) return { envelopes: [], more: false }
-  const contents = new Map<number, Uint8Array | null>()
-  for (const row of db.all<{ id: number; content: Uint8Array | null }>(
-    hotQueries.content,
-    query.mailbox,
-    first.id,
-    last.id,
-  ))
-    contents.set(row.id, row.content)
-  const envelopes = taken
-    .filter(head => contents.has(head.id))
-    .map(head => ({
-      id: head.id,
-      acceptedMs: head.accepted_ms,
-      size: head.size,
-      content: contents.get(head.id) ?? undefined,
-      file: head.file ?? undefined,
-    }))
+  const contentOf = (id: number): Uint8Array | undefined =>
+    db.one<{ content: Uint8Array | null }>(hotQueries.content, query.mailbox, id)?.content ?? undefined
+  const envelopes = heads.slice(0, count).map(head => ({
+    id: head.id,
+    acceptedMs: head.accepted_ms,
+    size: head.size,
+    get content() {
+      return head.file === null ? contentOf(head.id) : undefined
+    },
+    file: head.file ?? undefined,
+  }))
   return { envelopes, more: heads.length > count }
 }
 
