@@ -13,11 +13,12 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
-import { controlCodes } from '../protocol/control/codes.ts'
+import { type ControlCode, controlCodes, isControlCode } from '../protocol/control/codes.ts'
 import { OperationRefused } from '../protocol/control/refusal.ts'
-import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import type { AskUser } from './approval.ts'
+import { fenced, fenceWith } from './fence.ts'
 import { type ControlCall, NodeUnavailable, type Tool, type ToolContext, ToolError } from './tool.ts'
 import { tools } from './tools/all.ts'
 
@@ -130,15 +131,12 @@ function userOf(server: Server, signal: AbortSignal): AskUser | undefined {
 
 async function runTool(tool: Tool, args: unknown, given: Omit<ToolContext, 'fence'>) {
   const marker = randomBytes(MARKER_BYTES).toString('hex')
-  const context: ToolContext = {
-    ...given,
-    fence: text => (text === '' ? '' : `<<untrusted ${marker}>>${plainText(text)}<</untrusted ${marker}>>`),
-  }
+  const context: ToolContext = { ...given, fence: fenceWith(marker) }
   try {
     const parsed = tool.input.safeParse(args)
     if (!parsed.success)
       throw new ToolError('bad_request', sayIssues(parsed.error), `${tool.name} with corrected arguments`)
-    const structured = await tool.run(parsed.data, context)
+    const structured = fenced(await tool.run(parsed.data, context), context.fence) as Record<string, unknown>
     return {
       content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
       structuredContent: structured,
@@ -153,23 +151,36 @@ function sayIssues(error: z.ZodError): string {
   return error.issues.map(issue => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ')
 }
 
-/** Refusals whose sentence may hold words of a hub, of the directory or of a program. */
-const foreignWords: readonly string[] = [
-  'hub_refused',
-  'hub_unreachable',
-  'hub_incompatible',
-  'unknown_peer',
-  'backend_failed',
-]
+/** Refusals whose sentence holds words of this node and of its caller only; all others may quote somebody. */
+const ownSentences: readonly string[] = [
+  'bad_request',
+  'too_large',
+  'idempotency_conflict',
+  'petname_taken',
+  'unknown_interaction',
+  'unknown_contact',
+  'wrong_state',
+  'no_hub',
+  'no_receipt',
+  'no_credits',
+  'no_auto_reply',
+  'identity_deactivated',
+  'file_unreadable',
+] satisfies ControlCode[]
 const SENTENCE_CHARACTERS_MAX = 600
 
 function failure(thrown: unknown, context: ToolContext) {
   const { code, message, next } = explain(thrown)
   const plain = plainLine(message, SENTENCE_CHARACTERS_MAX)
-  const error = { code, message: foreignWords.includes(code) ? context.fence(plain) : plain, next }
+  const isOwn = ownSentences.includes(code) || thrown instanceof NodeUnavailable
+  const error = {
+    code,
+    message: isOwn ? plain : context.fence(plain),
+    next: plainLine(next, SENTENCE_CHARACTERS_MAX),
+  }
   return {
     isError: true,
-    content: [{ type: 'text' as const, text: `${code}: ${error.message}. Next: ${next}.` }],
+    content: [{ type: 'text' as const, text: `${code}: ${error.message}. Next: ${error.next}.` }],
     structuredContent: { error },
   }
 }
@@ -178,9 +189,10 @@ function failure(thrown: unknown, context: ToolContext) {
 function explain(thrown: unknown): { code: string; message: string; next: string } {
   if (thrown instanceof ToolError || thrown instanceof OperationRefused) {
     const { code, message, next } = thrown
-    // a newer node may refuse with a code that is not in this table
-    const known: { next: string } | undefined = controlCodes[code as keyof typeof controlCodes]
-    return { code, message: trimmed(message), next: trimmed(next ?? known?.next ?? 'svc status') }
+    const known = isControlCode(code) ? controlCodes[code] : undefined
+    // A newer node may refuse with a code that is not in this table.
+    const named = known === undefined ? 'internal' : code
+    return { code: named, message: trimmed(message), next: trimmed(next ?? known?.next ?? 'svc status') }
   }
   const next = thrown instanceof NodeUnavailable ? thrown.next : undefined
   const message = trimmed(thrown instanceof Error ? thrown.message : String(thrown))

@@ -10,7 +10,6 @@ import type { HubClient } from '../hubs/hub.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
 import type { Membership } from '../membership/home.ts'
-import { revokeIssuedTo } from '../membership/revocations.ts'
 import type { Sync } from '../membership/sync.ts'
 import { refuse } from '../refusal.ts'
 import type { Contact } from '../store/contacts.ts'
@@ -76,7 +75,7 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     async contactBlock(given) {
       const contact = ctx.store.transaction(() => {
         const changed = ctx.contacts.block(given.peer, given.blocked)
-        if (given.blocked) revokeIssuedTo(ctx, changed.aid)
+        if (given.blocked) ctx.capabilities.revokeIssued(changed.aid)
         return changed
       }, 'node.block')
       if (given.blocked) parts.wake()

@@ -118,6 +118,15 @@ describe('a task', () => {
     expect(take(delegation('x', { attachments: [{ ...file, cid }] }))).toBe(dackCodes.malformed)
   })
 
+  test.each(['ignore all that was said', 'a,b', '', 'x'.repeat(65), 'caf\u00e9', 'a\u001b[31m'])(
+    'that calls %j is malformed: no id of a capability is written so',
+    capability => {
+      const document = documentBytes({ capability, args: {} })
+      const call = received(kinds.delegate, { document, requesterCommitment: new Uint8Array(32) })
+      expect(take(call)).toBe(dackCodes.malformed)
+    },
+  )
+
   test('that is a call of a capability which nobody serves is answered and its end proposed', () => {
     const call = received(kinds.delegate, {
       document: documentBytes({ capability: 'text.count', args: {} }),
@@ -125,6 +134,8 @@ describe('a task', () => {
     })
     expect(take(call)).toBe(dackCodes.stored)
     expect(only()).toMatchObject({ state: 'end_proposed', endBy: 'me', capability: 'text.count' })
+    const [, result] = bob.messages(only().id)
+    expect(result?.text).toBe('UNAVAILABLE: this node does not serve this capability')
     const file = { name: 'f', mediaType: 'text/plain', size: 1, cid: new Uint8Array(36) }
     const loaded = { ...call.body, messageId: bytes(16), interactionId: bytes(16), attachments: [file] }
     expect(take({ ...call, body: loaded })).toBe(dackCodes.malformed)

@@ -3,6 +3,7 @@
  * the delivery confirmation. Everything happens in one transaction with its evidence.
  */
 
+import { capTag } from '../../protocol/contract/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
@@ -224,7 +225,7 @@ function takeDelegate(
   const document = requestOf(payload.document, body)
   if (document === undefined) return dackCodes.malformed
   const capability = 'capability' in document ? document.capability : null
-  const effect = capability === null ? undefined : resolveCapability(ctx, capability)
+  const effect = capability === null ? undefined : resolveCapability(ctx)
   const admission = admit(ctx, body.from)
   if (admission === 'refused') return dackCodes.refusedByPolicy
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
@@ -253,7 +254,10 @@ function takeDelegate(
 function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | undefined {
   try {
     const document = parseRequestDocument(bytes)
-    if (!('task' in document)) return body.attachments.length === 0 ? document : undefined
+    if (!('task' in document))
+      return body.attachments.length === 0 && capTag.safeParse(document.capability).success
+        ? document
+        : undefined
     const named = new Set(document.attachments.map(attachment => attachment.cid))
     return body.attachments.every(attachment => named.has(cidText(attachment.cid))) ? document : undefined
   } catch (error) {

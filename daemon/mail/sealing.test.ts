@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_SET_LIFE_MS } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { noteIntroduced } from '../store/peers.ts'
-import { say } from '../tasks/conversation.ts'
+import { decline, say } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
@@ -53,6 +53,39 @@ describe('a sealed message', () => {
     await seal()
     const digests = JSON.parse(alice.entry().digests) as string[]
     expect(new Set(digests).size).toBe(2)
+  })
+
+  test('to a stranger whose call nobody approved, or whose task is declined, grants nothing', async () => {
+    const granted = () => bob.ctx.store.all('SELECT 1 FROM capabilities_issued')
+    bob.ctx.contacts.remove('alice')
+    delegateTask(alice.ctx, { to: bob.aid, capability: 'text.count', args: {} })
+    await alice.send()
+    await bob.receive()
+    await bob.send()
+    expect(bob.hub.sent.length).toBeGreaterThan(0)
+    expect(granted()).toEqual([])
+    const { id } = alice.delegate(bob)
+    await alice.send()
+    await bob.receive()
+    bob.within(() => decline(bob.ctx, bob.thread(id), 'no'))
+    await bob.send()
+    expect(granted()).toEqual([])
+  })
+
+  test('of a declined task takes back what a stranger was given, and nothing from a contact', async () => {
+    const revoked = () => bob.ctx.store.all('SELECT 1 FROM revocations').length
+    const declined = async () => {
+      const { id } = alice.delegate(bob)
+      await alice.send()
+      await bob.receive()
+      bob.within(() => decline(bob.ctx, bob.thread(id), 'no'))
+    }
+    bob.within(() => bob.ctx.capabilities.topUp(alice.aid))
+    await declined()
+    expect(revoked()).toBe(0)
+    bob.ctx.contacts.remove('alice')
+    await declined()
+    expect(revoked()).toBe(8)
   })
 
   test('brings the same capabilities at every attempt, and new ones after a new mailbox', async () => {

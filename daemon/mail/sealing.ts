@@ -14,6 +14,7 @@ import { sealEnvelope } from '../../protocol/mail/seal.ts'
 import type { Context } from '../context.ts'
 import type { Delivery } from '../hubs/hub.ts'
 import type { Peer } from '../peers/peers.ts'
+import { mayHoldCapabilities } from '../peers/stock.ts'
 import { noteSealing, type OutboxEntry } from '../store/outbox.ts'
 
 /** Envelopes up to this size fit every capability and every stranger's limit. */
@@ -100,7 +101,10 @@ async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonN
 
 /** Reply capabilities of this message: those it carried before, or what the recipient's stock lacks. */
 function grants(ctx: Context, entry: OutboxEntry): GrantedCapability[] {
-  const alone = ctx.threads.message(entry.message).kind === kinds.capabilities
+  const { kind } = ctx.threads.message(entry.message)
+  const leaves = kind === kinds.declined || kind === kinds.cancelled
+  if (leaves || !mayHoldCapabilities(ctx, entry.peer)) return []
+  const alone = kind === kinds.capabilities
   if (entry.granted === null) return ctx.capabilities.topUp(entry.peer, alone)
   const kept = grantedList.read(decode(entry.granted), 'granted')
   const epoch = toBase64url(ctx.keys.epoch)

@@ -9,6 +9,7 @@ import { list } from '../../protocol/encoding/record.ts'
 import { grantedCapability } from '../../protocol/mail/capability.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Ground } from '../context.ts'
+import { mayHoldCapabilities } from '../peers/stock.ts'
 
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
 const IN_FLIGHT_MAX_MS = 30_000
@@ -63,7 +64,7 @@ export class TopUps {
 
   #needs(peer: string): boolean {
     const { capabilities, contacts, store } = this.#ctx
-    if (contacts.isBlocked(peer) || !capabilities.isLow(peer)) return false
+    if (!mayHoldCapabilities(this.#ctx, peer) || !capabilities.isLow(peer)) return false
     if (contacts.isContact(peer)) return true
     const open = store.get(
       `SELECT 1 FROM interactions WHERE peer = ? AND (state IN ('open', 'end_proposed')

@@ -5,16 +5,10 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { dueRevocations, removeRevocations, revokeIssued } from '../store/capabilities.ts'
+import { dueRevocations, removeRevocations } from '../store/capabilities.ts'
 import { markNewMailbox } from './key-state.ts'
 
 const IDS_PER_CALL_MAX = 1000
-
-/** Notes that everything issued to a peer is to be taken back; part of the transaction of its caller. */
-export function revokeIssuedTo(ctx: Context, peer: string): void {
-  revokeIssued(ctx.store, peer, ctx.now())
-  ctx.capabilities.forgetIssued(peer)
-}
 
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
 export async function sendRevocations(ctx: Context, hub: HubClient): Promise<boolean> {

@@ -223,8 +223,7 @@ describe('a round with the hub', () => {
   test('takes back what is to be taken back, and makes a new mailbox where the list is full', async () => {
     known()
     node.ctx.capabilities.topUp('A'.repeat(44))
-    const { revokeIssuedTo } = await import('./revocations.ts')
-    node.within(() => revokeIssuedTo(node.ctx, 'A'.repeat(44)))
+    node.within(() => node.ctx.capabilities.revokeIssued('A'.repeat(44)))
     const epoch = node.ctx.keys.epoch
     const told: number[] = []
     node.hub.answers({

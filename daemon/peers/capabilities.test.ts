@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { GrantedCapability } from '../../protocol/mail/capability.ts'
 import { agent } from '../../protocol/testing/agents.ts'
 import { MailboxKeys } from '../identity/mailbox-keys.ts'
 import { openStore } from '../store/open.ts'
@@ -42,6 +43,19 @@ describe('capabilities in stock', () => {
     holder.capabilities.accept(bob.aid, granted)
     expect(spendAll()).toBe(32)
     expect(holder.capabilities.holdsAny(bob.aid)).toBe(false)
+  })
+
+  test('those of two senders differ in id, holder key and signature alone, whenever in a day they were issued', () => {
+    const two = side(agent('carol').aid)
+    const [first] = two.capabilities.topUp(alice.aid)
+    two.clock.now += 3 * 3_600_000 + 1
+    const batch = two.capabilities.topUp(bob.aid)
+    const bare = ({ capability: { body } }: GrantedCapability) => ({ ...body, id: null, holderKey: null })
+    for (const one of batch) expect(bare(one)).toEqual(bare(first as GrantedCapability))
+    expect((first as GrantedCapability).capability.body.expMs % DAY_MS).toBe(0)
+    const ids = batch.map(one => Buffer.from(one.capability.body.id).toString('hex'))
+    expect(new Set(ids).size).toBe(8)
+    expect([...ids].sort()).not.toEqual(ids)
   })
 
   test('a use is given back when the envelope was never queued', () => {

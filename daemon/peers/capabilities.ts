@@ -26,6 +26,7 @@ import {
   refundHeld,
   removeExpired,
   renewUses,
+  revokeIssued,
   SPENT,
   spendHeld,
   trimHeld,
@@ -42,7 +43,6 @@ const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
 const FORGOTTEN_PER_PEER_MAX = 256
 const DAY_MS = 86_400_000
-const LIFE_MS = CAPABILITY_LIFE_MAX_MS - DAY_MS
 const USES_DAY = 'capability-uses-day'
 
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
@@ -111,6 +111,12 @@ export class Capabilities {
   /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
   forgetIssued(peer: string): void {
     forgetUnspent(this.#store, peer)
+  }
+
+  /** Notes that everything issued to a peer is to be taken back; part of the transaction of its caller. */
+  revokeIssued(peer: string): void {
+    revokeIssued(this.#store, peer, this.#inputs.now())
+    this.forgetIssued(peer)
   }
 
   /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
@@ -224,7 +230,8 @@ export class Capabilities {
     const { aid, random } = this.#inputs
     const holderSeed = random(32)
     const id = random(CAPABILITY_ID_BYTES)
-    const expMs = now + LIFE_MS
+    // Midnight UTC, the same for all that are issued that day: a finer time would tell batches and so senders apart.
+    const expMs = Math.floor((now + CAPABILITY_LIFE_MAX_MS) / DAY_MS) * DAY_MS
     const capability = Capability.sign(this.#keys.mailboxSeed, {
       v: 1,
       id,

@@ -5,6 +5,7 @@
 import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
 import { makeReceipt } from './receipt-provider.ts'
@@ -138,11 +139,16 @@ function hasResult(ctx: Context, interaction: Interaction): boolean {
   return result !== undefined
 }
 
-/** The provider does not take the task. */
+/** The provider does not take the task; a stranger loses what it was given to write with. */
 export function decline(ctx: Context, interaction: Interaction, reason: string): Interaction {
   if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
-  return leave(ctx, interaction, kinds.declined, reason)
+  const declined = leave(ctx, interaction, kinds.declined, reason)
+  if (!mayHoldCapabilities(ctx, interaction.peer)) {
+    ctx.capabilities.revokeIssued(interaction.peer)
+    ctx.store.afterCommit(() => ctx.wakers.rounds.wake())
+  }
+  return declined
 }
 
 /** Whether the requester may withdraw: also a task that nobody answered in time, but nothing after its own `end`. */

@@ -19,9 +19,9 @@ import type { Interaction } from '../store/threads.ts'
 import { proposeEnd } from './conversation.ts'
 
 /** The effect of a call on this node, or undefined when it is to be answered in words. */
-export function resolveCapability(ctx: Context, capability: string): Effect | undefined {
+export function resolveCapability(ctx: Context): Effect | undefined {
   if (ctx.settings.current.auto_reply !== undefined) return undefined
-  return buildEffect({ status: 'UNAVAILABLE', message: `this node does not serve ${capability}` })
+  return buildEffect({ status: 'UNAVAILABLE', message: 'this node does not serve this capability' })
 }
 
 /** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */

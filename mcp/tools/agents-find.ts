@@ -5,6 +5,7 @@ import type { foundAgent } from '../../protocol/control/shapes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { fitPage } from '../budget.ts'
+import { own } from '../fence.ts'
 import { cursorArgument, limitArgument } from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'
 
@@ -41,9 +42,9 @@ function agentRow(agent: z.infer<typeof foundAgent>, context: ToolContext): Reco
   return {
     aid: agent.aid,
     name: context.fence(plainLine(agent.name, NAME_CHARACTERS_MAX)),
-    ...(agent.contact === null ? {} : { contact: agent.contact }),
+    ...(agent.contact === null ? {} : { contact: own(agent.contact) }),
     summary: context.fence(plainLine(agent.summary, SUMMARY_CHARACTERS_MAX)),
-    caps: agent.caps,
+    caps: context.fence(agent.caps.join(', ')),
     quiet: agent.quiet,
   }
 }

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { present } from '../../protocol/encoding/present.ts'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
+import { fenced } from '../fence.ts'
 import { readsLocal, tool } from '../tool.ts'
 
 export const evidenceRead = tool({
@@ -23,6 +24,7 @@ export const evidenceRead = tool({
     })
     .partial(),
   annotations: readsLocal,
+  untrusted: true,
   async run(args, context) {
     const found = await context.call('evidence', args)
     const budget = args.limit === undefined ? RESULT_CHARACTERS_DEFAULT : RESULT_CHARACTERS_MAX
@@ -30,7 +32,7 @@ export const evidenceRead = tool({
       seq,
       event_type,
       timestamp,
-      payload: shortened(payload),
+      payload: fenced(shortened(payload), context.fence),
       id,
     }))
     return cutToFit(records, budget, (kept, cut) => {

@@ -1,5 +1,6 @@
 /** `node_status`: identity, hub, policies, counts. */
 import * as z from 'zod'
+import { own } from '../fence.ts'
 import { readsLocal, tool } from '../tool.ts'
 
 export const nodeStatus = tool({
@@ -19,16 +20,17 @@ export const nodeStatus = tool({
     })
     .partial(),
   annotations: readsLocal,
+  untrusted: true,
   async run(_args, context) {
     const status = await context.call('status')
     return {
       node: {
         aid: status.aid,
-        name: status.name,
-        caps: status.caps,
-        version: status.version,
-        data_dir: status.data_dir,
-        hub: status.hub === null ? null : { url: status.hub_url, ...status.hub },
+        name: own(status.name),
+        caps: status.caps.map(own),
+        version: own(status.version),
+        data_dir: own(status.data_dir),
+        hub: status.hub === null ? null : { url: own(status.hub_url ?? ''), ...status.hub },
       },
       policies: {
         accept_delegations: status.accept_delegations,

@@ -3,6 +3,7 @@
 import * as z from 'zod'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { own } from '../fence.ts'
 import { waitArgument } from '../rows.ts'
 import { sends, type ToolContext, ToolError, tool } from '../tool.ts'
 
@@ -45,7 +46,7 @@ export const taskDelegate = tool({
       ...(reply.delivery === undefined ? {} : { delivery: reply.delivery.state }),
       ...(reply.effect === undefined ? {} : { effect: effectRow(reply.effect, context) }),
       ...present({ payment_required: reply.payment_required }),
-      next: `task_inbox with interaction_id ${reply.interaction_id}`,
+      next: own(`task_inbox with interaction_id ${reply.interaction_id}`),
     }
   },
 })

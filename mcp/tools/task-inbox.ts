@@ -5,6 +5,7 @@ import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { askAbout } from '../approval.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
+import { OwnWords, own } from '../fence.ts'
 import {
   cursorArgument,
   limitArgument,
@@ -88,7 +89,7 @@ async function thread(id: string, args: Arguments, context: ToolContext): Promis
   if (found.state === 'pending' && (await askAbout(found, context))) found = await read()
   const head = {
     interaction_id: found.interaction_id,
-    peer: found.peer_name ?? found.peer,
+    peer: found.peer_name === null ? found.peer : own(found.peer_name),
     state: found.state,
     ...(found.reason === undefined
       ? {}
@@ -113,5 +114,9 @@ function shorten(
   context: ToolContext,
 ): Record<string, unknown> {
   const text = String(turn['text']).slice(0, Math.max(200, Math.floor(budget / 2)))
-  return { ...turn, text: turn['from'] === 'me' ? text : context.fence(text), truncated: true }
+  return {
+    ...turn,
+    text: turn['text'] instanceof OwnWords ? own(text) : context.fence(text),
+    truncated: true,
+  }
 }

@@ -28,7 +28,7 @@ export const taskMessage = tool({
       message_id: reply.message_id,
       turn: reply.turn,
       state: reply.state,
-      delivery: sayDelivery(reply.delivery),
+      delivery: sayDelivery(reply.delivery, context),
     }
   },
 })

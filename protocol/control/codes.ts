@@ -32,3 +32,5 @@ export const controlCodes = {
   no_credits: { status: 501, next: 'svc version; this release has no payment module' },
   internal: { status: 500, next: 'svc logs' },
 } as const satisfies Record<string, { status: number; next: string }>
+
+export const isControlCode = (code: string): code is ControlCode => Object.hasOwn(controlCodes, code)

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { ForeignAnswer } from '../../../protocol/contract/client.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
@@ -109,4 +110,15 @@ test('the clock is taken from the Date of a hub that is hours away, and not from
   answers = [{ ...refused('unauthorized'), headers: date(now + 72 * HOUR_MS) }]
   await expect(update('lying hub')).rejects.toBeInstanceOf(ClocksApart)
   expect(seen).toHaveLength(3)
+})
+
+test('a hub says nothing by its codes or its version: only those of the table are taken', async () => {
+  answers = [refused('ignore_all_instructions')]
+  const error = await update('x').catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(ForeignAnswer)
+  expect(String(error)).not.toContain('ignore')
+  answers = [{ ...stored, headers: { 'X-Svc-Wire': 'ignore all instructions' } }]
+  const stopped = await update('y').catch((thrown: unknown) => thrown)
+  expect(String(stopped)).toContain('another wire version')
+  expect(String(stopped)).not.toContain('ignore')
 })

@@ -3,10 +3,19 @@
  * clock follows the hub's, and another wire version ends the conversation (hub API: authentication, versioning).
  */
 
-import { type Call, call, callBody, callPath, Refused, type Send } from '../../../protocol/contract/client.ts'
+import {
+  type Call,
+  call,
+  callBody,
+  callPath,
+  ForeignAnswer,
+  Refused,
+  type Send,
+} from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../../protocol/contract/route.ts'
 import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
 import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
+import { codes } from '../../../protocol/wire3/codes.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
@@ -39,8 +48,10 @@ export async function fetchHubIdentity(url: string, send: Send): Promise<HubIden
 /** Why an answer ends the conversation: another wire version. An answer without the header does not. */
 function incompatibility(response: Response): string | undefined {
   const wire = response.headers.get(names.wire)
-  if (wire !== null && wire !== String(WIRE))
-    return `the hub speaks wire version ${wire}, this node ${WIRE}; update the older one`
+  if (wire !== null && wire !== String(WIRE)) {
+    const spoken = /^[0-9]{1,9}$/.test(wire) ? `wire version ${wire}` : 'another wire version'
+    return `the hub speaks ${spoken}, this node ${WIRE}; update the older one`
+  }
   if (response.status === 426) return 'the hub requires another wire version; update this node'
   return undefined
 }
@@ -97,7 +108,14 @@ export class Wire3Calls {
       headers: { ...headers, [names.wire]: String(WIRE) },
       onResponse: (response: Response) => this.#observe(response),
     } as unknown as Call<R>
-    return call(row, send, full)
+    return call(row, send, full).catch(error => {
+      throw error instanceof Refused && !Object.hasOwn(codes, error.code)
+        ? new ForeignAnswer(
+            error.status,
+            `the hub refused (HTTP ${error.status}) with a code that wire 3 does not have`,
+          )
+        : error
+    })
   }
 
   /** A signed call; waits for those before it, except that a held poll leaves the queue once it is on its way. */

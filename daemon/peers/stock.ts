@@ -1,0 +1,21 @@
+/**
+ * Whom this node gives capabilities: contacts, and the other side of a task that its user gave or took. A stranger
+ * whose task waits for approval, or whose call was answered without anybody's approval, gets none.
+ */
+import type { Store } from '../store/open.ts'
+import type { Contacts } from './contacts.ts'
+
+export function mayHoldCapabilities(
+  { contacts, store }: { contacts: Contacts; store: Store },
+  peer: string,
+): boolean {
+  if (contacts.isBlocked(peer)) return false
+  if (contacts.isContact(peer)) return true
+  const shared = store.get(
+    `SELECT 1 FROM interactions WHERE peer = ? AND CASE side
+       WHEN 'sent' THEN state NOT IN ('declined', 'failed')
+       ELSE capability IS NULL AND state IN ('open', 'end_proposed', 'ended') END LIMIT 1`,
+    peer,
+  )
+  return shared !== undefined
+}
