@@ -294,8 +294,9 @@ describe('questions about deliveries', () => {
   }
   const answered = async (reply: { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }) => {
     world.clock.ms = Math.max(world.clock.ms, alice.entry().nextAt)
-    alice.hub.answers({ deliveryStates: async (_peer, items) => items.map(() => reply) })
-    await alice.ask()
+    alice.hub.answers({ deliveryStates: async (_peer, _kind, items) => items.map(() => reply) })
+    // One question for each credential.
+    for (let n = 0; n < 4; n++) await alice.ask()
     alice.hub.answers({})
   }
 
@@ -321,7 +322,7 @@ describe('questions about deliveries', () => {
     let asked: unknown
     world.clock.ms = alice.entry().nextAt
     alice.hub.answers({
-      deliveryStates: async (peer, items) => {
+      deliveryStates: async (peer, _kind, items) => {
         asked = { peer, items }
         return []
       },

@@ -3,10 +3,11 @@
  * its delivery is proven, refused or past its deadline. Nothing is ever lost without a state that says so.
  */
 import { Refused } from '../../protocol/contract/client.ts'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { describe, neverCounted } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
-import { dueEntries, markAtHub, nextEntryAt, type OutboxEntry } from '../store/outbox.ts'
+import { dueEntries, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { afterRefusal, awaitCapability } from './refusals.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
@@ -110,6 +111,7 @@ function atHub(ctx: Context, entry: OutboxEntry, sealed: Sealed, reply: SendRepl
     const sent = {
       rid: reply.rid,
       viaHub: reply.viaHub ?? null,
+      credential: sealed.capability === undefined ? SESSION : toBase64url(sealed.capability),
       expiresAt: sealed.expMs,
       nextAt: now() + statusPause(ctx, 0),
     }

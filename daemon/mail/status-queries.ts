@@ -6,7 +6,7 @@ import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '.
 import type { Context } from '../context.ts'
 import { confirmationReasons, describe } from '../hubs/failures.ts'
 import type { HubClient, StatusReply } from '../hubs/hub.ts'
-import { askAgainAt, entriesToAskAbout, type OutboxEntry } from '../store/outbox.ts'
+import { askAgainAt, entriesToAskAbout, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { finish, fraction, isExpired, sendAnew } from './steps.ts'
@@ -21,16 +21,20 @@ export function statusPause(ctx: Pick<Context, 'random'>, asked: number): number
   return Math.ceil(STATUS_FIRST_MS + span * fraction(ctx))
 }
 
-/** Asks about the messages of one recipient for which it is time; undefined when there are none. */
+/** Asks about messages of one recipient and one credential; undefined when it is time for none. */
 export function askWhatIsDue(ctx: Context, hub: HubClient): Promise<void> | undefined {
   const entries = entriesToAskAbout(ctx.store, ctx.now(), STATUS_ITEMS_MAX)
   const [first] = entries
   if (first === undefined) return undefined
-  const asked = entries.filter(entry => entry.viaHub === first.viaHub)
-  return askAbout(ctx, hub, first.peer, asked)
+  return askAbout(ctx, hub, first, entries)
 }
 
-async function askAbout(ctx: Context, hub: HubClient, peer: string, asked: OutboxEntry[]): Promise<void> {
+async function askAbout(
+  ctx: Context,
+  hub: HubClient,
+  { peer, credential }: OutboxEntry,
+  asked: OutboxEntry[],
+): Promise<void> {
   for (const { message, attempts } of asked)
     askAgainAt(ctx.store, message, ctx.now() + statusPause(ctx, attempts))
   try {
@@ -39,7 +43,7 @@ async function askAbout(ctx: Context, hub: HubClient, peer: string, asked: Outbo
       handle: dackHandle(handleSecret),
       ...present({ viaHub: viaHub ?? undefined }),
     }))
-    const replies = await hub.deliveryStates(peer, items)
+    const replies = await hub.deliveryStates(peer, credential === SESSION ? 'session' : 'capability', items)
     for (const [i, reply] of replies.entries()) {
       const entry = asked[i]
       if (entry !== undefined) takeReply(ctx, entry, reply)

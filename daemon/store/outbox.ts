@@ -10,6 +10,9 @@ import { camelRow, camelRows } from './rows.ts'
 const DUE_MAX = 32
 const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy'] as const
 
+/** The credential of what went under a session, which names this node to its hub. */
+export const SESSION = 'session'
+
 export const outboxTable = {
   name: 'outbox',
   columns: {
@@ -22,6 +25,8 @@ export const outboxTable = {
     handleSecret: blob,
     rid: orNull(text),
     viaHub: orNull(text),
+    /** Under what the envelope at the hub went: `session`, or the id of a capability; null: not known. */
+    credential: orNull(text),
     /** JSON list of the digests of every envelope that was ever made of the message. */
     digests: text,
     credentialsTried: integer,
@@ -86,17 +91,25 @@ export function allEntries(store: Store): OutboxEntry[] {
   return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))
 }
 
-/** What lies at the hub for the recipient about whom it is time to ask. */
+/**
+ * What lies at the hub and may be asked about in one question: that for which it is time, and what the hub can tie to
+ * it already, because it went to the same recipient under the same credential.
+ */
 export function entriesToAskAbout(store: Store, now: number, max: number): OutboxEntry[] {
-  const first = store.get<{ peer: string }>(
-    "SELECT peer FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at LIMIT 1",
+  const due = store.get(
+    "SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at LIMIT 1",
     now,
   )
-  if (first === undefined) return []
+  if (due === undefined) return []
+  const first = camelRow<OutboxEntry>(due)
+  if (first.credential === null) return [first]
   return camelRows(
     store.all(
-      "SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? ORDER BY next_at LIMIT ?",
+      `SELECT * FROM outbox WHERE state = 'at_hub' AND peer = ? AND credential = ? AND via_hub IS ?
+       ORDER BY next_at LIMIT ?`,
       first.peer,
+      first.credential,
+      first.viaHub,
       max,
     ),
   )
@@ -127,17 +140,18 @@ export function noteSealing(store: Store, message: number, { digests, granted, i
   )
 }
 
-export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'expiresAt' | 'nextAt'>
+export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'credential' | 'expiresAt' | 'nextAt'>
 
 /** The hub has it; false when the message was settled in the meantime, or is to be sent anew. */
-export function markAtHub(store: Store, message: number, { rid, viaHub, expiresAt, nextAt }: AtHub): boolean {
+export function markAtHub(store: Store, message: number, at: AtHub): boolean {
   const { changes } = store.run(
-    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, expires_at = ?, attempts = 0, last_error = NULL,
+    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, last_error = NULL,
        next_at = ? WHERE message = ? AND state = 'queued'`,
-    rid,
-    viaHub,
-    expiresAt,
-    nextAt,
+    at.rid,
+    at.viaHub,
+    at.credential,
+    at.expiresAt,
+    at.nextAt,
     message,
   )
   return changes > 0

@@ -234,4 +234,8 @@ ALTER TABLE messages DROP COLUMN kel_seq;
 ALTER TABLE messages DROP COLUMN delivered_at;
 ALTER TABLE outbox DROP COLUMN capability;
 `,
+  /* sql */ `
+-- Under what the last envelope of a message went: 'session', or the id of a capability.
+ALTER TABLE outbox ADD COLUMN credential TEXT;
+`,
 ]

@@ -160,9 +160,10 @@ export class ScriptedHub implements HubClient {
 
   deliveryStates(
     recipient: string,
-    items: Parameters<HubClient['deliveryStates']>[1],
+    credential: Delivery['credential'],
+    items: Parameters<HubClient['deliveryStates']>[2],
   ): Promise<StatusReply[]> {
-    return this.#say('deliveryStates', [recipient, items], async () =>
+    return this.#say('deliveryStates', [recipient, credential, items], async () =>
       items.map(({ rid, handle }): StatusReply => {
         const dack = this.#post.dacks.get(toBase64url(handle))
         if (dack !== undefined) return { state: 'done', dack }

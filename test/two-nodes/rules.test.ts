@@ -136,7 +136,7 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
   let open = 0
   let most = 0
   const line = lineOf({
-    async deliveryStates(peer, items) {
+    async deliveryStates(peer, _kind, items) {
       most = Math.max(most, ++open)
       asked.push({ peer, items })
       await new Promise(resolve => setImmediate(resolve))
@@ -149,7 +149,9 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
   const peers = ['one', 'two'].map(name => agent(name).aid)
   ctx.store.transaction(() => {
     for (let n = 0; n < 70; n++) queueCapabilities(ctx, peers[n < 66 ? 0 : 1] as string)
-    ctx.store.run("UPDATE outbox SET state = 'at_hub', rid = 'AAAAAAAAAAAAAAAAAAAAAA', next_at = 0")
+    ctx.store.run(
+      "UPDATE outbox SET state = 'at_hub', rid = 'AAAAAAAAAAAAAAAAAAAAAA', credential = 'session', next_at = 0",
+    )
   })
   const hub = new CurrentHub(ctx.identity, ctx.events, ctx.now)
   hub.settleAt(line)

@@ -181,7 +181,11 @@ export class Wire3Hub implements HubClient {
       await this.#calls.signed(routes.relayAck, { body: { items: given.slice(i, i + ACK_ITEMS_MAX) } })
   }
 
-  async deliveryStates(recipient: string, items: StatusItem[]): Promise<StatusReply[]> {
+  async deliveryStates(
+    recipient: string,
+    credential: Delivery['credential'],
+    items: StatusItem[],
+  ): Promise<StatusReply[]> {
     const body = {
       items: items.map(({ rid, handle, viaHub }) => ({
         rid,
@@ -189,7 +193,8 @@ export class Wire3Hub implements HubClient {
         ...present({ via_hub: viaHub }),
       })),
     }
-    const send = this.#inputs.connections.anonymous(recipient)
+    const { connections } = this.#inputs
+    const send = credential === 'session' ? connections.signed : connections.anonymous(recipient)
     const reply = await this.#calls.plain(routes.relayStatus, send, { body })
     return reply.items.map(({ state, dack }) => ({
       state,

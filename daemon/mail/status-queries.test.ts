@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { decodeAccess } from '../../protocol/mail/access.ts'
+import { CapabilityBody } from '../../protocol/mail/capability.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { say } from '../tasks/conversation.ts'
+import { textMessage } from '../tasks/messages.ts'
+import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+type Asked = { kind: 'session' | 'capability'; recipient: string; rids: string[] }
+
+/** What the hub sees of credentials when it is asked: the session of alice, or one capability. */
+function recorded(node: TestNode): { asked: Asked[]; credentialOf: Map<string, string> } {
+  const asked: Asked[] = []
+  const credentialOf = new Map<string, string>()
+  const script: Partial<HubClient> = {
+    send: async delivery => {
+      for await (const _ of delivery.content());
+      const access = decodeAccess(delivery.access)
+      const rid = `rid ${credentialOf.size}`
+      const shown = access.kind === 0 ? 'session' : CapabilityBody.decode(access.capabilityBody).id
+      credentialOf.set(rid, typeof shown === 'string' ? shown : toBase64url(shown))
+      return { rid, duplicate: false }
+    },
+    deliveryStates: async (recipient, kind, items) => {
+      asked.push({ recipient, kind, rids: items.map(({ rid }) => rid) })
+      return items.map(() => ({ state: 'queued' as const }))
+    },
+  }
+  node.hub.answers(script)
+  return { asked, credentialOf }
+}
+
+describe('questions about deliveries', () => {
+  test('of a busy hour link no two envelopes that their credentials do not link already', async () => {
+    const carol = await world.node('carol')
+    const { asked, credentialOf } = recorded(alice)
+    const ids: string[] = []
+    for (let i = 0; i < 4; i++) ids.push(alice.delegate(bob).id, alice.delegate(carol).id)
+    await alice.send()
+    alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
+    for (let minute = 0; minute < 60; minute++) {
+      const id = ids[minute % ids.length] as string
+      alice.within(() => say(alice.ctx, alice.thread(id), textMessage(`words ${minute}`, [])))
+      await alice.send()
+      for (let n = 0; n < 20; n++) await alice.ask()
+      world.pass(HOUR_MS / 60)
+    }
+    const used = new Set(credentialOf.values())
+    expect(used.size).toBe(9)
+    expect(asked.length).toBeGreaterThan(100)
+    for (const { rids, kind } of asked) {
+      const credentials = new Set(rids.map(rid => credentialOf.get(rid)))
+      expect(credentials.size).toBe(1)
+      expect(kind).toBe(credentials.has('session') ? 'session' : 'capability')
+    }
+    expect(new Set(asked.flatMap(({ rids }) => rids)).size).toBe(credentialOf.size)
+  })
+
+  test('about an envelope whose credential is not known ask about it alone, and name nobody', async () => {
+    const { asked } = recorded(alice)
+    alice.delegate(bob)
+    alice.delegate(bob)
+    await alice.send()
+    alice.ctx.store.run('UPDATE outbox SET credential = NULL')
+    world.pass(HOUR_MS)
+    await alice.ask()
+    await alice.ask()
+    expect(asked.map(({ kind, rids }) => [kind, rids.length])).toEqual([
+      ['capability', 1],
+      ['capability', 1],
+    ])
+  })
+})
