@@ -58,6 +58,7 @@ const forms: Readonly<Record<string, RegExp>> = {
   auto_reply: WORD,
   event_type: /^svc(\.[a-z]{1,12}){1,3}$/,
   next_cursor: CURSOR,
+  chain_did: /^did:svc:A[A-Za-z0-9_-]{43}$/,
 }
 const MEMBER = /^[a-z][a-z0-9_]{0,31}$/
 

@@ -8,8 +8,15 @@ import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
-import { type Judgement, judgeReceipt, resultMatches, sayJudgement } from '../../protocol/proof/judge.ts'
-import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
+import {
+  type Judgement,
+  judgeReceipt,
+  resultMatches,
+  type Side,
+  sayJudgement,
+  saySides,
+} from '../../protocol/proof/judge.ts'
+import { Receipt, receiptId, verifyReceipt } from '../../protocol/proof/receipt.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
@@ -86,15 +93,19 @@ async function verifyStored(io: Io, input: Input) {
 async function verifyOffline(io: Io, input: Input) {
   const receipt = readReceipt(flags(input, '--receipt')[0] as string)
   const { provider, hub } = await providerLog(input, receipt.body.provider)
-  const judgement = judgeReceipt(receipt, provider, present({ hub }))
-  return { ...describe(receipt, judgement), ...compareResult(io, input, receipt) }
+  const file = flags(input, '--result')[0]
+  const result = file === undefined ? undefined : readFile(io, file)
+  const judgement = judgeReceipt(receipt, provider, present({ hub, result }))
+  const sides: Side[] = verifyReceipt(receipt, provider) === undefined ? [] : ['provider']
+  return { ...describe(receipt, judgement, sides), ...compareResult(result, receipt) }
 }
 
-function describe(receipt: Receipt, judgement: Judgement) {
+function describe(receipt: Receipt, judgement: Judgement, sides: readonly Side[]) {
   const { body } = receipt
   return {
     verdict: judgement.verdict,
-    says: sayJudgement(judgement),
+    says: `${sayJudgement(judgement)} ${saySides(sides)}`.trim(),
+    signed_by: sides,
     interaction_id: toBase64url(body.interactionId),
     provider: body.provider,
     status: body.status,
@@ -106,14 +117,12 @@ function describe(receipt: Receipt, judgement: Judgement) {
   }
 }
 
-function compareResult(io: Io, input: Input, receipt: Receipt) {
-  const file = flags(input, '--result')[0]
-  if (file === undefined)
+function compareResult(result: Uint8Array | undefined, receipt: Receipt) {
+  if (result === undefined)
     return {
       content_checked: false,
       content_says: 'The content was not checked; give it with --result FILE.',
     }
-  const result = readFile(io, file)
   return {
     content_checked: true,
     result_matches: resultMatches(receipt, result),

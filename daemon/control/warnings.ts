@@ -3,6 +3,7 @@ import type { Context } from '../context.ts'
 import { controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
 import { cardWarning } from '../membership/card.ts'
 import { counted } from '../store/counters.ts'
+import { contradictedInteractions } from '../store/interactions.ts'
 
 /** `autoReplyFault`: why auto-reply does not run although it is configured. */
 export function warningsOf(ctx: Context, autoReplyFault: string | undefined): string[] {
@@ -29,6 +30,10 @@ export function warningsOf(ctx: Context, autoReplyFault: string | undefined): st
     [
       counted(ctx.store, 'numbers_ahead') > 0,
       'a correspondent says it holds messages from this node that are not here; if these files came from a backup, restore a newer one',
+    ],
+    [
+      contradictedInteractions(ctx.store) > 0,
+      'a provider signed two receipts of one task that contradict each other; both are kept, and the task takes no review',
     ],
     [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
   ]

@@ -45,6 +45,8 @@ export const interactionsTable = {
     receiptState: orNull(oneOf<'waiting' | 'made' | 'signed' | 'disputed'>(text)),
     receiptNote: orNull(text),
     counterSignature: orNull(blob),
+    /** A second receipt that the provider signed, and that contradicts the first. */
+    contradicting: orNull(blob),
     /** The chain record that first named the receipt. */
     receiptSeq: orNull(integer),
     /** Newest message that was read, and newest received, by their keys. */
@@ -134,6 +136,14 @@ export function updateInteraction(
     interaction.key,
   )
   return { ...interaction, ...next }
+}
+
+/** Tasks whose provider signed two receipts that contradict each other. */
+export function contradictedInteractions(store: Store): number {
+  const row = store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM interactions WHERE contradicting IS NOT NULL',
+  )
+  return row?.n ?? 0
 }
 
 /** The reader has seen everything up to this message; that is no change of the interaction. */

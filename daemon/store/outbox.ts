@@ -97,7 +97,7 @@ export function allEntries(store: Store): OutboxEntry[] {
  */
 export function entriesToAskAbout(store: Store, now: number, max: number): OutboxEntry[] {
   const due = store.get(
-    "SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at LIMIT 1",
+    "SELECT * FROM outbox WHERE state = 'at_hub' AND next_at <= ? ORDER BY next_at, attempts LIMIT 1",
     now,
   )
   if (due === undefined) return []

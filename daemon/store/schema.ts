@@ -237,5 +237,7 @@ ALTER TABLE outbox DROP COLUMN capability;
   /* sql */ `
 -- Under what the last envelope of a message went: 'session', or the id of a capability.
 ALTER TABLE outbox ADD COLUMN credential TEXT;
+-- A receipt of the same provider that says something else than the one that is kept.
+ALTER TABLE interactions ADD COLUMN contradicting BLOB;
 `,
 ]

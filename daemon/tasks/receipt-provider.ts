@@ -51,7 +51,13 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
       ours.map(message => message.digest),
     ),
   }
-  const receipt = Receipt.sign(ctx.identity.seed, body)
+  // What was said once is said again: only key state, time and chain head are new.
+  const before = interaction.receipt === null ? undefined : Receipt.decode(interaction.receipt).body
+  const { providerKelSeq, providerHead } = body
+  const receipt = Receipt.sign(
+    ctx.identity.seed,
+    before === undefined ? body : { ...before, providerKelSeq, providerHead, end },
+  )
   if (interaction.receipt === null)
     noteReceiptRecord(
       ctx.store,

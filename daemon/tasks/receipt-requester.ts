@@ -11,6 +11,7 @@ import {
   Receipt,
   receiptBodyHash,
   receiptFault,
+  receiptsContradict,
   verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
@@ -23,10 +24,38 @@ const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
 
 /** The requester's answer to a receipt: counter-signature, a wait for a message still on its way, or a dispute. */
 export function takeReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+  const contradiction = contradicted(ctx, interaction, receipt)
+  if (contradiction !== undefined) return contradiction
   if (interaction.counterSignature !== null)
     return sendCounterSignature(ctx, interaction, interaction.counterSignature)
   const held = ctx.threads.update(interaction, { receipt: Receipt.encode(receipt), receiptState: 'waiting' })
   return settleReceipt(ctx, held, receipt)
+}
+
+/**
+ * What becomes of the task when the provider signed something else before: both receipts are kept, with a record of
+ * the chain that proves it, and nobody signs or reviews any more. Undefined when it did not.
+ */
+function contradicted(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction | undefined {
+  if (interaction.contradicting !== null) return interaction
+  const log = ctx.peers.find(interaction.peer)?.log
+  if (interaction.receipt === null || log === undefined) return undefined
+  const first = Receipt.decode(interaction.receipt)
+  const bothHold = [first, receipt].every(one => verifyReceipt(one, log) !== undefined)
+  if (!bothHold || !receiptsContradict(first.body, receipt.body)) return undefined
+  const second = Receipt.encode(receipt)
+  ctx.chain.append('svc.receipt.contradiction', {
+    interaction_id: interaction.id,
+    provider_aid: interaction.peer,
+    receipt_bytes: interaction.receipt,
+    contradicting_receipt_bytes: second,
+  })
+  ctx.log.warn({ interaction: interaction.id }, 'two receipts contradict each other')
+  return ctx.threads.update(interaction, {
+    contradicting: second,
+    receiptState: 'disputed',
+    receiptNote: 'the provider signed two receipts of this task that contradict each other; both are kept',
+  })
 }
 
 /** Judges a receipt that is held; called again when a message arrives that it waited for. */

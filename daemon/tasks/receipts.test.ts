@@ -3,6 +3,7 @@ import { contentId } from '../../protocol/crypto/hash.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
+import { warningsOf } from '../control/warnings.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { acceptEnd, proposeEnd, say } from './conversation.ts'
@@ -15,6 +16,8 @@ import {
   takeReceipt,
 } from './receipt-requester.ts'
 import { coveredMessages, resultOf } from './receipts.ts'
+import { keepReview } from './reviews.ts'
+import { verifyInteraction } from './verify.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -188,6 +191,46 @@ describe('a requester', () => {
     })
   })
 
+  test('that gets a second receipt which contradicts the signed one keeps both, and reviews neither', async () => {
+    const receipt = await cut()
+    taken(receipt)
+    const other = signed(receipt.body, { status: 'FAILED' })
+    expect(taken(other)).toMatchObject({
+      receiptState: 'disputed',
+      receiptNote: expect.stringContaining('contradict each other'),
+      receipt: Receipt.encode(receipt),
+      contradicting: Receipt.encode(other),
+    })
+    const [record] = records(alice, 'svc.receipt.contradiction')
+    expect(record?.['payload']).toMatchObject({ interaction_id: id, provider_aid: bob.aid })
+    taken(other)
+    taken(receipt)
+    expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
+    expect(of(alice).receiptState).toBe('disputed')
+    expect(warningsOf(alice.ctx, undefined).join()).toContain('two receipts of one task')
+    expect(verifyInteraction(alice.ctx, of(alice)).verdict).toBe('invalid')
+    const uploads = { firstAnswer: async () => {} }
+    const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
+    await expect(rated).rejects.toMatchObject({ code: 'no_receipt' })
+  })
+
+  test('takes a receipt that was made anew for the same, and a forged one for nothing', async () => {
+    const receipt = await cut()
+    taken(receipt)
+    const anew = signed(receipt.body, { end: receipt.body.end + 1, providerHead: [9, new Uint8Array(36)] })
+    expect(taken(anew)).toMatchObject({ receiptState: 'signed', contradicting: null })
+    const forged = Receipt.sign(alice.ctx.identity.seed, { ...receipt.body, status: 'FAILED' })
+    expect(taken(forged)).toMatchObject({ receiptState: 'signed', contradicting: null })
+    const verdict = verifyInteraction(alice.ctx, of(alice))
+    expect(verdict.signed_by).toEqual(['provider', 'requester'])
+    expect(verdict.says).toContain('The requester counter-signed it.')
+    set(alice, { counterSignature: null })
+    expect(verifyInteraction(alice.ctx, of(alice))).toMatchObject({
+      signed_by: ['provider'],
+      says: expect.stringContaining("requester's signature was not shown"),
+    })
+  })
+
   test('disputes a receipt that leaves out what the provider said, and keeps both versions', async () => {
     const { body } = await cut()
     const [requester, [last]] = body.cover
@@ -201,7 +244,7 @@ describe('a requester', () => {
       receipt: Receipt.encode(emptied),
     })
     expect(alice.messages(id).some(({ text }) => text === 'the answer')).toBe(true)
-    set(alice, { receiptState: null, receiptNote: null })
+    set(alice, { receipt: null, receiptState: null, receiptNote: null })
     const short = taken(signed(body, { cover: [requester, [last - 1, []]] }))
     expect(short.receiptNote).toBe(`the receipt differs in: dropped message, number ${last}`)
   })
@@ -228,7 +271,7 @@ describe('a requester', () => {
     const [[asked], [answered]] = body.cover
     const invented = taken(signed(body, { cover: [[asked + 1, []], body.cover[1]] }))
     expect(invented.receiptNote).toBe(`the receipt differs in: message never sent, number ${asked + 1}`)
-    set(alice, { receiptState: null, receiptNote: null })
+    set(alice, { receipt: null, receiptState: null, receiptNote: null })
     const late = taken(signed(body, { cover: [body.cover[0], [answered + 1, []]] }))
     expect(late.receiptNote).toBe(`the receipt differs in: message after the end, number ${answered + 1}`)
   })

@@ -175,7 +175,8 @@ export class ReviewUploads {
     const hub = this.#ctx.hub.home
     if (hub === undefined) return this.#postpone(row, 'this node is registered at no hub', now + RETRY_MS)
     const upload = this.#uploadOf(row)
-    if (upload === undefined) return this.#settle(row, 'refused', 'the receipt is no longer complete here')
+    if (upload === undefined)
+      return this.#settle(row, 'refused', 'the receipt is not complete here, or contradicted by another')
     try {
       const attestation = await hub.uploadReview(upload)
       const holds = attestationHolds(hub, upload, attestation)
@@ -186,9 +187,15 @@ export class ReviewUploads {
   }
 
   #uploadOf(row: ReviewRow): ReviewUpload | undefined {
-    const { receipt, counterSignature, rsalt, peer } = this.#ctx.threads.byKey(row.interaction)
+    const { receipt, receiptState, counterSignature, rsalt, peer } = this.#ctx.threads.byKey(row.interaction)
     const provider = this.#ctx.peers.find(peer)
-    if (receipt === null || counterSignature === null || rsalt === null || provider === undefined)
+    if (
+      receiptState !== 'signed' ||
+      receipt === null ||
+      counterSignature === null ||
+      rsalt === null ||
+      provider === undefined
+    )
       return undefined
     const reviewable = encodeReviewable({
       receipt: Receipt.decode(receipt),

@@ -5,8 +5,21 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
-import { judgeReceipt, resultMatches, sayJudgement, type TimeEvidence } from '../../protocol/proof/judge.ts'
-import { CounterSignature, counterSignatureHolds, Receipt, receiptId } from '../../protocol/proof/receipt.ts'
+import {
+  judgeReceipt,
+  resultMatches,
+  type Side,
+  sayJudgement,
+  saySides,
+  type TimeEvidence,
+} from '../../protocol/proof/judge.ts'
+import {
+  CounterSignature,
+  counterSignatureHolds,
+  Receipt,
+  receiptId,
+  verifyReceipt,
+} from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -28,9 +41,16 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
     counterSignatureHolds(CounterSignature.decode(interaction.counterSignature), receipt, requester)
   const content = resultBytes(ctx, interaction, receipt)
   const disputed = interaction.receiptState === 'disputed'
+  const providerSigned = verifyReceipt(receipt, provider) !== undefined
+  const sides: Side[] = [
+    ...(providerSigned ? (['provider'] as const) : []),
+    ...(providerSigned && counterSigned ? (['requester'] as const) : []),
+  ]
   return {
     verdict: disputed ? 'invalid' : judgement.verdict,
-    says: disputed ? (interaction.receiptNote ?? 'the receipt is disputed') : sayJudgement(judgement),
+    says: disputed
+      ? (interaction.receiptNote ?? 'the receipt is disputed')
+      : `${sayJudgement(judgement)} ${saySides(sides)}`.trim(),
     interaction_id: interaction.id,
     provider: receipt.body.provider,
     requester: interaction.delegator,
@@ -40,6 +60,7 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
     result_cid: cidText(receipt.body.resultCid),
     content_checked: content !== undefined && resultMatches(receipt, content),
     counter_signed: counterSigned,
+    signed_by: sides,
     receipt: toBase64(interaction.receipt),
     ...(judgement.verdict === 'valid_retired_key'
       ? { retired_at: judgement.retiredAt, evidence: judgement.evidence.source }

@@ -234,6 +234,8 @@ export const verifyShape = z.strictObject({
   result_cid: z.string(),
   content_checked: z.boolean(),
   counter_signed: z.boolean(),
+  /** Sides whose signature was shown and holds. */
+  signed_by: z.array(z.enum(['provider', 'requester'])),
   /** Base64 of the receipt, for `verify --receipt`. */
   receipt: z.string().optional(),
   retired_at: millis.optional(),

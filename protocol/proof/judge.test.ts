@@ -40,6 +40,18 @@ describe('the verdict on a receipt', () => {
     })
   })
 
+  test('is one for all that was asked: over another file no receipt is valid', () => {
+    const { receipt, matches, differs } = vectors.results
+    const { kel } = vectors.cases.find(({ verdict }) => verdict === 'valid') as (typeof vectors.cases)[number]
+    const judged = (result: string) =>
+      judgeReceipt(Receipt.decode(fromHex(receipt)), readLog(kel), { result: fromHex(result) })
+    expect(judged(matches).verdict).toBe('valid')
+    for (const { result } of differs) {
+      expect(judged(result)).toEqual({ verdict: 'invalid', why: 'result' })
+      expect(sayJudgement(judged(result))).toContain('over another result')
+    }
+  })
+
   test('is said in a sentence that names time and evidence', () => {
     const sentences = new Set(vectors.cases.map(vector => sayJudgement(judge(vector))))
     const retired = vectors.cases.find(({ verdict }) => verdict === 'valid_retired_key')

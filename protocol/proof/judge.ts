@@ -17,15 +17,24 @@ export type TimeEvidence = { at: number; source: string }
 export type Judgement =
   | { verdict: 'valid' }
   | { verdict: 'valid_retired_key'; retiredAt: number; evidence: TimeEvidence }
-  | { verdict: 'invalid'; why: 'signature' | 'no_evidence' | 'evidence_too_late'; retiredAt?: number }
+  | {
+      verdict: 'invalid'
+      why: 'signature' | 'result' | 'no_evidence' | 'evidence_too_late'
+      retiredAt?: number
+    }
 
-/** Judges the provider's signature; `hub`, where known, makes the retirement time the witness's and not the log's own. */
+/**
+ * Judges the provider's signature and, where it is given, whether `result` is what it was made over; `hub`, where known,
+ * makes the retirement time the witness's and not the log's own.
+ */
 export function judgeReceipt(
   receipt: Receipt,
   provider: VerifiedKel,
-  options: { evidence?: TimeEvidence; hub?: VerifiedKel } = {},
+  options: { evidence?: TimeEvidence; hub?: VerifiedKel; result?: Uint8Array } = {},
 ): Judgement {
   if (verifyReceipt(receipt, provider) === undefined) return { verdict: 'invalid', why: 'signature' }
+  if (options.result !== undefined && !resultMatches(receipt, options.result))
+    return { verdict: 'invalid', why: 'result' }
   const seq = receipt.body.providerKelSeq
   if (seq === provider.seq) return { verdict: 'valid' }
   const successor = provider.events[seq + 1] as VerifiedKel['events'][number]
@@ -55,10 +64,23 @@ export function sayJudgement(judgement: Judgement): string {
 function sayInvalid(judgement: Extract<Judgement, { verdict: 'invalid' }>): string {
   if (judgement.why === 'signature')
     return 'The signature does not hold: receipt or key history was altered, or they do not belong together.'
+  if (judgement.why === 'result')
+    return 'The provider signed this receipt over another result than the file that was given.'
   const retired = new Date(judgement.retiredAt ?? 0).toISOString()
   return judgement.why === 'no_evidence'
     ? `Signed with a key retired at ${retired}, and nothing shows that it was signed before; whoever has the old key could have made it since.`
     : `Signed with a key retired at ${retired}, and the evidence of its time is later than that.`
+}
+
+/** Whose signatures were shown and hold. */
+export type Side = 'provider' | 'requester'
+
+/** What the verdict does not say: whether both sides stand behind the receipt. */
+export function saySides(sides: readonly Side[]): string {
+  if (sides.length === 0) return ''
+  return sides.includes('requester')
+    ? 'The requester counter-signed it.'
+    : "The requester's signature was not shown."
 }
 
 /** Whether these bytes are the result that the receipt names. */

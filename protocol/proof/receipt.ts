@@ -146,6 +146,17 @@ export function receiptBodyHash(bodyBytes: Uint8Array): Uint8Array {
   return sha256(bodyBytes)
 }
 
+/**
+ * Whether one provider said two things about one interaction. A receipt that was made anew under another key has
+ * another key state, end and chain head, and says the same.
+ */
+export function receiptsContradict(one: ReceiptBody, other: ReceiptBody): boolean {
+  const about = { providerKelSeq: 0, end: 0, start: 0, providerHead: other.providerHead }
+  const said = (body: ReceiptBody) => ReceiptBody.encode({ ...body, ...about })
+  const same = one.provider === other.provider && equal(one.interactionId, other.interactionId)
+  return same && !equal(said(one), said(other))
+}
+
 export type ReceiptFault =
   | 'interaction'
   | 'provider'
