@@ -5,7 +5,7 @@
 import { labelled } from '../crypto/hash.ts'
 import { Malformed } from '../encoding/bytes.ts'
 import { type CborValue, decode } from '../encoding/cbor.ts'
-import { KEL_BYTES_MAX, KEL_EVENTS_MAX, KelInvalid, type KeyEvent, keyEvent } from './kel.ts'
+import { KEL_BYTES_MAX, KEL_EVENTS_MAX, KEL_LABEL, KelInvalid, type KeyEvent, keyEvent } from './kel.ts'
 
 class LazyEvent implements KeyEvent {
   readonly bodyBytes: Uint8Array
@@ -55,5 +55,5 @@ export function signedByEvent(event: KeyEvent): {
   const [key] = event.body.keys.map(([, bytes]) => bytes)
   const [signature] = event.signatures.map(([, bytes]) => bytes)
   if (key === undefined || signature === undefined) throw new KelInvalid('wrong_signers', event.body.seq)
-  return { key, message: labelled('svc-kel/v1', event.bodyBytes), signature }
+  return { key, message: labelled(KEL_LABEL, event.bodyBytes), signature }
 }

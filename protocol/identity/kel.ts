@@ -32,6 +32,8 @@ const EVENT_BODY_BYTES_MAX = 4096
 const WITNESSES_MAX = 4
 const WITNESS_ENTRIES_MAX = 8
 const ALG_ED25519 = 1
+/** Under which key events are signed. */
+export const KEL_LABEL = 'svc-kel/v1'
 
 export const INCEPTION = 0
 export const ROTATION = 1
@@ -161,7 +163,7 @@ export function keyCommitment(publicKey: Uint8Array): Uint8Array {
 export type SignatureCheck = (key: Uint8Array, event: KeyEvent) => boolean
 
 const checkSignature: SignatureCheck = (key, { bodyBytes, signatures: [first] }) =>
-  first !== undefined && labelledVerify('svc-kel/v1', key, bodyBytes, first[1])
+  first !== undefined && labelledVerify(KEL_LABEL, key, bodyBytes, first[1])
 
 /** Replays a log from its inception; throws {@link KelInvalid} at the first event that does not hold. */
 export function verifyKel(events: readonly KeyEvent[]): VerifiedKel {
@@ -353,7 +355,7 @@ function successorBody(
 
 function signEvent(seed: Uint8Array, body: KeyEventBody): KeyEvent {
   const bodyBytes = KeyEventBody.encode(body)
-  return { body, bodyBytes, signatures: [[0, labelledSign('svc-kel/v1', seed, bodyBytes)]], witnesses: [] }
+  return { body, bodyBytes, signatures: [[0, labelledSign(KEL_LABEL, seed, bodyBytes)]], witnesses: [] }
 }
 
 function witnessMessage(identifier: string, event: KeyEvent, ts: number): Uint8Array {
