@@ -3,7 +3,7 @@
  * else can write: not the runtime's own choice under the shared temporary folder.
  */
 import * as fs from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
 const PRIVATE_MODE = 0o700
@@ -14,7 +14,10 @@ export function compileCacheFolder(env: Readonly<Record<string, string | undefin
   const user = process.getuid?.()
   if (user === undefined) return undefined
   const given = env['XDG_CACHE_HOME']
-  const caches = given !== undefined && isAbsolute(given) ? given : join(env['HOME'] ?? homedir(), '.cache')
+  const caches =
+    given !== undefined && isAbsolute(given)
+      ? given
+      : join(env['HOME'] || homedir() || userInfo().homedir, '.cache')
   const own = join(caches, 'svc')
   const folder = join(own, 'compiled')
   try {

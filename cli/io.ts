@@ -23,9 +23,24 @@ export function processIo(): Io {
     cwd: process.cwd(),
     now: Date.now,
     stdin: process.stdin,
-    out: text => void process.stdout.write(text),
-    err: text => void process.stderr.write(text),
+    out: writer(process.stdout),
+    err: writer(process.stderr),
     hints: process.stderr.isTTY === true && !quiet,
+  }
+}
+
+/** Writes until the reader goes away, as `head` does, and is silent from then on. */
+function writer(stream: NodeJS.WriteStream): (text: string) => void {
+  let isOpen = true
+  let isWatched = false
+  return text => {
+    if (!isOpen) return
+    if (!isWatched)
+      stream.on('error', () => {
+        isOpen = false
+      })
+    isWatched = true
+    stream.write(text)
   }
 }
 
@@ -62,5 +77,7 @@ export function printJson(io: Io, reply: unknown): void {
 
 /** One dim line for a person after the JSON. */
 export function hint(io: Io, text: string): void {
-  if (io.hints) io.err(`\u001b[2mnext: ${text}\u001b[0m\n`)
+  if (!io.hints) return
+  const isPlain = Boolean(io.env['NO_COLOR']) || io.env['TERM'] === 'dumb'
+  io.err(isPlain ? `next: ${text}\n` : `\u001b[2mnext: ${text}\u001b[0m\n`)
 }

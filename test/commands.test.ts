@@ -133,7 +133,10 @@ describe('strangers and contacts', () => {
     expect(unknown.stderr).toContain('svc contact add')
     await a('contact', 'add', bob, 'bob')
     await b('contact', 'add', alice, 'alice')
-    expect((await fails('alice', 'contact', 'add', alice, 'bob')).stderr).toContain('petname_taken')
+    expect((await fails('alice', 'contact', 'add', `A${'B'.repeat(43)}`, 'bob')).stderr).toContain(
+      'petname_taken',
+    )
+    expect((await fails('alice', 'contact', 'add', alice, 'me')).stderr).toContain('of this node itself')
     expect((await a('contact', 'ls'))['contacts']).toMatchObject([
       { aid: bob, petname: 'bob', blocked: false },
     ])
@@ -185,6 +188,11 @@ describe('a task with files', () => {
     const answer = join(world.root, 'answer.txt')
     writeFileSync(answer, 'It is 6.')
     await b('message', id, '--file', answer)
+    const binary = join(world.root, 'picture')
+    writeFileSync(binary, Buffer.from([0x89, 0xff, 0x00]))
+    expect((await fails('bob', 'message', id, '--file', binary)).stderr).toMatch(
+      /not UTF-8 text\ntry: .*--attach/,
+    )
     expect((await fails('bob', 'message', id)).stderr).toContain('expected a text')
     expect((await fails('bob', 'message', id, '--attach', '/no/such/file')).stderr).toContain(
       'file_unreadable',

@@ -1,6 +1,7 @@
 /** Hub and policies: hub-register, hub-leave, accept, profile, visibility. */
 
 import { call } from '../../protocol/contract/client.ts'
+import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
@@ -19,11 +20,14 @@ export const register: Run = async (io, input) => {
   const wire = flags(input, '--wire')[0]
   const caps = flags(input, '--caps')[0]
   const phrase = input.flags.has('--recovery-phrase-stdin') ? await readStandardInput(io) : undefined
+  const guests = integer(input, '--guest-messages', 'guest_messages')
+  if ((guests.guest_messages ?? 0) > GUEST_MESSAGES_MAX)
+    throw new CommandFailed(`expected at most ${GUEST_MESSAGES_MAX} for --guest-messages`)
   const reply = await control.call('hubRegister', {
     url,
     ...flag(input, '--name', 'name'),
     ...present({ caps: caps?.split(',').filter(tag => tag !== '') }),
-    ...integer(input, '--guest-messages', 'guest_messages'),
+    ...guests,
     ...boolean(input, '--accept-delegations', 'accept_delegations'),
     ...present({ wire: wire === undefined ? undefined : Number(wire) }),
     ...present({ recovery_phrase: phrase }),
@@ -68,11 +72,14 @@ export const profileSet: Run = async (io, input) => {
     return value === undefined ? undefined : textOrFile(io, value, name)
   }
   const [summary, readme, pricing] = [text('--summary'), text('--readme'), text('--pricing')]
-  if (summary === undefined && readme === undefined && pricing === undefined) {
-    throw new CommandFailed('expected --summary, --readme or --pricing', 'svc help "profile set"')
+  const caps = flags(input, '--caps')[0]
+    ?.split(',')
+    .filter(tag => tag !== '')
+  if ([summary, readme, pricing, caps].every(one => one === undefined)) {
+    throw new CommandFailed('expected --summary, --readme, --pricing or --caps', 'svc help "profile set"')
   }
   const reply = await connect(io, input).call('profileSet', {
-    ...present({ summary, readme, pricing }),
+    ...present({ summary, readme, pricing, caps }),
   })
   printJson(io, reply)
   if (pricing !== undefined) io.err('svc: the pricing text is kept here; hubs of wire 3 publish no prices\n')

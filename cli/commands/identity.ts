@@ -17,7 +17,7 @@ import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import { up } from './node.ts'
+import { start } from './node.ts'
 import { readStandardInput } from './values.ts'
 
 export const ls: Run = async io => {
@@ -39,12 +39,12 @@ export const ls: Run = async io => {
   return 0
 }
 
-export const create: Run = async (io, input, table) => {
+export const create: Run = async (io, input) => {
   const name = checkIdentityName(input.positionals[0] as string, 'create')
   if (existsSync(identityDirectory(io.env, name))) {
     throw new CommandFailed(`identity "${name}" already exists`, `svc up ${name}`)
   }
-  return up(io, { ...input, id: name, positionals: [] }, table)
+  return start(io, { ...input, id: name, positionals: [] })
 }
 
 export const use: Run = async (io, input) => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type DaemonEntry,
+  DEFAULT_IDENTITY,
   isAlive,
   runningDaemons,
   runtimeDirectory,
@@ -32,7 +33,16 @@ export const daemon: Run = async (io, input) => {
   return runDaemon(io, input, { stdio: input.flags.has('--stdio') })
 }
 
-export const up: Run = async (io, input) => detach(io, named(input))
+export const up: Run = async (io, given) => {
+  const input = named(given)
+  const { name, dir } = selectIdentity(io.env, input.id)
+  if (input.id !== undefined && name !== DEFAULT_IDENTITY && !existsSync(dir))
+    throw new CommandFailed(`there is no identity "${input.id}"`, `svc id new ${input.id}`)
+  return detach(io, input)
+}
+
+/** Starts the node of an identity that is new. */
+export const start = (io: Io, input: Input): Promise<number> => detach(io, input)
 
 const named = (input: Input): Input => {
   const name = input.positionals[0]

@@ -63,6 +63,18 @@ export function textOrFile(io: Io, value: string, name: string): string {
   }
 }
 
+/** The text of an argument; `-` means all of standard input. */
+export async function textOrInput(io: Io, value: string): Promise<string> {
+  if (value !== '-') return value
+  const chunks: Buffer[] = []
+  for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk as Buffer))
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new CommandFailed('standard input is not UTF-8 text', 'send it as a file: --attach PATH')
+  }
+}
+
 /** All of standard input as text; a recovery phrase is never taken from the command line. */
 export async function readStandardInput(io: Io): Promise<string> {
   if (io.stdin.isTTY) io.err('recovery phrase, then Enter and Ctrl-D: ')

@@ -5,7 +5,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import { flag, flags, integer, json } from './values.ts'
+import { flag, flags, integer, json, textOrInput } from './values.ts'
 
 type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
 
@@ -41,7 +41,10 @@ export const find = asks((control, input) =>
 )
 
 export const delegate: Run = async (io, input) => {
-  const [to, task] = input.positionals
+  const [to, given] = input.positionals
+  const task = given === undefined ? undefined : await textOrInput(io, given)
+  if (!task?.trim() && !input.flags.has('--capability') && !input.flags.has('--attach'))
+    throw new CommandFailed('expected a task or --capability', 'svc help delegate')
   const reply = await connect(io, input).call('delegate', {
     to: to as string,
     ...present({ task }),
@@ -76,10 +79,14 @@ export const thread = asks((control, input) =>
   control.call('thread', { interaction_id: first(input), max_chars: 1_000_000, mark_read: true }),
 )
 
-export const message = asks((control, input, io) => {
-  const [id, text] = input.positionals
-  const file = flags(input, '--file')[0]
-  if (text === undefined && file === undefined && !input.flags.has('--attach')) {
+export const message = asks(async (control, input, io) => {
+  const [id, given] = input.positionals
+  const path = flags(input, '--file')[0]
+  const isInput = given === undefined && path === '-'
+  const said = isInput ? '-' : given
+  const text = said === undefined ? undefined : await textOrInput(io, said)
+  const file = isInput ? undefined : path
+  if (!text?.trim() && file === undefined && !input.flags.has('--attach')) {
     throw new CommandFailed('expected a text, --file or --attach', 'svc help message')
   }
   return control.call('message', {

@@ -54,6 +54,7 @@ export const hubCommands: readonly CommandRow[] = [
     flags: [
       takes('--summary', 'TEXT', 'one sentence in the directory'),
       takes('--readme', 'TEXT', 'a longer text; @path reads a file'),
+      takes('--caps', 'a,b', 'capabilities, separated by commas; they replace those before'),
       takes('--pricing', 'TEXT', 'a text about prices, kept here; wire 3 publishes none'),
     ],
     example: 'svc profile set --summary "Summarises reports" --readme @readme.md',

@@ -69,7 +69,10 @@ export const workCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'delegate a task or a capability call to an agent',
-    positionals: [need('aid', 'petname or AID'), may('task', 'what to do, in plain words')],
+    positionals: [
+      need('aid', 'petname or AID'),
+      may('task', 'what to do, in plain words; - reads standard input'),
+    ],
     flags: [
       many('--attach', 'PATH', 'a file to send along'),
       takes('--capability', 'ID', 'call this capability instead of giving a task'),
@@ -136,10 +139,10 @@ export const workCommands: readonly CommandRow[] = [
     summary: 'send a message',
     positionals: [
       need('id', 'the interaction, as svc inbox and svc results list it'),
-      may('text', 'what to say'),
+      may('text', 'what to say; - reads standard input'),
     ],
     flags: [
-      takes('--file', 'PATH', 'a text file to send as the message'),
+      takes('--file', 'PATH', 'a text file to send as the message; - reads standard input'),
       many('--attach', 'PATH', 'a file to send along'),
     ],
     example: 'svc message <id> "Here is the summary" --attach summary.md',

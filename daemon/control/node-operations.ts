@@ -7,6 +7,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { newestWire } from '../hubs/open.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
 import type { Membership } from '../membership/home.ts'
@@ -65,6 +66,7 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
       return { contacts: ctx.contacts.list().map(contactView) }
     },
     async contactAdd(given) {
+      if (given.aid === ctx.identity.aid) refuse('bad_request', 'this is the AID of this node itself')
       const contact = ctx.contacts.add(given.aid, given.petname)
       if (ctx.peers.find(given.aid) !== undefined) ctx.topUps.note(given.aid)
       return settings(ctx, contactView(contact))
@@ -97,11 +99,11 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
     },
     async profileSet(given) {
       const config = ctx.settings.change(withoutUndefined(given))
-      const published = given.summary !== undefined || given.readme !== undefined
+      const published = [given.summary, given.readme, given.caps].some(one => one !== undefined)
       if (published && ctx.hub.home !== undefined) await hubCall(() => sync.updateProfile(parts.lifetime))
-      const { summary, readme, pricing } = config
+      const { summary, readme, pricing, caps } = config
       const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
-      return { status: 'profile_updated', summary, readme, pricing, ...note }
+      return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
     },
     async visibility(given) {
       await hubCall(() => home().setVisibility(given.visibility))
@@ -225,6 +227,8 @@ async function joinHub(
   given: Parameters<Handlers['hubRegister']>[0],
   signal: AbortSignal,
 ) {
+  if (given.wire !== undefined && given.wire !== newestWire)
+    refuse('hub_incompatible', `this node speaks wire ${newestWire}, not ${given.wire}`, 'svc version')
   if (given.recovery_phrase !== undefined) importPhrase(ctx, given.recovery_phrase)
   ctx.settings.change(
     withoutUndefined({

@@ -9,6 +9,7 @@ import {
 } from '../../protocol/contract/limits.ts'
 import { capTag, textShape, visibilityShape } from '../../protocol/contract/shapes.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
+import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
@@ -38,7 +39,7 @@ export const Config = z
     pricing: z.string().default(''),
     visibility: visibilityShape.optional(),
     accept_delegations: z.boolean().default(true),
-    guest_messages: z.int().min(0).max(10_000).default(GUEST_MESSAGES_DEFAULT),
+    guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).default(GUEST_MESSAGES_DEFAULT),
     auto_reply: autoReplyConfig.optional(),
     modules: z.strictObject({ shell: ShellConfig.optional() }).optional(),
   })

@@ -29,7 +29,7 @@ export class HomeError extends Failure {
 
 /** The container of named identities. */
 export function homeDirectory(env: Environment): string {
-  return resolve(env['SVC_HOME'] || join(homedir(), '.svc'))
+  return resolve(env['SVC_HOME'] || join(env['HOME'] || homedir() || userInfo().homedir, '.svc'))
 }
 
 /** Refuses a name that is not one, or that may not be given to a new identity. */

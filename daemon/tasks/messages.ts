@@ -3,6 +3,7 @@
 import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { cidText } from '../../protocol/crypto/hash.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
@@ -25,8 +26,10 @@ export function textMessage(text: string, attachments: readonly Attachment[], au
 
 export function readText(path: string): string {
   try {
-    return fs.readFileSync(resolve(path), 'utf8')
+    return new TextDecoder('utf-8', { fatal: true }).decode(fs.readFileSync(resolve(path)))
   } catch (error) {
+    if (error instanceof TypeError && systemCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+      refuse('file_unreadable', `${path} is not UTF-8 text`, 'send it as a file: --attach PATH')
     return refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
 }

@@ -12,6 +12,8 @@ import {
 } from './shapes.ts'
 
 const EVIDENCE_LIMIT_MAX = 1000
+/** Open tasks and messages that one stranger may be given. */
+export const GUEST_MESSAGES_MAX = 10_000
 
 const identityReply = z.strictObject({
   aid: aidShape,
@@ -82,7 +84,7 @@ export const nodeOperations = {
       url: z.url({ protocol: /^https?$/ }),
       name: z.string().max(64).optional(),
       caps: z.array(capTag).max(64).optional(),
-      guest_messages: count.optional(),
+      guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),
       accept_delegations: z.boolean().optional(),
       wire: z.int().min(1).max(3).optional(),
       recovery_phrase: z.string().optional(),
@@ -116,6 +118,7 @@ export const nodeOperations = {
   profileSet: operation('/profile', {
     reads: false,
     request: z.strictObject({
+      caps: z.array(capTag).max(64).optional(),
       summary: z.string().max(512).optional(),
       readme: z.string().max(65_536).optional(),
       pricing: z.string().max(4096).optional(),
@@ -125,6 +128,7 @@ export const nodeOperations = {
       summary: z.string(),
       readme: z.string(),
       pricing: z.string(),
+      caps: z.array(z.string()),
       note: z.string().optional(),
     }),
     codes: ['hub_unreachable', 'hub_refused', 'hub_incompatible'],

@@ -1,0 +1,74 @@
+/** The command line as a person's shell treats it: pipes, odd environments, texts from standard input. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { World } from '../cli/demo/world.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const program = join(root, 'dist', 'svc.js')
+let world: World
+let own: string
+
+beforeAll(async () => {
+  world = new World({ svc: program, hub: '' })
+  own = String((await world.startNode('alice'))['aid'])
+}, 30_000)
+afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+
+const svc = (...args: string[]) => world.run(program, args, world.env('alice'))
+
+test('a reader that goes away ends no command with a trace', () => {
+  const script = `"${process.execPath}" "${program}" help --all | head -n 1`
+  const ran = spawnSync('bash', ['-o', 'pipefail', '-c', script], { encoding: 'utf8' })
+  expect([ran.status, ran.stderr, ran.stdout.split('\n').length]).toEqual([0, '', 2])
+})
+
+test.each([
+  [['delegate', 'bob', ' '], 'expected a task'],
+  [['delegate', 'bob'], 'expected a task'],
+  [['hub-register', 'http://127.0.0.1:1', '--wire', '1'], 'this node speaks wire 3, not 1'],
+  [['hub-register', 'http://127.0.0.1:1', '--guest-messages', '10001'], 'at most 10000'],
+  [['up', 'nobody'], 'there is no identity "nobody"'],
+])('%j is refused', async (args, sentence) => {
+  const ran = await svc(...args)
+  expect([ran.code, ran.stdout]).toEqual([1, ''])
+  expect(ran.stderr).toContain(sentence)
+  expect(existsSync(world.dir('alice', 'ids', 'nobody'))).toBe(false)
+})
+
+test('one cannot be one’s own contact', async () => {
+  expect((await svc('contact', 'add', own, 'me')).stderr).toContain('the AID of this node itself')
+})
+
+test('- takes the text from standard input, which must be UTF-8', () => {
+  const ask = (input: Buffer | string, ...args: string[]) =>
+    spawnSync(process.execPath, [program, ...args], { env: world.env('alice'), input, encoding: 'utf8' })
+      .stderr
+  const id = 'A'.repeat(22)
+  for (const args of [
+    ['message', id, '-'],
+    ['message', id, '--file', '-'],
+    ['delegate', own, '-'],
+  ]) {
+    expect(ask(Buffer.from([0xff]), ...args)).toContain(
+      'not UTF-8 text\ntry: send it as a file: --attach PATH',
+    )
+    expect(ask('', ...args)).toContain('expected a t')
+  }
+  expect(ask('words', 'message', id, '-')).toContain('unknown_interaction')
+})
+
+test('an empty HOME means the home of the user, not the folder of the shell', () => {
+  const cwd = mkdtempSync(join(tmpdir(), 'svc-empty-home-'))
+  const env = { PATH: process.env['PATH'], HOME: '', SVC_RUNTIME_DIR: world.dir('run') }
+  const listed = execFileSync(process.execPath, [program, 'id', 'ls'], { cwd, env, encoding: 'utf8' })
+  expect(listed).not.toContain(cwd)
+  expect(existsSync(join(cwd, '.cache'))).toBe(false)
+})
+
+test('profile set changes the capabilities', async () => {
+  const ran = await svc('profile', 'set', '--caps', 'text.sum,text.count')
+  expect(JSON.parse(ran.stdout)).toMatchObject({ caps: ['text.sum', 'text.count'] })
+})
