@@ -113,7 +113,11 @@ async function serve(
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const handle = watched === undefined ? line.handle : counted(line.handle, watched)
-  const listener = new PublicServer(config.limits, (request, response) => void handle(request, response))
+  const listener = new PublicServer(
+    config.limits,
+    (request, response) => void handle(request, response),
+    line.answerUnparsed,
+  )
   const url = await bindServer(listener.server, config.listen)
   if (baseUrl === '') baseUrl = url
   const leases = new FileLeases(blobs)

@@ -9,7 +9,7 @@ const INTRODUCTION = `# Wire 3: the interface of a hub
 
 Printed from the tables in \`protocol/wire3/\` by \`npm run -s docs\`; do not edit by hand. The same tables as data: [openapi-wire-3.json](openapi-wire-3.json) (OpenAPI 3.1). What is signed and sealed is in [objects.md](objects.md); start there with AID, key event log and key set.
 
-Every request and every answer carries \`X-Svc-Wire: 3\`; public GET routes take requests without it. Bodies are strict JSON (\`Content-Type: application/json\`): an unknown member, a member that stands twice or a value of another type is refused. Binary values are base64url without padding and without set spare bits, times are Unix milliseconds. \`/relay/send\` takes the raw bytes of an envelope.`
+Every request and every answer carries \`X-Svc-Wire: 3\`; public GET routes take requests without it, and answer HEAD as well. Routes that are not signed refuse the headers that name a sender. What is no HTTP request is refused in the same form as everything else (\`bad_request\`, or \`too_large\` for a head above 8 KiB). A page of a list may hold fewer agents than asked for, also none: only without \`next\` is it the last. Bodies are strict JSON (\`Content-Type: application/json\`): an unknown member, a member that stands twice or a value of another type is refused. Binary values are base64url without padding and without set spare bits, times are Unix milliseconds. \`/relay/send\` takes the raw bytes of an envelope.`
 
 const HEADERS = `## Headers
 

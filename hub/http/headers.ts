@@ -22,3 +22,8 @@ export function header(given: IncomingHttpHeaders, name: string): string | undef
 export function preferredWait(given: IncomingHttpHeaders): number {
   return Number(WAIT.exec(header(given, 'prefer') ?? '')?.[1] ?? 0)
 }
+
+/** What a content type means: case and parameters say nothing more. */
+export function mediaType(contentType: string | undefined): string | undefined {
+  return contentType?.split(';')[0]?.trim().toLowerCase()
+}

@@ -15,6 +15,8 @@ export type Answered = { route: string; code: string | undefined }
 export type Line = {
   /** Answers one request; never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<Answered>
+  /** The whole answer to what the parser refused. */
+  answerUnparsed(fault: 'malformed' | 'headTooLarge'): string
   bytesInFlight(): number
   close(): void
 }

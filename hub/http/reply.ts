@@ -1,5 +1,5 @@
 /** Sending answers: JSON in one write, streams by their handler, and what happens to a body that nobody read. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { declaredLength } from './body.ts'
 
 /** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
@@ -50,6 +50,20 @@ export function sendJson(
     ...more,
   })
   response.end(text)
+}
+
+/** The same as text, for a connection that never got as far as a request; it is the last on it. */
+export function rawJson(status: number, more: Record<string, string>, body: unknown): string {
+  const text = JSON.stringify(body)
+  const lines = Object.entries({
+    Date: new Date().toUTCString(),
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+    ...more,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`
 }
 
 /**

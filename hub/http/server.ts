@@ -2,6 +2,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressBucket, isProxy } from '../core/address.ts'
+import type { Line } from './line.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 5000
@@ -9,7 +10,7 @@ const KEEP_ALIVE_MS = 75_000
 /** When most connections are taken, one that does nothing is soon let go. */
 const KEEP_ALIVE_CROWDED_MS = 5000
 const CROWDED_SHARE = 0.75
-const HEADER_BYTES_MAX = 8 * 1024
+export const HEADER_BYTES_MAX = 8 * 1024
 /** Requests under way get so long to finish when the hub stops. */
 const FINISH_MS = 8000
 const IDLE_CHECK_MS = 25
@@ -37,7 +38,7 @@ export class PublicServer {
   #connections = 0
   #ending = false
 
-  constructor(limits: ConnectionLimits, listener: RequestListener) {
+  constructor(limits: ConnectionLimits, listener: RequestListener, unparsed: Line['answerUnparsed']) {
     this.#limits = limits
     this.server = createServer(
       {
@@ -47,7 +48,8 @@ export class PublicServer {
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADER_BYTES_MAX,
-        requireHostHeader: true,
+        // Told by the line, in its own words.
+        requireHostHeader: false,
         noDelay: true,
       },
       (request, response) => {
@@ -56,6 +58,12 @@ export class PublicServer {
       },
     )
     this.server.maxConnections = limits.connectionsMax
+    // An expectation that is none of HTTP's is met like any other request.
+    this.server.on('checkExpectation', (request, response) => this.server.emit('request', request, response))
+    this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+      if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+      socket.end(unparsed(error.code === 'HPE_HEADER_OVERFLOW' ? 'headTooLarge' : 'malformed'))
+    })
     this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
     this.#watch.unref()
     this.server.on('connection', (socket: Socket) => this.#admit(socket))

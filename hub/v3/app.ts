@@ -12,14 +12,15 @@ import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import type { Limits } from '../core/limits.ts'
 import { RateBuckets } from '../core/rate.ts'
-import { Refusal } from '../core/refusal.ts'
+import { type Facts, Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
 import { BodyCut, BodySource, declaredLength, RateWatch, readBody } from '../http/body.ts'
 import { BodyPool, type BodyRoom } from '../http/body-room.ts'
-import { header, preferredWait } from '../http/headers.ts'
+import { header, mediaType, preferredWait } from '../http/headers.ts'
 import type { Line, LineOptions } from '../http/line.ts'
-import { finishUnread, sendJson, sendReply, whenClosed } from '../http/reply.ts'
+import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/reply.ts'
 import { type Found, Router, splitTarget } from '../http/router.ts'
+import { HEADER_BYTES_MAX } from '../http/server.ts'
 import { Authenticator, type RequestLine, readSignedHeaders, unauthorized } from './auth.ts'
 import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
@@ -70,7 +71,13 @@ class Exchange {
     this.target = request.url ?? '/'
     const { path, query } = splitTarget(this.target)
     this.queryText = query
-    this.found = router.find(request.method ?? '', path)
+    this.found = router.find(this.method, path)
+  }
+
+  /** HEAD is answered like GET; the runtime leaves out the body. */
+  get method(): string {
+    const { method = '' } = this.request
+    return method === 'HEAD' ? 'GET' : method
   }
 
   get name(): Wire3RouteName {
@@ -175,6 +182,14 @@ export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
         exchange.room?.release()
       }
     },
+    answerUnparsed(fault) {
+      const [code, facts]: [Code, Facts] =
+        fault === 'malformed'
+          ? ['bad_request', { why: 'it is not an HTTP request that this hub reads' }]
+          : ['too_large', { limitBytes: HEADER_BYTES_MAX }]
+      const { status, body } = refusalAnswer(code, facts, baseUrl(), 0)
+      return rawJson(status, { [headers.wire]: String(WIRE) }, body)
+    },
     bytesInFlight: () => parts.pools.envelopes.held + parts.pools.json.held,
     close: () => parts.watch.close(),
   }
@@ -188,11 +203,14 @@ function routeLabel({ found }: Exchange): string {
 
 /** Versions above are refused everywhere; below or none only where no browser reads (hub API §9). */
 function checkWire(exchange: Exchange): void {
+  const { httpVersion, headers: given } = exchange.request
+  if (httpVersion !== '1.0' && given.host === undefined)
+    throw new Refusal('requestMalformed', { why: 'it has no Host header' })
   const declared = exchange.header(headers.wire)
-  const version = declared !== undefined && /^[0-9]{1,6}$/.test(declared) ? Number(declared) : 0
+  const version = declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
   if (version > WIRE) throw new WireRefusal('wire_too_new')
   const versioned = versionedPrefixes.some(prefix => exchange.target.startsWith(prefix))
-  const readable = exchange.request.method === 'GET' && !versioned
+  const readable = exchange.method === 'GET' && !versioned
   if (version < WIRE && !readable) throw new WireRefusal('wire_too_old')
 }
 
@@ -202,10 +220,9 @@ function checkKnown({ found }: Exchange): void {
 
 function checkHeaders(exchange: Exchange): void {
   const { auth, raw } = exchange.row
-  const anonymous = auth === 'anonymous' || auth === 'credential'
-  if (anonymous && identityHeaders.some(name => exchange.header(name) !== undefined))
+  if (auth !== 'signed' && identityHeaders.some(name => exchange.header(name) !== undefined))
     throw new WireRefusal('identity_headers_not_allowed')
-  if (raw !== undefined && exchange.header('content-type') !== raw)
+  if (raw !== undefined && mediaType(exchange.header('content-type')) !== raw)
     throw new Refusal('requestMalformed', { why: `Content-Type must be ${raw}` })
 }
 

@@ -154,5 +154,6 @@ export const commonCodes = [
 export const authCodes = {
   signed: ['unauthorized', 'key_retired', 'replayed', 'ts_stale'],
   anonymous: ['identity_headers_not_allowed'],
+  none: ['identity_headers_not_allowed'],
   credential: ['identity_headers_not_allowed'],
 } as const satisfies Record<string, readonly Code[]>

@@ -1,0 +1,80 @@
+/** The edges of HTTP: what the parser refuses, methods, versions and content types (hub API §2, §7, §9). */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { headers } from '../../protocol/wire3/headers.ts'
+import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
+import { expectRefusal } from '../testing/refusals.ts'
+import { sendRow } from '../testing/routes.ts'
+import { nextReply, openSocket } from '../testing/sockets.ts'
+
+let hub: TestHub
+let agent: TestAgent
+beforeAll(async () => {
+  hub = await startTestHub()
+  agent = await registeredAgent(hub)
+})
+afterAll(() => hub.close())
+
+describe('what is no request of HTTP', () => {
+  test.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400, 'bad_request'],
+    [
+      'two lengths',
+      'POST /relay/poll HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      400,
+      'bad_request',
+    ],
+    ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+    [
+      'a head of 9 KiB',
+      `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Long: ${'a'.repeat(9 * 1024)}\r\n\r\n`,
+      413,
+      'too_large',
+    ],
+  ])('%s is refused in the form of every refusal', async (_, text, status, reason) => {
+    const socket = await openSocket(hub.url)
+    socket.write(text)
+    const reply = await nextReply(socket)
+    expect([reply?.status, reply?.json['reason']]).toEqual([status, reason])
+    expect(reply?.json['error']).toMatch(/^[^;]+; [^;]+$/)
+    expect(reply?.head).toMatch(/X-Svc-Wire: 3/i)
+    socket.destroy()
+  })
+})
+
+test('an expectation that is unknown changes nothing', async () => {
+  const socket = await openSocket(hub.url)
+  socket.write('GET /healthz HTTP/1.1\r\nHost: h\r\nExpect: miracles\r\n\r\n')
+  expect((await nextReply(socket))?.json['status']).toBe('ok')
+  socket.destroy()
+})
+
+test('HEAD of a public GET answers like it, without a body; of anything else it is not_found', async () => {
+  const get = await fetch(`${hub.url}/healthz`)
+  const head = await fetch(`${hub.url}/healthz`, { method: 'HEAD' })
+  expect([head.status, await head.text()]).toEqual([200, ''])
+  for (const name of ['Content-Type', 'Content-Length', headers.wire])
+    expect(head.headers.get(name)).toBe(get.headers.get(name))
+  const post = await fetch(`${hub.url}/relay/poll`, { method: 'HEAD', headers: { [headers.wire]: '3' } })
+  expect(post.status).toBe(404)
+})
+
+test('any number above 3 is too new, however long', async () => {
+  for (const version of ['4', '0004', '1000000', '9'.repeat(400)])
+    expectRefusal(
+      await request(`${hub.url}/healthz`, 'GET', { headers: { [headers.wire]: version } }),
+      'wire_too_new',
+    )
+})
+
+test('a content type is taken by its meaning', async () => {
+  const capability = agent.capability()
+  for (const [type, status] of [
+    ['Application/vnd.svc.envelope+CBOR; v=1', 200],
+    ['application/octet-stream', 400],
+  ] as const) {
+    const envelope = sealedUnderCapability(agent, capability)
+    const given = { ...sendHeaders(envelope), 'Content-Type': type }
+    expect((await sendRow('relaySend', agent, { body: envelope.bytes, headers: given })).status).toBe(status)
+  }
+})
