@@ -27,10 +27,12 @@ export function warningsOf(ctx: Context, autoReplyFault: string | undefined): st
       ctx.chain.isQuarantined,
       'the evidence chain is quarantined because two records share a sequence number; no more receipts are signed',
     ],
-    [
-      counted(ctx.store, 'numbers_ahead') > 0,
-      'a correspondent says it holds messages from this node that are not here; if these files came from a backup, restore a newer one',
-    ],
+    ...ctx.contacts
+      .list()
+      .map(({ aid, petname }): [boolean, string] => [
+        petname !== null && counted(ctx.store, `numbers_ahead:${aid}`) > 0,
+        `${petname} says that it holds messages from this node that are not here; if these files came from a backup, restore a newer one`,
+      ]),
     [
       contradictedInteractions(ctx.store) > 0,
       'a provider signed two receipts of one task that contradict each other; both are kept, and the task takes no review',

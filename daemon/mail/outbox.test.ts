@@ -3,12 +3,14 @@ import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { HubStopped } from '../hubs/hub.ts'
+import { counted } from '../store/counters.ts'
 import { outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'
 import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
+import { sendEntry } from './outbox.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -316,6 +318,28 @@ describe('questions about deliveries', () => {
     }
     expect(Math.max(...pauses)).toBeGreaterThan(30_000)
     expect(alice.entry().state).toBe('at_hub')
+  })
+
+  test('believe no confirmation under a retired key: the same message goes again', async () => {
+    await bob.receive()
+    const made = confirmation(dackCodes.stored)
+    const { identity } = bob.ctx
+    identity.rotate(bob.hub.identity.aid, world.clock.ms + 1)
+    alice.within(() => alice.ctx.peers.learn(identity.log, undefined))
+    await answered({ state: 'done', dack: made })
+    expect(alice.entry()).toMatchObject({ state: 'queued', resent: 1 })
+  })
+
+  test('learn of code 4 where the head of the log differs at the same key state', async () => {
+    await bob.receive()
+    const { identity } = alice.ctx
+    const log = { ...identity.log, headDigest: new Uint8Array(32) }
+    const ctx = { ...alice.ctx, identity: { aid: alice.aid, seed: identity.seed, log } } as typeof alice.ctx
+    alice.delegate(bob, 'under another head')
+    await sendEntry(ctx, alice.hub, alice.entry())
+    await bob.receive()
+    expect(counted(bob.ctx.store, 'peer_forks')).toBe(1)
+    expect(bob.ctx.store.all('SELECT 1 FROM interactions')).toHaveLength(1)
   })
 
   test('name receipt id and handle, never the handle secret', async () => {

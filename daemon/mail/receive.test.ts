@@ -5,11 +5,12 @@ import { dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
+import { warningsOf } from '../control/warnings.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
 import { proposeEnd, say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
-import { type TestNode, TestWorld } from '../testing/node.ts'
+import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { earlierVerdict, type Received, takeIn } from './receive.ts'
 
 let world: TestWorld
@@ -237,10 +238,10 @@ describe('a numbered message', () => {
     take(received(kinds.message, { document: words('w') }, { number: 2, storedUpTo: 1 }))
     const stands = (key: number) => bob.ctx.threads.message(key).delivery
     expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
-    expect(counted(bob.ctx.store, 'numbers_ahead')).toBe(0)
+    expect(counted(bob.ctx.store, `numbers_ahead:${alice.aid}`)).toBe(0)
     take(received(kinds.message, { document: words('w') }, { number: 3, storedUpTo: 3 }))
     expect(stands(second)).toBe('delivered')
-    expect(counted(bob.ctx.store, 'numbers_ahead')).toBe(1)
+    expect(counted(bob.ctx.store, `numbers_ahead:${alice.aid}`)).toBe(1)
   })
 
   test('that proposes the end proves that the sender holds what it does not name as missing', () => {
@@ -251,6 +252,18 @@ describe('a numbered message', () => {
     take(received(kinds.end, { number: 2, peerHighest: 2, missing: [1] }, { number: 2 }))
     const stands = keys.map(key => bob.ctx.threads.message(key).delivery)
     expect(stands).toEqual(['failed', 'delivered', 'failed'])
+  })
+
+  test('of a stranger that claims more than was sent is not believed, and a contact is named', () => {
+    const claim = (number: number) =>
+      take(received(kinds.message, { document: words('w') }, { number, storedUpTo: 9 }))
+    const advised = () => warningsOf(bob.ctx, undefined).filter(one => one.includes('restore a newer one'))
+    bob.ctx.contacts.remove('alice')
+    claim(2)
+    expect(advised()).toEqual([])
+    bob.ctx.contacts.add(alice.aid, 'alice')
+    claim(3)
+    expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])
   })
 
   test('an end that is proposed twice crossing gives way to the requester', () => {
@@ -277,6 +290,30 @@ describe('a message of capabilities alone', () => {
     bob.ctx.contacts.remove('alice')
     expect(take(loose())).toBe(dackCodes.malformed)
     expect(bob.ctx.peers.find(alice.aid)).toBeUndefined()
+  })
+
+  test('brings only capabilities of the mailbox of its sender, under its key, with the seed that fits', () => {
+    const set = alice.ctx.keys.set
+    const [one, two, three] = alice.ctx.capabilities.topUp(bob.aid)
+    if (one === undefined || two === undefined || three === undefined) throw new Error('none granted')
+    const { capability } = two
+    const signature = capability.signature.with(0, (capability.signature[0] as number) ^ 1)
+    const granted = [
+      { ...one, holderSeed: two.holderSeed },
+      { ...two, capability: { ...capability, signature } },
+      ...bob.ctx.capabilities.topUp(alice.aid),
+      three,
+    ]
+    take({ ...received(kinds.capabilities, {}, { capabilities: granted }), keySet: set })
+    const held = bob.ctx.store.all<{ id: Uint8Array }>('SELECT id FROM capabilities_held')
+    expect(held.map(({ id }) => Buffer.from(id))).toEqual([Buffer.from(three.capability.body.id)])
+  })
+
+  test('whose key set is over brings none of it, and stops no mail', () => {
+    const set = alice.ctx.keys.set
+    world.pass(100 * DAY_MS)
+    take({ ...received(kinds.capabilities, {}), keySet: set })
+    expect(bob.ctx.peers.find(alice.aid)?.keys).toBeUndefined()
   })
 
   test('brings log, key set and a stock that wakes what waits for it', () => {

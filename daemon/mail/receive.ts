@@ -22,6 +22,7 @@ import {
 } from '../../protocol/proof/documents.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { genuineGrants } from '../peers/stock.ts'
 import { count } from '../store/counters.ts'
 import { digestOf } from '../store/messages.ts'
 import { noteVerdict, verdictOn } from '../store/seen.ts'
@@ -106,7 +107,7 @@ function judge(ctx: Context, received: Received): DackCode {
   if (code === dackCodes.stored) {
     ctx.peers.learn(received.log, received.keySet)
     if (body.capabilities !== undefined) {
-      ctx.capabilities.accept(body.from, body.capabilities)
+      ctx.capabilities.accept(body.from, genuineGrants(ctx.peers.find(body.from)?.keys, body.capabilities))
       ctx.threads.hurry(body.from)
     }
     ctx.store.afterCommit(() => ctx.topUps.note(body.from))
@@ -324,7 +325,8 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 /** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
   // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
-  if (storedUpTo > interaction.numbered) count(ctx.store, 'numbers_ahead')
+  if (storedUpTo > interaction.numbered && ctx.contacts.isContact(interaction.peer))
+    count(ctx.store, `numbers_ahead:${interaction.peer}`)
   for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
 }
 

@@ -3,7 +3,7 @@
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
 
-import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
@@ -198,6 +198,10 @@ export class Relay {
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
       count(this.#ctx.store, 'retired_key')
       keepRetired(this.#ctx, body, messageDigest)
+      return dackCodes.retiredKey
+    }
+    if (body.kelSeq === log.seq && !equal(body.kelHeadDigest, log.headDigest)) {
+      count(this.#ctx.store, 'peer_forks')
       return dackCodes.retiredKey
     }
     try {

@@ -62,8 +62,14 @@ function takeReply(ctx: Context, entry: OutboxEntry, reply: StatusReply): void {
 }
 
 function takeConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): void {
-  const code = openConfirmation(ctx, entry, sealed)?.body.code
-  if (code === undefined) finish(ctx, entry, 'unknown', 'collected, but the confirmation does not verify')
+  const confirmation = openConfirmation(ctx, entry, sealed)
+  // Whoever has a retired key could have made it since: the same message again is confirmed under the present one.
+  const isRetired =
+    confirmation !== undefined && confirmation.body.kelSeq !== ctx.peers.find(entry.peer)?.log.seq
+  const code = confirmation?.body.code
+  if (isRetired) sendAnew(ctx, entry)
+  else if (code === undefined)
+    finish(ctx, entry, 'unknown', 'collected, but the confirmation does not verify')
   else if (code === dackCodes.stored)
     ctx.store.transaction(() => noteDelivered(ctx, entry.message), 'node.confirm')
   else if (code === dackCodes.retiredKey || code === dackCodes.times) {

@@ -118,7 +118,8 @@ export class PeerBook {
   /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
   learn(log: VerifiedKel, set: KeySet | undefined): Peer {
     const held = this.find(log.aid)
-    const offered = set === undefined ? undefined : usableKeys(log, set)
+    const isOver = set !== undefined && set.body.exp < Math.max(this.#now(), this.#hub.home?.timeMs ?? 0)
+    const offered = set === undefined || isOver ? undefined : usableKeys(log, set)
     const current = held?.keys !== undefined && held.keys.body.kelSeq === log.seq ? held.keys : undefined
     const keys = newerOf(current, offered)
     if (held !== undefined && held.log === log && held.keys === keys) return held

@@ -2,6 +2,10 @@
  * Whom this node gives capabilities: contacts, and the other side of a task that its user gave or took. A stranger
  * whose task waits for approval, or whose call was answered without anybody's approval, gets none.
  */
+import { publicKey } from '#crypto'
+import { equal } from '../../protocol/encoding/bytes.ts'
+import type { VerifiedKeySet } from '../../protocol/identity/keyset.ts'
+import { Capability, type GrantedCapability } from '../../protocol/mail/capability.ts'
 import type { Store } from '../store/open.ts'
 import type { Contacts } from './contacts.ts'
 
@@ -18,4 +22,19 @@ export function mayHoldCapabilities(
     peer,
   )
   return shared !== undefined
+}
+
+/** Of the capabilities that came with a message, those of the mailbox that its sender has, with the seed that fits. */
+export function genuineGrants(
+  keys: VerifiedKeySet | undefined,
+  granted: readonly GrantedCapability[],
+): GrantedCapability[] {
+  if (keys === undefined) return []
+  const { mailboxKey, mailboxEpoch } = keys.body
+  return granted.filter(
+    ({ capability, holderSeed }) =>
+      equal(capability.body.epoch, mailboxEpoch) &&
+      equal(capability.body.holderKey, publicKey(holderSeed)) &&
+      Capability.verify(mailboxKey, capability),
+  )
 }

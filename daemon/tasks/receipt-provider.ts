@@ -114,7 +114,8 @@ export function takeCounterSignature(
   counter: CounterSignature,
 ): Interaction | undefined {
   const requester = ctx.peers.find(interaction.peer)
-  if (requester === undefined) return undefined
+  // A counter-signature counts under the newest key only: it is remade after a rotation.
+  if (requester === undefined || counter.body.kelSeq !== requester.log.seq) return undefined
   // Rotations may have made the receipt anew, more than once, while the requester had already signed an earlier one.
   const sent = sentReceipts(ctx, interaction)
   const receipt = sent.map(one => one.receipt).find(one => counterSignatureHolds(counter, one, requester.log))

@@ -127,6 +127,12 @@ describe('the receipt of a provider', () => {
     expect(kept).toMatchObject({ receiptState: 'signed', receipt: Receipt.encode(first) })
     const own = bob.messages(id).filter(({ kind }) => kind === kinds.receipt)
     expect(own.map(({ delivery }) => delivery)).toEqual(['delivered', 'delivered'])
+    const { peers } = bob.ctx
+    const { log } = signer
+    signer.rotate(alice.hub.identity.aid, world.clock.ms + 1)
+    bob.within(() => peers.learn(signer.log, undefined))
+    expect(log.seq).toBe(counter.body.kelSeq)
+    expect(takeCounterSignature(bob.ctx, of(bob), counter)).toBeUndefined()
     const foreign = { ...counter, body: { ...counter.body, bodyHash: new Uint8Array(32) } }
     expect(takeCounterSignature(bob.ctx, of(bob), foreign as CounterSignature)).toBeUndefined()
   })
