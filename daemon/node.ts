@@ -10,7 +10,7 @@ import { operationsOf } from './control/operations.ts'
 import { ControlServer } from './control/server.ts'
 import { type GroundOptions, openGround } from './ground.ts'
 import { controlHost, controlPort } from './home/config.ts'
-import { announceDaemon, type Environment, runtimeDirectory, withdrawDaemon } from './home/home.ts'
+import { announceDaemon, type Environment, runtimeDirectories, withdrawDaemon } from './home/home.ts'
 import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
@@ -154,14 +154,16 @@ async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Pro
   })
   control.bound = await server.listen()
   undo.defer(() => server.close())
-  const runtimeDir = runtimeDirectory(env)
-  announceDaemon(runtimeDir, {
+  const entry = {
     pid: process.pid,
     control_addr: control.bound,
     data_dir: ctx.dir,
     id: name ?? null,
     aid: ctx.identity.aid,
     started_at: ctx.now(),
-  })
-  undo.defer(() => withdrawDaemon(runtimeDir, process.pid))
+  }
+  for (const folder of runtimeDirectories(env)) {
+    announceDaemon(folder, entry)
+    undo.defer(() => withdrawDaemon(folder, process.pid))
+  }
 }

@@ -5,13 +5,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type DaemonEntry,
-  runningDaemons,
-  runtimeDirectory,
-  type Selection,
-  selectIdentity,
-} from '../../daemon/home/home.ts'
+import { type DaemonEntry, daemonsOf, type Selection, selectIdentity } from '../../daemon/home/home.ts'
 import { newNonce, proofOf } from '../../daemon/home/proof.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
 import type { Call } from '../../protocol/contract/client.ts'
@@ -40,7 +34,7 @@ export type Target = {
 /** Where the node that this command line means should answer. */
 export function findTarget(io: Io, input: Pick<Input, 'id'>): Target {
   const selection = selectIdentity(io.env, input.id)
-  const running = runningDaemons(runtimeDirectory(io.env))
+  const running = daemonsOf(io.env)
   const own = running.find(entry => entry.data_dir === selection.dir)
   const entry = own ?? (selection.explicit || running.length !== 1 ? undefined : running[0])
   const address = entry?.control_addr ?? configuredAddress(selection.dir)
@@ -172,7 +166,7 @@ export class UnreachableNode extends CommandFailed {}
 
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
 export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
-  const others = runningDaemons(runtimeDirectory(io.env)).filter(entry => entry.data_dir !== target.dataDir)
+  const others = daemonsOf(io.env).filter(entry => entry.data_dir !== target.dataDir)
   const list = others.map(
     entry =>
       `${entry.id === null ? `SVC_DATA_DIR=${entry.data_dir}` : `--id ${entry.id}`} (${entry.control_addr})`,

@@ -6,11 +6,10 @@ import {
   checkIdentityName,
   chooseIdentity,
   currentIdentity,
+  daemonsOf,
   identityDirectory,
   identityNames,
   purgeIdentity,
-  runningDaemons,
-  runtimeDirectory,
   selectIdentity,
 } from '../../daemon/home/home.ts'
 import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
@@ -21,7 +20,7 @@ import { start } from './node.ts'
 import { readStandardInput } from './values.ts'
 
 export const ls: Run = async io => {
-  const running = runningDaemons(runtimeDirectory(io.env))
+  const running = daemonsOf(io.env)
   const current = currentIdentity(io.env)
   const identities = identityNames(io.env).map(name => {
     const dir = identityDirectory(io.env, name)
@@ -58,7 +57,7 @@ export const rm: Run = async (io, input) => {
   const name = checkIdentityName(input.positionals[0] as string, 'create')
   const dir = identityDirectory(io.env, name)
   if (!existsSync(dir)) throw new CommandFailed(`no identity named "${name}"`, 'svc id ls')
-  if (runningDaemons(runtimeDirectory(io.env)).some(entry => entry.data_dir === dir)) {
+  if (daemonsOf(io.env).some(entry => entry.data_dir === dir)) {
     throw new CommandFailed(`the node of "${name}" is running`, `svc stop ${name}`)
   }
   const purge = input.flags.has('--purge')

@@ -6,9 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import {
   type DaemonEntry,
   DEFAULT_IDENTITY,
+  daemonsOf,
   isAlive,
-  runningDaemons,
-  runtimeDirectory,
   selectIdentity,
 } from '../../daemon/home/home.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
@@ -85,7 +84,7 @@ async function waitForDaemon(
   child: { exitCode: number | null; signalCode: string | null; pid?: number | undefined },
 ) {
   for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
-    const entry = runningDaemons(runtimeDirectory(io.env)).find(daemon => daemon.data_dir === dir)
+    const entry = daemonsOf(io.env).find(daemon => daemon.data_dir === dir)
     if (entry !== undefined && (await answers(io, entry))) return entry
     if (child.exitCode !== null || child.signalCode !== null) {
       throw new CommandFailed(
@@ -135,7 +134,7 @@ export const stop: Run = async (io, given) => {
 
 function everyNode(io: Io) {
   const home = selectIdentity(io.env, 'default').dir
-  return runningDaemons(runtimeDirectory(io.env))
+  return daemonsOf(io.env)
     .filter(
       entry => entry.id !== null && (entry.data_dir === home || entry.data_dir.startsWith(join(home, 'ids'))),
     )

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -87,6 +88,15 @@ describe('the control interface', () => {
     expect([other.aid.length, ownSocket(env, long)]).toEqual([44, path])
     await other.stop()
     expect(ownSocket(env, long)).toBeUndefined()
+  })
+
+  test('a data directory that others can enter is named in the status', async () => {
+    const warnings = async () =>
+      (await node.handlers.status(undefined, new AbortController().signal)).warnings
+    expect((await warnings()).join()).not.toContain('chmod')
+    chmodSync(dir, 0o755)
+    expect((await warnings()).join()).toContain(`chmod 700 ${dir}`)
+    chmodSync(dir, 0o700)
   })
 
   test('the root leads to the console', async () => {

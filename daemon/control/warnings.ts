@@ -1,4 +1,5 @@
 /** What the owner of a node should know and do something about. */
+import { statSync } from 'node:fs'
 import type { Context } from '../context.ts'
 import { controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
 import { cardWarning } from '../membership/card.ts'
@@ -12,6 +13,10 @@ export function warningsOf(ctx: Context, autoReplyFault: string | undefined): st
     [
       !LOOPBACK_HOSTS.includes(host),
       `the control interface listens on ${host}: anyone who can reach it and has the token controls this node`,
+    ],
+    [
+      (statSync(ctx.dir).mode & 0o077) !== 0,
+      `other users of this machine can enter the data directory; tighten it with: chmod 700 ${ctx.dir}`,
     ],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +13,7 @@ import {
   identityNames,
   purgeIdentity,
   runningDaemons,
+  runtimeDirectories,
   runtimeDirectory,
   selectIdentity,
   withdrawDaemon,
@@ -72,6 +73,19 @@ describe('pointer files', () => {
     withdrawDaemon(dir, process.ppid)
     expect(runningDaemons(dir).map(daemon => daemon.pid)).toEqual([process.pid])
     expect(statSync(join(dir, 'daemon.json')).isFile()).toBe(true)
+  })
+
+  test('they stand under XDG_RUNTIME_DIR, read first, and at the specified path; one that is not private is passed over', () => {
+    const [shared, session, home] = [fresh(), fresh(), fresh()]
+    const env = { XDG_RUNTIME_DIR: session, SVC_HOME: home }
+    const specified = join(shared, `svc-${process.getuid?.()}`)
+    expect(runtimeDirectories(env, shared)).toEqual([join(session, 'svc'), specified])
+    chmodSync(specified, 0o755)
+    expect(runtimeDirectories(env, shared)).toEqual([join(session, 'svc')])
+    expect(runtimeDirectories({ SVC_HOME: home }, shared)).toEqual([join(home, 'run')])
+    expect(runtimeDirectories({ XDG_RUNTIME_DIR: 'relative', SVC_HOME: home }, shared)).toEqual([
+      join(home, 'run'),
+    ])
   })
 
   test('an entry of a dead process or a torn one is cleared away', () => {

@@ -6,7 +6,7 @@
 import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
-import { join, resolve } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 
@@ -105,16 +105,47 @@ export type DaemonEntry = {
   started_at: number
 }
 
-/** The per-user directory of pointer files; refuses one that somebody else made. */
-export function runtimeDirectory(env: Environment): string {
-  const { uid } = userInfo()
-  const path = env['SVC_RUNTIME_DIR'] || `/tmp/svc-${uid}`
+/**
+ * The folders of pointer files, the one to read first before the others: XDG_RUNTIME_DIR, which no other user can
+ * enter, and the specified one under the shared temporary folder. A folder that is not private to this user is passed
+ * over; where none is left, one in the home serves.
+ */
+export function runtimeDirectories(env: Environment, shared = '/tmp'): string[] {
+  const given = env['SVC_RUNTIME_DIR']
+  if (given) return [privateDirectory(given)]
+  const session = env['XDG_RUNTIME_DIR']
+  const known = session && isAbsolute(session) && fs.existsSync(session) ? [join(session, 'svc')] : []
+  const usable = [...known, join(shared, `svc-${userInfo().uid}`)].filter(isPrivate)
+  return usable.length > 0 ? usable : [privateDirectory(join(homeDirectory(env), 'run'))]
+}
+
+/** The folder that is read first. */
+export const runtimeDirectory = (env: Environment): string => runtimeDirectories(env)[0] as string
+
+function isPrivate(path: string): boolean {
+  try {
+    return privateDirectory(path) === path
+  } catch {
+    return false
+  }
+}
+
+/** Makes the folder if need be; refuses one that somebody else made or can enter. */
+function privateDirectory(path: string): string {
   ensureSecretDirectory(path)
   const stat = fs.lstatSync(path)
-  if (!stat.isDirectory() || stat.uid !== uid || (stat.mode & 0o077) !== 0)
+  if (!stat.isDirectory() || stat.uid !== userInfo().uid || (stat.mode & 0o077) !== 0)
     throw new HomeError(`${path} is not a private directory of this user; remove it and start again`)
   ensureSecretDirectory(join(path, 'daemons'))
   return path
+}
+
+/** Daemons of this user that are alive, whichever folder names them. */
+export function daemonsOf(env: Environment): DaemonEntry[] {
+  const found = new Map<number, DaemonEntry>()
+  for (const entry of runtimeDirectories(env).flatMap(runningDaemons))
+    if (!found.has(entry.pid)) found.set(entry.pid, entry)
+  return [...found.values()].sort((a, b) => a.started_at - b.started_at)
 }
 
 /** Publishes a running daemon to the clients of this user. */
