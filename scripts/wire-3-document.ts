@@ -53,7 +53,7 @@ const SENDING = `## Sending an envelope
 - **First contact** (record \`{1 0}\`): open a session first. \`POST /relay/session\` with \`epk\`, a fresh X-Wing public key (1,216 bytes), answers \`sid\`, \`exp\`, \`enc\` and \`ct\`; opening \`ct\` gives the MAC key. Send with \`X-Svc-TS\`, \`X-Svc-Session\` and \`X-Svc-MAC\`. A session lives an hour and can be used for several envelopes.
 - **Capability** (record of kind 1): \`X-Svc-Access\` is all. The request must carry none of \`X-Svc-AID\`, \`X-Svc-Seq\`, \`X-Svc-Sig\`; use a connection that never carried a signed request, or the hub can tell who you are.
 
-The answer names the envelope by a random \`rid\`. The same envelope again while it waits is \`duplicate\` with the same \`rid\`. \`POST /relay/status\` with \`rid\` and \`handle\` (objects, section 9) gives the recipient's confirmation once it is there. \`rid\`s of session envelopes and of capability envelopes, and those of several recipients, never belong into one status query: the hub would learn that they are one sender's.
+The answer names the envelope by a random \`rid\`. The same envelope again while it waits is \`duplicate\` with the same \`rid\`. \`POST /relay/status\` with \`rid\` and \`handle\` (objects, section 9) gives the recipient's confirmation once it is there. \`rid\`s of session envelopes and of capability envelopes, and those of several recipients, never belong into one status query: the hub would learn that they are one sender's: ask for what went under a session on the connections of your signed calls, and for the \`rid\`s of each capability apart.
 
 ## Collecting mail
 

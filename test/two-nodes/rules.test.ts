@@ -103,6 +103,11 @@ describe('a sender', () => {
     alice.ctx.store.run('UPDATE interactions SET numbered = 1 WHERE key = ?', key)
     await say(bob, id, 'I hold two')
     await until('it is read', async () => (await texts(alice, id)).includes('I hold two'))
+    // Anybody could say so: only a contact is believed.
+    expect(await warned()).toBe(false)
+    await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+    await say(bob, id, 'I still hold two')
+    await until('it is read', async () => (await texts(alice, id)).includes('I still hold two'))
     expect(await warned()).toBe(true)
   })
 
