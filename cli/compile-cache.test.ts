@@ -17,6 +17,11 @@ describe('the folder of compiled code', () => {
     expect(compileCacheFolder({ HOME, XDG_CACHE_HOME: 'relative' })).toBe(folder)
   })
 
+  test('is none below a home that is named relative to where the command runs', () => {
+    expect(compileCacheFolder({ HOME: 'relative' })).toBeUndefined()
+    expect(fs.existsSync('relative')).toBe(false)
+  })
+
   test.each(['.cache', '.cache/svc', '.cache/svc/compiled'])(
     'is not used where others may write %s',
     path => {

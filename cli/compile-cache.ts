@@ -18,6 +18,8 @@ export function compileCacheFolder(env: Readonly<Record<string, string | undefin
     given !== undefined && isAbsolute(given)
       ? given
       : join(env['HOME'] || homedir() || userInfo().homedir, '.cache')
+  // A home that is named relative to wherever the command runs is nobody's.
+  if (!isAbsolute(caches)) return undefined
   const own = join(caches, 'svc')
   const folder = join(own, 'compiled')
   try {

@@ -32,7 +32,9 @@ test('the first call of a new home runs the program that stands there', () => {
 })
 
 test('status says when the node runs another build than the command', async () => {
-  const { build } = JSON.parse(run('node', [program, 'version'], root).stdout) as { build: string }
+  const { build } = JSON.parse(
+    run('node', [program, 'version'], mkdtempSync(join(tmpdir(), 'svc-npx-'))).stdout,
+  ) as { build: string }
   const other = build.replaceAll(/./g, 'f')
   await using world = new World({ svc: program, hub: '' })
   for (const [from, to] of builtFiles(build, other, world.dir('other'))) {
