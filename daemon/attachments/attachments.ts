@@ -13,6 +13,7 @@ import { faultPoint } from '../platform/faults.ts'
 import { ensureSecretDirectory, fileFault, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
 import { noteStreamed } from '../platform/stream-memory.ts'
 import { refuse } from '../refusal.ts'
+import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import { cleanName, saveFile } from './file-names.ts'
 
@@ -98,22 +99,35 @@ export class Attachments {
     }
   }
 
-  /** Stores the attachments of an opened message; returns once all of them are verified and durable. */
-  async receive(opened: OpenedMessage): Promise<void> {
-    const files = opened.body.attachments.map(() => this.#temporary())
+  /**
+   * Stores the attachments of an opened message and, once all of them are verified and durable, takes the message; a
+   * file that no message names then is gone again before anybody else runs.
+   */
+  async receive<T>(opened: OpenedMessage, store: Store, take: () => T): Promise<T> {
+    const { attachments } = opened.body
+    for (const { size } of attachments)
+      if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')
+    const files = attachments.map(() => this.#temporary())
     try {
-      for (const { size } of opened.body.attachments)
-        if (size > ATTACHMENT_BYTES_MAX) throw new Malformed('an attachment is over 64 MiB')
       for await (const { index, chunk } of opened.parts()) {
         fs.writeSync((files[index] as Temporary).file, chunk)
         noteStreamed(chunk.length)
       }
-      for (const [index, attachment] of opened.body.attachments.entries())
+      for (const [index, attachment] of attachments.entries())
         this.#place(files[index] as Temporary, attachment.cid)
-    } catch (error) {
+      return take()
+    } finally {
       for (const file of files) discard(file)
-      throw error
+      this.removeUnnamed(
+        store,
+        attachments.map(({ cid }) => cidText(cid)),
+      )
     }
+  }
+
+  /** Removes those of these files that no message names. */
+  removeUnnamed(store: Store, cids: readonly string[]): void {
+    for (const cid of cids) if (!isFileNamed(store, cid)) fs.rmSync(join(this.folder, cid), { force: true })
   }
 
   /** The verified file of a content id, or undefined when it is not here. */
@@ -136,22 +150,19 @@ export class Attachments {
 
   /** Removes what a crash left: temporary files, and files that no message names. */
   clean(store: Store): void {
-    for (const name of fs.readdirSync(this.folder)) {
-      const named = store.get('SELECT 1 AS named FROM message_attachments WHERE cid = ? LIMIT 1', name)
-      if (name.startsWith(TEMPORARY) || named === undefined) fs.rmSync(join(this.folder, name))
-    }
+    this.removeUnnamed(store, fs.readdirSync(this.folder))
   }
 
   #temporary(): Temporary {
     const path = join(this.folder, TEMPORARY + Buffer.from(this.#random(12)).toString('hex'))
-    return { path, file: fs.openSync(path, 'wx', SECRET_FILE_MODE) }
+    return { path, file: fs.openSync(path, 'wx', SECRET_FILE_MODE), isOpen: true }
   }
 
-  #place({ path, file }: Temporary, cid: Uint8Array): void {
-    fs.fdatasyncSync(file)
-    fs.closeSync(file)
+  #place(temporary: Temporary, cid: Uint8Array): void {
+    fs.fdatasyncSync(temporary.file)
+    close(temporary)
     faultPoint('node.attachment.before-rename')
-    fs.renameSync(path, join(this.folder, cidText(cid)))
+    fs.renameSync(temporary.path, join(this.folder, cidText(cid)))
     faultPoint('node.attachment.after-rename')
     syncDirectory(this.folder)
   }
@@ -164,15 +175,17 @@ async function* readPieces(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-type Temporary = { path: string; file: number }
+type Temporary = { readonly path: string; readonly file: number; isOpen: boolean }
 
-function discard({ path, file }: Temporary): void {
-  try {
-    fs.closeSync(file)
-  } catch {
-    // Closed already: it was placed before another one failed.
-  }
-  fs.rmSync(path, { force: true })
+function close(temporary: Temporary): void {
+  // Once only: the next file that is opened gets the same number.
+  if (temporary.isOpen) fs.closeSync(temporary.file)
+  temporary.isOpen = false
+}
+
+function discard(temporary: Temporary): void {
+  close(temporary)
+  fs.rmSync(temporary.path, { force: true })
 }
 
 function realPath(path: string): string {

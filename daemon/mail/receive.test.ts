@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { dackCodes } from '../../protocol/mail/dack.ts'
@@ -11,7 +12,7 @@ import type { Interaction } from '../store/threads.ts'
 import { proposeEnd, say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { earlierVerdict, type Received, takeIn } from './receive.ts'
+import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -91,6 +92,77 @@ describe('a task', () => {
     const withdrawn = received(kinds.cancelled, { reason: 'enough' }, { number: 3 })
     expect(take(withdrawn)).toBe(dackCodes.stored)
     expect(only()).toMatchObject({ state: 'cancelled', reason: 'enough' })
+  })
+
+  describe('of strangers', () => {
+    const MIB = 1024 * 1024
+    const file = (size: number) => ({ name: 'f', mediaType: 'text/plain', size, cid: contentId(bytes(8)) })
+    /** A task of some stranger that names a file of this size. */
+    const loaded = (from: string, size: number) => {
+      const attached = file(size)
+      const named = [{ name: attached.name, cid: cidText(attached.cid) }]
+      const document = documentBytes({ task: 'look', attachments: named })
+      return received(
+        kinds.delegate,
+        { document, requesterCommitment: new Uint8Array(32) },
+        { from, interactionId: bytes(16), attachments: [attached] },
+      )
+    }
+    const stranger = (n: number) => `AQ${String(n).padStart(42, 'A')}`
+    beforeEach(() => void bob.ctx.contacts.remove('alice'))
+
+    test('brings so many bytes and no more, those of one and those of all of them; a contact as many as it likes', () => {
+      expect(take(loaded(alice.aid, 9 * MIB))).toBe(dackCodes.refusedByPolicy)
+      expect(take(loaded(alice.aid, 5 * MIB))).toBe(dackCodes.stored)
+      expect(take(loaded(alice.aid, 5 * MIB))).toBe(dackCodes.refusedByPolicy)
+      for (let n = 0; n < 31; n++) expect(take(loaded(stranger(n), 8 * MIB - 1000))).toBe(dackCodes.stored)
+      expect(take(loaded(stranger(31), 8 * MIB - 1000))).toBe(dackCodes.refusedByPolicy)
+      expect(take(loaded(stranger(32), 1000))).toBe(dackCodes.stored)
+      bob.ctx.contacts.add(alice.aid, 'alice')
+      expect(take(loaded(alice.aid, 50 * MIB))).toBe(dackCodes.stored)
+    })
+
+    test('takes further words and files while it waits within the same bounds', () => {
+      take(delegation())
+      const more = (number: number, size: number) =>
+        take(received(kinds.message, { document: words('more') }, { number, attachments: [file(size)] }))
+      expect(more(2, 9 * MIB)).toBe(dackCodes.refusedByPolicy)
+      expect(more(2, MIB)).toBe(dackCodes.stored)
+      set({ state: 'open' })
+      expect(more(3, 9 * MIB)).toBe(dackCodes.stored)
+    })
+
+    test('that is a call takes no more words than one that waits, and its end', () => {
+      bob.ctx.settings.change({ guest_messages: 2 })
+      const document = documentBytes({ capability: 'text.count', args: {} })
+      take(received(kinds.delegate, { document, requesterCommitment: new Uint8Array(32) }))
+      const say = (number: number) => take(received(kinds.message, { document: words('w') }, { number }))
+      expect([say(2), say(3)]).toEqual([dackCodes.stored, dackCodes.refusedByPolicy])
+      const { ownLast } = only()
+      const answer = { endNumber: ownLast as number, number: 3, peerHighest: 2, missing: [] }
+      expect(take(received(kinds.acceptEnd, answer, { number: 3 }))).toBe(dackCodes.stored)
+    })
+
+    test('that is withdrawn counts for a day all the same', () => {
+      bob.ctx.settings.change({ guest_messages: 1 })
+      const withdrawn = () => {
+        const interactionId = bytes(16)
+        const code = take(delegation('again', { interactionId }))
+        take(received(kinds.cancelled, { reason: '' }, { number: 2, interactionId }))
+        return code
+      }
+      expect([withdrawn(), withdrawn()]).toEqual([dackCodes.stored, dackCodes.refusedByPolicy])
+      world.pass(DAY_MS + 1)
+      expect(withdrawn()).toBe(dackCodes.stored)
+    })
+  })
+
+  test('is judged before anything of it is stored, and the same again then', () => {
+    const given = delegation()
+    expect(foresee(bob.ctx, given)).toBe(dackCodes.stored)
+    expect(bob.ctx.store.all('SELECT key FROM interactions')).toEqual([])
+    expect(bob.heard.filter(event => event.type === 'inbox')).toEqual([])
+    expect(take(given)).toBe(dackCodes.stored)
   })
 
   test('of somebody blocked, or while none are accepted, is refused', () => {
@@ -284,6 +356,11 @@ describe('a message of capabilities alone', () => {
     expect(take(loose())).toBe(dackCodes.stored)
     set({ state: 'declined' })
     expect(take(loose())).toBe(dackCodes.malformed)
+  })
+
+  test('that brings files is malformed: nothing would name them', () => {
+    const attachments = [{ name: 'f', mediaType: 'text/plain', size: 1, cid: contentId(bytes(8)) }]
+    expect(take(received(kinds.capabilities, {}, { attachments }))).toBe(dackCodes.malformed)
   })
 
   test('of a stranger is malformed', () => {

@@ -31,7 +31,7 @@ import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/con
 import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { answerWithEffect, resolveCapability } from '../tasks/dispatch.ts'
-import { admit, mayAddWhilePending } from '../tasks/policies.ts'
+import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 
@@ -61,11 +61,24 @@ export function earlierVerdict(ctx: Context, body: MessageBody, digest: Uint8Arr
 
 /** Judges and stores a message; durable when this returns. */
 export function takeIn(ctx: Context, received: Received): DackCode {
+  return (
+    judged(() => decide(ctx, received, () => judge(ctx, received))) ??
+    decide(ctx, received, () => dackCodes.malformed)
+  )
+}
+
+/** What {@link takeIn} would say now, before anything of the message is on the disk. */
+export function foresee(ctx: Context, received: Received): DackCode {
+  return judged(() => ctx.store.rehearse(() => judge(ctx, received))) ?? dackCodes.malformed
+}
+
+/** A verdict; undefined where the message, or the step that it takes, is none. */
+function judged(verdict: () => DackCode): DackCode | undefined {
   try {
-    return decide(ctx, received, () => judge(ctx, received))
+    return verdict()
   } catch (error) {
-    if (!(error instanceof ForeignStep || error instanceof Malformed)) throw error
-    return decide(ctx, received, () => dackCodes.malformed)
+    if (error instanceof ForeignStep || error instanceof Malformed) return undefined
+    throw error
   }
 }
 
@@ -115,8 +128,9 @@ function judge(ctx: Context, received: Received): DackCode {
   return code
 }
 
-/** Kind 8: from contacts and from the other party of an open interaction only. */
+/** Kind 8: from contacts and from the other party of an open interaction only, and never with files. */
 function takeLoose(ctx: Context, { body }: Received): DackCode {
+  if (body.attachments.length > 0) return dackCodes.malformed
   const known =
     ctx.contacts.isContact(body.from) ||
     ctx.store.get(
@@ -182,13 +196,7 @@ function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Recei
     const late = isCut(interaction) && isRequester(interaction) && interaction.receiptState === 'waiting'
     if (!late) return dackCodes.ended
   }
-  if (
-    interaction.state === 'pending' &&
-    body.kind !== kinds.cancelled &&
-    !mayAddWhilePending(ctx, interaction)
-  )
-    return dackCodes.refusedByPolicy
-  return undefined
+  return isStep(body.kind) || mayAdd(ctx, interaction, bytesOf(body)) ? undefined : dackCodes.refusedByPolicy
 }
 
 /** What a reader sees of a message; undefined when its document is not one. */
@@ -227,7 +235,7 @@ function takeDelegate(
   if (document === undefined) return dackCodes.malformed
   const capability = 'capability' in document ? document.capability : null
   const effect = capability === null ? undefined : resolveCapability(ctx)
-  const admission = admit(ctx, body.from)
+  const admission = admit(ctx, body.from, bytesOf(body))
   if (admission === 'refused') return dackCodes.refusedByPolicy
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
   const state = effect === undefined ? admission : 'open'
@@ -266,6 +274,14 @@ function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | unde
     throw error
   }
 }
+
+/** Steps that come once at most and bring nothing to read. */
+const isStep = (kind: number): boolean =>
+  kind === kinds.cancelled || kind === kinds.end || kind === kinds.acceptEnd
+
+/** What a message takes of the disk. */
+const bytesOf = (body: MessageBody): number =>
+  body.attachments.reduce((sum, { size }) => sum + size, body.payload.length)
 
 /** Receipt and counter-signature stand outside the transcript. */
 const isNumbered = (kind: number): boolean => kind !== kinds.receipt && kind !== kinds.counterSignature
@@ -311,6 +327,7 @@ function takeLeave(
   { kind, payload }: Extract<AnyPayload, { kind: 9 | 10 }>,
 ): Interaction | undefined {
   if (isOver(interaction)) return undefined
+  if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
   return ctx.threads.update(interaction, { state, reason: payload.reason })
 }

@@ -16,7 +16,7 @@ import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '.
 import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
-import { earlierVerdict, takeIn } from './receive.ts'
+import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
 
@@ -150,8 +150,9 @@ export class Relay {
   /** One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. */
   async #take(hub: HubClient, polled: PolledEnvelope): Promise<AckItem> {
     let log: VerifiedKel | undefined
+    let opened: OpenedMessage | undefined
     try {
-      const opened = await openEnvelope({
+      opened = await openEnvelope({
         source: polled.source,
         recipient: this.#ctx.identity.aid,
         seedOf: kid => this.#ctx.keys.seedOf(kid),
@@ -168,6 +169,8 @@ export class Relay {
       count(this.#ctx.store, 'malformed')
       this.#ctx.log.info({ id: polled.id, reason: error.message }, 'envelope refused')
       return { id: polled.id }
+    } finally {
+      await opened?.close()
     }
   }
 
@@ -204,14 +207,8 @@ export class Relay {
       count(this.#ctx.store, 'peer_forks')
       return dackCodes.retiredKey
     }
-    try {
-      await this.#ctx.attachments.receive(opened)
-    } catch (error) {
-      if (error instanceof Malformed) return dackCodes.malformed
-      throw error
-    }
     this.#ctx.log.debug({ kind: body.kind, digest: Buffer.from(digest).toString('hex') }, 'message')
-    const received = {
+    const received: Received = {
       body,
       digest: messageDigest,
       expMs: envelope.expMs,
@@ -220,7 +217,7 @@ export class Relay {
       log,
       keySet: body.keySet,
     }
-    return takeIn(this.#ctx, received)
+    return takeWhole(this.#ctx, opened, received)
   }
 
   #confirm(id: number, opened: OpenedMessage, code: DackCode): AckItem {
@@ -260,6 +257,18 @@ export class Relay {
       handle: dackHandle(handleSecret),
       dack: sealDack(handleSecret, random(DACK_NONCE_BYTES), dack),
     }
+  }
+}
+
+/** Judges the head first: what is refused leaves no file. A message without files is judged once, with its content. */
+async function takeWhole(ctx: Context, opened: OpenedMessage, received: Received): Promise<DackCode> {
+  if (received.body.attachments.length > 0 && foresee(ctx, received) !== dackCodes.stored)
+    return takeIn(ctx, received)
+  try {
+    return await ctx.attachments.receive(opened, ctx.store, () => takeIn(ctx, received))
+  } catch (error) {
+    if (error instanceof Malformed) return dackCodes.malformed
+    throw error
   }
 }
 

@@ -124,6 +124,21 @@ function insertAttachments(store: Store, message: number, attachments: readonly 
     )
 }
 
+/** Forgets the files that came with an interaction; gives back their content ids. */
+export function forgetIncomingFiles(store: Store, interaction: number): string[] {
+  const rows = store.all<Pick<AttachmentRow, 'cid'>>(
+    `DELETE FROM message_attachments WHERE message IN
+       (SELECT key FROM messages WHERE interaction = ? AND direction = 'in') RETURNING cid`,
+    interaction,
+  )
+  return rows.map(row => row.cid)
+}
+
+/** Whether any message names this file. */
+export function isFileNamed(store: Store, cid: string): boolean {
+  return store.get('SELECT 1 FROM message_attachments WHERE cid = ? LIMIT 1', cid) !== undefined
+}
+
 export function messageAt(store: Store, key: number): Message {
   const row = store.get('SELECT * FROM messages WHERE key = ?', key)
   if (row === undefined) throw new Error(`there is no message with the key ${key}`)

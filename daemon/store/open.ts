@@ -43,6 +43,17 @@ export class Store {
     return result
   }
 
+  /** What `work` would answer now; nothing that it writes stays. */
+  rehearse<T>(work: () => T): T {
+    this.database.exec('BEGIN')
+    try {
+      return work()
+    } finally {
+      this.#afterCommit = []
+      this.database.exec('ROLLBACK')
+    }
+  }
+
   /** Hears of after-commit work that failed: what was committed stays committed, and the other work still runs. */
   set onTaskFailed(listener: (error: unknown) => void) {
     this.#onTaskFailed = listener

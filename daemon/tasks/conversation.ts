@@ -8,6 +8,7 @@ import type { Context } from '../context.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
+import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
 
 /** Room for the messages that end an interaction. */
@@ -143,6 +144,7 @@ function hasResult(ctx: Context, interaction: Interaction): boolean {
 export function decline(ctx: Context, interaction: Interaction, reason: string): Interaction {
   if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
+  if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const declined = leave(ctx, interaction, kinds.declined, reason)
   if (!mayHoldCapabilities(ctx, interaction.peer)) {
     ctx.capabilities.revokeIssued(interaction.peer)

@@ -1,42 +1,43 @@
 /** Who may give this node work: block list, the switch for delegations, contacts, strangers up to a limit. */
 import type { Context } from '../context.ts'
+import { forgetIncomingFiles } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
+import { bytesUntaken, tasksUnderWay, wordsUntaken } from '../store/untaken.ts'
 
 export type Admission = 'open' | 'pending' | 'refused'
 
 const DAY_MS = 86_400_000
+const MIB = 1024 * 1024
+/** Texts and files of tasks that nobody has taken: of one stranger, and of all of them. */
+export const UNTAKEN_BYTES_MAX = { each: 8 * MIB, all: 256 * MIB } as const
 
-/** What becomes of a task from `from`. */
-export function admit(ctx: Context, from: string): Admission {
+/** What becomes of a task from `from` that brings so many bytes. */
+export function admit(ctx: Context, from: string, bytes: number): Admission {
   const config = ctx.settings.current
   if (ctx.contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
   if (ctx.contacts.isContact(from)) return 'open'
   const isFull =
-    tasksOf(ctx, from) >= config.guest_messages || waitingWords(ctx, from) >= config.guest_messages
+    tasksUnderWay(ctx.store, from, ctx.now() - DAY_MS) >= config.guest_messages ||
+    wordsUntaken(ctx.store, from) >= config.guest_messages ||
+    !hasRoom(ctx, from, bytes)
   return isFull ? 'refused' : 'pending'
 }
 
-/** Whether a stranger whose task waits for approval may add one more message; all its waiting tasks count together. */
-export function mayAddWhilePending(ctx: Context, { peer }: Interaction): boolean {
-  return waitingWords(ctx, peer) < ctx.settings.current.guest_messages
+/** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
+export function mayAdd(ctx: Context, { peer, side, state, capability }: Interaction, bytes: number): boolean {
+  const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
+  if (isTaken || ctx.contacts.isContact(peer)) return true
+  return wordsUntaken(ctx.store, peer) < ctx.settings.current.guest_messages && hasRoom(ctx, peer, bytes)
 }
 
-/** Tasks of a stranger that are under way, and its calls of a day: those are answered without anybody's approval. */
-function tasksOf(ctx: Context, from: string): number {
-  const row = ctx.store.get<{ n: number }>(
-    `SELECT count(*) AS n FROM interactions WHERE peer = ? AND side = 'received' AND
-       (state IN ('pending', 'open', 'end_proposed') OR (capability IS NOT NULL AND started_at > ?))`,
-    from,
-    ctx.now() - DAY_MS,
-  )
-  return row?.n ?? 0
+function hasRoom({ store }: Context, peer: string, bytes: number): boolean {
+  const { each, all } = UNTAKEN_BYTES_MAX
+  return bytesUntaken(store, peer) + bytes <= each && bytesUntaken(store) + bytes <= all
 }
 
-function waitingWords(ctx: Context, from: string): number {
-  const row = ctx.store.get<{ n: number }>(
-    `SELECT count(*) AS n FROM interactions AS i JOIN messages AS m ON m.interaction = i.key
-     WHERE i.peer = ? AND i.side = 'received' AND i.state = 'pending' AND m.direction = 'in'`,
-    from,
-  )
-  return row?.n ?? 0
+/** A task that is not taken leaves none of its files here. */
+export function dropFiles(ctx: Context, interaction: Interaction): void {
+  const { store, attachments } = ctx
+  const cids = forgetIncomingFiles(store, interaction.key)
+  store.afterCommit(() => attachments.removeUnnamed(store, cids))
 }

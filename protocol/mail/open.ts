@@ -42,6 +42,8 @@ export type OpenedMessage = {
    * content ids, padding and the hash of the whole content are settled only there.
    */
   parts(): AsyncGenerator<{ index: number; chunk: Uint8Array }, void, undefined>
+  /** Lets go of the source, also where the attachments were not asked for. */
+  close(): Promise<void>
 }
 
 export type NotOpenedReason = 'wrong_recipient' | 'unknown_kid' | 'sender_unknown' | 'bad_signature'
@@ -94,6 +96,7 @@ async function openHead(request: OpenRequest, envelope: Envelope): Promise<Opene
     body: { ...body, handleSecret },
     messageDigest: messageDigest(body),
     parts: () => attachmentParts(envelope, plain, body, length),
+    close: () => envelope.close(),
   }
 }
 

@@ -1,12 +1,12 @@
 /** What strangers, tasks and a long backlog may not do to a node. */
-import { readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, symlinkSync, truncateSync, watch, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import type { Interaction } from '../../daemon/store/threads.ts'
-import { admit, mayAddWhilePending } from '../../daemon/tasks/policies.ts'
+import { admit, mayAdd } from '../../daemon/tasks/policies.ts'
 import { toBase64, toBase64url, toHex } from '../../protocol/encoding/bytes.ts'
-import { delegated, type Lab, never, openLab, stateOf, texts, until } from './world.ts'
+import { delegated, inboxIds, type Lab, never, openLab, stateOf, texts, until } from './world.ts'
 
 let lab: Lab
 let alice: Node
@@ -37,14 +37,14 @@ describe('strangers', () => {
     const carol = await lab.member('carol')
     await bob.handlers.hubRegister({ url: lab.line.url, guest_messages: 2 }, never)
     const first = await delegated(carol, bob, 'one')
-    expect(admit(bob.ctx, carol.aid)).toBe('pending')
+    expect(admit(bob.ctx, carol.aid, 0)).toBe('pending')
     const other = await delegated(carol, bob, 'two')
-    expect(admit(bob.ctx, carol.aid)).toBe('refused')
-    expect(mayAddWhilePending(bob.ctx, bob.ctx.threads.findById(first) as Interaction)).toBe(false)
+    expect(admit(bob.ctx, carol.aid, 0)).toBe('refused')
+    expect(mayAdd(bob.ctx, bob.ctx.threads.findById(first) as Interaction, 0)).toBe(false)
     await bob.handlers.approve({ interaction_id: first }, never)
-    expect(admit(bob.ctx, carol.aid)).toBe('refused')
+    expect(admit(bob.ctx, carol.aid, 0)).toBe('refused')
     await bob.handlers.decline({ interaction_id: other }, never)
-    expect(admit(bob.ctx, carol.aid)).toBe('pending')
+    expect(admit(bob.ctx, carol.aid, 0)).toBe('pending')
     const dan = await lab.member('dan')
     // From an earlier time: calls bring none, and without the hub's limit of strangers would be met first.
     dan.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(dan.aid, true))
@@ -62,6 +62,72 @@ describe('strangers', () => {
     await called('cap.three', 'failed')
     expect(bob.ctx.chain.read({ eventType: 'svc.capability.effect' })).toHaveLength(2)
     await bob.handlers.hubRegister({ url: lab.line.url, guest_messages: 5 }, never)
+  })
+})
+
+/** Names of files that came into being in the folder of attachments while `work` ran, and those that are there after it. */
+async function filesDuring(
+  node: Node,
+  work: () => Promise<void>,
+): Promise<{ seen: string[]; left: string[] }> {
+  const { folder } = node.ctx.attachments
+  const seen = new Set<string>()
+  const watcher = watch(folder, (_event, name) => seen.add(String(name)))
+  await work()
+  // What the system has to tell of earlier files comes before it tells of this one.
+  writeFileSync(join(folder, 'incoming-last'), '')
+  await until('all was seen', () => seen.delete('incoming-last'))
+  watcher.close()
+  return { seen: [...seen], left: readdirSync(folder).filter(name => name !== 'incoming-last') }
+}
+
+/** Files of a node that hold these words, wherever they lie. */
+const filesWith = (name: string, words: string) =>
+  readdirSync(join(lab.folder, name), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .filter(path => readFileSync(path).includes(words))
+
+describe('files of a stranger', () => {
+  const words = 'eleven hidden herons'
+  const attach = () => {
+    const path = join(lab.folder, 'herons.txt')
+    writeFileSync(path, `${words}\n`.repeat(5000))
+    return [path]
+  }
+
+  test('that policy refuses are never written', async () => {
+    const fay = await lab.member('fay')
+    // Else the file would follow in a message of its own.
+    await fay.ctx.peers.lookup(bob.aid, { fresh: true })
+    await bob.handlers.accept({ on: false }, never)
+    const files = await filesDuring(bob, async () => {
+      const { interaction_id } = await fay.handlers.delegate(
+        { to: bob.aid, task: words, attach: attach() },
+        never,
+      )
+      await until('it is refused', async () => {
+        fay.ctx.store.run('UPDATE outbox SET next_at = 0')
+        fay.wake()
+        return (await stateOf(fay, interaction_id)) === 'failed'
+      })
+    })
+    await bob.handlers.accept({ on: true }, never)
+    expect(files.seen).toEqual([])
+    expect(filesWith('bob', words)).toEqual([])
+  })
+
+  test('wait with the task, and are gone as soon as it is declined', async () => {
+    const gus = await lab.member('gus')
+    await gus.ctx.peers.lookup(bob.aid, { fresh: true })
+    const { interaction_id } = await gus.handlers.delegate(
+      { to: bob.aid, task: 'look', attach: attach() },
+      never,
+    )
+    await until('it arrives', async () => (await inboxIds(bob)).includes(interaction_id))
+    expect(filesWith('bob', words)).toHaveLength(1)
+    await bob.handlers.decline({ interaction_id }, never)
+    expect(filesWith('bob', words)).toEqual([])
   })
 })
 

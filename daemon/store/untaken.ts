@@ -1,0 +1,41 @@
+/** What strangers have here without anybody's approval: tasks that wait for it, and calls, which are answered without. */
+import type { Store } from './open.ts'
+
+/** A contact's task is taken when it comes, a call is not: its caller may be a stranger. */
+const UNTAKEN = `side = 'received' AND state IN ('pending', 'open', 'end_proposed') AND
+  (state = 'pending' OR capability IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM contacts AS c
+    WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0)`
+
+/** Tasks of an agent that are under way, and those of its calls and withdrawn tasks that began later than `since`. */
+export function tasksUnderWay(store: Store, peer: string, since: number): number {
+  const row = store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM interactions WHERE peer = ? AND side = 'received' AND
+       (state IN ('pending', 'open', 'end_proposed') OR
+         ((capability IS NOT NULL OR state = 'cancelled') AND started_at > ?))`,
+    peer,
+    since,
+  )
+  return row?.n ?? 0
+}
+
+/** Messages of a stranger in tasks that nobody took. */
+export function wordsUntaken(store: Store, peer: string): number {
+  const row = store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM interactions AS i JOIN messages AS m ON m.interaction = i.key
+     WHERE ${UNTAKEN} AND m.direction = 'in' AND i.peer = ?`,
+    peer,
+  )
+  return row?.n ?? 0
+}
+
+/** Bytes of texts and files in tasks that nobody took: of one stranger, or of all. */
+export function bytesUntaken(store: Store, peer?: string): number {
+  const row = store.get<{ n: number }>(
+    `SELECT coalesce(sum(length(m.payload) +
+       (SELECT coalesce(sum(size), 0) FROM message_attachments WHERE message = m.key)), 0) AS n
+     FROM interactions AS i JOIN messages AS m ON m.interaction = i.key
+     WHERE ${UNTAKEN} AND m.direction = 'in'${peer === undefined ? '' : ' AND i.peer = ?'}`,
+    ...(peer === undefined ? [] : [peer]),
+  )
+  return row?.n ?? 0
+}
