@@ -41,10 +41,9 @@ export class Admission {
     return 'open'
   }
 
-  /** Refuses whom only the operator could let in, and has not. */
-  async checkAdmitted(aid: string): Promise<void> {
-    if ((await this.#isOpen()) || (await this.#context.store.account(aid)).admitted) return
-    throw new Refusal('admissionRequired', { aid })
+  /** Refuses who has not registered while only the operator lets agents in; whom he has admitted is not looked at. */
+  async checkOpen(aid: string): Promise<void> {
+    if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid })
   }
 
   async #isOpen(): Promise<boolean> {

@@ -64,9 +64,9 @@ export class Registry {
     this.#keyLogs = new KeyLogs(context)
   }
 
-  /** Refuses an agent that could not register before the operator admits it. */
-  checkAdmitted(aid: string): Promise<void> {
-    return this.#admission.checkAdmitted(aid)
+  /** Refuses an agent that has not registered while admission is closed. */
+  checkOpen(aid: string): Promise<void> {
+    return this.#admission.checkOpen(aid)
   }
 
   async register(given: Registration, address: string, verifySigner: VerifySigner): Promise<Registered> {

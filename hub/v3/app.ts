@@ -269,7 +269,7 @@ async function authenticate(exchange: Exchange, { hub, authenticator }: Parts): 
     throw unauthorized('the signer is not the agent of this path')
   const agent = await hub.agents.findRegistered(given.aid)
   if (agent === undefined) {
-    if (row.unknownSigner === 'admission') await hub.registry.checkAdmitted(given.aid)
+    if (row.unknownSigner === 'admission') await hub.registry.checkOpen(given.aid)
     throw unauthorized('the signer is not registered here')
   }
   await authenticator.verify(given, exchange.line, agent.log)

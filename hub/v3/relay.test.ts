@@ -2,7 +2,6 @@ import { readdirSync } from 'node:fs'
 import { request as rawHttp } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
@@ -126,13 +125,6 @@ describe('sending', () => {
     for (const session of [sessions[0], sessions[1], sessions[4]])
       answers.push((await sendEnvelope(hub, sealedForStranger(alice), session)).json['reason'])
     expect(answers).toEqual(['session_invalid', undefined, undefined])
-  })
-
-  test('says that an agent which is not admitted has no session here', async () => {
-    const stranger = new TestAgent(hub)
-    expectRefusal(await stranger.call('relaySession', { epk: epkOf() }), 'admission_required', {
-      aid: stranger.aid,
-    })
   })
 
   test('refuses a capability of another key, epoch, recipient or hub, an expired or too long one, and a stolen proof', async () => {
@@ -429,7 +421,6 @@ describe('revoking', () => {
 })
 
 const envelopeType = { 'Content-Type': 'application/vnd.svc.envelope+cbor' }
-const epkOf = (): string => toBase64url(xwingPublicKey(random(32)))
 
 const sessions = new Map<
   TestAgent,

@@ -21,9 +21,11 @@ const row = (status: number, sentence: string, more: Partial<CodeRow> = {}): Cod
 
 export const codes = {
   access_invalid: row(403, 'the delivery credential is not accepted; refresh the key set and use another'),
-  admission_required: row(403, '{aid} is not admitted here; ask the operator to run: svc-hub admit {aid}', {
-    members: ['aid'],
-  }),
+  admission_required: row(
+    403,
+    '{aid} is not registered here and admission is closed; ask the operator to run: svc-hub admit {aid}',
+    { members: ['aid'] },
+  ),
   aid_deactivated: row(410, 'this identity was deactivated; create a new one with: svc id new <name>'),
   bad_ack_item: row(
     400,
