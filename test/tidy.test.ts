@@ -78,6 +78,8 @@ describe('the rooms of the hub', () => {
     review: 'review-store.ts',
     revocation: 'mail-writes.ts',
     setting: 'account-writes.ts',
+    sign_up: 'sign-ups.ts',
+    used_proof: 'sign-ups.ts',
   }
 
   test('each table of its store is written in one file', () => {

@@ -31,7 +31,6 @@ export async function addAgent(store: Store): Promise<number> {
     },
     entry: { h: random(32), box: random(BOX_BYTES) },
     terms: [],
-    emptyMailbox: false,
   })
   if (stored.outcome !== 'stored') throw new Error('an agent was not stored')
   return stored.number

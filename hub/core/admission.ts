@@ -1,12 +1,18 @@
 /** Admission of new accounts (hub API §4.2): by the operator, or in open mode by proof of work and a daily quota. */
+import { hmacSha256 } from '../../protocol/crypto/engine.node.ts'
+import { labelled } from '../../protocol/crypto/hash.ts'
+import { u64be, utf8 } from '../../protocol/encoding/bytes.ts'
 import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/identity/pow.ts'
+import type { SignUp, SignUpRefused } from '../store/port.ts'
 import { addressBucket, addressRange } from './address.ts'
 import type { HubContext } from './context.ts'
 import { DAY_MS } from './limits.ts'
-import { RateBuckets, WindowCounts } from './rate.ts'
+import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
 export const MODE_SETTING = 'admission'
+const RANGE_LABEL = 'svc-hub-range/v1'
+const RANGE_BYTES = 16
 
 export type Newcomer = {
   aid: string
@@ -16,7 +22,6 @@ export type Newcomer = {
 
 export class Admission {
   readonly #context: HubContext
-  readonly #signUps = new WindowCounts(DAY_MS)
   readonly #checks: RateBuckets
 
   constructor(context: HubContext) {
@@ -34,11 +39,37 @@ export class Admission {
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
       return 'open'
     }
-    const range = addressRange(address)
-    if (this.#signUps.count(range, now()) >= limits.registrationsPerDay)
-      throw new Refusal('registrationQuota', { retryAfterMs: this.#signUps.remainingMs(now()) })
-    if (!this.#hasWorked(given)) throw new Refusal('powRequired', { challenge: this.#challenge(given.aid) })
+    // Both are judged again where the account is stored; here they keep signatures from being checked in vain.
+    if ((await store.signUps(this.#place(address))) >= limits.registrationsPerDay)
+      throw this.refused('rangeFull', given.aid)
+    if (!(await this.#hasWorked(given))) throw this.refused('proofUsed', given.aid)
     return 'open'
+  }
+
+  /** What the account of somebody who was judged as `open` takes. */
+  signUp({ aid, pow }: Newcomer, address: string): SignUp {
+    if (pow === undefined) throw new Error('an account by work without a proof')
+    const { limits, secret } = this.#context
+    return {
+      ...this.#place(address),
+      perDayMax: limits.registrationsPerDay,
+      proof: pow.seed,
+      proofUntilMs: powSeedNotAfter(secret, aid, pow.seed) ?? 0,
+    }
+  }
+
+  /** Why an account that came by work is not made. */
+  refused(why: SignUpRefused, aid: string): Refusal {
+    if (why === 'proofUsed') return new Refusal('powRequired', { challenge: this.#challenge(aid) })
+    return new Refusal('registrationQuota', { retryAfterMs: DAY_MS - (this.#context.now() % DAY_MS) })
+  }
+
+  /** The day's account of a range; what is stored of the range is a keyed hash that the next day differs. */
+  #place(address: string): Pick<SignUp, 'day' | 'range'> {
+    const { secret, now } = this.#context
+    const day = Math.floor(now() / DAY_MS)
+    const text = labelled(RANGE_LABEL, u64be(day), utf8(addressRange(address)))
+    return { day, range: new Uint8Array(hmacSha256(secret, text).subarray(0, RANGE_BYTES)) }
   }
 
   /** Refuses who has not registered while only the operator lets agents in; whom he has admitted is not looked at. */
@@ -50,22 +81,18 @@ export class Admission {
     return (await this.#context.store.setting(MODE_SETTING)) === 'open'
   }
 
-  #hasWorked({ aid, pow }: Newcomer): boolean {
+  async #hasWorked({ aid, pow }: Newcomer): Promise<boolean> {
     if (pow === undefined) return false
-    const { secret, identity, limits, now } = this.#context
+    const { secret, identity, limits, now, store } = this.#context
     const notAfterMs = powSeedNotAfter(secret, aid, pow.seed)
     if (notAfterMs === undefined || notAfterMs < now()) return false
-    return powBits({ hub: identity.aid, aid, seed: pow.seed }, pow.nonce) >= limits.powBits
+    if (powBits({ hub: identity.aid, aid, seed: pow.seed }, pow.nonce) < limits.powBits) return false
+    return !(await store.isProofUsed(pow.seed))
   }
 
   #challenge(aid: string): { seed: Uint8Array; bits: number; notAfterMs: number } {
     const { secret, limits, now } = this.#context
     const notAfterMs = now() + POW_LIFE_MS
     return { seed: powSeed(secret, aid, notAfterMs), bits: limits.powBits, notAfterMs }
-  }
-
-  /** Counts a new account that came by work, for the range of its address. */
-  noteSignUp(address: string): void {
-    this.#signUps.add(addressRange(address), this.#context.now())
   }
 }

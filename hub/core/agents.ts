@@ -8,10 +8,11 @@ import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
-import type { Account, AgentRow, PutAgentResult } from '../store/port.ts'
+import type { Account, AgentRow, PutAgentResult, SignUp, SignUpRefused } from '../store/port.ts'
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
+import type { Refusal } from './refusal.ts'
 
 const CACHED_MAX = 10_000
 const ATTEMPTS_MAX = 5
@@ -25,6 +26,8 @@ export type Agent = {
   keysBefore: KeySet | undefined
 }
 
+/** What a new account takes, and what its agent is told where there is none left. */
+export type SignUpTerms = { signUp: SignUp; refused: (why: SignUpRefused) => Refusal }
 type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
 
 export class Agents {
@@ -71,23 +74,26 @@ export class Agents {
 
   /**
    * Changes an agent's row: `change` sees the newest row and returns the next one; it runs again when somebody else
-   * wrote meanwhile.
+   * wrote meanwhile. `signUpOf` says what a row that comes by work takes.
    */
   async update(
     aid: string,
     change: (held: Agent | undefined) => Agent | Promise<Agent>,
-    options: { emptyMailbox?: boolean } = {},
+    signUpOf: (held: Agent | undefined) => SignUpTerms | undefined = () => undefined,
   ): Promise<{ agent: Agent; stored: Stored }> {
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const next = await change(await this.find(aid))
+      const held = await this.find(aid)
+      const next = await change(held)
+      const terms = signUpOf(held)
       const stored = await this.#context.store.putAgent({
         row: next.row,
         entry: this.#entry(next),
         terms: next.row.card === undefined ? [] : termsOf(next.row.card),
-        emptyMailbox: options.emptyMailbox ?? false,
+        signUp: terms?.signUp,
       })
       this.#cached.delete(aid)
       if (stored.outcome === 'conflict') continue
+      if (stored.outcome !== 'stored') throw terms?.refused(stored.outcome)
       await this.#context.blobs.remove(stored.files)
       const row = { ...next.row, number: stored.number, version: stored.version }
       return { agent: this.#remember({ ...next, row }), stored }
@@ -195,6 +201,28 @@ export function withLog(agent: Agent, log: VerifiedKel): Agent {
     log,
     keys: undefined,
     keysBefore: undefined,
+  }
+}
+
+/** The agent as it is remembered once it is not registered any more: its log, its times, its reviews elsewhere. */
+export function withoutAccount({ row, log }: Agent): Agent {
+  return {
+    log,
+    keys: undefined,
+    keysBefore: undefined,
+    row: {
+      ...row,
+      registered: false,
+      name: '',
+      caps: [],
+      summary: '',
+      readme: '',
+      visibility: 'hub-local',
+      card: undefined,
+      keys: undefined,
+      keysBefore: undefined,
+      keysBeforeUntilMs: 0,
+    },
   }
 }
 

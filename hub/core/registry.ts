@@ -16,7 +16,7 @@ import {
 import type { Visibility } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import { Admission } from './admission.ts'
-import { type Agent, type Agents, withKeys, withLog } from './agents.ts'
+import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from './agents.ts'
 import type { HubContext } from './context.ts'
 import { eventsOf, KeyLogs, newest } from './key-logs.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
@@ -82,21 +82,21 @@ export class Registry {
     if (!timesAcceptable(log, held?.log.events.length ?? 0, now(), identity.aid))
       throw new Refusal('keyEventTimeOutside')
     if (log.home !== identity.aid) throw new Refusal('witnessElsewhere')
-    return await this.#store(given, address, log, isNew && admitted === 'open')
+    return await this.#store(given, address, log, admitted === 'open')
   }
 
   async #store(
     given: Registration,
     address: string,
     submitted: VerifiedKel,
-    counts: boolean,
+    byWork: boolean,
   ): Promise<Registered> {
     const { identity, limits, now } = this.#context
     let keysStatus: KeysStatus = 'none'
     let cardStatus: CardStatus = 'none'
     let isNew = false
     let rotated = false
-    const { agent } = await this.#agents.update(given.aid, held => {
+    const change = (held: Agent | undefined): Agent => {
       const merged = held === undefined ? submitted : newest(held.log, submitted)
       const log = witnessKel(merged, identity, now())
       isNew = held?.row.registered !== true
@@ -112,9 +112,14 @@ export class Registry {
       const published = this.#withKeySet(agent, given.keys, given.prevSeq)
       keysStatus = published.keysStatus
       return published.agent
-    })
+    }
+    const signUpOf = (held: Agent | undefined): SignUpTerms | undefined => {
+      if (!byWork || held?.row.registered === true) return undefined
+      const signUp = this.#admission.signUp(given, address)
+      return { signUp, refused: why => this.#admission.refused(why, given.aid) }
+    }
+    const { agent } = await this.#agents.update(given.aid, change, signUpOf)
     if (rotated) this.#endSigner(agent)
-    if (counts) this.#admission.noteSignUp(address)
     const { probationUntilMs } = agent.row
     return { keysStatus, cardStatus, probationUntilMs: isNew ? probationUntilMs : undefined }
   }
@@ -217,7 +222,7 @@ export class Registry {
       const merged = newest(required(newestHeld).log, log)
       const witnessed = merged.home === this.#context.identity.aid ? this.#witness(merged) : merged
       const next = withLog(required(newestHeld), witnessed)
-      return { ...next, row: { ...next.row, registered: next.row.registered && !witnessed.deactivated } }
+      return witnessed.deactivated ? withoutAccount(next) : next
     })
     this.#endSigner(agent)
     return answer(agent.log, false)
@@ -240,28 +245,7 @@ export class Registry {
 
   /** Takes an agent off the registry; its log is still served. Tells how many envelopes nobody collected. */
   async deregister(aid: string): Promise<number> {
-    const { agent, stored } = await this.#agents.update(
-      aid,
-      held => {
-        const { row, log } = required(held)
-        const keyless = { keys: undefined, keysBefore: undefined, keysBeforeUntilMs: 0 }
-        const empty = {
-          name: '',
-          caps: [],
-          summary: '',
-          readme: '',
-          visibility: 'hub-local' as const,
-          card: undefined,
-        }
-        return {
-          log,
-          keys: undefined,
-          keysBefore: undefined,
-          row: { ...row, ...keyless, ...empty, registered: false },
-        }
-      },
-      { emptyMailbox: true },
-    )
+    const { agent, stored } = await this.#agents.update(aid, held => withoutAccount(required(held)))
     this.#endSigner(agent)
     return stored.dropped
   }

@@ -20,6 +20,7 @@ import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { openReader, openWriter } from '../store/sqlite/database.ts'
+import { migrate, readMigrations } from '../store/sqlite/migrate.ts'
 import {
   random,
   registeredAgent,
@@ -277,10 +278,10 @@ test('a backup of an older schema is migrated when it is restored', async () => 
   const before = openReader(path)
   const newest = before.one<{ user_version: number }>('PRAGMA user_version')
   before.close()
+  rmSync(path)
   const db = openWriter(path)
-  // Back to the second schema, as a release before this one left it.
-  db.exec('DROP TABLE card_term; DROP INDEX agent_carded; ALTER TABLE agent DROP COLUMN card')
-  db.exec('PRAGMA user_version = 2; PRAGMA journal_mode = DELETE')
+  migrate(db, path, '0.3.0', readMigrations().slice(0, 2))
+  db.exec('PRAGMA journal_mode = DELETE')
   db.close()
   const bytes = readFileSync(path)
   const sha256 = createHash('sha256').update(bytes).digest('hex')

@@ -144,12 +144,25 @@ export type PutAgent = {
   entry: DirectoryEntry | undefined
   /** What finds the agent's card: `skill:<id>` and `tag:<tag>`. */
   terms: readonly string[]
-  /** Remove every waiting envelope of the mailbox (the agent left). */
-  emptyMailbox: boolean
+  /** What a new account takes that came by work. */
+  signUp?: SignUp | undefined
 }
+/** `dropped` counts the envelopes that went with an agent that is not registered any more. */
 export type PutAgentResult =
   | { outcome: 'stored'; number: number; version: number; dropped: number; files: string[] }
-  | { outcome: 'conflict' }
+  | { outcome: 'conflict' | SignUpRefused }
+
+/** One place among the new accounts that the range of an address has in a UTC day, and a proof of work for it. */
+export type SignUp = {
+  day: number
+  /** Keyed hash of the range. */
+  range: Uint8Array
+  perDayMax: number
+  proof: Uint8Array
+  /** The proof holds so long, and is remembered for it. */
+  proofUntilMs: number
+}
+export type SignUpRefused = 'rangeFull' | 'proofUsed'
 
 export type SweepResult = { envelopes: { mailbox: number; id: number }[]; files: string[]; more: boolean }
 
@@ -210,8 +223,12 @@ export interface Store {
   isRevoked(mailbox: number, capability: Uint8Array): Promise<boolean>
 
   findAgent(aid: string): Promise<AgentRow | undefined>
-  /** Writes a registry row if nobody wrote it since it was read. */
+  /** Writes a registry row if nobody wrote it since it was read; an agent that is not registered keeps no mail. */
   putAgent(change: PutAgent): Promise<PutAgentResult>
+  /** New accounts of a range in a day that came by work. */
+  signUps(of: Pick<SignUp, 'day' | 'range'>): Promise<number>
+  /** Whether a proof of work has made an account. */
+  isProofUsed(proof: Uint8Array): Promise<boolean>
   /** Notes the hour in which an agent last collected mail. */
   markSeen(number: number, hourMs: number): Promise<void>
   /** Registered agents after an AID in AID order. */

@@ -11,6 +11,7 @@ import { migrate, readMigrations, schemaNumber } from './sqlite/migrate.ts'
 import { openStore } from './sqlite/open.ts'
 import { hotQueries } from './sqlite/reads.ts'
 import { reviewQueries } from './sqlite/review-store.ts'
+import { signUpQueries } from './sqlite/sign-ups.ts'
 
 const folders: string[] = []
 function folder(): string {
@@ -75,6 +76,51 @@ describe('schema', () => {
   })
 })
 
+test('an identity that was deactivated before keeps neither profile nor mail after the migration', () => {
+  const path = join(folder(), 'hub.db')
+  const database = openWriter(path)
+  migrate(database, path, '0.3.0', readMigrations().slice(0, 3))
+  for (const [number, registered] of [
+    [1, 0],
+    [2, 1],
+  ] as const) {
+    database.run(
+      "INSERT INTO agent VALUES (?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, x'00', x'00', NULL, 0, 0, 0, 0, ?9)",
+      number,
+      `agent-${number}`,
+      registered,
+      'name',
+      '["a.b"]',
+      'summary',
+      'readme',
+      'public',
+      '{}',
+    )
+    database.run('INSERT INTO mailbox (number, envelopes, bytes) VALUES (?, 1, 10)', number)
+    database.run(
+      "INSERT INTO envelope VALUES (?1, 1, randomblob(16), x'01', 0, 9, 10, 0, NULL, x'00')",
+      number,
+    )
+    database.run("INSERT INTO digest VALUES (?, x'01', 0, 1, 1)", number)
+  }
+  migrate(database, path, '0.3.0')
+  const read = (sql: string) => database.all<Record<string, unknown>>(sql).map(row => Object.values(row))
+  expect(read('SELECT name, caps, summary, readme, visibility, card, keys IS NULL FROM agent')).toEqual([
+    ['', '[]', '', '', 'hub-local', null, 1],
+    ['name', '["a.b"]', 'summary', 'readme', 'public', '{}', 0],
+  ])
+  expect(read('SELECT mailbox FROM envelope')).toEqual([[2]])
+  expect(read('SELECT envelopes, bytes FROM mailbox')).toEqual([
+    [0, 0],
+    [1, 10],
+  ])
+  expect(read('SELECT mailbox, waiting FROM digest')).toEqual([
+    [1, 0],
+    [2, 1],
+  ])
+  database.close()
+})
+
 test('the room for a full disk is made whole again where a killed start left a part of it', async () => {
   const directory = folder()
   writeFileSync(join(directory, 'reserve'), 'a part')
@@ -85,7 +131,7 @@ test('the room for a full disk is made whole again where a killed start left a p
 test('no hot query scans a table', () => {
   const database = openWriter(join(folder(), 'hub.db'))
   migrate(database, 'unused', 'test')
-  for (const [name, sql] of Object.entries({ ...hotQueries, ...reviewQueries })) {
+  for (const [name, sql] of Object.entries({ ...hotQueries, ...reviewQueries, ...signUpQueries })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)
     const details = plan.map(step => step.detail)

@@ -23,6 +23,7 @@ import {
 import { type Edge, expectEdge, mailEdges, set } from '../testing/limits.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { sendRow } from '../testing/routes.ts'
+import { newcomer, registerFrom } from '../testing/sign-ups.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 const MIB = 1024 * 1024
@@ -159,7 +160,7 @@ async function judge(limits: Partial<Limits>, nowMs = vector.notAfterMs) {
   }
   const say = (address: string) =>
     admission.judge(newcomer, address).catch(error => (error as { code: string }).code)
-  return { admission, clock, say }
+  return { clock, say }
 }
 
 async function untilHeld({ running }: TestHub): Promise<void> {
@@ -180,19 +181,21 @@ const startEdges = {
     within.clock.now += 1
     expect(await within.say('203.0.113.1')).toBe('powRequired')
   },
-  registrationsPerDay: async () => {
-    const { admission, clock, say } = await judge({ registrationsPerDay: 2 })
-    clock.now = Math.floor(clock.now / DAY_MS) * DAY_MS
-    for (const address of ['203.0.113.1', '2001:db8:5:1::1']) {
-      admission.noteSignUp(address)
-      expect(await say(address)).toBe('open')
-      admission.noteSignUp(address)
+  registrationsPerDay: async hub => {
+    await hub.running.hub.context.store.putSetting(MODE_SETTING, 'open')
+    hub.clock.advance(DAY_MS - (hub.clock.now() % DAY_MS) + 1000)
+    set(hub, { registrationsPerDay: 2, powBits: 4 })
+    const register = async (address: string): Promise<Reply> => {
+      const { agent, pow } = await newcomer(hub, address)
+      return await registerFrom(agent, address, pow)
     }
-    const ranges = ['203.0.113.254', '203.0.114.1', '2001:db8:5:ffff::9', '2001:db8:6::1']
-    const said = await Promise.all(ranges.map(say))
-    expect(said).toEqual(['registrationQuota', 'open', 'registrationQuota', 'open'])
-    clock.now -= 1
-    expect(await say('203.0.113.254')).toBe('open')
+    for (const [first, second, third] of [
+      ['192.0.2.1', '192.0.2.2', '192.0.2.254'],
+      ['2001:db8:5:1::1', '2001:db8:5:2::1', '2001:db8:5:ffff::9'],
+    ] as const) {
+      const within = [await register(first), await register(second)]
+      expectEdge([...within, await registerFrom(new TestAgent(hub), third)], 'registration_quota')
+    }
   },
   bytesInFlightMax: async hub => {
     const agent = await registeredAgent(hub)

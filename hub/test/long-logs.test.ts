@@ -50,7 +50,7 @@ test('a log that was verified when it was written is listed and used without a c
   const { store } = hub.running.hub.context
   const row = await store.findAgent(known.aid)
   if (row === undefined) throw new Error('no row')
-  const put = { entry: undefined, terms: [], emptyMailbox: false }
+  const put = { entry: undefined, terms: [] }
   await store.putAgent({ row: { ...row, kel: unsigned(known.log, () => true) }, ...put })
   await hub.restart()
   const listed = await callRoute(hub, 'agents', undefined)

@@ -76,7 +76,6 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         row: agentRow(aid),
         entry: undefined,
         terms: [],
-        emptyMailbox: false,
       })
       if (put.outcome !== 'stored') throw new Error('a new agent was not stored')
       return put.number
@@ -248,7 +247,6 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         row: { ...held, name },
         entry: undefined,
         terms: [],
-        emptyMailbox: false,
       })
       const [first, second] = await Promise.all([
         store.putAgent(change('first')),
@@ -265,7 +263,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('empties the mailbox of an agent that leaves and names the files', async () => {
       await enqueueAll([item(box, 1), item(box, 2, { content: undefined, file: 'f'.repeat(32) })])
       const row = { ...agentRow('agent-one'), version: 1, registered: false }
-      expect(await store.putAgent({ row, entry: undefined, terms: [], emptyMailbox: true })).toMatchObject({
+      expect(await store.putAgent({ row, entry: undefined, terms: [] })).toMatchObject({
         outcome: 'stored',
         dropped: 2,
         files: ['f'.repeat(32)],
@@ -277,7 +275,7 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('reads a bucket in order, both ends included, and goes on after an entry', async () => {
       for (const n of [3, 1, 2]) {
         const entry = { h: bytes(32, n), box: bytes(8, n) }
-        await store.putAgent({ row: agentRow(`listed-${n}`), entry, terms: [], emptyMailbox: false })
+        await store.putAgent({ row: agentRow(`listed-${n}`), entry, terms: [] })
       }
       const ask = (first: number, last: number, afterH?: number) =>
         store.bucket({
@@ -292,7 +290,6 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         row: { ...agentRow('listed-1'), version: 1 },
         entry: undefined,
         terms: [],
-        emptyMailbox: false,
       })
       expect((await ask(0, 255)).map(entry => entry.box[0])).toEqual([2, 3])
     })
@@ -326,13 +323,11 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         row: agentRow('agent-two', { registered: false }),
         entry: undefined,
         terms: [],
-        emptyMailbox: false,
       })
       await store.putAgent({
         row: agentRow('agent-three', { readme: 'Paints HOUSES' }),
         entry: undefined,
         terms: [],
-        emptyMailbox: false,
       })
       const all = { bytesMax: 1_000_000, rowsMax: 1000 }
       const aids = async (query: Pick<ListQuery, 'afterAid' | 'limit' | 'text'>) =>

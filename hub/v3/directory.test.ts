@@ -65,7 +65,6 @@ describe('directory', () => {
         row: { ...template, aid: `agent ${i}`, version: 0 },
         entry,
         terms: [],
-        emptyMailbox: false,
       })
     }
     own.clock.advance(MINUTE_MS)

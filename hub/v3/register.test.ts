@@ -222,6 +222,28 @@ describe('key histories', () => {
     expect(kel.json['registered']).toBe(false)
   })
 
+  test('a deactivated identity leaves no profile, no key set and no mail that nobody can collect', async () => {
+    const agent = await registeredAgent(hub)
+    await submit(agent, { name: 'Painter', caps: ['paint.wall'], summary: 'paints', readme: 'long' })
+    await sendEnvelope(hub, sealedUnderCapability(agent, agent.capability(), { contentBytes: 100 * 1024 }))
+    const { context, agents } = hub.running.hub
+    const row = async () => (await agents.find(agent.aid))?.row
+    const mailbox = (await row())?.number ?? 0
+    const waiting = async () => {
+      const asked = { mailbox, afterId: 0, limit: 10, bytesMax: 1, nowMs: hub.clock.now() }
+      return (await context.store.poll(asked)).envelopes
+    }
+    const file = (await waiting())[0]?.file ?? ''
+    expect(await context.blobs.open(file).then(opened => opened?.close())).toBeUndefined()
+    agent.log = deactivate(agent.log, { seed: agent.nextSeed, ts: hub.clock.now() })
+    expect((await push(agent)).status).toBe(200)
+    expect(await waiting()).toEqual([])
+    expect(await context.blobs.open(file)).toBeUndefined()
+    const gone = { name: '', caps: [], summary: '', readme: '', card: undefined, keys: undefined }
+    expect(await row()).toMatchObject({ registered: false, ...gone })
+    expect(await context.store.findAgent(agent.aid)).toMatchObject(gone)
+  })
+
   test('takes pushed logs of known agents only, twenty at once for one address', async () => {
     const own = await startTestHub()
     const agent = new TestAgent(own)

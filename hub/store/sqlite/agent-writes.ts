@@ -2,6 +2,7 @@
 import type { ForkProof, PutAgent, PutAgentResult } from '../port.ts'
 import type { Database } from './database.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
+import { takeSignUp } from './sign-ups.ts'
 
 export function putAgent(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
@@ -10,6 +11,8 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
     row.aid,
   )
   if ((held?.version ?? 0) !== row.version) return { outcome: 'conflict' }
+  const taken = change.signUp === undefined ? 'taken' : takeSignUp(db, change.signUp)
+  if (taken !== 'taken') return { outcome: taken }
   const version = row.version + 1
   const number =
     held === undefined ? insertAgent(db, row, version) : updateAgent(db, row, held.number, version)
@@ -24,7 +27,7 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
       number,
       change.entry.box,
     )
-  const emptied = change.emptyMailbox ? emptyMailbox(db, number) : { dropped: 0, files: [] }
+  const emptied = row.registered ? { dropped: 0, files: [] } : emptyMailbox(db, number)
   return { outcome: 'stored', number, version, ...emptied }
 }
 

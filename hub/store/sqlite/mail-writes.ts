@@ -1,6 +1,7 @@
 /** The changes of mailboxes: queueing, collecting, confirmations, revocations, expiry. They run inside a transaction. */
 import type { Ack, AckResult, Enqueue, EnqueueResult, SweepResult } from '../port.ts'
 import type { Database } from './database.ts'
+import { sweepSignUps } from './sign-ups.ts'
 
 const DAY_MS = 86_400_000
 
@@ -265,6 +266,7 @@ export function sweep(db: Database, change: { nowMs: number; limit: number }): S
       dayOf(nowMs),
       limit,
     ),
+    ...sweepSignUps(db, dayOf(nowMs), nowMs, limit),
   ]
   const more = [expired.length, taken.length, ...rest].some(count => count >= limit)
   return { envelopes: expired, files, more }

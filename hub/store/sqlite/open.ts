@@ -8,6 +8,7 @@ import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
+import { isProofUsed, signUpsOf } from './sign-ups.ts'
 import { WriterClient } from './writer-client.ts'
 
 export const DATABASE_FILE = 'hub.db'
@@ -74,6 +75,8 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     isRevoked: async (mailbox, capability) => isRevoked(reader, mailbox, capability),
     findAgent: async aid => reads.readAgent(reader, aid),
     putAgent: change => writer.write('putAgent', change),
+    signUps: async of => signUpsOf(reader, of),
+    isProofUsed: async proof => isProofUsed(reader, proof),
     async markSeen(number, hourMs) {
       await writer.write('markSeen', { number, hourMs })
     },
