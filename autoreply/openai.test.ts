@@ -60,14 +60,16 @@ describe('the openai backend', () => {
       { role: 'peer' as const, text: 'second', attachments: [] },
     ]
     expect(await backend().reply(requestOf('', { turns, systemPrompt: 'be brief' }), never)).toEqual({
-      text: 'echo 4',
+      text: 'echo 2',
     })
     const { authorization, body } = seen.at(-1) as Seen
     expect(authorization).toBe('Bearer key-1')
     expect(body.model).toBe('small')
-    expect(body.messages.map(message => message.role)).toEqual(['system', 'user', 'assistant', 'user'])
+    expect(body.messages.map(message => message.role)).toEqual(['system', 'user'])
     expect(body.messages[0]?.content).toContain('be brief')
-    expect(body.messages[3]?.content).toMatch(/^<peer [0-9a-f]{16}>\nsecond\n<\/peer/)
+    expect(body.messages[1]?.content).toMatch(
+      /^<peer (\w{16})>\nfirst\n<\/peer \1>\n\n<answer \1>\nanswered\n<\/answer \1>\n\n<peer \1>\nsecond\n<\/peer \1>$/,
+    )
   })
 
   test.each([

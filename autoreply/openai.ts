@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import OpenAI from 'openai'
 import { type Backend, BackendFailed, type BackendRequest, type ConversationTurn } from './backend.ts'
-import { promptMarker, systemText, turnText } from './prompt.ts'
+import { conversationText, promptMarker, systemText } from './prompt.ts'
 
 const IMAGE_BYTES_MAX = 8 * 1024 * 1024
 
@@ -44,14 +44,14 @@ export function openAiBackend(options: OpenAiOptions): Backend {
   }
 }
 
+/** All turns are one message of the user: one of the assistant would be taken for what the model itself decided to say. */
 function conversation(request: BackendRequest, marker: string): OpenAI.ChatCompletionMessageParam[] {
-  const turns = request.turns.map((turn): OpenAI.ChatCompletionMessageParam => {
-    const text = turnText(turn, marker)
-    if (turn.role === 'me') return { role: 'assistant', content: text }
-    const images = imageParts(turn)
-    return { role: 'user', content: images.length === 0 ? text : [{ type: 'text', text }, ...images] }
-  })
-  return [{ role: 'system', content: systemText(request, marker) }, ...turns]
+  const text = conversationText(request, marker)
+  const images = request.turns.filter(turn => turn.role === 'peer').flatMap(imageParts)
+  return [
+    { role: 'system', content: systemText(request, marker) },
+    { role: 'user', content: images.length === 0 ? text : [{ type: 'text', text }, ...images] },
+  ]
 }
 
 function imageParts(turn: ConversationTurn): OpenAI.ChatCompletionContentPartImage[] {
