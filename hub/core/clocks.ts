@@ -22,15 +22,19 @@ export class SignerClocks {
   #clockStoredMs = 0
   #prunedMs = 0
 
-  private constructor(store: Store, startFloorMs: number) {
+  /** The newest time that the process before this one stored; 0 where there was none. */
+  readonly lastMs: number
+
+  private constructor(store: Store, startFloorMs: number, lastMs: number) {
     this.#store = store
     this.#startFloorMs = startFloorMs
+    this.lastMs = lastMs
   }
 
   /** After a start every floor lies above all that the process before it may have accepted without storing it. */
   static async open(store: Store, nowMs: number): Promise<SignerClocks> {
     const stored = Number((await store.setting(CLOCK_SETTING)) ?? 0)
-    return new SignerClocks(store, Math.max(nowMs, stored) + AHEAD_UNSTORED_MS)
+    return new SignerClocks(store, Math.max(nowMs, stored) + AHEAD_UNSTORED_MS, stored)
   }
 
   /** Judges the time of a request whose signature has verified; what it accepts can't be used again. */
@@ -46,7 +50,7 @@ export class SignerClocks {
     this.#lastMs.set(aid, tsMs)
     this.#signatures.set(seen, tsMs)
     this.#prune(nowMs)
-    this.#noteClock(nowMs)
+    this.note(nowMs)
     if (tsMs > nowMs + AHEAD_UNSTORED_MS) await this.#store.raiseFloor(aid, tsMs)
   }
 
@@ -66,7 +70,7 @@ export class SignerClocks {
   }
 
   /** The hub's own clock, never a client's; it shares the commits of other changes. */
-  #noteClock(nowMs: number): void {
+  note(nowMs: number): void {
     if (nowMs - this.#clockStoredMs < CLOCK_STORED_EVERY_MS) return
     this.#clockStoredMs = nowMs
     this.#store.putSetting(CLOCK_SETTING, String(nowMs)).catch(() => undefined)

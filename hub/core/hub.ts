@@ -32,16 +32,21 @@ export type Hub = {
 /** Composes a hub over an open store and starts its housekeeping. */
 export async function composeHub(context: HubContext): Promise<Hub> {
   const agents = new Agents(context)
-  const sessions = new Sessions(context)
+  const clocks = await SignerClocks.open(context.store, context.now())
+  const sessions = new Sessions(context, clocks.lastMs)
   const polls = new HeldPolls(context.limits.heldPollsMax)
-  const strangers = new Strangers(context.random)
-  const sends = new Sends(context, { agents, sessions, polls, strangers })
+  const strangers = new Strangers({
+    random: context.random,
+    lastMs: clocks.lastMs,
+    waitingIn: mailbox => context.store.strangersWaiting(mailbox),
+  })
+  const sends = new Sends(context, { agents, clocks, sessions, polls, strangers })
   const mailboxes = new Mailboxes(context, { agents, polls, strangers })
   const registry = new Registry(context, agents, agent => {
     sessions.endAll(agent.row.aid)
     polls.end(agent.row.number)
+    if (!agent.row.registered) strangers.forget(agent.row.number)
   })
-  const clocks = await SignerClocks.open(context.store, context.now())
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
   return {

@@ -38,16 +38,23 @@ describe('rate buckets', () => {
   })
 
   test('a window holds a bounded number of keys', () => {
-    const counts = new WindowCounts(1000, 2)
+    const counts = new WindowCounts(1000, 0, 2)
     for (const key of ['a', 'b', 'b', 'c']) counts.add(key, 1)
-    expect(['a', 'b', 'c'].map(key => counts.count(key, 1))).toEqual([0, 2, 1])
+    expect(['a', 'b', 'c'].map(key => counts.used(key, 9, 1))).toEqual([0, 2, 1])
   })
 
   test('a window counts anew when the next begins', () => {
-    const counts = new WindowCounts(1000)
+    const counts = new WindowCounts(1000, 0)
     counts.add('a', 10)
     counts.add('a', 990)
-    expect([counts.count('a', 999), counts.remainingMs(999), counts.count('a', 1000)]).toEqual([2, 1, 0])
+    expect([counts.used('a', 9, 999), counts.remainingMs(999), counts.used('a', 9, 1000)]).toEqual([2, 1, 0])
+  })
+
+  test('in the window in which another process counted before, half is used', () => {
+    const counts = new WindowCounts(1000, 1999)
+    counts.add('a', 1500)
+    const used = (max: number, nowMs: number) => counts.used('a', max, nowMs)
+    expect([used(4, 1999), used(5, 1999), used(1, 1999), used(5, 2000)]).toEqual([3, 3, 1, 0])
   })
 })
 

@@ -4,6 +4,7 @@ import type { Rate } from './limits.ts'
 
 const KEYS_MAX = 100_000
 const COUNTS_MAX = 1_000_000
+const NO_WINDOW = -1
 
 export class RateBuckets {
   readonly #rate: Rate
@@ -33,21 +34,30 @@ export class RateBuckets {
   }
 }
 
-/** How often a key was counted in the present window (a minute, a UTC day); bounded like the buckets. */
+/**
+ * How often a key was counted in the present window (a minute, a UTC day); bounded like the buckets. In a window that
+ * began before a start nobody knows who used how much: there every key counts as half used.
+ */
 export class WindowCounts {
   readonly #windowMs: number
   readonly #keysMax: number
-  #window = -1
+  /** The window in which the process before this one was last seen. */
+  readonly #windowBefore: number
+  #window = NO_WINDOW
   #counts = new Map<string, number>()
 
-  constructor(windowMs: number, keysMax = COUNTS_MAX) {
+  /** `lastMs` is the newest time at which the process before this one counted; 0 where there was none. */
+  constructor(windowMs: number, lastMs: number, keysMax = COUNTS_MAX) {
     this.#windowMs = windowMs
+    this.#windowBefore = lastMs === 0 ? NO_WINDOW : Math.floor(lastMs / windowMs)
     this.#keysMax = keysMax
   }
 
-  count(key: string, nowMs: number): number {
+  /** How many of `max` a key has used. */
+  used(key: string, max: number, nowMs: number): number {
     this.#turn(nowMs)
-    return this.#counts.get(key) ?? 0
+    const before = this.#window === this.#windowBefore ? Math.floor(max / 2) : 0
+    return before + (this.#counts.get(key) ?? 0)
   }
 
   add(key: string, nowMs: number): void {

@@ -8,6 +8,7 @@ import type { Access } from '../../protocol/mail/access.ts'
 import { type EnvelopeHead, EXP_AHEAD_MS, EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { type EnqueueResult, type Quota, StoreFull } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
+import type { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Capabilities } from './credentials.ts'
 import { type ByteSource, type Content, readEnvelopeHead } from './envelope-body.ts'
@@ -51,7 +52,13 @@ type Accepted = {
   quota: Quota
 }
 
-export type SendsParts = { agents: Agents; sessions: Sessions; polls: HeldPolls; strangers: Strangers }
+export type SendsParts = {
+  agents: Agents
+  clocks: SignerClocks
+  sessions: Sessions
+  polls: HeldPolls
+  strangers: Strangers
+}
 
 export class Sends {
   readonly #context: HubContext
@@ -125,7 +132,8 @@ export class Sends {
     if (first !== undefined) {
       return { repeated: { status: 'duplicate', rid: first, recipientQuiet: agents.isQuiet(agent) } }
     }
-    const share = credential.sender && this.#admitStranger(offer, agent, keys, credential.sender, quota)
+    const share =
+      credential.sender && (await this.#admitStranger(offer, agent, keys, credential.sender, quota))
     const deleteAtMs = Math.min(head.expMs, nowMs + limits.envelopeLifeMs)
     return { accepted: { digest, agent, deleteAtMs, use: credential.use, share, quota } }
   }
@@ -147,24 +155,33 @@ export class Sends {
   }
 
   /** Limits for first contacts; returns the share under which this one is counted. */
-  #admitStranger({ size }: Offer, agent: Agent, keys: KeySet, sender: string, quota: Quota): string {
+  async #admitStranger(
+    { size }: Offer,
+    agent: Agent,
+    keys: KeySet,
+    sender: string,
+    quota: Quota,
+  ): Promise<string> {
     const { limits, now } = this.#context
-    const { sessions, strangers } = this.#parts
+    const { clocks, sessions, strangers } = this.#parts
     const wished = keys.body.strangers
     if (size > wished.bytes) throw new Refusal('tooLargeForStranger')
+    const mailbox = agent.row.number
+    const unknown = await strangers.unknownIn(mailbox)
     const quotaWaitMs = sessions.quotaWaitMs(sender)
     if (quotaWaitMs > 0) throw new Refusal('rateLimited', { retryAfterMs: quotaWaitMs })
-    const mailbox = agent.row.number
     const share = strangers.share(sender, mailbox)
     const room = {
       perMinute: quota.strangerPerMinute ?? limits.strangerPerMinute,
       perDay: wished.perDay,
       senderPerMinute: limits.senderPerMinuteMax,
       senderWaiting: limits.senderWaitingMax,
+      unknown,
     }
     const waitMs = strangers.waitMs(share, mailbox, room, now())
     if (waitMs > 0) throw new Refusal('strangersBusy', { retryAfterMs: waitMs })
     strangers.count(share, mailbox, now())
+    clocks.note(now())
     sessions.noteSent(sender)
     return share
   }

@@ -19,7 +19,7 @@ let core: TestCore
 let sessions: Sessions
 beforeEach(async () => {
   core = await openCore(NOW_MS, { sessionsPerMinute: 6, sessionQuota: 2 })
-  sessions = new Sessions(core.context)
+  sessions = new Sessions(core.context, 0)
 })
 afterEach(() => core.close())
 
@@ -90,6 +90,16 @@ test('an agent opens so many a minute; the quota of the day is told and kept', a
   const untilDayMs = 86_400_000 - (core.clock.ms % 86_400_000)
   expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([0, untilDayMs])
   expect(sessions.quotaWaitMs(TWO)).toBe(0)
+})
+
+test('after a start on the same day half of the quota is used, on the next day none', () => {
+  core.context.limits.sessionQuota = 5
+  sessions = new Sessions(core.context, NOW_MS - 1000)
+  expect(open(ONE).quota).toBe(3)
+  for (let i = 0; i < 3; i++) sessions.noteSent(ONE)
+  expect([open(ONE).quota, sessions.quotaWaitMs(ONE) > 0]).toEqual([0, true])
+  core.clock.ms += 86_400_000
+  expect([open(ONE).quota, sessions.quotaWaitMs(ONE)]).toEqual([5, 0])
 })
 
 test('what is no key of the suite opens nothing', async () => {

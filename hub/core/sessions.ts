@@ -20,10 +20,12 @@ export class Sessions {
   readonly #bySid = new Map<string, Session>()
   readonly #byAid = new Map<string, string[]>()
   readonly #openings: RateBuckets
-  readonly #sent = new WindowCounts(DAY_MS)
+  readonly #sent: WindowCounts
 
-  constructor(context: HubContext) {
+  /** `lastMs` is the newest time that the process before this one stored. */
+  constructor(context: HubContext, lastMs: number) {
     this.#context = context
+    this.#sent = new WindowCounts(DAY_MS, lastMs)
     const perMinute = context.limits.sessionsPerMinute
     this.#openings = new RateBuckets({ perSecond: perMinute / 60, burst: perMinute })
   }
@@ -42,7 +44,7 @@ export class Sessions {
       macKey: random(MAC_KEY_BYTES),
       expMs: now() + limits.sessionLifeMs,
     }
-    const quota = Math.max(0, limits.sessionQuota - this.#sent.count(aid, now()))
+    const quota = Math.max(0, limits.sessionQuota - this.#used(aid))
     const grant = { macKey: session.macKey, quota, expMs: session.expMs }
     const sealed = seal(epk, { hub: identity.aid, sid: session.sid, aid }, grant)
     this.#keep(session)
@@ -72,10 +74,13 @@ export class Sessions {
 
   /** Milliseconds until the sender may send again, 0 when it may now. */
   quotaWaitMs(aid: string): number {
-    const nowMs = this.#context.now()
-    return this.#sent.count(aid, nowMs) < this.#context.limits.sessionQuota
-      ? 0
-      : this.#sent.remainingMs(nowMs)
+    const { limits, now } = this.#context
+    return this.#used(aid) < limits.sessionQuota ? 0 : this.#sent.remainingMs(now())
+  }
+
+  #used(aid: string): number {
+    const { limits, now } = this.#context
+    return this.#sent.used(aid, limits.sessionQuota, now())
   }
 
   noteSent(aid: string): void {

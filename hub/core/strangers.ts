@@ -5,30 +5,51 @@
 
 import { hmacSha256 } from '../../protocol/crypto/engine.node.ts'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { makeRoom } from './bounded.ts'
 import { DAY_MS } from './limits.ts'
 import { WindowCounts } from './rate.ts'
 
 const MINUTE_MS = 60_000
 const WAITING_MAX = 200_000
+const MAILBOXES_MAX = 100_000
 
 export type StrangerLimits = {
   perMinute: number
   perDay: number
   senderPerMinute: number
   senderWaiting: number
+  /** Waiting first contacts whose senders were forgotten; each sender counts as one who sent half of its share. */
+  unknown: number
+}
+
+export type StrangersOptions = {
+  random: (count: number) => Uint8Array
+  /** The newest time that the process before this one stored. */
+  lastMs: number
+  /** How many first contacts wait in a mailbox, whoever sent them. */
+  waitingIn: (mailbox: number) => Promise<number>
 }
 
 export class Strangers {
   readonly #key: Uint8Array
-  readonly #perMailbox = new WindowCounts(MINUTE_MS)
-  readonly #perSender = new WindowCounts(MINUTE_MS)
-  readonly #perDay = new WindowCounts(DAY_MS)
-  /** Waiting envelopes: whose they are, and how many each has. */
-  readonly #waiting = new Map<string, string>()
+  readonly #waitingIn: StrangersOptions['waitingIn']
+  readonly #perMailbox: WindowCounts
+  readonly #perSender: WindowCounts
+  readonly #perDay: WindowCounts
+  /** Of each mailbox the waiting envelopes, and whose they are. */
+  readonly #waiting = new Map<number, Map<number, string>>()
+  /** How many wait of each share, and of all. */
   readonly #counts = new Map<string, number>()
+  #held = 0
+  /** Envelopes of each mailbox that waited already when it was first looked at. */
+  readonly #unknown = new Map<string, number>()
 
-  constructor(random: (count: number) => Uint8Array) {
+  constructor({ random, lastMs, waitingIn }: StrangersOptions) {
     this.#key = random(32)
+    this.#waitingIn = waitingIn
+    this.#perMailbox = new WindowCounts(MINUTE_MS, lastMs)
+    this.#perSender = new WindowCounts(MINUTE_MS, lastMs)
+    this.#perDay = new WindowCounts(DAY_MS, lastMs)
   }
 
   /** Names a sender towards one mailbox without saying who it is. */
@@ -36,19 +57,31 @@ export class Strangers {
     return toBase64url(hmacSha256(this.#key, utf8(`${aid} ${mailbox}`)).subarray(0, 16))
   }
 
-  /** 0, or how long a first contact of this sender has to wait. */
-  waitMs(share: string, mailbox: number, limits: StrangerLimits, nowMs: number): number {
-    if (limits.perDay === 0) return this.#perDay.remainingMs(nowMs)
-    if (this.#perDay.count(share, nowMs) >= limits.perDay) return this.#perDay.remainingMs(nowMs)
-    if ((this.#counts.get(share) ?? 0) >= limits.senderWaiting) return MINUTE_MS
-    const minuteFull =
-      this.#perMailbox.count(String(mailbox), nowMs) >= limits.perMinute ||
-      this.#perSender.count(share, nowMs) >= Math.min(limits.senderPerMinute, limits.perMinute)
-    return minuteFull ? this.#perMinuteWait(nowMs) : 0
+  /** Waiting first contacts of a mailbox that came before the start; they only become fewer. */
+  async unknownIn(mailbox: number): Promise<number> {
+    const name = String(mailbox)
+    const known = this.#unknown.get(name)
+    if (known === 0) return 0
+    const waiting = await this.#waitingIn(mailbox)
+    const others = Math.max(0, waiting - (this.#waiting.get(mailbox)?.size ?? 0))
+    const unknown = Math.min(known ?? others, others)
+    makeRoom(this.#unknown, MAILBOXES_MAX)
+    this.#unknown.set(name, unknown)
+    return unknown
   }
 
-  #perMinuteWait(nowMs: number): number {
-    return this.#perSender.remainingMs(nowMs)
+  /** 0, or how long a first contact of this sender has to wait. */
+  waitMs(share: string, mailbox: number, limits: StrangerLimits, nowMs: number): number {
+    const { perMinute, perDay, senderWaiting, unknown } = limits
+    if (perDay === 0 || this.#perDay.used(share, perDay, nowMs) >= perDay)
+      return this.#perDay.remainingMs(nowMs)
+    const before = Math.min(unknown, Math.floor(senderWaiting / 2))
+    if (before + (this.#counts.get(share) ?? 0) >= senderWaiting) return MINUTE_MS
+    const ofSender = Math.min(limits.senderPerMinute, perMinute)
+    const minuteFull =
+      this.#perMailbox.used(String(mailbox), perMinute, nowMs) >= perMinute ||
+      this.#perSender.used(share, ofSender, nowMs) >= ofSender
+    return minuteFull ? this.#perSender.remainingMs(nowMs) : 0
   }
 
   /** Counts a first contact whose credential has held. */
@@ -59,19 +92,29 @@ export class Strangers {
   }
 
   noteQueued(share: string, mailbox: number, id: number): void {
-    if (this.#waiting.size >= WAITING_MAX) return
-    this.#waiting.set(`${mailbox} ${id}`, share)
+    if (this.#held >= WAITING_MAX) return
+    const waiting = this.#waiting.get(mailbox) ?? new Map<number, string>()
+    this.#waiting.set(mailbox, waiting.set(id, share))
+    this.#held += 1
     this.#counts.set(share, (this.#counts.get(share) ?? 0) + 1)
   }
 
   /** An envelope was collected or has expired. */
   noteGone(mailbox: number, id: number): void {
-    const place = `${mailbox} ${id}`
-    const share = this.#waiting.get(place)
-    if (share === undefined) return
-    this.#waiting.delete(place)
+    const waiting = this.#waiting.get(mailbox)
+    const share = waiting?.get(id)
+    if (waiting === undefined || share === undefined) return
+    waiting.delete(id)
+    if (waiting.size === 0) this.#waiting.delete(mailbox)
+    this.#held -= 1
     const left = (this.#counts.get(share) ?? 1) - 1
     if (left > 0) this.#counts.set(share, left)
     else this.#counts.delete(share)
+  }
+
+  /** A mailbox was emptied, because its agent is not registered any more. */
+  forget(mailbox: number): void {
+    for (const id of [...(this.#waiting.get(mailbox)?.keys() ?? [])]) this.noteGone(mailbox, id)
+    this.#unknown.delete(String(mailbox))
   }
 }

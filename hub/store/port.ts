@@ -211,6 +211,8 @@ export interface Store {
   status(rids: Uint8Array[]): Promise<DeliveryState[]>
   /** Whether this digest waits in the mailbox, and under which rid. */
   findQueued(mailbox: number, digest: Uint8Array): Promise<Uint8Array | undefined>
+  /** Waiting envelopes of non-contacts in a mailbox. */
+  strangersWaiting(mailbox: number): Promise<number>
   /** Marks confirmations as fetched; they are kept until `keepUntilMs` at most. */
   markFetched(rids: Uint8Array[], keepUntilMs: number): Promise<void>
   revoke(change: {

@@ -68,6 +68,7 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     poll: async query => reads.readPoll(reader, query),
     status: async rids => rids.map(rid => reads.readStatus(reader, rid)),
     findQueued: async (mailbox, digest) => reads.readQueued(reader, mailbox, digest),
+    strangersWaiting: async mailbox => reads.readStrangersWaiting(reader, mailbox),
     async markFetched(rids, keepUntilMs) {
       await writer.write('markFetched', { rids, keepUntilMs })
     },

@@ -18,6 +18,7 @@ export const hotQueries = {
     ' ORDER BY id LIMIT ?',
   content: 'SELECT content FROM envelope WHERE mailbox = ? AND id = ?',
   waitingRid: 'SELECT 1 FROM envelope WHERE rid = ?',
+  strangersWaiting: 'SELECT stranger_envelopes AS count FROM mailbox WHERE number = ?',
   delivery: 'SELECT handle, dack, fetched FROM delivery WHERE rid = ?',
   waitingDigest:
     'SELECT rid FROM digest JOIN envelope ON envelope.mailbox = digest.mailbox AND envelope.id = digest.waiting' +
@@ -82,6 +83,10 @@ export function readStatus(db: Database, rid: Uint8Array): DeliveryState {
 
 export function readQueued(db: Database, mailbox: number, digest: Uint8Array): Uint8Array | undefined {
   return db.one<{ rid: Uint8Array }>(hotQueries.waitingDigest, mailbox, digest)?.rid
+}
+
+export function readStrangersWaiting(db: Database, mailbox: number): number {
+  return db.one<{ count: number }>(hotQueries.strangersWaiting, mailbox)?.count ?? 0
 }
 
 export function readAgent(db: Database, aid: string): AgentRow | undefined {
