@@ -1,13 +1,42 @@
-import { mkdtempSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { count, counted } from './counters.ts'
-import { openStore, STORE_SCHEMA } from './open.ts'
+import { openStore, openStoreAt, STORE_SCHEMA, type Store } from './open.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-store-'))
 
+const homes = new URL('../../fixtures/homes/', import.meta.url)
+
+/** Tables with their columns, indexes with theirs, triggers: whatever order they were made in. */
+function shape(store: Store): string[] {
+  const entries = store.all<{ type: string; name: string; sql: string | null }>(
+    'SELECT type, name, sql FROM sqlite_master ORDER BY type, name',
+  )
+  return entries.map(({ type, name, sql }) => {
+    if (type !== 'table') return `${type} ${name}: ${sql}`
+    const columns = store.all(
+      'SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_xinfo(?) ORDER BY name',
+      name,
+    )
+    const checks = [
+      ...(sql ?? '').matchAll(/CHECK \([^)]*\)\)|UNIQUE[^,\n]*|REFERENCES[^,\n]*|STRICT|WITHOUT ROWID/g),
+    ]
+    return `${type} ${name}: ${JSON.stringify(columns)} ${checks.map(String).sort().join()}`
+  })
+}
+
 describe('the store', () => {
+  test.each(readdirSync(homes))('of %s is brought to the very tables that a new home gets', home => {
+    const path = join(fresh(), 'store.db')
+    copyFileSync(new URL(`${home}/node/interactions/store.db`, homes), path)
+    const [upgraded, made] = [openStoreAt(path), openStoreAt(':memory:')]
+    expect(shape(upgraded)).toEqual(shape(made))
+    upgraded.close()
+    made.close()
+  })
+
   test('is private to its owner and carries a schema number from the first commit', () => {
     const dir = fresh()
     const store = openStore(dir)

@@ -6,9 +6,10 @@ import { Failure } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
 import { type Database, openDatabase, type Row, type Statement, transaction } from '../platform/sqlite.ts'
-import { steps } from './schema.ts'
+import { schema } from './schema.ts'
+import { upgrades } from './upgrades.ts'
 
-export const STORE_SCHEMA = steps.length
+export const STORE_SCHEMA = upgrades.length + 1
 
 export class StoreError extends Failure {
   override name = 'StoreError'
@@ -133,7 +134,8 @@ function migrate(database: Database, path: string): void {
     )
   if (version > 0) copyBefore(database, `${path}.schema-${version}`)
   transaction(database, () => {
-    for (const step of steps.slice(version)) database.exec(step)
+    if (version === 0) database.exec(schema)
+    else for (const step of upgrades.slice(version - 1)) database.exec(step)
     database.exec(`PRAGMA user_version = ${STORE_SCHEMA}`)
   })
 }

@@ -1,19 +1,20 @@
-/** Tables of the node's store. A released step is never edited: every later build opens what an earlier one left. */
+/** Tables of the node's store as this build makes them in a new home; `upgrades.ts` brings an older store here. */
 
-/** Step n brings a store from schema n to schema n + 1. */
-export const steps: readonly string[] = [
-  /* sql */ `
+export const schema = /* sql */ `
 CREATE TABLE hubs (
   url TEXT PRIMARY KEY,
   aid TEXT NOT NULL,
   wire INTEGER NOT NULL,
   log BLOB NOT NULL,
   bits INTEGER NOT NULL,
-  floor INTEGER NOT NULL DEFAULT 0,
   role TEXT NOT NULL CHECK (role IN ('home', 'draining', 'known')),
   drain_until INTEGER,
   registered_seq INTEGER,
-  stopped TEXT
+  -- What the hub is known to hold of this node's card, and the address that such a card names.
+  base_url TEXT,
+  card BLOB,
+  card_state TEXT CHECK (card_state IN ('stored', 'refused')),
+  card_seen_at INTEGER
 ) STRICT;
 
 CREATE TABLE wires_seen (hub TEXT PRIMARY KEY, wire INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -29,7 +30,6 @@ CREATE TABLE peers (
   aid TEXT PRIMARY KEY,
   log BLOB NOT NULL,
   keys BLOB,
-  refreshed_at INTEGER NOT NULL,
   introduced TEXT
 ) STRICT, WITHOUT ROWID;
 
@@ -54,6 +54,9 @@ CREATE TABLE capabilities_issued (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX capabilities_issued_by_peer ON capabilities_issued (peer, used, expires_at);
 
+-- Ids of capabilities that the hub has still to be told of.
+CREATE TABLE revocations (id BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+
 CREATE TABLE interactions (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL,
@@ -72,9 +75,7 @@ CREATE TABLE interactions (
   status TEXT,
   started_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  ended_at INTEGER,
   deadline_at INTEGER NOT NULL,
-  unanswered INTEGER NOT NULL DEFAULT 0,
   numbered INTEGER NOT NULL DEFAULT 0,
   held_to INTEGER NOT NULL DEFAULT 0,
   held_highest INTEGER NOT NULL DEFAULT 0,
@@ -84,7 +85,6 @@ CREATE TABLE interactions (
   peer_last INTEGER,
   peer_lacks TEXT NOT NULL DEFAULT '[]',
   receipt BLOB,
-  receipt_former BLOB,
   receipt_state TEXT,
   receipt_note TEXT,
   counter_signature BLOB,
@@ -92,13 +92,17 @@ CREATE TABLE interactions (
   last_in INTEGER NOT NULL DEFAULT 0,
   auto_replies INTEGER NOT NULL DEFAULT 0,
   auto_reply INTEGER NOT NULL DEFAULT 1,
-  note TEXT,
+  -- The chain record that first named the receipt.
+  receipt_seq INTEGER,
+  -- A receipt of the same provider that says something else than the one that is kept.
+  contradicting BLOB,
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);
 CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
 CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
+CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
 
 CREATE TABLE messages (
   key INTEGER PRIMARY KEY,
@@ -113,13 +117,10 @@ CREATE TABLE messages (
   payload BLOB NOT NULL,
   digest BLOB NOT NULL,
   text TEXT NOT NULL,
-  accepted_at INTEGER,
-  kel_seq INTEGER,
   retired INTEGER NOT NULL DEFAULT 0,
   auto INTEGER NOT NULL DEFAULT 0,
   delivery TEXT,
   reason TEXT,
-  delivered_at INTEGER,
   UNIQUE (sender, message_id)
 ) STRICT;
 CREATE UNIQUE INDEX messages_by_number ON messages (interaction, direction, number) WHERE number > 0;
@@ -147,14 +148,15 @@ CREATE TABLE outbox (
   rid TEXT,
   via_hub TEXT,
   digests TEXT NOT NULL DEFAULT '[]',
-  capability BLOB,
   credentials_tried INTEGER NOT NULL DEFAULT 0,
   resent INTEGER NOT NULL DEFAULT 0,
   introduces TEXT,
   granted BLOB,
   expires_at INTEGER,
   deadline_at INTEGER NOT NULL,
-  last_error TEXT
+  last_error TEXT,
+  -- Under what the last envelope of a message went: 'session', or the id of a capability.
+  credential TEXT
 ) STRICT;
 CREATE INDEX outbox_due ON outbox (state, next_at);
 CREATE INDEX outbox_by_interaction ON outbox (interaction, message);
@@ -205,39 +207,4 @@ CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', conte
 CREATE TRIGGER messages_text_added AFTER INSERT ON messages BEGIN
   INSERT INTO messages_text (rowid, text) VALUES (new.key, new.text);
 END;
-`,
-  /* sql */ `
--- Ids of capabilities that the hub has still to be told of.
-CREATE TABLE revocations (id BLOB PRIMARY KEY, expires_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
--- The chain record that first named the receipt.
-ALTER TABLE interactions ADD COLUMN receipt_seq INTEGER;
-CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
-`,
-  /* sql */ `
--- What a hub is known to hold of this node's card, and the address that such a card names.
-ALTER TABLE hubs ADD COLUMN base_url TEXT;
-ALTER TABLE hubs ADD COLUMN card BLOB;
-ALTER TABLE hubs ADD COLUMN card_state TEXT CHECK (card_state IN ('stored', 'refused'));
-ALTER TABLE hubs ADD COLUMN card_seen_at INTEGER;
-`,
-  /* sql */ `
--- Columns that were written and never read, or never written.
-ALTER TABLE hubs DROP COLUMN floor;
-ALTER TABLE hubs DROP COLUMN stopped;
-ALTER TABLE peers DROP COLUMN refreshed_at;
-ALTER TABLE interactions DROP COLUMN ended_at;
-ALTER TABLE interactions DROP COLUMN unanswered;
-ALTER TABLE interactions DROP COLUMN receipt_former;
-ALTER TABLE interactions DROP COLUMN note;
-ALTER TABLE messages DROP COLUMN accepted_at;
-ALTER TABLE messages DROP COLUMN kel_seq;
-ALTER TABLE messages DROP COLUMN delivered_at;
-ALTER TABLE outbox DROP COLUMN capability;
-`,
-  /* sql */ `
--- Under what the last envelope of a message went: 'session', or the id of a capability.
-ALTER TABLE outbox ADD COLUMN credential TEXT;
--- A receipt of the same provider that says something else than the one that is kept.
-ALTER TABLE interactions ADD COLUMN contradicting BLOB;
-`,
-]
+`

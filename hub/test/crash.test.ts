@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest'
 import { openWriter } from '../store/sqlite/database.ts'
 import { type CrashHistory, crashFolder, newHistory, removeHistories } from '../testing/crash-history.ts'
 
-const ROUNDS = 6
+const ROUNDS = 3
 const KILL_WITHIN_MS = 150
 
 afterEach(removeHistories)

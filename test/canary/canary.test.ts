@@ -3,7 +3,7 @@ import { test } from 'vitest'
 import { scanAfter } from './scan.ts'
 
 test(
-  'after 300 sends of both kinds no file of the hub holds anything of a sender that is not registered there',
+  'after 150 sends of both kinds no file of the hub holds anything of a sender that is not registered there',
   { timeout: 60_000 },
-  () => scanAfter(300),
+  () => scanAfter(150),
 )

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CrashLab, readNode, type Who } from './crash-world.ts'
 
-const KILLS = 20
+const KILLS = 8
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31))
 
 /** A small generator with a seed, so that a failure can be repeated. */
