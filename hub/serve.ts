@@ -17,6 +17,8 @@ import { lines } from './lines.ts'
 import type { Log } from './log.ts'
 import { FileLeases } from './operator/leases.ts'
 import type { OperatorListener } from './operator/listener.ts'
+import type { OperatorContext, Order, OrderResult, RunningState } from './operator/order-shapes.ts'
+import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { freeBytes } from './store/files.ts'
 
@@ -43,6 +45,8 @@ export type RunningHub = {
   baseUrl: string
   /** Address of the operator's listener, where there is one. */
   operatorUrl: string | undefined
+  /** Carries out an order as if it had come through the operator's socket. */
+  order(given: Order): Promise<OrderResult>
   close(): Promise<void>
 }
 
@@ -122,21 +126,9 @@ async function serve(
   if (baseUrl === '') baseUrl = url
   const leases = new FileLeases(blobs)
   const operatorUrl = watched?.url
-  const operator = await listenForOperator(config.dataDir, {
-    store,
-    now,
-    limits: config.limits,
-    changed: aid => hub.agents.forgetAccount(aid),
-    leases,
-    running: async () => ({
-      url,
-      baseUrl,
-      operatorUrl,
-      pid: process.pid,
-      ...store.health(),
-      signatures: await verifier.engine().catch(() => undefined),
-    }),
-  })
+  const addresses = { url, baseUrl, operatorUrl }
+  const operatorContext = contextOfOrders({ config, log, now, hub, leases, addresses })
+  const operator = await listenForOperator(config.dataDir, operatorContext)
   if (watched !== undefined) showFigures(watched, { config, hub, line, clock })
   const close = async (): Promise<void> => {
     if (watched !== undefined) watched.phase = 'stopping'
@@ -152,7 +144,49 @@ async function serve(
     await data.close()
     await watched?.close()
   }
-  return { hub, line, listener, aid: identity.aid, created: data.created, url, baseUrl, operatorUrl, close }
+  return {
+    hub,
+    line,
+    listener,
+    aid: identity.aid,
+    created: data.created,
+    url,
+    baseUrl,
+    operatorUrl,
+    order: given => carryOut(given, operatorContext),
+    close,
+  }
+}
+
+type Served = {
+  config: Config
+  log: Log
+  now: () => number
+  hub: Hub
+  leases: FileLeases
+  addresses: Pick<RunningState, 'url' | 'baseUrl' | 'operatorUrl'>
+}
+
+/** What the orders of the operator work with while the hub runs. */
+function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): OperatorContext {
+  const { store, verifier } = hub.context
+  return {
+    store,
+    agents: hub.agents,
+    now,
+    limits: config.limits,
+    audit: order => log.info('order', order),
+    changed: aid => hub.agents.forgetAccount(aid),
+    endSigner: hub.endSigner,
+    refused: hub.registry.refused,
+    leases,
+    running: async () => ({
+      ...addresses,
+      pid: process.pid,
+      ...store.health(),
+      signatures: await verifier.engine().catch(() => undefined),
+    }),
+  }
 }
 
 /** The same line, with every answer counted under the row of its route. */

@@ -75,6 +75,7 @@ describe('the rooms of the hub', () => {
     envelope: 'mail-writes.ts',
     fork_proof: 'agent-writes.ts',
     mailbox: 'mail-writes.ts',
+    refused_range: 'account-writes.ts',
     review: 'review-store.ts',
     revocation: 'mail-writes.ts',
     setting: 'account-writes.ts',

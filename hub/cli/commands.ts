@@ -6,13 +6,16 @@ import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
+import { Agents } from '../core/agents.ts'
 import { systemRandom } from '../core/random.ts'
-import { holdsHub, openDataDirectory } from '../data-dir.ts'
+import { type DataDirectory, holdsHub, openDataDirectory } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
-import { carryOut, type Order } from '../operator/orders.ts'
+import type { OperatorContext, Order, OrderResult } from '../operator/order-shapes.ts'
+import { carryOut } from '../operator/orders.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { type RunningHub, startHub } from '../serve.ts'
+import { StoreRefused } from '../store/port.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 
 export const quotaFlags = [
@@ -81,29 +84,70 @@ export async function init(config: Config): Promise<number> {
   return print({ aid, data_dir: config.dataDir, created })
 }
 
-/** Gives an order to the running hub, or carries it out on the store of a stopped one. */
+/** Gives an order to the running hub, or carries it out on the store of a stopped one, and prints the answer. */
 export async function order(given: Order, config: Config): Promise<number> {
-  const answer = await orderRunningHub(config.dataDir, given)
-  if (answer !== undefined) {
-    if (answer.ok) return print(answer.result)
-    process.stderr.write(`svc-hub: ${answer.error}\n`)
-    return EXIT_FAILED
-  }
+  return await withHub(config, async carry => print(await carry(given)))
+}
+
+type Carry = (given: Order) => Promise<OrderResult>
+
+/** Gives several orders to one hub, running or stopped. */
+async function withHub(config: Config, work: (carry: Carry) => Promise<number>): Promise<number> {
+  const first = await orderRunningHub(config.dataDir, { command: 'running' })
+  if (first !== undefined) return await work(given => orderAt(config, given))
   if (!holdsHub(config.dataDir)) throw noHub(config.dataDir)
   const data = await openOffline(config)
   try {
-    return print(
-      await carryOut(given, {
-        store: data.store,
-        now: Date.now,
-        limits: config.limits,
-        changed: () => undefined,
-      }),
-    )
+    const context = stoppedContext(data, config)
+    return await work(given => carryOut(given, context))
   } finally {
     await data.close()
   }
 }
+
+async function orderAt({ dataDir }: Config, given: Order): Promise<OrderResult> {
+  const answer = await orderRunningHub(dataDir, given)
+  if (answer?.ok === true) return answer.result
+  throw new StoreRefused(answer?.error ?? 'the hub stopped meanwhile; repeat the command')
+}
+
+/** What orders work with while no hub runs; their lines go where a hub's log goes. */
+function stoppedContext(data: DataDirectory, { limits }: Config): OperatorContext {
+  const { store, identity, blobs } = data
+  const log = makeLog(toStderr, Date.now)
+  return {
+    store,
+    agents: new Agents({ store, identity, blobs, now: Date.now, random: systemRandom }),
+    now: Date.now,
+    limits,
+    audit: given => log.info('order', given),
+    changed: () => undefined,
+    endSigner: () => undefined,
+  }
+}
+
+/** Lists all agents, page by page, or shows one. */
+export async function agents(
+  what: string | undefined,
+  aid: string | undefined,
+  config: Config,
+): Promise<number> {
+  if (what === 'show') return await order({ command: 'agent', aid: aidOf(aid) }, config)
+  if (what !== undefined && what !== 'ls') throw new UsageError(`expected ls or show, got ${what}`)
+  if (aid !== undefined) throw new UsageError(`unexpected argument: ${aid}`)
+  return await withHub(config, async carry => {
+    const first = (await carry({ command: 'agents' })) as AgentPage
+    const listed = [...first.agents]
+    for (let { next } = first; next !== undefined; ) {
+      const page = (await carry({ command: 'agents', after: next })) as AgentPage
+      listed.push(...page.agents)
+      next = page.next
+    }
+    return print({ agents: listed, ...present({ refused_lately: first.refused_lately }) })
+  })
+}
+
+type AgentPage = { agents: unknown[]; next?: string; refused_lately?: unknown[] }
 
 function noHub(directory: string): UsageError {
   return new UsageError(
@@ -130,6 +174,16 @@ export function admissionOrder(mode: string | undefined): Order {
   if (mode === undefined) return { command: 'admission' }
   if (mode !== 'open' && mode !== 'closed') throw new UsageError(`expected open or closed, got ${mode}`)
   return { command: 'admission', mode }
+}
+
+export function rangesOrder(what: string | undefined, range: string | undefined): Order {
+  if (what === undefined || what === 'ls') {
+    if (range !== undefined) throw new UsageError(`unexpected argument: ${range}`)
+    return { command: 'ranges' }
+  }
+  if (what !== 'refuse' && what !== 'allow') throw new UsageError(`expected ls, refuse or allow, got ${what}`)
+  if (range === undefined) throw new UsageError('expected an address range such as 192.0.2.0/24')
+  return { command: 'ranges', [what]: range }
 }
 
 export function aidOf(text: string | undefined): string {

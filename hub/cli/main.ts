@@ -1,149 +1,17 @@
-/** The program svc-hub: its commands and their flags in one table, the parser that reads it, exit codes. */
+/** The program svc-hub: the parser that reads the table of its commands, help, and exit codes. */
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { Refusal, systemCode } from '../../protocol/encoding/errors.ts'
-import { type Config, readConfig } from '../config.ts'
-import { EXIT_FAILED, EXIT_USAGE, print } from '../terminal.ts'
-import {
-  admissionOrder,
-  aidOf,
-  type Flags,
-  init,
-  order,
-  quotaFlags,
-  quotaOrder,
-  serve,
-  UsageError,
-} from './commands.ts'
+import { EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
+import { type Flags, UsageError } from './commands.ts'
+import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
 
-/** Where help and refusals go. */
-export type Terminal = { out: (text: string) => void; err: (text: string) => void }
 const standard: Terminal = {
   out: text => process.stdout.write(text),
   err: text => process.stderr.write(text),
 }
 
-type Command = {
-  usage: string
-  summary: string
-  flags: string[]
-  /** How many arguments beside flags it takes at most. */
-  positionals: number
-  run(positionals: string[], flags: Flags, terminal: Terminal): Promise<number>
-}
-
-/** Every flag: what its value is called, nothing for a switch, and what it does. */
-const flagTable: Record<string, { value?: string; summary: string }> = {
-  'data-dir': { value: 'DIR', summary: 'data directory; default ./svc-hub-data' },
-  config: {
-    value: 'FILE',
-    summary: 'configuration file; default config.json in the data directory',
-  },
-  listen: { value: 'host:port', summary: 'listen address of the hub; default 127.0.0.1:8088' },
-  'base-url': { value: 'URL', summary: 'URL by which others reach the hub' },
-  'operator-listen': {
-    value: 'host:port',
-    summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
-  },
-  wire: { value: '3', summary: 'wire version to serve' },
-  check: { summary: 'only verify the backup, write nothing' },
-  reset: { summary: "go back to the hub's own limits" },
-  json: { summary: 'print one JSON object' },
-  envelopes: { value: 'N', summary: 'envelopes that may wait' },
-  bytes: { value: 'N', summary: 'bytes that may wait' },
-  'stranger-envelopes': { value: 'N', summary: 'envelopes of non-contacts that may wait' },
-  'stranger-bytes': { value: 'N', summary: 'bytes of non-contacts that may wait' },
-  'stranger-per-minute': { value: 'N', summary: 'first contacts per minute' },
-}
-const placeFlags = ['data-dir', 'config', 'json']
-
-const commands: Record<string, Command> = {
-  serve: {
-    usage: 'serve',
-    summary: 'run the hub, creating what is missing',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire'],
-    positionals: 0,
-    run: (_, flags) => serve(configOf(flags)),
-  },
-  init: {
-    usage: 'init',
-    summary: 'create identity and store without serving',
-    flags: placeFlags,
-    positionals: 0,
-    run: (_, flags) => init(configOf(flags)),
-  },
-  admission: {
-    usage: 'admission [open|closed]',
-    summary: 'show or set who may register: anyone with proof of work, or only agents you admit',
-    flags: placeFlags,
-    positionals: 1,
-    run: ([mode], flags) => order(admissionOrder(mode), configOf(flags)),
-  },
-  admit: {
-    usage: 'admit <AID>',
-    summary: 'let one agent register',
-    flags: placeFlags,
-    positionals: 1,
-    run: ([aid], flags) => order({ command: 'admit', aid: aidOf(aid) }, configOf(flags)),
-  },
-  quota: {
-    usage: 'quota <AID>',
-    summary: 'show or change the limits of one mailbox',
-    flags: [...placeFlags, ...quotaFlags, 'reset'],
-    positionals: 1,
-    run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
-  },
-  stats: {
-    usage: 'stats',
-    summary: 'show counters of the hub',
-    flags: placeFlags,
-    positionals: 0,
-    run: (_, flags) => order({ command: 'stats' }, configOf(flags)),
-  },
-  backup: {
-    usage: 'backup <folder>',
-    summary: 'save everything to a new folder, even while the hub is serving',
-    flags: placeFlags,
-    positionals: 1,
-    run: async ([folder], flags) =>
-      (await import('../operator/commands.ts')).backup(needed(folder, 'a folder'), configOf(flags)),
-  },
-  restore: {
-    usage: 'restore <backup>',
-    summary: 'create a data directory from a backup, or verify one with --check',
-    flags: [...placeFlags, 'check'],
-    positionals: 1,
-    run: async ([backup], flags) => {
-      const { check, restore } = await import('../operator/commands.ts')
-      const folder = needed(backup, 'a backup')
-      return flags['check'] === true ? await check(folder) : await restore(folder, configOf(flags))
-    },
-  },
-  doctor: {
-    usage: 'doctor',
-    summary: 'find problems and name the command that fixes each',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
-    positionals: 0,
-    run: async (_, flags) =>
-      (await import('../operator/doctor.ts')).doctor(() => configOf(flags), { json: flags['json'] === true }),
-  },
-  version: {
-    usage: 'version',
-    summary: 'release, commit and build time',
-    flags: ['json'],
-    positionals: 0,
-    run: async () =>
-      print({ version: buildInfo.version, commit: buildInfo.commit, built_at: buildInfo.builtAt }),
-  },
-  help: {
-    usage: 'help [command]',
-    summary: 'show this list, or one command with its flags',
-    flags: [],
-    positionals: 1,
-    run: async ([name], _, terminal) => help(name, terminal),
-  },
-}
 const aliases: Record<string, string> = {
   '--version': 'version',
   '-v': 'version',
@@ -160,7 +28,8 @@ export async function main(argv: string[], terminal: Terminal = standard): Promi
   if (rest.some(argument => argument === '--help' || argument === '-h')) return help(name, terminal)
   try {
     const { positionals, flags } = parse(rest, command)
-    return await command.run(positionals, flags, terminal)
+    // Only help reads the table that it stands in.
+    return await (name === 'help' ? help(positionals[0], terminal) : command.run(positionals, flags))
   } catch (error) {
     return fail(error, command, terminal)
   }
@@ -228,35 +97,11 @@ function isOfSystem(error: unknown): boolean {
   return Object.hasOwn(constants.errno, systemCode(error) ?? '')
 }
 
-function needed(text: string | undefined, what: string): string {
-  if (text === undefined) throw new UsageError(`expected ${what}`)
-  return text
-}
-
-function configOf(flags: Flags): Config {
-  const text = (name: string): string | undefined => flags[name] as string | undefined
-  return readConfig(
-    {
-      config: text('config'),
-      listen: text('listen'),
-      dataDir: text('data-dir'),
-      baseUrl: text('base-url'),
-      operatorListen: text('operator-listen'),
-      wire: text('wire'),
-    },
-    process.env,
-  )
-}
-
-function shown(flag: string): string {
-  const value = flagTable[flag]?.value
-  return value === undefined ? `--${flag}` : `--${flag} ${value}`
-}
-
 function withFlags({ usage, flags }: Command): string {
   return [usage, ...flags.map(flag => `[${shown(flag)}]`)].join(' ')
 }
 
+/** The list of commands, or one command with its flags. */
 function help(name: string | undefined, terminal: Terminal): number {
   if (name === undefined || name === 'help') {
     const rows = Object.values(commands).map(({ usage, summary }) => `  svc-hub ${usage}\n      ${summary}`)

@@ -31,11 +31,11 @@ function prefix(address: string, ipv4Parts: number, ipv6Groups: number): string 
   const plain = MAPPED_IPV4.exec(address)?.[1] ?? address
   if (isIPv4(plain)) return plain.split('.').slice(0, ipv4Parts).join('.')
   if (!isIPv6(plain)) return plain
-  return expand(plain).slice(0, ipv6Groups).join(':')
+  return groupsOf(plain).slice(0, ipv6Groups).join(':')
 }
 
 /** The eight groups of an IPv6 address without leading zeros. */
-function expand(address: string): string[] {
+export function groupsOf(address: string): string[] {
   const [head = '', tail] = (address.split('%')[0] as string).split('::')
   const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
   const before = groups(head)

@@ -5,6 +5,7 @@ import { u64be, utf8 } from '../../protocol/encoding/bytes.ts'
 import { POW_LIFE_MS, powBits, powSeed, powSeedNotAfter } from '../../protocol/identity/pow.ts'
 import type { SignUp, SignUpRefused } from '../store/port.ts'
 import { addressBucket, addressRange } from './address.ts'
+import { RangeList } from './address-ranges.ts'
 import type { HubContext } from './context.ts'
 import { DAY_MS } from './limits.ts'
 import { RateBuckets } from './rate.ts'
@@ -23,6 +24,7 @@ export type Newcomer = {
 export class Admission {
   readonly #context: HubContext
   readonly #checks: RateBuckets
+  readonly #refusedRanges = new RangeList()
 
   constructor(context: HubContext) {
     this.#context = context
@@ -32,8 +34,9 @@ export class Admission {
   /** Who may become a new account here: those the operator admitted, or in open mode whoever has worked for it. */
   async judge(given: Newcomer, address: string): Promise<'admitted' | 'open'> {
     const { store, limits, now } = this.#context
-    if ((await store.account(given.aid)).admitted) return 'admitted'
-    if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid: given.aid })
+    if (await this.#isAdmitted(given.aid)) return 'admitted'
+    if (!(await this.#isOpen()) || this.#refusedRanges.holds(await store.refusedRanges(), address))
+      throw new Refusal('admissionRequired', { aid: given.aid })
     if (given.checkOnly) {
       const retryAfterMs = this.#checks.take(addressBucket(address), now())
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
@@ -75,6 +78,17 @@ export class Admission {
   /** Refuses who has not registered while only the operator lets agents in; whom he has admitted is not looked at. */
   async checkOpen(aid: string): Promise<void> {
     if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid })
+  }
+
+  /** Whether the operator let an AID in; one that he blocks is let in by nothing. */
+  async #isAdmitted(aid: string): Promise<boolean> {
+    await this.checkBlocked(aid)
+    return (await this.#context.store.account(aid)).admitted
+  }
+
+  /** Refuses whom the operator blocks. */
+  async checkBlocked(aid: string): Promise<void> {
+    if ((await this.#context.store.account(aid)).blocked) throw new Refusal('admissionRequired', { aid })
   }
 
   async #isOpen(): Promise<boolean> {

@@ -30,15 +30,18 @@ export type Agent = {
 export type SignUpTerms = { signUp: SignUp; refused: (why: SignUpRefused) => Refusal }
 type Stored = Extract<PutAgentResult, { outcome: 'stored' }>
 
+/** What agents need of the hub; the commands of a stopped one have no more. */
+export type AgentsContext = Pick<HubContext, 'identity' | 'store' | 'blobs' | 'now' | 'random'>
+
 export class Agents {
-  readonly #context: HubContext
+  readonly #context: AgentsContext
   readonly #cached = new Map<string, Agent>()
   readonly #accounts = new Map<string, Account>()
   readonly #seenMs = new Map<number, number>()
   readonly #listed = new Map<string, { notice: KeyStateNotice; madeMs: number; version: number }>()
   readonly #notices = new Map<string, { notice: KeyStateNotice; madeMs: number; head: string }>()
 
-  constructor(context: HubContext) {
+  constructor(context: AgentsContext) {
     this.#context = context
   }
 

@@ -1,5 +1,5 @@
 /** The hub as one thing: its parts composed over one store, its housekeeping, its end. */
-import { Agents } from './agents.ts'
+import { type Agent, Agents } from './agents.ts'
 import { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
@@ -25,6 +25,8 @@ export type Hub = {
   sessions: Sessions
   polls: HeldPolls
   clocks: SignerClocks
+  /** Ends what an agent holds open. */
+  endSigner: (agent: Agent) => void
   /** Ends held polls and housekeeping; the store stays open. */
   stop(): Promise<void>
 }
@@ -42,11 +44,12 @@ export async function composeHub(context: HubContext): Promise<Hub> {
   })
   const sends = new Sends(context, { agents, clocks, sessions, polls, strangers })
   const mailboxes = new Mailboxes(context, { agents, polls, strangers })
-  const registry = new Registry(context, agents, agent => {
+  const endSigner = (agent: Agent): void => {
     sessions.endAll(agent.row.aid)
     polls.end(agent.row.number)
-    if (!agent.row.registered) strangers.forget(agent.row.number)
-  })
+    if (!agent.row.registered && agent.row.keys === undefined) strangers.forget(agent.row.number)
+  }
+  const registry = new Registry(context, agents, endSigner)
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
   return {
@@ -60,6 +63,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     sessions,
     polls,
     clocks,
+    endSigner,
     async stop() {
       polls.endAll()
       await sweeping.stop()

@@ -19,9 +19,11 @@ import { Admission } from './admission.ts'
 import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from './agents.ts'
 import type { HubContext } from './context.ts'
 import { eventsOf, KeyLogs, newest } from './key-logs.ts'
+import { leave, required } from './leaving.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
+import { RefusedNewcomers } from './refused-lately.ts'
 
 export type Profile = { name?: string; caps?: string[]; summary?: string; readme?: string }
 export type Registration = {
@@ -54,6 +56,7 @@ export class Registry {
   readonly #pushes: RateBuckets
   readonly #admission: Admission
   readonly #keyLogs: KeyLogs
+  readonly refused = new RefusedNewcomers()
 
   constructor(context: HubContext, agents: Agents, endSigner: EndSigner) {
     this.#context = context
@@ -73,7 +76,7 @@ export class Registry {
     const events = eventsOf(given.aid, given.kel)
     const held = await this.#agents.find(given.aid)
     const isNew = held?.row.registered !== true
-    const admitted = isNew ? await this.#admission.judge(given, address) : 'admitted'
+    const admitted = isNew ? await this.#judgeNewcomer(given, address) : 'admitted'
     const log = await this.#keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
     if (log.deactivated) throw new Refusal('identityDeactivated')
     await verifySigner(log)
@@ -83,6 +86,16 @@ export class Registry {
       throw new Refusal('keyEventTimeOutside')
     if (log.home !== identity.aid) throw new Refusal('witnessElsewhere')
     return await this.#store(given, address, log, admitted === 'open')
+  }
+
+  async #judgeNewcomer(given: Registration, address: string): Promise<'admitted' | 'open'> {
+    try {
+      return await this.#admission.judge(given, address)
+    } catch (error) {
+      if (error instanceof Refusal && error.code !== 'powRequired')
+        this.refused.note(given.aid, error.code, this.#context.now())
+      throw error
+    }
   }
 
   async #store(
@@ -96,7 +109,8 @@ export class Registry {
     let cardStatus: CardStatus = 'none'
     let isNew = false
     let rotated = false
-    const change = (held: Agent | undefined): Agent => {
+    const change = async (held: Agent | undefined): Promise<Agent> => {
+      await this.#admission.checkBlocked(given.aid)
       const merged = held === undefined ? submitted : newest(held.log, submitted)
       const log = witnessKel(merged, identity, now())
       isNew = held?.row.registered !== true
@@ -245,9 +259,9 @@ export class Registry {
 
   /** Takes an agent off the registry; its log is still served. Tells how many envelopes nobody collected. */
   async deregister(aid: string): Promise<number> {
-    const { agent, stored } = await this.#agents.update(aid, held => withoutAccount(required(held)))
+    const { agent, dropped } = await leave(this.#agents, aid)
     this.#endSigner(agent)
-    return stored.dropped
+    return dropped
   }
 }
 
@@ -268,12 +282,6 @@ function judgeCard(
 function withProfile(agent: Agent, profile: Profile): Agent {
   const given = Object.entries(profile).filter(([, value]) => value !== undefined)
   return { ...agent, row: { ...agent.row, ...Object.fromEntries(given) } }
-}
-
-/** Rows of agents are never deleted, so one that was found before is still there. */
-function required(agent: Agent | undefined): Agent {
-  if (agent === undefined) throw new Error('an agent that was found is gone')
-  return agent
 }
 
 function refuse(refusal: Refusal): never {

@@ -7,7 +7,7 @@ import type { Config } from '../config.ts'
 import { chooseEngine } from '../core/signature-engine.ts'
 import { freeBytes } from '../store/files.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
-import type { RunningState } from './orders.ts'
+import type { RunningState } from './order-shapes.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const
 const MIB = 1024 * 1024

@@ -14,7 +14,7 @@ import { checkClock, checkNetwork, checkRoom, checkRuntime, checkSignatures } fr
 import { checkStore } from './doctor-store.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
 import { DATABASE_COPY } from './manifest.ts'
-import type { RunningState } from './orders.ts'
+import type { RunningState } from './order-shapes.ts'
 import { orderRunningHub } from './socket.ts'
 
 /** Looks at everything and prints it; the exit code is 1 when anything is wrong. */

@@ -1,87 +1,71 @@
-/** What an operator may change, as plain functions over a store: the same on a running hub and on a stopped one. */
-import * as z from 'zod'
-import { aidShape } from '../../protocol/contract/shapes.ts'
+/** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
 import { MODE_SETTING } from '../core/admission.ts'
-import { HOUR_MS, type Limits } from '../core/limits.ts'
-import type { EngineChoice } from '../core/signature-engine.ts'
-import type { Quota, Store } from '../store/port.ts'
-import type { FileLeases } from './leases.ts'
+import { HOUR_MS } from '../core/limits.ts'
+import type { Quota } from '../store/port.ts'
+import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
+import {
+  type OperatorContext,
+  type Order,
+  type OrderOf,
+  type OrderResult,
+  quotaMembers,
+} from './order-shapes.ts'
+import { ranges } from './range-orders.ts'
 
-const count = z.int().min(0).optional()
+type Carrier<C extends Order['command']> = (
+  order: OrderOf<C>,
+  context: OperatorContext,
+) => Promise<OrderResult>
 
-/** Limits of one mailbox as the operator writes them. */
-const quotaShape = z.strictObject({
-  envelopes: count,
-  bytes: count,
-  stranger_envelopes: count,
-  stranger_bytes: count,
-  stranger_per_minute: count,
-})
-
-export const orderShape = z.discriminatedUnion('command', [
-  z.strictObject({ command: z.literal('admission'), mode: z.enum(['open', 'closed']).optional() }),
-  z.strictObject({ command: z.literal('admit'), aid: aidShape }),
-  z.strictObject({
-    command: z.literal('quota'),
-    aid: aidShape,
-    quota: quotaShape.optional(),
-    reset: z.boolean().optional(),
-  }),
-  z.strictObject({ command: z.literal('stats') }),
-  z.strictObject({ command: z.literal('running') }),
-  z.strictObject({ command: z.literal('keep_files') }),
-  z.strictObject({ command: z.literal('let_go'), lease: z.string() }),
-])
-export type Order = z.infer<typeof orderShape>
-export type OperatorContext = {
-  store: Store
-  now: () => number
-  limits: Limits
-  /** Tells a running hub that what it remembers of an AID has changed. */
-  changed: (aid: string) => void
-  /** Only a hub that runs has these. */
-  leases?: FileLeases
-  running?: () => Promise<RunningState>
-}
-export type RunningState = {
-  url: string
-  baseUrl: string
-  operatorUrl: string | undefined
-  pid: number
-  full: boolean
-  broken: boolean
-  /** What checks signatures; undefined where its thread failed. */
-  signatures: EngineChoice | undefined
+const carriers: { [C in Order['command']]: Carrier<C> } = {
+  admission,
+  agents: agentPage,
+  agent: showAgent,
+  admit,
+  unadmit,
+  block,
+  unblock,
+  remove,
+  ranges,
+  quota,
+  stats: (_, context) => stats(context),
+  running: async (_, { running }) => ({ ...(await running?.()) }),
+  keep_files: async (_, { leases }) => ({ lease: leases?.take() }),
+  let_go: async ({ lease }, { leases }) => ({ ended: await leases?.end(lease) }),
 }
 
-/** Carries out an order and tells the state after it. */
-export async function carryOut(order: Order, context: OperatorContext): Promise<Record<string, unknown>> {
-  const { store } = context
+/** Carries out an order and tells the state after it; one that changed something is written down. */
+export async function carryOut(order: Order, context: OperatorContext): Promise<OrderResult> {
+  const carrier = carriers[order.command] as Carrier<Order['command']>
+  const result = await carrier(order as never, context)
+  if (isChange(order)) context.audit(order)
+  return result
+}
+
+const CHANGES: ReadonlySet<Order['command']> = new Set(['admit', 'unadmit', 'block', 'unblock', 'remove'])
+
+function isChange(order: Order): boolean {
   switch (order.command) {
     case 'admission':
-      if (order.mode !== undefined) await store.putSetting(MODE_SETTING, order.mode)
-      return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
-    case 'admit':
-      await store.admit(order.aid, true)
-      context.changed(order.aid)
-      return { aid: order.aid, admitted: true }
+      return order.mode !== undefined
     case 'quota':
-      return await quota(order, context)
-    case 'stats':
-      return await stats(context)
-    case 'running':
-      return { ...(await context.running?.()) }
-    case 'keep_files':
-      return { lease: context.leases?.take() }
-    case 'let_go':
-      return { ended: await context.leases?.end(order.lease) }
+      return order.quota !== undefined || order.reset === true
+    case 'ranges':
+      return (order.refuse ?? order.allow) !== undefined
+    default:
+      return CHANGES.has(order.command)
   }
 }
 
+async function admission({ mode }: OrderOf<'admission'>, { store }: OperatorContext): Promise<OrderResult> {
+  if (mode !== undefined) await store.putSetting(MODE_SETTING, mode)
+  return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
+}
+
 async function quota(
-  order: Extract<Order, { command: 'quota' }>,
+  order: OrderOf<'quota'>,
   { store, limits, changed }: OperatorContext,
-): Promise<Record<string, unknown>> {
+): Promise<OrderResult> {
   const held = order.reset === true ? {} : (await store.account(order.aid)).quota
   const given = order.quota ?? {}
   const next: Quota = {
@@ -93,17 +77,10 @@ async function quota(
   }
   if (order.quota !== undefined || order.reset === true) await store.setQuota(order.aid, next)
   changed(order.aid)
-  return {
-    aid: order.aid,
-    envelopes: next.envelopesMax ?? limits.mailboxEnvelopesMax,
-    bytes: next.bytesMax ?? limits.mailboxBytesMax,
-    stranger_envelopes: next.strangerEnvelopesMax ?? limits.strangerEnvelopesMax,
-    stranger_bytes: next.strangerBytesMax ?? limits.strangerBytesMax,
-    stranger_per_minute: next.strangerPerMinute ?? limits.strangerPerMinute,
-  }
+  return { aid: order.aid, ...quotaMembers(next, limits) }
 }
 
-async function stats({ store, now }: OperatorContext): Promise<Record<string, unknown>> {
+async function stats({ store, now }: OperatorContext): Promise<OrderResult> {
   const hourMs = Math.floor(now() / HOUR_MS) * HOUR_MS
   const { agents, onlineAgents } = await store.counts(hourMs - HOUR_MS)
   return { agents, online_nodes: onlineAgents, admission: (await store.setting(MODE_SETTING)) ?? 'closed' }

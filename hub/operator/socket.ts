@@ -8,12 +8,15 @@ import { join } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { StoreRefused } from '../store/port.ts'
-import { carryOut, type OperatorContext, type Order, orderShape } from './orders.ts'
+import { type OperatorContext, type Order, orderShape } from './order-shapes.ts'
+import { carryOut } from './orders.ts'
 
 const SOCKET_FILE = 'operator.sock'
 /** Longer paths do not fit into a socket address; on Linux they are reached through an open folder. */
 const SOCKET_PATH_BYTES_MAX = 100
 const ORDER_BYTES_MAX = 16 * 1024
+/** A page of a listing; whoever holds the socket is the hub of this directory. */
+const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const ANSWER_MS = 10_000
 
 export type Answer = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
@@ -46,7 +49,7 @@ async function serve(socket: Socket, context: OperatorContext): Promise<void> {
   socket.setTimeout(ANSWER_MS, () => socket.destroy())
   socket.on('error', () => socket.destroy())
   try {
-    const order = orderShape.safeParse(parseJson(await readAll(socket)))
+    const order = orderShape.safeParse(parseJson(await readAll(socket, ORDER_BYTES_MAX)))
     if (!order.success) throw new StoreRefused('this release does not know that order')
     answer(socket, { ok: true, result: await carryOut(order.data, context) })
   } catch (error) {
@@ -67,7 +70,7 @@ export async function orderRunningHub(directory: string, order: Order): Promise<
     if (socket === undefined) return undefined
     socket.setTimeout(ANSWER_MS, () => socket.destroy())
     socket.end(JSON.stringify(order))
-    return JSON.parse(Buffer.from(await readAll(socket)).toString()) as Answer
+    return JSON.parse(Buffer.from(await readAll(socket, ANSWER_BYTES_MAX)).toString()) as Answer
   } finally {
     reached.close()
   }
@@ -85,12 +88,12 @@ function open(path: string): Promise<Socket | undefined> {
   })
 }
 
-async function readAll(socket: Socket): Promise<Uint8Array> {
+async function readAll(socket: Socket, bytesMax: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
     length += (chunk as Buffer).length
-    if (length > ORDER_BYTES_MAX) throw new StoreRefused('an order or its answer is too long')
+    if (length > bytesMax) throw new StoreRefused('an order or its answer is too long')
     chunks.push(chunk as Buffer)
   }
   return Buffer.concat(chunks)

@@ -84,7 +84,21 @@ export type Quota = {
   strangerPerMinute?: number | undefined
 }
 
-export type Account = { admitted: boolean; floorMs: number; quota: Quota }
+export type Account = { admitted: boolean; blocked: boolean; floorMs: number; quota: Quota }
+
+/** One AID as the operator sees it: what he set for it, and what stands of it in the registry. */
+export type Overview = {
+  aid: string
+  registered: boolean
+  admitted: boolean
+  blocked: boolean
+  name: string
+  registeredDayMs: number
+  seenHourMs: number
+  /** Envelopes and bytes that wait for it. */
+  envelopes: number
+  bytes: number
+}
 
 /** One envelope to be queued. `content` holds its bytes, or `file` names the blob that does. */
 export type Enqueue = {
@@ -256,6 +270,13 @@ export interface Store {
   /** Stores a floor if it is higher than the one held. */
   raiseFloor(aid: string, floorMs: number): Promise<void>
   admit(aid: string, admitted: boolean): Promise<void>
+  block(aid: string, blocked: boolean): Promise<void>
+  /** AIDs that the registry or the operator knows, after one in AID order. */
+  overview(query: { afterAid: string; limit: number }): Promise<Overview[]>
+  overviewOf(aid: string): Promise<Overview | undefined>
+  /** Refuses newcomers of an address range, or takes that back. */
+  refuseRange(range: string, refused: boolean): Promise<void>
+  refusedRanges(): Promise<string[]>
   setQuota(aid: string, quota: Quota): Promise<void>
   setting(name: string): Promise<string | undefined>
   putSetting(name: string, value: string): Promise<void>

@@ -62,6 +62,22 @@ describe('the log of the built hub', () => {
     for (const { time } of lines) expect(Math.abs(Date.parse(time) - Date.now())).toBeLessThan(60_000)
   })
 
+  test('has a line for each order that changed something, also where no hub runs', async () => {
+    const { lines, directory } = await served({}, async directory => {
+      for (const command of ['admit', 'block'] as const)
+        expect(await orderRunningHub(directory, { command, aid: AID })).toMatchObject({ ok: true })
+    })
+    const orders = lines.filter(({ event }) => event === 'order')
+    expect(orders.map(({ command, aid }) => [command, aid])).toEqual([
+      ['admit', AID],
+      ['block', AID],
+    ])
+    const ran = run('unblock', AID, '--data-dir', directory)
+    expect(JSON.parse(ran.out)).toEqual({ aid: AID, admitted: true, blocked: false, registered: false })
+    expect(JSON.parse(ran.err)).toMatchObject({ event: 'order', command: 'unblock', aid: AID })
+    expect(run('agents', '--data-dir', directory).err).toBe('')
+  })
+
   test('says why a hub ends by itself', async () => {
     const env = { SVC_FAULT_FLUSH: 'hub.group.commit:8' }
     const { code, lines } = await served(env, async directory => {
@@ -75,16 +91,27 @@ describe('the log of the built hub', () => {
 })
 
 describe('a folder without a hub', () => {
-  test.each([['admit', AID], ['quota', AID], ['stats'], ['admission'], ['admission', 'open']])(
-    'is refused by %s %s, and nothing is created there',
-    (...args) => {
-      const ran = run(...args)
-      expect(ran.err).toMatch(/there is no hub in .*svc-hub-data; name its data directory with --data-dir/)
-      expect(ran.err).toMatch(/svc-hub init --data-dir/)
-      expect(ran.code).not.toBe(0)
-      expect(existsSync(join(folder, 'svc-hub-data'))).toBe(false)
-    },
-  )
+  test.each([
+    ['admit', AID],
+    ['unadmit', AID],
+    ['agents'],
+    ['agents', 'show', AID],
+    ['block', AID],
+    ['unblock', AID],
+    ['remove', AID],
+    ['ranges'],
+    ['ranges', 'refuse', '192.0.2.0/24'],
+    ['quota', AID],
+    ['stats'],
+    ['admission'],
+    ['admission', 'open'],
+  ])('is refused by %s %s, and nothing is created there', (...args) => {
+    const ran = run(...args)
+    expect(ran.err).toMatch(/there is no hub in .*svc-hub-data; name its data directory with --data-dir/)
+    expect(ran.err).toMatch(/svc-hub init --data-dir/)
+    expect(ran.code).not.toBe(0)
+    expect(existsSync(join(folder, 'svc-hub-data'))).toBe(false)
+  })
 })
 
 describe('a directory that cannot be written', () => {

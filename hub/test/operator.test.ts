@@ -45,7 +45,7 @@ describe('a running hub', () => {
     const agent = new TestAgent(hub)
     expect((await agent.register()).json['reason']).toBe('admission_required')
     const admit = await runHub(['admit', agent.aid, ...at])
-    expect(json(admit.stdout)).toEqual({ aid: agent.aid, admitted: true })
+    expect(json(admit.stdout)).toMatchObject({ aid: agent.aid, admitted: true, registered: false })
     expect((await agent.register()).status).toBe(200)
 
     const quota = await runHub(['quota', agent.aid, '--envelopes', '7', ...at])
@@ -54,6 +54,16 @@ describe('a running hub', () => {
     expect(json(opened.stdout)).toEqual({ admission: 'open' })
     expect((await new TestAgent(hub).register()).json['reason']).toBe('pow_required')
     expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ agents: 1, admission: 'open' })
+
+    const blocked = await runHub(['block', agent.aid, ...at])
+    expect(json(blocked.stdout)).toMatchObject({ aid: agent.aid, blocked: true, registered: false })
+    expect(json((await runHub(['unblock', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
+    const listed = json((await runHub(['agents', ...at])).stdout) as { agents: { aid: string }[] }
+    expect(listed).toMatchObject({ agents: [{ aid: agent.aid, registered: true, blocked: false }] })
+    const shown = json((await runHub(['agents', 'show', agent.aid, ...at])).stdout)
+    expect(shown).toMatchObject({ limits: { envelopes: 7 }, waiting_envelopes: 0 })
+    const refusing = await runHub(['ranges', 'refuse', '192.0.2.9/24', ...at])
+    expect(json(refusing.stdout)).toEqual({ refused: ['192.0.2.0/24'] })
 
     const saved = join(folder(), 'saved')
     expect(json((await runHub(['backup', saved, ...at])).stdout)).toMatchObject({ hub: hub.aid, faults: [] })
@@ -72,6 +82,11 @@ describe('a running hub', () => {
     expect(json(stopped.stdout)).toMatchObject({ envelopes: 5000 })
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
     expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
+    expect(json((await runHub(['ranges', ...at])).stdout)).toEqual({ refused: ['192.0.2.0/24'] })
+    expect(json((await runHub(['block', agent.aid, ...at])).stdout)).toMatchObject({ registered: false })
+    const alone = json((await runHub(['agents', ...at])).stdout)
+    expect(alone).toEqual({ agents: [expect.objectContaining({ aid: agent.aid, blocked: true })] })
+    expect(json((await runHub(['unblock', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
     expect((await runHub(['doctor', ...at])).stdout).toMatch(/no hub is running on this directory/)
     const again = await runHub(['backup', saved, ...at])
     expect([again.code, again.stderr]).toEqual([
@@ -101,6 +116,12 @@ const COMMANDS = {
   init: '--data-dir DIR',
   admission: '--config FILE',
   admit: '--data-dir DIR',
+  unadmit: '--data-dir DIR',
+  agents: '--json',
+  block: '--data-dir DIR',
+  unblock: '--data-dir DIR',
+  remove: '--data-dir DIR',
+  ranges: '--config FILE',
   quota: '--stranger-per-minute N',
   stats: '--json',
   backup: '--data-dir DIR',
@@ -127,6 +148,11 @@ describe('the command line', () => {
     [['admission', 'ajar'], /open or closed/],
     [['admission', 'open', 'closed'], /unexpected argument: closed/],
     [['backup'], /expected a folder/],
+    [['agents', 'all'], /expected ls or show, got all/],
+    [['agents', 'ls', 'all'], /unexpected argument: all/],
+    [['agents', 'show'], /expected an AID: 44 characters/],
+    [['ranges', 'refuse'], /expected an address range such as/],
+    [['ranges', 'drop', '::/0'], /expected ls, refuse or allow, got drop/],
     [['help', 'nonsense'], /unknown command: nonsense; commands: serve/],
     [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
   ])('%j ends with exit code 2 and says why', async (args, why) => {

@@ -3,7 +3,6 @@ import { expect } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
 import { DAY_MS, HOUR_MS, type Limits } from '../core/limits.ts'
-import { carryOut } from '../operator/orders.ts'
 import { callRoute, type Reply, random, registeredAgent, type TestAgent, type TestHub } from './hub.ts'
 import { type EnvelopeOptions, sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
 import { reviewUpload } from './reviews.ts'
@@ -35,15 +34,7 @@ const align = (hub: TestHub, windowMs: number): void =>
   hub.clock.advance(windowMs - (hub.clock.now() % windowMs) + 1000)
 
 const quota = (hub: TestHub, aid: string, given: Record<string, number>) =>
-  carryOut(
-    { command: 'quota', aid, quota: given },
-    {
-      store: hub.running.hub.context.store,
-      now: hub.clock.now,
-      limits: hub.running.hub.context.limits,
-      changed: changed => hub.running.hub.agents.forgetAccount(changed),
-    },
-  )
+  hub.running.order({ command: 'quota', aid, quota: given })
 
 const sealed = (agent: TestAgent, options: EnvelopeOptions = {}) =>
   sealedUnderCapability(agent, agent.capability({ expMs: agent.target.clock.now() + 3 * DAY_MS }), options)

@@ -351,7 +351,12 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('keeps accounts, floors that only rise, and settings over a restart', async () => {
-      expect(await store.account('nobody')).toEqual({ admitted: false, floorMs: 0, quota: {} })
+      expect(await store.account('nobody')).toEqual({
+        admitted: false,
+        blocked: false,
+        floorMs: 0,
+        quota: {},
+      })
       await store.admit('nobody', true)
       await store.raiseFloor('nobody', 20)
       await store.raiseFloor('nobody', 10)
@@ -365,6 +370,30 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
       })
       expect(await store.setting('admission')).toBe('open')
       expect(await store.setting('other')).toBeUndefined()
+    })
+
+    test('keeps what the operator refuses, and shows whom he and the registry know', async () => {
+      await store.admit('late', true)
+      await store.block('bad', true)
+      await store.block('forgiven', true)
+      await store.block('forgiven', false)
+      await store.raiseFloor('signer', 5)
+      for (const range of ['192.0.2.0/24', '2001:db8::/32', '198.51.100.0/24'])
+        await store.refuseRange(range, true)
+      await store.refuseRange('198.51.100.0/24', false)
+      await store.refuseRange('192.0.2.0/24', true)
+      await enqueueAll([item(box, 1)])
+      store = await opened.reopen()
+      expect(await store.account('bad')).toMatchObject({ admitted: false, blocked: true })
+      expect(await store.refusedRanges()).toEqual(['192.0.2.0/24', '2001:db8::/32'])
+      const seen = await store.overview({ afterAid: '', limit: 10 })
+      expect(seen.map(({ aid }) => aid)).toEqual(['agent-one', 'bad', 'late'])
+      expect(seen[0]).toMatchObject({ registered: true, admitted: false, blocked: false, envelopes: 1 })
+      expect(seen[1]).toMatchObject({ registered: false, blocked: true, envelopes: 0, name: '' })
+      const rest = await store.overview({ afterAid: 'agent-one', limit: 1 })
+      expect(rest.map(({ aid }) => aid)).toEqual(['bad'])
+      expect(await store.overviewOf('bad')).toEqual(seen[1])
+      expect(await store.overviewOf('nobody')).toBeUndefined()
     })
 
     test('sweeps what has expired, bit by bit, and gives the room back', async () => {

@@ -7,7 +7,6 @@ import { encodeAccess } from '../../protocol/mail/access.ts'
 import { EXP_SKEW_MS } from '../../protocol/mail/envelope.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
-import { carryOut } from '../operator/orders.ts'
 import {
   callRoute,
   type Polled,
@@ -44,15 +43,7 @@ afterAll(() => hub.close())
 
 const send = (envelope: ReturnType<typeof sealedForStranger>) => sendEnvelope(hub, envelope)
 const quota = (aid: string, given: Record<string, number>) =>
-  carryOut(
-    { command: 'quota', aid, quota: given },
-    {
-      store: hub.running.hub.context.store,
-      now: hub.clock.now,
-      limits: hub.running.hub.context.limits,
-      changed: changed => hub.running.hub.agents.forgetAccount(changed),
-    },
-  )
+  hub.running.order({ command: 'quota', aid, quota: given })
 const statusOf = async (rid: unknown, handle: Uint8Array = new Uint8Array(16)) => {
   const reply = await callRoute(hub, 'relayStatus', { items: [{ rid, handle: toBase64url(handle) }] })
   return (reply.json['items'] as { state: string; dack?: string }[])[0]

@@ -21,6 +21,21 @@ export function admit(db: Database, change: { aid: string; admitted: boolean }):
   return true
 }
 
+export function block(db: Database, change: { aid: string; blocked: boolean }): true {
+  db.run(
+    'INSERT INTO account (aid, blocked) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET blocked = ?2',
+    change.aid,
+    change.blocked ? 1 : 0,
+  )
+  return true
+}
+
+export function refuseRange(db: Database, change: { range: string; refused: boolean }): true {
+  if (change.refused) db.run('INSERT OR IGNORE INTO refused_range (range) VALUES (?)', change.range)
+  else db.run('DELETE FROM refused_range WHERE range = ?', change.range)
+  return true
+}
+
 export function setQuota(db: Database, change: { aid: string; quota: Quota }): true {
   const { quota } = change
   db.run('INSERT OR IGNORE INTO account (aid) VALUES (?)', change.aid)

@@ -27,7 +27,9 @@ export function putAgent(db: Database, change: PutAgent): PutAgentResult {
       number,
       change.entry.box,
     )
-  const emptied = row.registered ? { dropped: 0, files: [] } : emptyMailbox(db, number)
+  // One that is set aside keeps its keys, and its mail until it is let in again.
+  const emptied =
+    row.registered || row.keys !== undefined ? { dropped: 0, files: [] } : emptyMailbox(db, number)
   return { outcome: 'stored', number, version, ...emptied }
 }
 

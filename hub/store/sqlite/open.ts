@@ -6,6 +6,7 @@ import { type Database, faultClass, openReader, openWriter } from './database.ts
 import { readList } from './listings.ts'
 import { isRevoked } from './mail-writes.ts'
 import { migrate } from './migrate.ts'
+import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
 import { isProofUsed, signUpsOf } from './sign-ups.ts'
@@ -97,6 +98,15 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     async admit(aid, admitted) {
       await writer.write('admit', { aid, admitted })
     },
+    async block(aid, blocked) {
+      await writer.write('block', { aid, blocked })
+    },
+    overview: async query => readOverview(reader, query),
+    overviewOf: async aid => readOverviewOf(reader, aid),
+    async refuseRange(range, refused) {
+      await writer.write('refuseRange', { range, refused })
+    },
+    refusedRanges: async () => readRefusedRanges(reader),
     async setQuota(aid, quota) {
       await writer.write('setQuota', { aid, quota })
     },

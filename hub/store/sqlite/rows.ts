@@ -23,6 +23,7 @@ export type StoredAgent = {
 
 export type StoredAccount = {
   admitted: number
+  blocked: number
   floor_ms: number
   envelopes_max: number | null
   bytes_max: number | null
@@ -54,9 +55,10 @@ export function agentOf(stored: StoredAgent): AgentRow {
 }
 
 export function accountOf(stored: StoredAccount | undefined): Account {
-  if (stored === undefined) return { admitted: false, floorMs: 0, quota: {} }
+  if (stored === undefined) return { admitted: false, blocked: false, floorMs: 0, quota: {} }
   return {
     admitted: stored.admitted === 1,
+    blocked: stored.blocked === 1,
     floorMs: stored.floor_ms,
     quota: {
       envelopesMax: stored.envelopes_max ?? undefined,

@@ -1,6 +1,6 @@
 /** Every change by name, and how a group of them becomes one transaction in which each fails alone. */
 import { faultPoint, flushPoint } from '../../faults.ts'
-import { admit, putSetting, raiseFloor, setQuota } from './account-writes.ts'
+import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
 import { type Database, type FaultClass, faultClass } from './database.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
@@ -18,6 +18,8 @@ export const writes = {
   addReview,
   raiseFloor,
   admit,
+  block,
+  refuseRange,
   setQuota,
   putSetting,
 }

@@ -1,0 +1,208 @@
+/** The commands of svc-hub and their flags, in one table. */
+import { buildInfo } from '../../protocol/build-info.ts'
+import { type Config, readConfig } from '../config.ts'
+import { print } from '../terminal.ts'
+import {
+  admissionOrder,
+  agents,
+  aidOf,
+  type Flags,
+  init,
+  order,
+  quotaFlags,
+  quotaOrder,
+  rangesOrder,
+  serve,
+  UsageError,
+} from './commands.ts'
+
+/** Where help and refusals go. */
+export type Terminal = { out: (text: string) => void; err: (text: string) => void }
+
+export type Command = {
+  usage: string
+  summary: string
+  flags: string[]
+  /** How many arguments beside flags it takes at most. */
+  positionals: number
+  run(positionals: string[], flags: Flags): Promise<number>
+}
+
+/** Every flag: what its value is called, nothing for a switch, and what it does. */
+export const flagTable: Record<string, { value?: string; summary: string }> = {
+  'data-dir': { value: 'DIR', summary: 'data directory; default ./svc-hub-data' },
+  config: {
+    value: 'FILE',
+    summary: 'configuration file; default config.json in the data directory',
+  },
+  listen: { value: 'host:port', summary: 'listen address of the hub; default 127.0.0.1:8088' },
+  'base-url': { value: 'URL', summary: 'URL by which others reach the hub' },
+  'operator-listen': {
+    value: 'host:port',
+    summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
+  },
+  wire: { value: '3', summary: 'wire version to serve' },
+  check: { summary: 'only verify the backup, write nothing' },
+  reset: { summary: "go back to the hub's own limits" },
+  json: { summary: 'print one JSON object' },
+  envelopes: { value: 'N', summary: 'envelopes that may wait' },
+  bytes: { value: 'N', summary: 'bytes that may wait' },
+  'stranger-envelopes': { value: 'N', summary: 'envelopes of non-contacts that may wait' },
+  'stranger-bytes': { value: 'N', summary: 'bytes of non-contacts that may wait' },
+  'stranger-per-minute': { value: 'N', summary: 'first contacts per minute' },
+}
+const placeFlags = ['data-dir', 'config', 'json']
+
+export const commands: Record<string, Command> = {
+  serve: {
+    usage: 'serve',
+    summary: 'run the hub, creating what is missing',
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire'],
+    positionals: 0,
+    run: (_, flags) => serve(configOf(flags)),
+  },
+  init: {
+    usage: 'init',
+    summary: 'create identity and store without serving',
+    flags: placeFlags,
+    positionals: 0,
+    run: (_, flags) => init(configOf(flags)),
+  },
+  admission: {
+    usage: 'admission [open|closed]',
+    summary: 'show or set who may register: anyone with proof of work, or only agents you admit',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([mode], flags) => order(admissionOrder(mode), configOf(flags)),
+  },
+  admit: {
+    usage: 'admit <AID>',
+    summary: 'let one agent register',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([aid], flags) => order({ command: 'admit', aid: aidOf(aid) }, configOf(flags)),
+  },
+  unadmit: {
+    usage: 'unadmit <AID>',
+    summary: 'take that back; one that is registered stays',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([aid], flags) => order({ command: 'unadmit', aid: aidOf(aid) }, configOf(flags)),
+  },
+  agents: {
+    usage: 'agents [ls | show <AID>]',
+    summary: 'list who is registered, admitted, blocked or was refused lately, or show all about one',
+    flags: placeFlags,
+    positionals: 2,
+    run: ([what, aid], flags) => agents(what, aid, configOf(flags)),
+  },
+  block: {
+    usage: 'block <AID>',
+    summary: 'shut one agent out at once, keeping its mail and what it published',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([aid], flags) => order({ command: 'block', aid: aidOf(aid) }, configOf(flags)),
+  },
+  unblock: {
+    usage: 'unblock <AID>',
+    summary: 'let a blocked agent in again, as it was',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([aid], flags) => order({ command: 'unblock', aid: aidOf(aid) }, configOf(flags)),
+  },
+  remove: {
+    usage: 'remove <AID>',
+    summary: 'take one agent off with its profile, keys and waiting mail, and admit it no longer',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([aid], flags) => order({ command: 'remove', aid: aidOf(aid) }, configOf(flags)),
+  },
+  ranges: {
+    usage: 'ranges [ls | refuse <range> | allow <range>]',
+    summary: 'show or set the address ranges from which only agents that you admitted register',
+    flags: placeFlags,
+    positionals: 2,
+    run: ([what, range], flags) => order(rangesOrder(what, range), configOf(flags)),
+  },
+  quota: {
+    usage: 'quota <AID>',
+    summary: 'show or change the limits of one mailbox',
+    flags: [...placeFlags, ...quotaFlags, 'reset'],
+    positionals: 1,
+    run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
+  },
+  stats: {
+    usage: 'stats',
+    summary: 'show counters of the hub',
+    flags: placeFlags,
+    positionals: 0,
+    run: (_, flags) => order({ command: 'stats' }, configOf(flags)),
+  },
+  backup: {
+    usage: 'backup <folder>',
+    summary: 'save everything to a new folder, even while the hub is serving',
+    flags: placeFlags,
+    positionals: 1,
+    run: async ([folder], flags) =>
+      (await import('../operator/commands.ts')).backup(needed(folder, 'a folder'), configOf(flags)),
+  },
+  restore: {
+    usage: 'restore <backup>',
+    summary: 'create a data directory from a backup, or verify one with --check',
+    flags: [...placeFlags, 'check'],
+    positionals: 1,
+    run: async ([backup], flags) => {
+      const { check, restore } = await import('../operator/commands.ts')
+      const folder = needed(backup, 'a backup')
+      return flags['check'] === true ? await check(folder) : await restore(folder, configOf(flags))
+    },
+  },
+  doctor: {
+    usage: 'doctor',
+    summary: 'find problems and name the command that fixes each',
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
+    positionals: 0,
+    run: async (_, flags) =>
+      (await import('../operator/doctor.ts')).doctor(() => configOf(flags), { json: flags['json'] === true }),
+  },
+  version: {
+    usage: 'version',
+    summary: 'release, commit and build time',
+    flags: ['json'],
+    positionals: 0,
+    run: async () =>
+      print({ version: buildInfo.version, commit: buildInfo.commit, built_at: buildInfo.builtAt }),
+  },
+  help: {
+    usage: 'help [command]',
+    summary: 'show this list, or one command with its flags',
+    flags: [],
+    positionals: 1,
+    run: async () => 0,
+  },
+}
+function needed(text: string | undefined, what: string): string {
+  if (text === undefined) throw new UsageError(`expected ${what}`)
+  return text
+}
+
+function configOf(flags: Flags): Config {
+  const text = (name: string): string | undefined => flags[name] as string | undefined
+  return readConfig(
+    {
+      config: text('config'),
+      listen: text('listen'),
+      dataDir: text('data-dir'),
+      baseUrl: text('base-url'),
+      operatorListen: text('operator-listen'),
+      wire: text('wire'),
+    },
+    process.env,
+  )
+}
+
+/** A flag as help writes it. */
+export function shown(flag: string): string {
+  const value = flagTable[flag]?.value
+  return value === undefined ? `--${flag}` : `--${flag} ${value}`
+}

@@ -1,0 +1,215 @@
+/** What an operator does about single agents and address ranges, and what those then meet. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { callRoute, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+
+let hub: TestHub
+beforeEach(async () => {
+  hub = await startTestHub()
+})
+afterEach(() => hub.close())
+
+const order = (given: Parameters<TestHub['running']['order']>[0]) => hub.running.order(given)
+const reasonOf = async (reply: Promise<{ json: Record<string, unknown> }>) => (await reply).json['reason']
+const deliver = (to: TestAgent) => sendEnvelope(hub, sealedUnderCapability(to, to.capability()))
+const isListed = async (agent: TestAgent): Promise<boolean> => {
+  const { json } = await callRoute(hub, 'agents', undefined)
+  return (json['agents'] as { aid: string }[]).some(({ aid }) => aid === agent.aid)
+}
+
+describe('a blocked agent', () => {
+  test('is shut out at once, also in open mode, and is as it was when it is unblocked', async () => {
+    await hub.running.hub.context.store.putSetting('admission', 'open')
+    const agent = await registeredAgent(hub)
+    await agent.call('updateProfile', { name: 'Mallory', caps: ['code.review'], summary: 'busy' })
+    expect((await deliver(agent)).status).toBe(200)
+    const held = agent.poll({ after_id: 1 }, { headers: { Prefer: 'wait=30' } })
+    await expect.poll(() => hub.running.hub.polls.size).toBe(1)
+
+    expect(await order({ command: 'block', aid: agent.aid })).toEqual({
+      aid: agent.aid,
+      admitted: true,
+      blocked: true,
+      registered: false,
+      waiting_envelopes: 1,
+      waiting_bytes: expect.any(Number),
+    })
+    expect((await held).messages).toEqual([])
+    expect(await isListed(agent)).toBe(false)
+    expect(await reasonOf(agent.call('relayPoll', {}))).toBe('unauthorized')
+    expect(await reasonOf(agent.call('relaySession', { epk: toBase64url(new Uint8Array(1216)) }))).toBe(
+      'unauthorized',
+    )
+    expect(await reasonOf(agent.register())).toBe('admission_required')
+    expect(await reasonOf(deliver(agent))).toBe('recipient_unknown')
+    await hub.restart()
+    agent.target = hub
+    expect(await reasonOf(agent.register())).toBe('admission_required')
+
+    expect(await order({ command: 'unblock', aid: agent.aid })).toMatchObject({
+      blocked: false,
+      registered: true,
+    })
+    expect(await isListed(agent)).toBe(true)
+    expect((await agent.poll()).messages.length).toBe(1)
+    expect((await order({ command: 'agent', aid: agent.aid }))['name']).toBe('Mallory')
+  })
+
+  test('stays out when a registration of it is on its way', async () => {
+    const agent = await registeredAgent(hub)
+    const { store } = hub.running.hub.context
+    const { putAgent } = store
+    let blocked: Promise<unknown> | undefined
+    store.putAgent = async change => {
+      store.putAgent = putAgent
+      blocked = order({ command: 'block', aid: agent.aid })
+      await blocked
+      return await putAgent(change)
+    }
+    expect(await reasonOf(agent.register())).toBe('admission_required')
+    await blocked
+    expect(await isListed(agent)).toBe(false)
+  })
+
+  test('that was never here is refused when it comes; one that left does not come back by being unblocked', async () => {
+    const stranger = new TestAgent(hub)
+    expect(await order({ command: 'block', aid: stranger.aid })).toMatchObject({
+      blocked: true,
+      registered: false,
+    })
+    await order({ command: 'admit', aid: stranger.aid })
+    expect(await reasonOf(stranger.register())).toBe('admission_required')
+    await order({ command: 'unblock', aid: stranger.aid })
+    expect((await stranger.register()).status).toBe(200)
+
+    await stranger.call('deregister', {}, { params: { aid: stranger.aid } })
+    await order({ command: 'block', aid: stranger.aid })
+    expect(await order({ command: 'unblock', aid: stranger.aid })).toMatchObject({ registered: false })
+  })
+})
+
+test('a removed agent loses profile, keys, mail and admission; its key history stays', async () => {
+  const agent = await registeredAgent(hub)
+  await agent.call('updateProfile', { name: 'Gone', summary: 'soon' })
+  const sent = await deliver(agent)
+  expect(await order({ command: 'remove', aid: agent.aid })).toEqual({
+    aid: agent.aid,
+    admitted: false,
+    blocked: false,
+    registered: false,
+    dropped_envelopes: 1,
+  })
+  const envelope = { rid: sent.json['rid'], handle: toBase64url(new Uint8Array(16)) }
+  const { json } = await callRoute(hub, 'relayStatus', { items: [envelope] })
+  expect(json['items']).toEqual([{ state: 'unknown' }])
+  const kel = await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } })
+  expect(kel.json).toMatchObject({ registered: false, kel: expect.any(String) })
+  expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({ name: '', summary: '' })
+  expect(await reasonOf(agent.register())).toBe('admission_required')
+  await order({ command: 'admit', aid: agent.aid })
+  expect((await agent.register()).status).toBe(200)
+  expect((await agent.poll()).messages).toEqual([])
+})
+
+test('an agent that is no longer admitted stays registered, and does not come back once it left', async () => {
+  const agent = await registeredAgent(hub)
+  expect(await order({ command: 'unadmit', aid: agent.aid })).toMatchObject({
+    admitted: false,
+    registered: true,
+  })
+  expect((await agent.register()).status).toBe(200)
+  await agent.call('deregister', {}, { params: { aid: agent.aid } })
+  expect(await reasonOf(agent.register())).toBe('admission_required')
+})
+
+describe('the list of agents', () => {
+  test('names the registered, the admitted, the blocked, and who was refused lately, with dates', async () => {
+    const agent = await registeredAgent(hub)
+    const refused = new TestAgent(hub)
+    await refused.register()
+    await refused.register()
+    const admitted = new TestAgent(hub)
+    await order({ command: 'admit', aid: admitted.aid })
+    const listed = (await order({ command: 'agents' })) as {
+      agents: Record<string, unknown>[]
+      refused_lately: Record<string, unknown>[]
+    }
+    expect(listed.agents.map(({ aid }) => aid)).toEqual([agent.aid, admitted.aid].sort())
+    const own = listed.agents.find(({ aid }) => aid === agent.aid)
+    expect(own).toMatchObject({ registered: true, admitted: true, blocked: false })
+    expect(own?.['registered_on']).toMatch(/^\d{4}-\d\d-\d\d$/)
+    expect(listed.refused_lately).toEqual([
+      {
+        aid: refused.aid,
+        reason: 'admission_required',
+        at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        times: 2,
+      },
+    ])
+    expect(await order({ command: 'agent', aid: refused.aid })).toMatchObject({
+      registered: false,
+      refused_lately: { times: 2 },
+    })
+  })
+
+  test('comes page by page', async () => {
+    const aids = []
+    for (let i = 0; i < 5; i++) {
+      const { aid } = new TestAgent(hub)
+      await order({ command: 'admit', aid })
+      aids.push(aid)
+    }
+    const seen: string[] = []
+    for (let after: string | undefined, pages = 0; pages < 3; pages++) {
+      const page = (await order({
+        command: 'agents',
+        limit: 2,
+        ...(after === undefined ? {} : { after }),
+      })) as {
+        agents: { aid: string }[]
+        next?: string
+      }
+      seen.push(...page.agents.map(({ aid }) => aid))
+      after = page.next
+    }
+    expect(seen).toEqual(aids.sort())
+  })
+})
+
+test('from a refused address range only those register whom the operator admitted', async () => {
+  await hub.running.hub.context.store.putSetting('admission', 'open')
+  const from = (address: string) => ({ headers: { 'X-Forwarded-For': address } })
+  const agent = new TestAgent(hub)
+  agent.rotate()
+  const register = (address: string) =>
+    reasonOf(agent.call('register', { aid: agent.aid, kel: agent.kel }, from(address)))
+  expect(await order({ command: 'ranges', refuse: '192.0.2.9/24' })).toEqual({ refused: ['192.0.2.0/24'] })
+  expect(await register('192.0.2.200')).toBe('admission_required')
+  expect(await register('198.51.100.1')).toBe('pow_required')
+  await order({ command: 'admit', aid: agent.aid })
+  expect(await register('192.0.2.200')).toBeUndefined()
+  expect(await order({ command: 'ranges', allow: '192.0.2.0/24' })).toEqual({ refused: [] })
+  await expect(order({ command: 'ranges', allow: '192.0.2.0/24' })).rejects.toThrow(/is not refused/)
+  await expect(order({ command: 'ranges', refuse: 'everybody' })).rejects.toThrow(/expected an address range/)
+})
+
+test('each order that changes something leaves a line in the log, and none that only looks', async () => {
+  const { aid } = new TestAgent(hub)
+  const seen = hub.alerts.length
+  await order({ command: 'admit', aid })
+  await order({ command: 'agents' })
+  await order({ command: 'agent', aid })
+  await order({ command: 'admission' })
+  await order({ command: 'ranges' })
+  await order({ command: 'quota', aid })
+  await order({ command: 'block', aid })
+  await order({ command: 'ranges', refuse: '192.0.2.0/24' })
+  await order({ command: 'admission', mode: 'open' })
+  expect(hub.alerts.slice(seen)).toEqual([
+    { event: 'order', facts: { command: 'admit', aid } },
+    { event: 'order', facts: { command: 'block', aid } },
+    { event: 'order', facts: { command: 'ranges', refuse: '192.0.2.0/24' } },
+    { event: 'order', facts: { command: 'admission', mode: 'open' } },
+  ])
+})

@@ -1,0 +1,129 @@
+/** Orders about agents: who is known here, whom the operator lets in, blocks or takes off. */
+import { present } from '../../protocol/encoding/present.ts'
+import type { Agent } from '../core/agents.ts'
+import { leave, putBack, setAside } from '../core/leaving.ts'
+import type { RefusedLately } from '../core/refused-lately.ts'
+import type { Overview } from '../store/port.ts'
+import {
+  LISTED_MAX,
+  type OperatorContext,
+  type OrderOf,
+  type OrderResult,
+  quotaMembers,
+} from './order-shapes.ts'
+
+/** One page of those whom registry or operator know; the first also names who was refused lately. */
+export async function agentPage(
+  { after, limit = LISTED_MAX }: OrderOf<'agents'>,
+  { store, refused }: OperatorContext,
+): Promise<OrderResult> {
+  const found = await store.overview({ afterAid: after ?? '', limit: limit + 1 })
+  const shown = found.slice(0, limit)
+  return {
+    agents: shown.map(members),
+    ...present({
+      next: found.length > limit ? shown.at(-1)?.aid : undefined,
+      refused_lately: after === undefined ? refused?.list().map(refusedMembers) : undefined,
+    }),
+  }
+}
+
+/** Everything that the operator may know of one AID. */
+export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorContext): Promise<OrderResult> {
+  const { agents, store, limits, refused } = context
+  const agent = await agents.find(aid)
+  const lately = refused?.of(aid)
+  const { admitted, blocked, quota } = await store.account(aid)
+  return {
+    aid,
+    registered: agent?.row.registered === true,
+    admitted,
+    blocked,
+    ...(agent === undefined ? {} : profileMembers(agent)),
+    ...(await waiting(aid, context)),
+    limits: quotaMembers(quota, limits),
+    ...present({ refused_lately: lately && refusedMembers(lately) }),
+  }
+}
+
+export async function admit({ aid }: OrderOf<'admit'>, context: OperatorContext): Promise<OrderResult> {
+  await context.store.admit(aid, true)
+  return await standing(aid, context)
+}
+
+export async function unadmit({ aid }: OrderOf<'unadmit'>, context: OperatorContext): Promise<OrderResult> {
+  await context.store.admit(aid, false)
+  return await standing(aid, context)
+}
+
+/** Shuts an agent out; what it published and its mail are kept for when it is unblocked. */
+export async function block({ aid }: OrderOf<'block'>, context: OperatorContext): Promise<OrderResult> {
+  await context.store.block(aid, true)
+  if ((await context.agents.findRegistered(aid)) !== undefined)
+    context.endSigner(await setAside(context.agents, aid))
+  return { ...(await standing(aid, context)), ...(await waiting(aid, context)) }
+}
+
+export async function unblock({ aid }: OrderOf<'unblock'>, context: OperatorContext): Promise<OrderResult> {
+  await context.store.block(aid, false)
+  await putBack(context.agents, aid)
+  return await standing(aid, context)
+}
+
+/** Takes an agent off with profile, keys and waiting mail, and admits it no longer. */
+export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContext): Promise<OrderResult> {
+  await context.store.admit(aid, false)
+  if ((await context.agents.find(aid)) === undefined)
+    return { ...(await standing(aid, context)), dropped_envelopes: 0 }
+  const { agent, dropped } = await leave(context.agents, aid)
+  context.endSigner(agent)
+  return { ...(await standing(aid, context)), dropped_envelopes: dropped }
+}
+
+/** How an AID stands after an order. */
+async function standing(aid: string, { agents, store, changed }: OperatorContext): Promise<OrderResult> {
+  changed(aid)
+  const { admitted, blocked } = await store.account(aid)
+  return { aid, admitted, blocked, registered: (await agents.findRegistered(aid)) !== undefined }
+}
+
+async function waiting(aid: string, { store }: OperatorContext): Promise<OrderResult> {
+  const own = await store.overviewOf(aid)
+  return { waiting_envelopes: own?.envelopes ?? 0, waiting_bytes: own?.bytes ?? 0 }
+}
+
+const members = (own: Overview): OrderResult => ({
+  aid: own.aid,
+  name: own.name,
+  registered: own.registered,
+  admitted: own.admitted,
+  blocked: own.blocked,
+  registered_on: own.registeredDayMs === 0 ? null : dayOf(own.registeredDayMs),
+  last_seen: own.seenHourMs === 0 ? null : momentOf(own.seenHourMs),
+  waiting_envelopes: own.envelopes,
+})
+
+function profileMembers({ row, log }: Agent): OrderResult {
+  return {
+    name: row.name,
+    caps: row.caps,
+    summary: row.summary,
+    visibility: row.visibility,
+    registered_on: dayOf(row.registeredDayMs),
+    last_seen: row.seenHourMs === 0 ? null : momentOf(row.seenHourMs),
+    probation_until: momentOf(row.probationUntilMs),
+    key_events: log.seq + 1,
+    deactivated: log.deactivated,
+  }
+}
+
+const refusedMembers = ({ aid, reason, atMs, times }: RefusedLately): OrderResult => ({
+  aid,
+  reason: reason.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+  at: momentOf(atMs),
+  times,
+})
+
+const momentOf = (ms: number): string => new Date(ms).toISOString()
+const DAY_LENGTH = 10
+const dayOf = (ms: number): string => momentOf(ms).slice(0, DAY_LENGTH)

@@ -1,0 +1,95 @@
+/** What orders there are, what each needs, and what they work with: the same on a running hub and on a stopped one. */
+import * as z from 'zod'
+import { aidShape } from '../../protocol/contract/shapes.ts'
+import type { Agent, Agents } from '../core/agents.ts'
+import type { Limits } from '../core/limits.ts'
+import type { RefusedNewcomers } from '../core/refused-lately.ts'
+import type { EngineChoice } from '../core/signature-engine.ts'
+import type { Quota, Store } from '../store/port.ts'
+import type { FileLeases } from './leases.ts'
+
+/** Agents on one page of a listing. */
+export const LISTED_MAX = 500
+const count = z.int().min(0).optional()
+const ofAgent = <const C extends string>(command: C) =>
+  z.strictObject({ command: z.literal(command), aid: aidShape })
+
+/** Limits of one mailbox as the operator writes them. */
+const quotaShape = z.strictObject({
+  envelopes: count,
+  bytes: count,
+  stranger_envelopes: count,
+  stranger_bytes: count,
+  stranger_per_minute: count,
+})
+
+export const orderShape = z.discriminatedUnion('command', [
+  z.strictObject({ command: z.literal('admission'), mode: z.enum(['open', 'closed']).optional() }),
+  z.strictObject({
+    command: z.literal('agents'),
+    after: aidShape.optional(),
+    limit: z.int().min(1).max(LISTED_MAX).optional(),
+  }),
+  ofAgent('agent'),
+  ofAgent('admit'),
+  ofAgent('unadmit'),
+  ofAgent('block'),
+  ofAgent('unblock'),
+  ofAgent('remove'),
+  z.strictObject({
+    command: z.literal('ranges'),
+    refuse: z.string().max(64).optional(),
+    allow: z.string().max(64).optional(),
+  }),
+  z.strictObject({
+    command: z.literal('quota'),
+    aid: aidShape,
+    quota: quotaShape.optional(),
+    reset: z.boolean().optional(),
+  }),
+  z.strictObject({ command: z.literal('stats') }),
+  z.strictObject({ command: z.literal('running') }),
+  z.strictObject({ command: z.literal('keep_files') }),
+  z.strictObject({ command: z.literal('let_go'), lease: z.string() }),
+])
+export type Order = z.infer<typeof orderShape>
+export type OrderOf<C extends Order['command']> = Extract<Order, { command: C }>
+export type OrderResult = Record<string, unknown>
+
+export type OperatorContext = {
+  store: Store
+  agents: Agents
+  now: () => number
+  limits: Limits
+  /** Writes down what an operator changed. */
+  audit: (order: Order) => void
+  /** Tells a running hub that what it remembers of an AID has changed. */
+  changed: (aid: string) => void
+  /** Ends what an agent holds open at a running hub. */
+  endSigner: (agent: Agent) => void
+  /** Only a hub that runs has these. */
+  refused?: RefusedNewcomers
+  leases?: FileLeases
+  running?: () => Promise<RunningState>
+}
+export type RunningState = {
+  url: string
+  baseUrl: string
+  operatorUrl: string | undefined
+  pid: number
+  full: boolean
+  broken: boolean
+  /** What checks signatures; undefined where its thread failed. */
+  signatures: EngineChoice | undefined
+}
+
+/** The limits that hold for a mailbox, as the operator writes them. */
+export function quotaMembers(quota: Quota, limits: Limits): OrderResult {
+  return {
+    envelopes: quota.envelopesMax ?? limits.mailboxEnvelopesMax,
+    bytes: quota.bytesMax ?? limits.mailboxBytesMax,
+    stranger_envelopes: quota.strangerEnvelopesMax ?? limits.strangerEnvelopesMax,
+    stranger_bytes: quota.strangerBytesMax ?? limits.strangerBytesMax,
+    stranger_per_minute: quota.strangerPerMinute ?? limits.strangerPerMinute,
+  }
+}
