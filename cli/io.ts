@@ -1,5 +1,6 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
 import { Failure } from '../protocol/encoding/errors.ts'
+import { shownJson } from '../protocol/encoding/plain-text.ts'
 
 export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -61,13 +62,9 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** What a terminal obeys or hides and `JSON.stringify` leaves as it is: controls and invisible formats. */
-const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
-
-/** JSON in which every character that a terminal would not show is escaped; it reads back as the same value. */
+/** JSON as a terminal may see it. */
 export function jsonText(value: unknown, indent?: number): string {
-  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return JSON.stringify(value, null, indent).replace(UNSEEN, seen => seen.split('').map(escaped).join(''))
+  return shownJson(JSON.stringify(value, null, indent))
 }
 
 /** Output of every command: the reply as indented JSON. */

@@ -1,4 +1,5 @@
 /** Agents of the hub's directory, as a search shows them and as suggestions for a name that is not a contact. */
+import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
@@ -37,7 +38,7 @@ export async function suggestPeers(ctx: Context, name: string): Promise<string> 
     const { agents } = await hub.listAgents({ q: name, limit: SUGGESTED_MAX })
     const lines = agents.map(agent => {
       const days = Math.floor((ctx.now() - agent.registeredAtMs) / DAY_MS)
-      return `${agent.name || 'no name'} ${agent.aid} at ${hub.url}, ${days} days old: svc contact add ${agent.aid} ${name}`
+      return `${shownLine(agent.name) || 'no name'} ${agent.aid} at ${hub.url}, ${days} days old: svc contact add ${agent.aid} ${name}`
     })
     return lines.length === 0
       ? '; no agent in the directory has that name'

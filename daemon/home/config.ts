@@ -7,7 +7,7 @@ import {
   README_BYTES_MAX,
   SUMMARY_BYTES_MAX,
 } from '../../protocol/contract/limits.ts'
-import { capTag, textShape, visibilityShape } from '../../protocol/contract/shapes.ts'
+import { capTag, lineShape, plainShape, visibilityShape } from '../../protocol/contract/shapes.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
@@ -32,10 +32,10 @@ export const Config = z
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
     hub_url: z.string().optional(),
-    name: textShape(NAME_BYTES_MAX).default(''),
+    name: lineShape(NAME_BYTES_MAX).default(''),
     caps: z.array(capTag).max(CAPS_MAX).default([]),
-    summary: textShape(SUMMARY_BYTES_MAX).default(''),
-    readme: textShape(README_BYTES_MAX).default(''),
+    summary: lineShape(SUMMARY_BYTES_MAX).default(''),
+    readme: plainShape(README_BYTES_MAX).default(''),
     pricing: z.string().default(''),
     visibility: visibilityShape.optional(),
     accept_delegations: z.boolean().default(true),

@@ -3,7 +3,7 @@
  * order of their cost: size, one hash, admission or proof of work, and only then signatures.
  */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { CARD_BYTES_MAX, cardText, verifyCard } from '../../protocol/identity/card.ts'
+import { CARD_BYTES_MAX, cardText, isPlainCard, verifyCard } from '../../protocol/identity/card.ts'
 import { compareKel, encodeKel, type VerifiedKel, witnessKel } from '../../protocol/identity/kel.ts'
 import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import {
@@ -273,7 +273,7 @@ function judgeCard(
 ): { cardStatus: CardStatus; card: string | undefined } {
   if (given === undefined) return { cardStatus: 'none', card: held }
   const card = verifyCard(given.value, log, given.baseUrl)
-  if (card === undefined) return { cardStatus: 'refused', card: held }
+  if (card === undefined || !isPlainCard(card)) return { cardStatus: 'refused', card: held }
   const text = cardText(card)
   if (Buffer.byteLength(text) > CARD_BYTES_MAX) return { cardStatus: 'refused', card: held }
   return { cardStatus: text === held ? 'unchanged' : 'stored', card: text }

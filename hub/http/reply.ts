@@ -1,5 +1,6 @@
 /** Sending answers: JSON in one write, streams by their handler, and what happens to a body that nobody read. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import { shownJson } from '../../protocol/encoding/plain-text.ts'
 import { declaredLength } from './body.ts'
 
 /** An unread rest up to this size is thrown away quietly, so that the connection can be used again. */
@@ -42,7 +43,7 @@ export function sendJson(
   body: unknown,
 ): void {
   // Text goes out in one write together with its headers.
-  const text = JSON.stringify(body)
+  const text = jsonText(body)
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),
@@ -52,9 +53,12 @@ export function sendJson(
   response.end(text)
 }
 
+/** JSON with every control and invisible character as an escape; most of it stranger's words. */
+export const jsonText = (body: unknown): string => shownJson(JSON.stringify(body))
+
 /** The same as text, for a connection that never got as far as a request; it is the last on it. */
 export function rawJson(status: number, more: Record<string, string>, body: unknown): string {
-  const text = JSON.stringify(body)
+  const text = jsonText(body)
   const lines = Object.entries({
     Date: new Date().toUTCString(),
     'Content-Type': 'application/json',

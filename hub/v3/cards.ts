@@ -1,5 +1,6 @@
 /** Signed A2A cards: listing, card, key set, catalog (hub API §4.3). What is served was verified when it came in. */
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { shownJson, shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import {
   type AgentCard,
@@ -13,7 +14,7 @@ import {
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
-import { textReply } from '../http/reply.ts'
+import { jsonText, textReply } from '../http/reply.ts'
 import type { AgentRow } from '../store/port.ts'
 import { afterAid, entryOf, limitOf } from './directory.ts'
 import type { Part } from './handler.ts'
@@ -57,7 +58,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     async a2aCard({ params }) {
       const card = cardOf((await registered(params['aid'])).row)
       if (card === undefined) throw new Refusal('resourceUnknown')
-      return textReply('application/json', cardText(card))
+      return textReply('application/json', shownJson(cardText(card)))
     },
     async cardKeys({ params }) {
       return cardKeys((await registered(params['aid'])).log)
@@ -70,16 +71,16 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         const { aid } = row
         return {
           identifier: `did:svc:${aid}`,
-          displayName: card.name,
+          displayName: shownLine(card.name),
           mediaType: CARD_MEDIA_TYPE,
           url: `${baseUrl()}/a2a/v1/agents/${aid}/card`,
-          tags: cardTerms(card).tags,
+          tags: cardTerms(card).tags.map(shownLine),
         }
       })
       const host = { displayName: baseUrl(), identifier: `did:svc:${hub.context.identity.aid}` }
       return textReply(
         CATALOG_TYPE,
-        JSON.stringify({
+        jsonText({
           specVersion: '1.0',
           host,
           entries,

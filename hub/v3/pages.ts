@@ -1,5 +1,6 @@
 /** Public page, manual, research view, health and counters (hub API §4.5). */
 import { buildInfo } from '../../protocol/build-info.ts'
+import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import type { Directory } from '../core/directory.ts'
 import type { Hub } from '../core/hub.ts'
@@ -25,15 +26,15 @@ export function pageHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   ): Promise<PageContent> => {
     const { rows, next } = await hub.directory.list(afterAid(query.cursor), SHOWN, filter)
     const { agents: registered, onlineAgents, reviews, ratings } = await hub.directory.counts()
-    const search = { q: query.q ?? '', cap: query.cap ?? '' }
+    const asked = { q: query.q ?? '', cap: query.cap ?? '' }
     return {
       baseUrl: baseUrl(),
       aid: hub.context.identity.aid,
       admission: (await hub.context.store.setting(MODE_SETTING)) === 'open' ? 'open' : 'closed',
       figures: { agents: registered, onlineAgents, reviews, rating: average(ratings, reviews) },
       agents: rows,
-      search,
-      nextHref: next === undefined ? undefined : nextHref(path, search, next),
+      search: { q: shownLine(asked.q), cap: shownLine(asked.cap) },
+      nextHref: next === undefined ? undefined : nextHref(path, asked, next),
     }
   }
   return {

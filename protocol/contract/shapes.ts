@@ -1,6 +1,7 @@
 /** JSON shapes shared by the route tables: binary values, identifiers, times, counts, what a profile holds. */
 import * as z from 'zod'
 import { fromBase64url, utf8Length } from '../encoding/bytes.ts'
+import { isPlainLine, isPlainText } from '../encoding/plain-text.ts'
 import { isAid } from '../identity/aid.ts'
 import { CAP_BYTES_MAX } from './limits.ts'
 
@@ -39,6 +40,27 @@ export const textShape = (bytesMax: number) =>
       error: `expected well-formed text of at most ${bytesMax} bytes`,
     })
     .meta({ description: `text of at most ${bytesMax} bytes` })
+/** One line that others are shown: {@link textShape} without control and invisible characters. */
+export const lineShape = (bytesMax: number) =>
+  shownShape(
+    isPlainLine,
+    bytesMax,
+    `one line of at most ${bytesMax} bytes without control or invisible characters`,
+  )
+/** Text of several lines that others are shown. */
+export const plainShape = (bytesMax: number) =>
+  shownShape(
+    isPlainText,
+    bytesMax,
+    `text of at most ${bytesMax} bytes without control or invisible characters`,
+  )
+
+function shownShape(isPlain: (text: string) => boolean, bytesMax: number, description: string) {
+  return z
+    .string()
+    .refine(text => isPlain(text) && utf8Length(text) <= bytesMax, { error: `expected ${description}` })
+    .meta({ description })
+}
 
 /** A capability tag: printable, without spaces and commas; `*` only ends a family in a query. */
 export const capTag = z.string().regex(/^[\x21-\x2b\x2d-\x7e]{1,64}$/, {

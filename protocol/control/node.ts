@@ -1,6 +1,15 @@
 /** Operations on the node itself: status, identity, hub, contacts, evidence. */
 import * as z from 'zod'
-import { aidShape, capTag, count, millis, visibilityShape } from '../contract/shapes.ts'
+import { NAME_BYTES_MAX, README_BYTES_MAX, SUMMARY_BYTES_MAX } from '../contract/limits.ts'
+import {
+  aidShape,
+  capTag,
+  count,
+  lineShape,
+  millis,
+  plainShape,
+  visibilityShape,
+} from '../contract/shapes.ts'
 import { LONG_MS, operation, paging } from './operation.ts'
 import {
   chainHeadShape,
@@ -82,7 +91,7 @@ export const nodeOperations = {
     timeoutMs: LONG_MS,
     request: z.strictObject({
       url: z.url({ protocol: /^https?$/ }),
-      name: z.string().max(64).optional(),
+      name: lineShape(NAME_BYTES_MAX).optional(),
       caps: z.array(capTag).max(64).optional(),
       guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),
       accept_delegations: z.boolean().optional(),
@@ -119,8 +128,8 @@ export const nodeOperations = {
     reads: false,
     request: z.strictObject({
       caps: z.array(capTag).max(64).optional(),
-      summary: z.string().max(512).optional(),
-      readme: z.string().max(65_536).optional(),
+      summary: lineShape(SUMMARY_BYTES_MAX).optional(),
+      readme: plainShape(README_BYTES_MAX).optional(),
       pricing: z.string().max(4096).optional(),
     }),
     reply: z.strictObject({

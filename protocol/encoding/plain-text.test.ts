@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyText } from '../testing/agents.ts'
-import { plainLine, plainText } from './plain-text.ts'
+import {
+  isPlainLine,
+  isPlainText,
+  plainLine,
+  plainText,
+  shownJson,
+  shownLine,
+  shownText,
+} from './plain-text.ts'
 
 describe('plain text', () => {
   test.each([
@@ -40,6 +48,56 @@ describe('a plain line', () => {
       fc.property(anyText, fc.integer({ min: 1, max: 40 }), (text, max) => {
         const line = plainLine(text, max)
         return [...line].length <= max && !/[\n\r\t]/.test(line) && line.isWellFormed()
+      }),
+    )
+  })
+})
+
+describe('what others are shown', () => {
+  const hidden = [
+    '\u202e',
+    '\u2066',
+    '\u200b',
+    '\u001b',
+    '\u0007',
+    '\u0085',
+    '\u2028',
+    '\u{e0041}',
+    '\ufeff',
+    '\u00ad',
+  ]
+
+  test.each(hidden)('is refused with %j in it, and shown with its escape', character => {
+    const text = `a${character}b`
+    expect([isPlainText(text), isPlainLine(text)]).toEqual([false, false])
+    const spelt = `a\\u{${character.codePointAt(0)?.toString(16)}}b`
+    expect([shownText(text), shownLine(text)]).toEqual([spelt, spelt])
+  })
+
+  test.each(['a\tb', 'a\nb', 'a\r\nb'])('may have %j between its lines, in a line never', text => {
+    expect([isPlainText(text), isPlainLine(text)]).toEqual([true, false])
+    expect(shownText(text)).toBe(text.replace('\r', ''))
+    expect(shownLine(text)).toMatch(/^a\\u\{[9a]\}b$/)
+  })
+
+  test.each(['ä ö', '你好 👍🏽', '', ' '])('takes %j as it is', text => {
+    expect([isPlainLine(text), shownLine(text), shownText(text)]).toEqual([true, text, text])
+  })
+
+  test('is no lone surrogate and no lone carriage return', () => {
+    expect([isPlainText('a\ud800'), isPlainText('a\rb'), isPlainLine('a\rb')]).toEqual([false, false, false])
+  })
+
+  test('is plain once it is escaped, whatever it was', () => {
+    fc.assert(fc.property(anyText, text => isPlainText(shownText(text)) && isPlainLine(shownLine(text))))
+  })
+
+  test('reads back from JSON as the same value, without a character that a terminal does not show', () => {
+    fc.assert(
+      fc.property(anyText, text => {
+        const shown = shownJson(JSON.stringify({ text }))
+        const same = (JSON.parse(shown) as { text: string }).text === text
+        return same && isPlainLine(shown)
       }),
     )
   })

@@ -8,6 +8,7 @@ import * as z from 'zod'
 import { sign, verify } from '#crypto'
 import { fromBase64url, Malformed, toBase64url, utf8 } from '../encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
+import { isPlainLine, isPlainText } from '../encoding/plain-text.ts'
 import { securityRequirements, securitySchemes } from './card-security.ts'
 import type { VerifiedKel } from './kel.ts'
 
@@ -171,6 +172,23 @@ export function cardKeys(log: VerifiedKel) {
 
 function signingInput(protectedText: string, card: UnsignedCard): Uint8Array {
   return utf8(`${protectedText}.${toBase64url(utf8(canonicalJson(card as JsonValue)))}`)
+}
+
+/** Whether all that a card shows is plain, its names, ids and tags on one line. */
+export function isPlainCard(card: AgentCard): boolean {
+  const { name, provider, skills } = card
+  const lines = [
+    name,
+    provider?.organization ?? '',
+    ...skills.flatMap(one => [one.id, one.name, ...one.tags]),
+  ]
+  return lines.every(isPlainLine) && isPlain(card)
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value === 'string') return isPlainText(value)
+  if (typeof value !== 'object' || value === null) return true
+  return Object.entries(value).every(([key, held]) => isPlainLine(key) && isPlain(held))
 }
 
 /** Skill ids and tags by which a listing finds a card. */

@@ -1,4 +1,5 @@
 /** Registry rows as they lie in the database and as the hub sees them. */
+import { shownLine, shownText } from '../../../protocol/encoding/plain-text.ts'
 import type { Account, AgentRow, Visibility } from '../port.ts'
 
 export type StoredAgent = {
@@ -38,10 +39,11 @@ export function agentOf(stored: StoredAgent): AgentRow {
     aid: stored.aid,
     version: stored.version,
     registered: stored.registered === 1,
-    name: stored.name,
+    // A release before this one took any text; it is read as it may be shown.
+    name: shownLine(stored.name),
     caps: JSON.parse(stored.caps) as string[],
-    summary: stored.summary,
-    readme: stored.readme,
+    summary: shownLine(stored.summary),
+    readme: shownText(stored.readme),
     visibility: stored.visibility as Visibility,
     kel: stored.kel,
     keys: stored.keys ?? undefined,

@@ -8,8 +8,9 @@ import {
   bytesText,
   capTag,
   count,
+  lineShape,
   millis,
-  textShape,
+  plainShape,
   visibilityShape,
 } from '../../contract/shapes.ts'
 import { KEL_BYTES_MAX } from '../../identity/kel.ts'
@@ -21,10 +22,10 @@ const REVIEWABLE_BYTES_MAX = KEL_BYTES_MAX + 80 * KIB
 const REVIEW_BYTES_MAX = 8 * KIB
 
 const profile = {
-  name: textShape(NAME_BYTES_MAX).optional(),
+  name: lineShape(NAME_BYTES_MAX).optional(),
   caps: z.array(capTag).max(CAPS_MAX).optional(),
-  summary: textShape(SUMMARY_BYTES_MAX).optional(),
-  readme: textShape(README_BYTES_MAX).optional(),
+  summary: lineShape(SUMMARY_BYTES_MAX).optional(),
+  readme: plainShape(README_BYTES_MAX).optional(),
 }
 
 const registerCodes = codes(
