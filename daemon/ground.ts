@@ -1,9 +1,11 @@
 /** Opens a data directory: every part of the node that stands below the line, from the bottom up. */
 import type { Logger } from 'pino'
+import { cidText } from '../protocol/crypto/hash.ts'
 import { Attachments } from './attachments/attachments.ts'
-import { openChain } from './chain/chain.ts'
+import { type Chain, openChain } from './chain/chain.ts'
 import type { Ground } from './context.ts'
 import { type Environment, homeDirectory, runtimeDirectory } from './home/home.ts'
+import { type KeptHead, KeptHeads } from './home/kept-heads.ts'
 import { lockDirectory } from './home/lock.ts'
 import { Settings } from './home/settings.ts'
 import { CurrentHub } from './hubs/current.ts'
@@ -43,7 +45,17 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const hub = new CurrentHub(identity, events, now)
   const attachments = new Attachments(store.folder, random, [dir, homeDirectory(env), runtimeDirectory(env)])
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
-  chain.onAppend = () => events.emit('evidence', { length: chain.length })
+  const kept = new KeptHeads(env, aid)
+  hub.oldCopy = behindKept(chain, kept.read())
+  const keep = () => kept.keep(headOf(chain))
+  if (hub.oldCopy === undefined) keep()
+  undo.defer(() => {
+    if (hub.oldCopy === undefined) keep()
+  })
+  chain.onAppend = () => {
+    kept.follow(() => headOf(chain))
+    events.emit('evidence', { length: chain.length })
+  }
   attachments.clean(store)
   return {
     dir,
@@ -66,4 +78,18 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     hubNow: () => hub.timeMs,
     random,
   }
+}
+
+function headOf(chain: Chain): KeptHead {
+  const [length, id] = chain.position
+  return { length, headId: cidText(id) }
+}
+
+/** Why this directory is an older copy, when this machine has seen a newer one. */
+function behindKept(chain: Chain, kept: KeptHead | undefined): string | undefined {
+  if (kept === undefined) return undefined
+  const id = chain.idAt(kept.length)
+  if (id !== undefined && cidText(id) === kept.headId) return undefined
+  const found = id === undefined ? `ends at record ${chain.length}` : 'holds another record there'
+  return `the evidence chain of this identity had reached record ${kept.length} on this machine and this directory ${found}: it is an old copy; stop the node and put the newest copy in its place, or, if that is lost, run svc evidence accept`
 }

@@ -41,6 +41,8 @@ async function round(
   relay: Relay,
   signal: AbortSignal,
 ): Promise<boolean> {
+  // An old copy stays as it is.
+  if (ctx.hub.oldCopy !== undefined) return true
   // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
   const chores = [expire, expireUnanswered, () => ctx.keys.deleteOld(), () => ctx.chain.drain()]
   for (const chore of chores) attempt(ctx, chore)

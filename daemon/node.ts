@@ -109,6 +109,7 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   await listen(ctx, { handlers, token, control, name: options.name, env: options.env }, undo)
+  await ctx.hub.comparing
   startPart(undo, relay)
   startPart(undo, outbox)
   startPart(undo, topUps)

@@ -223,6 +223,7 @@ describe('commands', () => {
     expect(free.sort()).toEqual([
       'daemon',
       'demo',
+      'evidence accept',
       'evidence import',
       'help',
       'id ls',

@@ -52,12 +52,10 @@ export const keyHistory: Run = async (io, input) => {
 }
 
 /** Reads the whole chain file, verifies it, and completes the store from it. */
-export const evidenceImport: Run = async (io, input) => {
-  const { dir } = selectIdentity(io.env, input.id)
-  const { ChainRefused } = await import('../../daemon/chain/file.ts')
-  const { importChain } = await import('../../daemon/chain/import.ts')
-  const { DirectoryBusy } = await import('../../daemon/home/lock.ts')
-  try {
+export const evidenceImport: Run = (io, input) =>
+  ofStoppedNode('svc evidence import', async () => {
+    const { dir } = selectIdentity(io.env, input.id)
+    const { importChain } = await import('../../daemon/chain/import.ts')
     const { length, imported, fork } = await importChain(dir)
     printJson(io, {
       length,
@@ -66,9 +64,26 @@ export const evidenceImport: Run = async (io, input) => {
       ...present({ fork_at: fork }),
     })
     return fork === undefined ? 0 : 1
+  })
+
+/** Goes on from an older copy of the data directory. */
+export const evidenceAccept: Run = (io, input) =>
+  ofStoppedNode('svc evidence accept', async () => {
+    const { dir } = selectIdentity(io.env, input.id)
+    const { acceptCopy } = await import('../../daemon/chain/accept.ts')
+    const { aid, length } = acceptCopy(dir, io.env)
+    printJson(io, { aid, length, accepted: true })
+    return 0
+  })
+
+/** Runs what needs the data directory for itself. */
+async function ofStoppedNode(command: string, work: () => Promise<number>): Promise<number> {
+  const { ChainRefused } = await import('../../daemon/chain/file.ts')
+  const { DirectoryBusy } = await import('../../daemon/home/lock.ts')
+  try {
+    return await work()
   } catch (error) {
-    if (error instanceof DirectoryBusy)
-      throw new CommandFailed(error.message, 'svc stop, then svc evidence import')
+    if (error instanceof DirectoryBusy) throw new CommandFailed(error.message, `svc stop, then ${command}`)
     if (error instanceof ChainRefused) throw new CommandFailed(error.message, 'svc logs')
     throw error
   }

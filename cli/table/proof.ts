@@ -40,6 +40,14 @@ export const proofCommands: readonly CommandRow[] = [
     load: async () => (await proof()).evidenceImport,
   },
   {
+    path: 'evidence accept',
+    group: 'proof',
+    needsDaemon: false,
+    summary: 'go on from an older copy because the newest is lost (node stopped)',
+    example: 'svc stop && svc evidence accept',
+    load: async () => (await proof()).evidenceAccept,
+  },
+  {
     path: 'key-history',
     group: 'proof',
     needsDaemon: true,

@@ -108,6 +108,12 @@ export class Chain {
     return [last?.length ?? 0, last?.id ?? GENESIS]
   }
 
+  /** Id of the record that ends a chain of this length; undefined where this one is shorter. */
+  idAt(length: number): Uint8Array | undefined {
+    if (length === 0) return GENESIS
+    return this.#store.get<{ id: Uint8Array }>('SELECT id FROM chain WHERE seq = ?', length - 1)?.id
+  }
+
   /** Whether two records of one seq were ever seen; the chain itself keeps that for good. */
   get isQuarantined(): boolean {
     return this.#store.get('SELECT 1 FROM chain WHERE type = ? LIMIT 1', FORK_ANCHOR) !== undefined

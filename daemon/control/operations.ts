@@ -10,16 +10,17 @@ type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
 export function operationsOf(ctx: Context, parts: NodeParts & TaskParts): Handlers {
   const handlers: Handlers = { ...nodeOperations(ctx, parts), ...taskOperations(ctx, parts) }
-  const guarded = Object.entries(handlers).map(([name, handler]) => {
+  const rows = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]
-    return [name, staysOpen ? handler : guardedBy(() => requireSigning(ctx), handler as AnyHandler)]
+    return [name, staysOpen ? handler : guarded(ctx, handler as AnyHandler)]
   })
-  return Object.fromEntries(guarded) as Handlers
+  return Object.fromEntries(rows) as Handlers
 }
 
-function guardedBy(guard: () => void, handler: AnyHandler): AnyHandler {
+function guarded(ctx: Context, handler: AnyHandler): AnyHandler {
   return async (given, signal) => {
-    guard()
+    if (ctx.hub.comparing !== undefined) await ctx.hub.comparing
+    requireSigning(ctx)
     return handler(given, signal)
   }
 }

@@ -18,6 +18,11 @@ export function warningsOf(ctx: Context, autoReplyFault: string | undefined): st
       (statSync(ctx.dir).mode & 0o077) !== 0,
       `other users of this machine can enter the data directory; tighten it with: chmod 700 ${ctx.dir}`,
     ],
+    [
+      ctx.hub.home !== undefined && !ctx.hub.isCompared && ctx.hub.oldCopy === undefined,
+      'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
+    ],
+    [ctx.hub.oldCopy !== undefined, ctx.hub.oldCopy],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [
       counted(ctx.store, 'notice_differs') > 0,

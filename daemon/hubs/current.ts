@@ -17,6 +17,10 @@ export class CurrentHub {
   #state: HubState = { state: 'offline' }
   /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
   oldCopy: string | undefined
+  /** Whether the hub was asked since the start whether this is the newest copy of the identity. */
+  isCompared = false
+  /** The question of the start: nothing is signed before it is answered, or has taken too long. */
+  comparing: Promise<void> | undefined
   /** Whether another node of this identity takes over the polls of this one. */
   twinSeen = false
 

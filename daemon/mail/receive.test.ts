@@ -338,6 +338,26 @@ describe('a numbered message', () => {
     expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])
   })
 
+  test.each([
+    [
+      'the end of a task with more numbers than were sent',
+      kinds.end,
+      { number: 2, peerHighest: 9, missing: [] },
+      {},
+    ],
+    [
+      'the result of a task that was not delegated here',
+      kinds.result,
+      { document: words('r') },
+      { interactionId: bytes(16) },
+    ],
+  ] as const)('of a contact that is %s is named to the owner', (_, kind, payload, changes) => {
+    const advised = () => warningsOf(bob.ctx, undefined).filter(one => one.includes('restore a newer one'))
+    expect(advised()).toEqual([])
+    take(received(kind, payload as never, { number: 2, ...changes }))
+    expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])
+  })
+
   test('an end that is proposed twice crossing gives way to the requester', () => {
     bob.within(() => proposeEnd(bob.ctx, only()))
     const end = { number: 2, peerHighest: 0, missing: [] }

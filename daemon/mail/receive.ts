@@ -145,6 +145,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   const id = toBase64url(body.interactionId as Uint8Array)
   if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
   const interaction = ctx.threads.find(body.from, id) ?? ctx.threads.find(ctx.identity.aid, id)
+  if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteAhead(ctx, body.from)
   if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
   if (!isRoleRight(interaction, message)) return dackCodes.malformed
   const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
@@ -173,19 +174,17 @@ export class ForeignStep extends Refusal<'foreign_step'> {
   }
 }
 
-function isRoleRight(interaction: Interaction, message: AnyPayload): boolean {
-  switch (message.kind) {
-    case kinds.result:
-    case kinds.receipt:
-    case kinds.quote:
-    case kinds.declined:
-      return isRequester(interaction)
-    case kinds.counterSignature:
-    case kinds.cancelled:
-      return !isRequester(interaction)
-    default:
-      return true
-  }
+/** What only a provider says, and only its requester. */
+const PROVIDER_KINDS: ReadonlySet<number> = new Set([
+  kinds.result,
+  kinds.receipt,
+  kinds.quote,
+  kinds.declined,
+])
+const REQUESTER_KINDS: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
+
+function isRoleRight(interaction: Interaction, { kind }: AnyPayload): boolean {
+  return !(isRequester(interaction) ? REQUESTER_KINDS : PROVIDER_KINDS).has(kind)
 }
 
 /** Why a numbered message is not taken: its number is held, the cut is made, or a stranger says too much. */
@@ -341,10 +340,13 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 
 /** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
-  // It holds more than was ever numbered here: our store is older than what we sent, or the peer does not tell the truth.
-  if (storedUpTo > interaction.numbered && ctx.contacts.isContact(interaction.peer))
-    count(ctx.store, `numbers_ahead:${interaction.peer}`)
+  if (storedUpTo > interaction.numbered) noteAhead(ctx, interaction.peer)
   for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
+}
+
+/** Our store is older than what we sent, or the peer does not tell the truth: of a contact the owner hears. */
+function noteAhead(ctx: Context, peer: string): void {
+  if (ctx.contacts.isContact(peer)) count(ctx.store, `numbers_ahead:${peer}`)
 }
 
 /** The peer's last message names what it lacks below the highest number it holds; it holds the rest. */
@@ -353,7 +355,9 @@ function confirmByLists(
   interaction: Interaction,
   { peerHighest, missing }: { peerHighest: number; missing: readonly number[] },
 ): void {
-  if (peerHighest > interaction.numbered || missing.length === MISSING_MAX) return
+  const isAhead = peerHighest > interaction.numbered
+  if (isAhead) noteAhead(ctx, interaction.peer)
+  if (isAhead || missing.length === MISSING_MAX) return
   const lacked = new Set(missing)
   for (const { key, number } of unproven(ctx, interaction, peerHighest))
     if (!lacked.has(number)) noteDelivered(ctx, key)

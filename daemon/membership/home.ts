@@ -2,6 +2,7 @@
  * The node's standing at its hubs: which one is home, joining and leaving, the end of a key or of the identity. A move
  * to another hub is a rotation that names it, durable before it is sent.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
 import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
@@ -15,6 +16,9 @@ import { compareWithHub } from './own-log.ts'
 import { sendRevocations } from './revocations.ts'
 import type { Sync } from './sync.ts'
 
+/** How long a start waits for a hub that does not answer. */
+const COMPARE_AT_START_MS = 3000
+
 export class Membership {
   #ctx: Context
   #inputs: HubInputs
@@ -26,11 +30,35 @@ export class Membership {
     this.#sync = sync
   }
 
-  /** Takes up the hub of the store, and what a crash or a failure interrupted; what it lacks is said, not fatal. */
+  /** Takes up the hub of the store and, once that was asked what it holds of us, what a crash or a failure interrupted. */
   open(): void {
-    const { hub, log, store } = this.#ctx
+    const { hub, store } = this.#ctx
     const row = homeRow(store)
     if (row !== undefined) hub.settleAt(openHub(row, this.#inputs))
+    hub.comparing = this.#compareAtStart().then(() => {
+      this.#resume()
+      hub.comparing = undefined
+    })
+  }
+
+  /** Asks the hub before anything is signed; without it the node goes on, and says so. */
+  async #compareAtStart(): Promise<void> {
+    const { hub, log } = this.#ctx
+    const home = hub.home
+    if (home === undefined) return
+    if (hub.oldCopy !== undefined) return hub.halt(home, hub.oldCopy)
+    const limit = new AbortController()
+    const asked = this.#compare().catch((error: unknown) =>
+      log.warn({ reason: describe(error) }, 'the hub was not asked whether this is an old copy'),
+    )
+    await Promise.race([asked, pause(COMPARE_AT_START_MS, undefined, { signal: limit.signal })])
+    limit.abort()
+  }
+
+  /** What a crash or a failure interrupted; what it lacks is said, not fatal. */
+  #resume(): void {
+    const { hub, log } = this.#ctx
+    if (hub.oldCopy !== undefined) return
     try {
       settleKeyState(this.#ctx, hub.last)
     } catch (error) {
@@ -125,12 +153,10 @@ export class Membership {
   async keepInSync(signal: AbortSignal): Promise<boolean> {
     const { hub, log } = this.#ctx
     try {
-      await this.#refresh()
-      if (hub.home !== undefined) {
-        hub.oldCopy = await compareWithHub(this.#ctx, hub.home)
-        if (hub.oldCopy !== undefined) return true
-        await watchCard(this.#ctx, hub.home)
-      }
+      if (hub.oldCopy !== undefined) return true
+      await this.#compare()
+      if (hub.oldCopy !== undefined) return true
+      if (hub.home !== undefined) await watchCard(this.#ctx, hub.home)
       await this.#sync.run({ signal, profile: false })
       await this.#revoke(signal)
       return true
@@ -139,6 +165,15 @@ export class Membership {
       log.info({ reason: describe(error) }, 'registration not confirmed')
       return hub.last?.stopped !== undefined
     }
+  }
+
+  /** Learns what the home hub has become, and what it holds of this identity. */
+  async #compare(): Promise<void> {
+    const { hub } = this.#ctx
+    await this.#refresh()
+    if (hub.home === undefined) return
+    hub.oldCopy ??= await compareWithHub(this.#ctx, hub.home)
+    hub.isCompared = true
   }
 
   /** Learns a new key of the home hub, and notices when another hub answers in its place. */

@@ -8,6 +8,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
+import { isCopyAccepted, noteCaughtUp } from '../chain/accept.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forgetRegistered } from '../store/hubs.ts'
@@ -16,7 +17,8 @@ import { forgetRegistered } from '../store/hubs.ts'
 export async function compareWithHub(ctx: Context, hub: HubClient): Promise<string | undefined> {
   const { identity, keys, store } = ctx
   const held = await servedState(hub, identity.aid)
-  const why = held === undefined ? undefined : contradiction(identity.log, held.log)
+  const set = held?.keySet && ownSet(ctx, held.keySet)
+  const why = held && (contradiction(identity.log, held.log) ?? newerSet(ctx, set))
   if (why !== undefined) {
     ctx.log.error({ reason: why }, 'stopped talking to the hub')
     ctx.hub.halt(hub, why)
@@ -24,8 +26,10 @@ export async function compareWithHub(ctx: Context, hub: HubClient): Promise<stri
   }
   const isBehind =
     held === undefined || held.log.length < identity.log.events.length || held.keySet === undefined
+  const own = keys.set?.body.setSeq ?? 0
   if (isBehind) forgetRegistered(store, hub.url)
-  else if (isOlder(held.keySet as Uint8Array, keys.set)) keys.unconfirm()
+  else if (set !== undefined && set.body.setSeq !== own) keys.unconfirm()
+  if (set === undefined || set.body.setSeq <= own) noteCaughtUp(store)
   return undefined
 }
 
@@ -58,8 +62,22 @@ function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | un
   }
 }
 
-function isOlder(held: Uint8Array, own: KeySet | undefined): boolean {
-  if (own === undefined) return false
-  const { body } = KeySet.decode(held)
-  return body.kelSeq === own.body.kelSeq && body.setSeq < own.body.setSeq
+/** A set that this identity signed under its present key. */
+function ownSet({ identity }: Context, encoded: Uint8Array): KeySet | undefined {
+  const { aid, log } = identity
+  try {
+    const set = KeySet.decode(encoded)
+    const isOwn = set.body.aid === aid && set.body.kelSeq === log.seq && KeySet.verify(log.publicKey, set)
+    return isOwn ? set : undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** Sets are durable before anybody sees them: one that is not here was made by a newer copy. */
+function newerSet({ identity, keys, store }: Context, held: KeySet | undefined): string | undefined {
+  const own = keys.set?.body.kelSeq === identity.log.seq ? keys.set.body.setSeq : 0
+  if (held === undefined || held.body.setSeq <= own || isCopyAccepted(store)) return undefined
+  return `the hub holds key set ${held.body.setSeq} of this identity and this machine ${own}: it is an old copy; stop the node and put the newest copy of its directory in its place, or, if that is lost, run svc evidence accept`
 }

@@ -89,7 +89,8 @@ export class AutoReply {
     const settings = autoReplySettings(given)
     if (settings.tools !== 'none') {
       this.#ctx.log.warn({ tools: settings.tools }, 'auto-reply may use tools')
-      this.#ctx.chain.append('svc.autoreply.tools', { tools: settings.tools, backend: settings.backend })
+      if (this.#ctx.hub.oldCopy === undefined)
+        this.#ctx.chain.append('svc.autoreply.tools', { tools: settings.tools, backend: settings.backend })
     }
     this.#loop = startLoop(
       this.#port(),

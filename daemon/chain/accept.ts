@@ -1,0 +1,33 @@
+/** Going on from an older copy of a data directory, on the owner's word, because the newer one is lost. */
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Environment } from '../home/home.ts'
+import { KeptHeads } from '../home/kept-heads.ts'
+import { lockDirectory } from '../home/lock.ts'
+import { openIdentity } from '../identity/identity.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import { openStore, type Store } from '../store/open.ts'
+import { ChainRefused } from './file.ts'
+
+const ACCEPTED = 'old copy accepted'
+
+/** Forgets how far a newer copy had come; what it signed and this one signs again contradict each other for good. */
+export function acceptCopy(dir: string, env: Environment): { aid: string; length: number } {
+  if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
+  using _lock = lockDirectory(dir)
+  using undo = new DisposableStack()
+  const { aid } = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
+  const store = undo.adopt(openStore(dir), opened => opened.close())
+  remember(store, ACCEPTED, utf8('yes'))
+  new KeptHeads(env, aid).forget()
+  const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
+  return { aid, length: last?.length ?? 0 }
+}
+
+/** Whether a key set that a newer copy made may be outnumbered. */
+export const isCopyAccepted = (store: Store): boolean => recall(store, ACCEPTED) !== undefined
+
+/** The hub holds nothing newer any more. */
+export const noteCaughtUp = (store: Store): void => forget(store, ACCEPTED)

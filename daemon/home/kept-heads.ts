@@ -1,0 +1,87 @@
+/**
+ * How far an identity had come, kept where a copy of its data directory does not reach: an older copy that is put back
+ * would sign other records under the same sequence numbers, and nothing in it says that it is one.
+ */
+import * as fs from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { ensureSecretDirectory, findFile } from '../platform/files.ts'
+import { type Environment, runtimeDirectories } from './home.ts'
+
+const FOLDER = 'heads'
+const WRITE_PAUSE_MS = 1000
+
+/** Length of the chain and id of its last record. */
+export type KeptHead = { length: number; headId: string }
+
+/** The runtime directories and, unless one was named, the state directory of the user. */
+function foldersOf(env: Environment): string[] {
+  const state = env['XDG_STATE_HOME']
+  const base = state && isAbsolute(state) ? state : join(env['HOME'] || homedir(), '.local', 'state')
+  const own = env['SVC_RUNTIME_DIR'] ? [] : [join(base, 'svc')]
+  return [...runtimeDirectories(env), ...own].map(folder => join(folder, FOLDER))
+}
+
+export class KeptHeads {
+  #paths: string[]
+  #written = ''
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(env: Environment, aid: string) {
+    this.#paths = foldersOf(env).map(folder => join(folder, `${aid}.json`))
+  }
+
+  /** The furthest that any place names. */
+  read(): KeptHead | undefined {
+    const found = this.#paths.flatMap(path => parse(path) ?? [])
+    return found.sort((a, b) => b.length - a.length)[0]
+  }
+
+  /** Follows the chain, a moment later: what is kept is never ahead of what is durable. */
+  follow(head: () => KeptHead): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.keep(head())
+    }, WRITE_PAUSE_MS).unref()
+  }
+
+  /** Writes it wherever that can be done: one place that is left is enough. */
+  keep(head: KeptHead): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const text = `${JSON.stringify({ length: head.length, head_id: head.headId })}\n`
+    if (text === this.#written) return
+    for (const path of this.#paths) write(path, text)
+    this.#written = text
+  }
+
+  /** What was kept no longer counts. */
+  forget(): void {
+    for (const path of this.#paths) fs.rmSync(path, { force: true })
+  }
+}
+
+function write(path: string, text: string): void {
+  const temporary = `${path}.tmp-${process.pid}`
+  try {
+    ensureSecretDirectory(join(path, '..'))
+    fs.writeFileSync(temporary, text, { mode: 0o600 })
+    fs.renameSync(temporary, path)
+  } catch {
+    // A full disk or a folder of somebody else: this place knows less, and nothing depends on it alone.
+  }
+}
+
+function parse(path: string): KeptHead | undefined {
+  try {
+    const { length, head_id: headId } = JSON.parse(findFile(path)?.toString('utf8') ?? '') as Record<
+      string,
+      unknown
+    >
+    return Number.isSafeInteger(length) && typeof headId === 'string'
+      ? { length: length as number, headId }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
