@@ -42,7 +42,7 @@ beforeAll(async () => {
     'hub-register',
     hubUrl,
     '--name',
-    'bob \u202e<script>',
+    'bob <script>',
     '--caps',
     'text.count,text.sum',
     '--guest-messages',
