@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
+import { present } from '../protocol/encoding/present.ts'
 import { type OwnWords, own } from './fence.ts'
 import type { ToolContext } from './tool.ts'
 
@@ -17,28 +18,39 @@ export function sayDelivery({ state, reason }: Delivery, context: ToolContext): 
   return reason === undefined ? state : own(`${state}(${context.fence(reason)})`)
 }
 
+/** The start of a peer's words, fenced; undefined where there are none. */
+export const previewOf = (words: string | undefined, context: ToolContext) =>
+  words === undefined ? undefined : context.fence(plainLine(words, PREVIEW_CHARACTERS_MAX))
+
 export function summaryRow(item: InteractionSummary, context: ToolContext): Record<string, unknown> {
   return {
     interaction_id: item.interaction_id,
     peer: item.peer,
-    ...(item.peer_name === null ? {} : { peer_name: own(item.peer_name) }),
+    ...present({ peer_name: item.peer_name === null ? undefined : own(item.peer_name) }),
     state: item.state,
-    ...(item.reason === undefined
-      ? {}
-      : { reason: context.fence(plainLine(item.reason, PREVIEW_CHARACTERS_MAX)) }),
+    ...present({ reason: previewOf(item.reason, context) }),
     last_at: item.last_at,
-    ...(item.capability === undefined
-      ? {}
-      : { capability: context.fence(plainLine(item.capability, PREVIEW_CHARACTERS_MAX)) }),
+    ...present({ capability: previewOf(item.capability, context) }),
     preview: context.fence(plainLine(item.preview, PREVIEW_CHARACTERS_MAX)),
-    ...(item.unread === 0 ? {} : { unread: item.unread }),
-    ...(item.attachments === 0 ? {} : { attachments: item.attachments }),
-    ...(item.delivery === undefined ? {} : { delivery: sayDelivery(item.delivery, context) }),
-    ...(item.receipt === undefined
-      ? {}
-      : { receipt: { verified: item.receipt.verified, status: item.receipt.status, id: item.receipt.id } }),
+    ...present({
+      unread: item.unread === 0 ? undefined : item.unread,
+      attachments: item.attachments === 0 ? undefined : item.attachments,
+      delivery: item.delivery === undefined ? undefined : sayDelivery(item.delivery, context),
+      receipt: receiptRow(item.receipt),
+    }),
   }
 }
+
+const receiptRow = (receipt: InteractionSummary['receipt']) =>
+  receipt && { verified: receipt.verified, status: receipt.status, id: receipt.id }
+
+const file = ({ name, path, bytes, media_type, cid }: Turn['attachments'][number], context: ToolContext) => ({
+  name: context.fence(plainLine(name, 80)),
+  path: path === null ? null : own(path),
+  bytes,
+  media_type: context.fence(plainLine(media_type, 80)),
+  cid,
+})
 
 export function turnRow(turn: Turn, context: ToolContext): Record<string, unknown> {
   return {
@@ -48,19 +60,12 @@ export function turnRow(turn: Turn, context: ToolContext): Record<string, unknow
     at: turn.at,
     // What auto-reply wrote may be a correspondent's words.
     text: turn.mine && turn.auto !== true ? own(turn.text) : context.fence(turn.text),
-    ...(turn.truncated ? { truncated: true } : {}),
-    ...(turn.attachments.length === 0
-      ? {}
-      : {
-          attachments: turn.attachments.map(attachment => ({
-            name: context.fence(plainLine(attachment.name, 80)),
-            path: attachment.path === null ? null : own(attachment.path),
-            bytes: attachment.bytes,
-            media_type: context.fence(plainLine(attachment.media_type, 80)),
-            cid: attachment.cid,
-          })),
-        }),
-    ...(turn.delivery === undefined ? {} : { delivery: sayDelivery(turn.delivery, context) }),
-    ...(turn.retired_key ? { retired_key: true } : {}),
+    ...present({
+      truncated: turn.truncated || undefined,
+      attachments:
+        turn.attachments.length === 0 ? undefined : turn.attachments.map(each => file(each, context)),
+      delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, context),
+      retired_key: turn.retired_key || undefined,
+    }),
   }
 }

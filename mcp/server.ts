@@ -140,7 +140,7 @@ async function runTool(tool: Tool, args: unknown, given: Omit<ToolContext, 'fenc
     return {
       content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
       structuredContent: structured,
-      ...(tool.untrusted ? { _meta: { 'svc/untrusted': true, 'svc/marker': marker } } : {}),
+      ...present({ _meta: tool.untrusted ? { 'svc/untrusted': true, 'svc/marker': marker } : undefined }),
     }
   } catch (error) {
     return failure(error, context)

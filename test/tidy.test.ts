@@ -177,6 +177,11 @@ describe('tables of the node', () => {
   })
 })
 
+test('members that may be missing are given through present(), not by a spread of a condition', () => {
+  const spread = /\.\.\.\((?:[^()\n]|\([^()\n]*\))*\?\s*\{(?:\}\s*:|[^\n]*:\s*\{\}\))/
+  expect(product.filter(path => spread.test(withoutComments(read(path))))).toEqual([])
+})
+
 describe('lint', () => {
   type Rules = Record<string, Record<string, unknown>>
   const biome = JSON.parse(read('biome.json')) as {

@@ -15,6 +15,7 @@ import type { ControlCode } from '../../protocol/control/codes.ts'
 import type { OperationName, Operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io, messageOf } from '../io.ts'
 import { type Answer, exchange } from './loopback.ts'
@@ -80,7 +81,7 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
           path: search === '' ? path : `${path}?${search}`,
           headers,
           timeoutMs: timeoutMs ?? TIMEOUT_MS,
-          ...(method === 'GET' ? {} : { body: JSON.stringify(body ?? {}) }),
+          ...present({ body: method === 'GET' ? undefined : JSON.stringify(body ?? {}) }),
           ...options,
         })
         return readAnswer(target, answer, advice) as never

@@ -49,9 +49,11 @@ export const delegate: Run = async (io, input) => {
     to: to as string,
     ...present({ task }),
     ...flag(input, '--capability', 'capability'),
-    ...(input.flags.has('--args') ? { args: json(input, '--args') } : {}),
-    ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
-    ...(input.flags.has('--pay') ? { pay: true } : {}),
+    ...present({
+      args: input.flags.has('--args') ? json(input, '--args') : undefined,
+      attach: input.flags.has('--attach') ? absolute(io, flags(input, '--attach')) : undefined,
+      pay: input.flags.has('--pay') || undefined,
+    }),
   })
   printJson(io, reply)
   hint(io, `svc thread ${reply.interaction_id}`)
@@ -61,7 +63,7 @@ export const delegate: Run = async (io, input) => {
 export const inbox = asks((control, input) =>
   control.call('inbox', {
     pull: true,
-    ...(input.flags.has('--pending') ? { pending: true } : {}),
+    ...present({ pending: input.flags.has('--pending') || undefined }),
     ...flag(input, '--search', 'q'),
     ...paging(input),
   }),
@@ -92,8 +94,10 @@ export const message = asks(async (control, input, io) => {
   return control.call('message', {
     interaction_id: id as string,
     ...present({ text }),
-    ...present({ file: file === undefined ? undefined : resolve(io.cwd, file) }),
-    ...(input.flags.has('--attach') ? { attach: absolute(io, flags(input, '--attach')) } : {}),
+    ...present({
+      file: file === undefined ? undefined : resolve(io.cwd, file),
+      attach: input.flags.has('--attach') ? absolute(io, flags(input, '--attach')) : undefined,
+    }),
   })
 })
 

@@ -42,8 +42,11 @@ export function jsonLine(record: ChainRecord): string {
     version_major: record.versionMajor,
     key_state_seq: record.keyStateSeq,
     payload_cbor: toBase64(encode(record.payload)),
-    ...present({ critical_extensions: record.critical, version_minor: record.versionMinor }),
-    ...(record.correlation === undefined ? {} : { corr_id: toBase64(record.correlation) }),
+    ...present({
+      critical_extensions: record.critical,
+      version_minor: record.versionMinor,
+      corr_id: record.correlation === undefined ? undefined : toBase64(record.correlation),
+    }),
   })
 }
 
@@ -70,7 +73,9 @@ export function recordOfJsonLine(line: string): Uint8Array {
     ...present({ critical: given.critical_extensions }),
     id: parseCid(given.id),
     signature: fromBase64(given.sig, 'sig'),
-    ...present({ versionMinor: given.version_minor }),
-    ...(given.corr_id === undefined ? {} : { correlation: fromBase64(given.corr_id, 'corr_id') }),
+    ...present({
+      versionMinor: given.version_minor,
+      correlation: given.corr_id === undefined ? undefined : fromBase64(given.corr_id, 'corr_id'),
+    }),
   })
 }

@@ -50,7 +50,9 @@ export function listOf(ctx: Context, given: ListRequest): Listing {
   const last = page.at(-1)
   return {
     items: page.map(interaction => summaryView(ctx, interaction)),
-    ...(keys.length > limit && last !== undefined ? { next_cursor: `${last.updatedAt}.${last.key}` } : {}),
+    ...present({
+      next_cursor: keys.length > limit && last !== undefined ? `${last.updatedAt}.${last.key}` : undefined,
+    }),
   }
 }
 

@@ -47,7 +47,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return {
         interaction_id: id,
         state: interaction.state,
-        ...(first === undefined ? {} : { delivery: deliveryView(ctx, first) }),
+        ...present({ delivery: first === undefined ? undefined : deliveryView(ctx, first) }),
         ...present({ effect }),
         next: `svc thread ${id}`,
       }
@@ -63,7 +63,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       const given = {
         side: 'sent' as const,
         ended: query.ended === 'true',
-        ...(query.limit === undefined ? {} : { limit: Number(query.limit) }),
+        ...present({ limit: query.limit === undefined ? undefined : Number(query.limit) }),
         ...present({ cursor: query.cursor }),
       }
       const listing = await waitingList(ctx, () => listOf(ctx, given), Number(query.wait_s ?? 0), signal)

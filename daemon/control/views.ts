@@ -45,8 +45,7 @@ export function deliveryView(ctx: Context, message: Pick<Message, 'key' | 'deliv
   const reason = message.reason ?? entry?.last_error ?? undefined
   return {
     state: message.delivery ?? 'unknown',
-    ...present({ reason }),
-    ...(entry === undefined ? {} : { next_try_at: Math.ceil(entry.next_at) }),
+    ...present({ reason, next_try_at: entry === undefined ? undefined : Math.ceil(entry.next_at) }),
   }
 }
 
@@ -61,7 +60,7 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
     verified,
     status: receipt.body.status,
     result_cid: cidText(receipt.body.resultCid),
-    ...(interaction.receiptNote === null ? {} : { fault: interaction.receiptNote }),
+    ...present({ fault: interaction.receiptNote ?? undefined }),
   }
 }
 
@@ -94,11 +93,11 @@ export function summaryView(ctx: Context, interaction: Interaction): Interaction
     ...standing(interaction),
     created_at: interaction.startedAt,
     last_at: interaction.updatedAt,
-    ...(interaction.capability === null ? {} : { capability: interaction.capability }),
+    ...present({ capability: interaction.capability ?? undefined }),
     preview: (newest?.text ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
     unread: unread?.n ?? 0,
     attachments: attachments?.n ?? 0,
-    ...(own === undefined ? {} : { delivery: deliveryView(ctx, threads.message(own.key)) }),
+    ...present({ delivery: own === undefined ? undefined : deliveryView(ctx, threads.message(own.key)) }),
     ...present({ receipt }),
     ...reviewStanding(ctx, interaction),
   }
@@ -109,8 +108,10 @@ function standing(interaction: Interaction): { reason?: string; answer_by?: numb
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
   return {
-    ...(interaction.reason === null ? {} : { reason: interaction.reason }),
-    ...(waits ? { answer_by: interaction.deadlineAt } : {}),
+    ...present({
+      reason: interaction.reason ?? undefined,
+      answer_by: waits ? interaction.deadlineAt : undefined,
+    }),
   }
 }
 
@@ -138,7 +139,7 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
     peer_name: ctx.contacts.petnameOf(interaction.peer),
     state: interaction.state,
     ...standing(interaction),
-    ...(interaction.capability === null ? {} : { capability: interaction.capability }),
+    ...present({ capability: interaction.capability ?? undefined }),
     sealed: isSealed(interaction.wire),
     turns,
     ...present({ next_turn: next }),
@@ -166,7 +167,7 @@ function turnView(ctx: Context, message: ShownMessage, n: number, charactersMax:
     kind: kindNames[message.kind],
     at: message.at,
     text,
-    ...(text.length < message.text.length ? { truncated: true } : {}),
+    ...present({ truncated: text.length < message.text.length || undefined }),
     attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
       name: cleanName(name),
       media_type: plainLine(mediaType, MEDIA_TYPE_CHARACTERS_MAX),
@@ -174,9 +175,11 @@ function turnView(ctx: Context, message: ShownMessage, n: number, charactersMax:
       cid: cidText(cid),
       path: ctx.attachments.find(cidText(cid)) ?? null,
     })),
-    ...(mine ? { delivery: deliveryView(ctx, message) } : {}),
-    ...(message.auto === 1 ? { auto: true } : {}),
-    ...(message.retired === 1 ? { retired_key: true } : {}),
+    ...present({
+      delivery: mine ? deliveryView(ctx, message) : undefined,
+      auto: message.auto === 1 || undefined,
+      retired_key: message.retired === 1 || undefined,
+    }),
   }
 }
 

@@ -2,10 +2,12 @@
  * Connections to hubs. Signed calls share one pool; anonymous calls go over connections of their own, one pool per
  * recipient and without TLS session reuse, so that a hub cannot tie them to the signer.
  */
+
 import ky from 'ky'
 // the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
 import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Send } from '../../protocol/contract/client.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { HubUnreachable } from './hub.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -19,8 +21,8 @@ function pool(anonymous: boolean): Agent {
     headersTimeout: HEADERS_TIMEOUT_MS,
     bodyTimeout: BODY_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...(anonymous ? { maxCachedSessions: 0 } : {}) },
-    ...(anonymous ? { connections: 1, pipelining: 1 } : {}),
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...present({ maxCachedSessions: anonymous ? 0 : undefined }) },
+    ...present({ connections: anonymous ? 1 : undefined, pipelining: anonymous ? 1 : undefined }),
   })
 }
 

@@ -4,6 +4,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
 import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { sealingKey } from '../../protocol/identity/keyset.ts'
 import { type GrantedCapability, grantedCapability } from '../../protocol/mail/capability.ts'
@@ -131,16 +132,18 @@ function messageBody(
     messageId: message.messageId,
     tsMs: ctx.hubNow(),
     kind: message.kind,
-    ...(interaction === undefined ? {} : { interactionId: fromBase64url(interaction.id) }),
+    ...present({ interactionId: interaction === undefined ? undefined : fromBase64url(interaction.id) }),
     number: message.number,
     storedUpTo: interaction?.heldTo ?? 0,
     payload: message.payload,
-    ...(given.granted.length === 0 ? {} : { capabilities: given.granted }),
+    ...present({ capabilities: given.granted.length === 0 ? undefined : given.granted }),
     kelHeadDigest: log.headDigest,
     handleSecret: entry.handleSecret,
     attachments: ctx.threads.attachmentsOf(entry.message),
-    ...(introduces ? { kel: [...log.events] } : {}),
-    ...(introduces && ctx.keys.set !== undefined ? { keySet: ctx.keys.set } : {}),
+    ...present({
+      kel: introduces ? [...log.events] : undefined,
+      keySet: introduces && ctx.keys.set !== undefined ? ctx.keys.set : undefined,
+    }),
   }
 }
 

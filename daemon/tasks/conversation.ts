@@ -2,6 +2,7 @@
  * What an interaction may do next and what follows from each step: proposing and accepting the end, declining,
  * cancelling. Both last messages together are the cut of the transcript. Every function runs inside a transaction.
  */
+import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
@@ -105,7 +106,7 @@ export function takeEnd(
     endBy: 'peer',
     peerLast: payload.number,
     peerLacks: JSON.stringify(payload.missing),
-    ...(crossed ? { ownLast: null } : {}),
+    ...present({ ownLast: crossed ? null : undefined }),
   })
   const agrees =
     crossed || (isRequester(proposed) && proposed.capability !== null && hasResult(ctx, proposed))

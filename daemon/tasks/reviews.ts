@@ -7,6 +7,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import {
   Attestation,
@@ -103,8 +104,10 @@ const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
 function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_try_at?: number } {
   return {
     uploaded: row.state === 'uploaded',
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(row.state === 'kept' ? { next_try_at: Math.ceil(row.nextAt) } : {}),
+    ...present({
+      reason: row.reason ?? undefined,
+      next_try_at: row.state === 'kept' ? Math.ceil(row.nextAt) : undefined,
+    }),
   }
 }
 

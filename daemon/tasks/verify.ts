@@ -3,6 +3,7 @@
 import type { VerifyVerdict } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import {
@@ -46,6 +47,7 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
     ...(providerSigned ? (['provider'] as const) : []),
     ...(providerSigned && counterSigned ? (['requester'] as const) : []),
   ]
+  const retired = judgement.verdict === 'valid_retired_key' ? judgement : undefined
   return {
     verdict: disputed ? 'invalid' : judgement.verdict,
     says: disputed
@@ -62,9 +64,10 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
     counter_signed: counterSigned,
     signed_by: sides,
     receipt: toBase64(interaction.receipt),
-    ...(judgement.verdict === 'valid_retired_key'
-      ? { retired_at: judgement.retiredAt, evidence: judgement.evidence.source }
-      : {}),
+    ...present({
+      retired_at: retired?.retiredAt,
+      evidence: retired?.evidence.source,
+    }),
   }
 }
 

@@ -39,7 +39,7 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
     registered: agent?.row.registered === true,
     admitted,
     blocked,
-    ...(agent === undefined ? {} : profileMembers(agent)),
+    ...(agent && profileMembers(agent)),
     ...(await waiting(aid, context)),
     limits: quotaMembers(quota, limits),
     ...present({ refused_lately: lately && refusedMembers(lately) }),

@@ -3,6 +3,7 @@
 import { CAPS_MAX, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX } from '../../protocol/contract/limits.ts'
 import { capTag } from '../../protocol/contract/shapes.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type { Hub } from '../core/hub.ts'
@@ -28,7 +29,7 @@ export function directoryHandlers(hub: Hub): Part<Names> {
       return {
         max_bits: found.bitsMax,
         entries: found.entries.map(({ h, box }) => ({ h: toBase64url(h), box: toBase64url(box) })),
-        ...(found.next === undefined ? {} : { next: toBase64url(found.next) }),
+        ...present({ next: found.next === undefined ? undefined : toBase64url(found.next) }),
       }
     },
     agents: ({ query }) => list(query, { caps: capsOf(query.cap) }),

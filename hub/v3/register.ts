@@ -106,8 +106,9 @@ function registerAnswer(registered: Registered) {
     status: 'registered' as const,
     keys_status: keysStatus,
     card_status: cardStatus,
-    ...(probationUntilMs === undefined
-      ? {}
-      : { probation_until: probationUntilMs, trial: 'pending' as const }),
+    ...present({
+      probation_until: probationUntilMs,
+      trial: probationUntilMs === undefined ? undefined : ('pending' as const),
+    }),
   }
 }

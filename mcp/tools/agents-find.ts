@@ -42,7 +42,7 @@ function agentRow(agent: z.infer<typeof foundAgent>, context: ToolContext): Reco
   return {
     aid: agent.aid,
     name: context.fence(plainLine(agent.name, NAME_CHARACTERS_MAX)),
-    ...(agent.contact === null ? {} : { contact: own(agent.contact) }),
+    ...present({ contact: agent.contact === null ? undefined : own(agent.contact) }),
     summary: context.fence(plainLine(agent.summary, SUMMARY_CHARACTERS_MAX)),
     caps: context.fence(agent.caps.join(', ')),
     quiet: agent.quiet,

@@ -43,8 +43,10 @@ export const taskDelegate = tool({
     return {
       interaction_id: reply.interaction_id,
       state: reply.state,
-      ...(reply.delivery === undefined ? {} : { delivery: reply.delivery.state }),
-      ...(reply.effect === undefined ? {} : { effect: effectRow(reply.effect, context) }),
+      ...present({
+        delivery: reply.delivery === undefined ? undefined : reply.delivery.state,
+        effect: reply.effect === undefined ? undefined : effectRow(reply.effect, context),
+      }),
       ...present({ payment_required: reply.payment_required }),
       next: own(`task_inbox with interaction_id ${reply.interaction_id}`),
     }
@@ -66,7 +68,9 @@ function effectRow(effect: unknown, context: ToolContext): Record<string, unknow
   return {
     status: plainLine(String(given.status), 32),
     verifiable: given.verifiable === true,
-    ...(given.message === undefined ? {} : { message: words(given.message) }),
-    ...(state === undefined ? {} : { observed_state: words(state) }),
+    ...present({
+      message: given.message === undefined ? undefined : words(given.message),
+      observed_state: state === undefined ? undefined : words(state),
+    }),
   }
 }

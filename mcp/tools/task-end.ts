@@ -46,10 +46,11 @@ export const taskEnd = tool({
     const rated = review ? await rate(interaction_id, args.rating as number, args.comment, context) : {}
     return {
       state: reply.state,
-      ...present({ waiting_for: reply.waiting_for }),
-      ...(reply.receipt === undefined
-        ? {}
-        : { receipt_id: reply.receipt.id, receipt_verified: reply.receipt.verified }),
+      ...present({
+        waiting_for: reply.waiting_for,
+        receipt_id: reply.receipt?.id,
+        receipt_verified: reply.receipt?.verified,
+      }),
       ...rated,
     }
   },

@@ -1,7 +1,6 @@
 /** `task_inbox`: tasks delegated to this node, or one thread of either side. */
 
 import * as z from 'zod'
-import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { askAbout } from '../approval.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX, size } from '../budget.ts'
@@ -9,7 +8,7 @@ import { OwnWords, own } from '../fence.ts'
 import {
   cursorArgument,
   limitArgument,
-  PREVIEW_CHARACTERS_MAX,
+  previewOf,
   rowsShape,
   summaryRow,
   turnRow,
@@ -91,9 +90,7 @@ async function thread(id: string, args: Arguments, context: ToolContext): Promis
     interaction_id: found.interaction_id,
     peer: found.peer_name === null ? found.peer : own(found.peer_name),
     state: found.state,
-    ...(found.reason === undefined
-      ? {}
-      : { reason: context.fence(plainLine(found.reason, PREVIEW_CHARACTERS_MAX)) }),
+    ...present({ reason: previewOf(found.reason, context) }),
     actions: found.actions,
     ...present({ receipt: found.receipt }),
   }

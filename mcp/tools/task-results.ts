@@ -21,8 +21,10 @@ export const taskResults = tool({
     const page = await fitPage(args.limit ?? LIMIT_DEFAULT, async limit => {
       const query = {
         limit: String(limit),
-        ...present({ cursor: args.since_cursor }),
-        ...(args.wait_s === undefined ? {} : { wait_s: String(args.wait_s) }),
+        ...present({
+          cursor: args.since_cursor,
+          wait_s: args.wait_s === undefined ? undefined : String(args.wait_s),
+        }),
       }
       const found = await context.call('results', undefined, query, { signal: context.signal })
       return { rows: found.items.map(item => summaryRow(item, context)), next: found.next_cursor }

@@ -83,7 +83,7 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
     method: row.method,
     url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
     headers: { ...contentType(row), ...given.headers },
-    ...(row.method === 'GET' ? {} : { body: streamOrBytes(row, given.body) }),
+    ...present({ body: row.method === 'GET' ? undefined : streamOrBytes(row, given.body) }),
     ...present({ signal: given.signal }),
   })
   given.onResponse?.(response)

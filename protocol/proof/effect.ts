@@ -138,7 +138,7 @@ export function buildEffect(given: Effect): Effect {
   return {
     status: downgrade ? 'UNVERIFIED' : given.status,
     message: downgrade && given.message === '' ? reason : given.message,
-    ...(hasRecord ? { record: kept } : {}),
+    ...present({ record: hasRecord ? kept : undefined }),
     ...present({ evidence }),
   }
 }
@@ -167,12 +167,14 @@ export function renderEvidence(evidence: Evidence = {}): Record<string, JsonValu
   return {
     verify_trust: evidence.verifyTrust ?? 0,
     auth_trust: evidence.authTrust ?? 0,
-    ...(evidence.protocol ? { protocol: evidence.protocol } : {}),
-    ...(evidence.requested ? { requested: evidence.requested } : {}),
-    ...(evidence.observedState ? { observed_state: evidence.observedState } : {}),
-    ...(evidence.quirk ? { quirk: evidence.quirk } : {}),
-    ...(evidence.nativeAck ? { native_ack: true } : {}),
-    ...((evidence.latencyMs ?? 0) > 0 ? { latency_ms: evidence.latencyMs as number } : {}),
+    ...present({
+      protocol: evidence.protocol || undefined,
+      requested: evidence.requested || undefined,
+      observed_state: evidence.observedState || undefined,
+      quirk: evidence.quirk || undefined,
+      native_ack: evidence.nativeAck || undefined,
+      latency_ms: (evidence.latencyMs ?? 0) > 0 ? (evidence.latencyMs as number) : undefined,
+    }),
   }
 }
 
@@ -191,9 +193,11 @@ export function renderEffect(effect: Effect): string {
 
 function renderArtifact(artifact: Infer<typeof Artifact>): Record<string, JsonValue> {
   return {
-    ...(artifact.path ? { path: artifact.path } : {}),
-    ...(artifact.sizeBytes ? { size_bytes: artifact.sizeBytes } : {}),
-    ...(artifact.contentCid ? { content_cid: cidText(artifact.contentCid) } : {}),
-    ...(artifact.mediaType ? { media_type: artifact.mediaType } : {}),
+    ...present({
+      path: artifact.path || undefined,
+      size_bytes: artifact.sizeBytes || undefined,
+      content_cid: artifact.contentCid ? cidText(artifact.contentCid) : undefined,
+      media_type: artifact.mediaType || undefined,
+    }),
   }
 }

@@ -86,9 +86,12 @@ export class Wire3Hub implements HubClient {
       aid: log.aid,
       kel: toBase64url(encodeKel(log.events)),
       ...profileMembers(profile),
-      ...(keySet === undefined ? {} : { enc_keys: toBase64url(keySet) }),
-      ...present({ prev_seq: prevSeq, a2a_card: card }),
-      ...(pow === undefined ? {} : { pow: { seed: toBase64url(pow.seed), nonce: toBase64url(pow.nonce) } }),
+      ...present({ enc_keys: keySet === undefined ? undefined : toBase64url(keySet) }),
+      ...present({
+        prev_seq: prevSeq,
+        a2a_card: card,
+        pow: pow === undefined ? undefined : { seed: toBase64url(pow.seed), nonce: toBase64url(pow.nonce) },
+      }),
     }
     const reply = await this.#calls.signed(routes.register, { body })
     if (reply.status !== 'registered')
@@ -198,7 +201,7 @@ export class Wire3Hub implements HubClient {
     const reply = await this.#calls.plain(routes.relayStatus, send, { body })
     return reply.items.map(({ state, dack }) => ({
       state,
-      ...(dack === undefined ? {} : { dack: fromBase64url(dack) }),
+      ...present({ dack: dack === undefined ? undefined : fromBase64url(dack) }),
     }))
   }
 
@@ -266,7 +269,7 @@ export class Wire3Hub implements HubClient {
       [names.access]: toBase64url(delivery.access),
       'Content-Type': ENVELOPE_TYPE,
       'Content-Length': String(delivery.size),
-      ...(delivery.home === this.#identity.aid ? {} : { [names.home]: delivery.home }),
+      ...present({ [names.home]: delivery.home === this.#identity.aid ? undefined : delivery.home }),
     }
     if (delivery.credential === 'session') Object.assign(headers, await this.#sessions.headersFor(delivery))
     const { connections } = this.#inputs
