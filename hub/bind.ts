@@ -1,6 +1,7 @@
 /** Binding a listener to its address, and what it is then called. */
 import type { Server } from 'node:http'
-import { ConfigRefused, type Listen } from './config.ts'
+import type { Listen } from './config.ts'
+import { ConfigRefused } from './config-refused.ts'
 
 /** Why an address can't be listened on, by the code of the system. */
 const reasons: Record<string, [found: string, next: string]> = {

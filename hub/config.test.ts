@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConfigRefused, readConfig } from './config.ts'
+import { readConfig } from './config.ts'
+import { ConfigRefused } from './config-refused.ts'
 import { limitsShape } from './limits-config.ts'
 
 let folder: string
@@ -63,6 +64,20 @@ describe('strength', () => {
     },
   )
 
+  test('what the hub says of itself is taken from the file, and from the environment before it', () => {
+    writeFileSync(
+      file,
+      JSON.stringify({ name: 'One', abuse: 'abuse@hub.example', terms: 'https://a.example/t' }),
+    )
+    const env = { SVC_HUB_NAME: 'Two', SVC_HUB_CONTACT: 'https://b.example/' }
+    expect(readConfig({ config: file }, env).about).toEqual({
+      name: 'Two',
+      contact: 'https://b.example/',
+      abuse: 'abuse@hub.example',
+      terms: 'https://a.example/t',
+    })
+  })
+
   test('limits of the environment stand over those of the file, each for itself', () => {
     writeFileSync(file, JSON.stringify({ limits: { mailbox_envelopes: 10, session_quota: 20 } }))
     const { limits } = readConfig({ config: file }, { SVC_HUB_LIMITS: '{"session_quota": 30}' })
@@ -106,6 +121,12 @@ describe('bounds', () => {
     [{ base_url: 'ftp://hub.example' }, 'base_url: expected a base URL, got ftp://hub.example'],
     [{ base_url: 'https://me@hub.example' }, 'base_url: expected a base URL, got https://me@hub.example'],
     [{ base_url: 'https://hub.example/?a' }, 'base_url: expected a base URL, got https://hub.example/?a'],
+    [{ name: ' ' }, 'name: expected a name of 1 to 80 characters without control characters; correct it'],
+    [{ name: 'a\u202eb' }, 'name: expected a name'],
+    [{ contact: 'nobody' }, 'contact: expected an e-mail address or a URL, got nobody; write it as'],
+    [{ abuse: 'a@b?subject=x' }, 'abuse: expected an e-mail address or a URL'],
+    [{ terms: 'javascript:alert(1)' }, 'terms: expected a URL, got javascript:alert(1); write it as https'],
+    [{ source: 'me@hub.example' }, 'source: expected a URL'],
     [{ wire: 1 }, 'wire has a value that is not supported'],
     [{ limits: { nonsense: 1 } }, 'unknown setting: limits.nonsense; remove it or correct its name'],
     [{ lisTen: 1 }, 'unknown setting: lisTen'],

@@ -6,8 +6,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { Malformed } from '../protocol/encoding/bytes.ts'
-import { Refusal, systemCode } from '../protocol/encoding/errors.ts'
+import { systemCode } from '../protocol/encoding/errors.ts'
 import { parseJson } from '../protocol/encoding/json.ts'
+import { aboutFrom, aboutShape, aboutVariables } from './about-config.ts'
+import { ConfigRefused, type Given } from './config-refused.ts'
+import type { About } from './core/about.ts'
 import type { Limits } from './core/limits.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
 
@@ -20,25 +23,13 @@ const PORT_MAX = 65_535
 export const WIRES = [3] as const
 export type Wire = (typeof WIRES)[number]
 
-/** The hub can't start as it is configured; the sentence says what to change. */
-export class ConfigRefused extends Refusal<'config'> {
-  override name = 'ConfigRefused'
-  /** What is wrong, and what to do about it. */
-  readonly found: string
-  readonly next: string
-  constructor(found: string, next: string) {
-    super('config', `${found}; ${next}`)
-    this.found = found
-    this.next = next
-  }
-}
-
 const fileShape = z.strictObject({
   listen: z.string().optional(),
   base_url: z.string().optional(),
   data_dir: z.string().optional(),
   operator_listen: z.string().optional(),
   wire: z.literal(WIRES).optional(),
+  ...aboutShape,
   limits: limitsShape.optional(),
 })
 
@@ -50,6 +41,7 @@ export type Config = {
   /** Address for figures and health; undefined leaves that listener off. */
   operatorListen?: Listen | undefined
   dataDir: string
+  about?: About
   limits: Limits
 }
 /** What flags may say; all of it as text. */
@@ -61,9 +53,6 @@ export type ConfigFlags = {
   operatorListen?: string | undefined
   wire?: string | undefined
 }
-
-/** A setting as text, and where it was written, so that a refusal can name the place. */
-type Given = { text: string; from: string }
 
 /** Reads the configuration of a run. */
 export function readConfig(flags: ConfigFlags, env: Record<string, string | undefined>): Config {
@@ -88,6 +77,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     baseUrl: baseUrl && parseBaseUrl(baseUrl),
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
+    about: aboutFrom(env, file, path),
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
   checkApart(config, operatorListen?.from ?? '')
@@ -160,6 +150,7 @@ const KNOWN_ENVIRONMENT = [
   'SVC_HUB_BASE_URL',
   'SVC_HUB_OPERATOR_LISTEN',
   'SVC_HUB_WIRE',
+  ...aboutVariables,
   'SVC_HUB_LIMITS',
 ]
 

@@ -114,6 +114,7 @@ async function serve(
   const line = lines[config.wire]({
     hub,
     baseUrl: () => baseUrl,
+    about: config.about ?? {},
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const handle = watched === undefined ? line.handle : counted(line.handle, watched)

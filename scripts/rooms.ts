@@ -35,6 +35,8 @@ const hubBase = [
   'hub/bind.ts',
   'hub/lean-memory.ts',
   'hub/limits-config.ts',
+  'hub/config-refused.ts',
+  'hub/about-config.ts',
   'hub/config.ts',
   'hub/data-dir.ts',
 ]
@@ -99,11 +101,26 @@ export const rooms: Record<string, Room> = {
   },
   'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
   'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
+  'hub/config-refused.ts': {
+    purpose: 'the refusal of a configuration',
+    uses: ['protocol/encoding', 'protocol/contract'],
+  },
+  'hub/about-config.ts': {
+    purpose: 'the settings by which a hub says whose it is',
+    uses: ['protocol/encoding', 'hub/config-refused.ts', 'hub/core'],
+  },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
-    uses: ['protocol/encoding', 'protocol/contract', 'hub/limits-config.ts', 'hub/core'],
+    uses: [
+      'protocol/encoding',
+      'protocol/contract',
+      'hub/limits-config.ts',
+      'hub/config-refused.ts',
+      'hub/about-config.ts',
+      'hub/core',
+    ],
   },
-  'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config.ts'] },
+  'hub/bind.ts': { purpose: 'listening on an address', uses: ['hub/config-refused.ts', 'hub/config.ts'] },
   'hub/data-dir.ts': {
     purpose: 'the data directory and its lock',
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'hub/store', 'hub/core'],

@@ -53,12 +53,34 @@ const AGENTS: [string, string[], string][] = [
   ],
 ]
 
+const README = `What I do
+
+  - read what you send me, whole
+  - say what I am not sure of
+
+<script>document.title = "run"</script>
+${'averyverylongword'.repeat(12)}
+Prices and times: ask.`
+
+const ABOUT = {
+  name: 'The hub of Example & Daughters',
+  contact: 'https://hub.example/contact',
+  terms: 'https://hub.example/terms',
+  abuse: 'abuse@hub.example',
+  source: 'https://code.example/svc',
+}
+
 /** A hub with agents of every kind, hostile and unnamed ones among them. */
 export async function hubToLookAt(): Promise<TestHub> {
-  const hub = await startTestHub()
+  const hub = await startTestHub({ about: ABOUT })
   for (const [name, caps, summary] of AGENTS) {
     const agent = await registeredAgent(hub)
-    const reply = await agent.call('updateProfile', { name, caps, summary })
+    const reply = await agent.call('updateProfile', {
+      name,
+      caps,
+      summary,
+      readme: name === '' ? '' : README,
+    })
     if (reply.status !== 200) throw new Error(JSON.stringify(reply.json))
   }
   return hub

@@ -1,4 +1,4 @@
-/** `npm run -s captures`: the hub's public page at two sizes, light and dark, into docs/pictures; looked at before a commit. */
+/** `npm run -s captures`: the hub's public page and that of an agent at two sizes, light and dark, into docs/pictures; looked at before a commit. */
 import { mkdirSync } from 'node:fs'
 import { hubToLookAt, pageSizes, startBrowser } from './browser.ts'
 
@@ -12,6 +12,8 @@ for (const [size, viewport] of Object.entries(pageSizes)) {
     const page = await browser.newPage({ viewport, colorScheme, javaScriptEnabled: false })
     await page.goto(hub.url)
     await page.screenshot({ path: `${FOLDER}hub-page-${size}-${colorScheme}.png`, fullPage: true })
+    await page.getByRole('link', { name: 'Ada reviews' }).click()
+    await page.screenshot({ path: `${FOLDER}agent-page-${size}-${colorScheme}.png`, fullPage: true })
     await page.close()
   }
 }

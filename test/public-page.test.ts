@@ -25,6 +25,7 @@ describe.skipIf(noBrowser !== undefined)(`the public page in a browser${skipped}
   /** A page with what it asked for and what went wrong on it. */
   async function open(
     options: Parameters<Browser['newPage']>[0] = {},
+    path = '/',
   ): Promise<{ page: Page; asked: string[]; wrong: string[] }> {
     const page = await browser.newPage(options)
     const asked: string[] = []
@@ -32,29 +33,43 @@ describe.skipIf(noBrowser !== undefined)(`the public page in a browser${skipped}
     page.on('request', one => asked.push(one.url()))
     page.on('console', one => wrong.push(one.text()))
     page.on('pageerror', error => wrong.push(error.message))
-    await page.goto(hub.url)
+    await page.goto(`${hub.url}${path}`)
     return { page, asked, wrong }
   }
 
-  test.each(looks)('fits a $size window in $colorScheme, and every text can be read', async look => {
-    const { page, asked, wrong } = await open({
-      viewport: pageSizes[look.size],
-      colorScheme: look.colorScheme,
-    })
+  /** The page of the hub, and that of an agent. */
+  const pathsOf = async (): Promise<string[]> => {
+    const text = await (await fetch(`${hub.url}/?q=Ada`)).text()
+    const own = /href="(\/agents\/[^"]+\/page)"/.exec(text)?.[1]
+    if (own === undefined) throw new Error('no agent is listed')
+    return ['/', own]
+  }
+
+  test.each(
+    looks.flatMap(look => [
+      { ...look, which: 0, what: 'the page of the hub' },
+      { ...look, which: 1, what: 'the page of an agent' },
+    ]),
+  )('$what fits a $size window in $colorScheme, and every text can be read', async ({ which, ...look }) => {
+    const path = (await pathsOf())[which] ?? ''
+    const { page, asked, wrong } = await open(
+      { viewport: pageSizes[look.size], colorScheme: look.colorScheme },
+      path,
+    )
     const seen = await page.evaluate(measure)
     expect(seen.scrollWidth).toBeLessThanOrEqual(pageSizes[look.size].width)
     expect(seen.outside).toEqual([])
     expect(seen.faintest.contrast, seen.faintest.text).toBeGreaterThanOrEqual(CONTRAST_MIN)
     expect(seen.paperIsDark).toBe(look.colorScheme === 'dark')
     // A browser asks for an icon by itself; nothing else is asked for, and nothing was refused by the policy.
-    expect(asked.filter(url => !url.endsWith('/favicon.ico'))).toEqual([`${hub.url}/`])
+    expect(asked.filter(url => !url.endsWith('/favicon.ico'))).toEqual([`${hub.url}${path}`])
     expect(wrong.filter(text => !text.includes('favicon.ico') && !text.includes('404'))).toEqual([])
     await page.close()
   })
 
   test('what a hostile agent writes is shown as text and runs nothing', async () => {
     const { page } = await open()
-    expect(await page.title()).toBe('An svc hub')
+    expect(await page.title()).toBe('The hub of Example & Daughters')
     await page.getByText('<b>Eve</b>').waitFor()
     expect(await page.locator('script, img, iframe, main b').count()).toBe(0)
     await page.close()
@@ -73,7 +88,7 @@ describe.skipIf(noBrowser !== undefined)(`the public page in a browser${skipped}
     await page.getByRole('button', { name: 'Search' }).press('Enter')
     await page.waitForURL(/cap=code/)
     expect((await names()).sort()).toEqual(['Ada reviews', 'Dover'])
-    await page.getByRole('link', { name: 'code.rust' }).click()
+    await page.getByRole('link', { name: 'code.rust' }).first().click()
     await page.waitForURL(/cap=code.rust/)
     expect(await names()).toEqual(['Dover'])
     await page.getByLabel('Search').fill('nobody at all')

@@ -1,11 +1,14 @@
 /** What the process needs of a line of the wire, whichever one it is. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { About } from '../core/about.ts'
 import type { Hub } from '../core/hub.ts'
 
 export type LineOptions = {
   hub: Hub
   /** The address by which others reach the hub; known once the listener is bound. */
   baseUrl: () => string
+  /** What the hub says of itself. */
+  about: About
   onError: (id: string, error: unknown) => void
 }
 

@@ -11,27 +11,38 @@ const CLOSE_AFTER_MS = 2000
 export class Streamed {
   readonly headers: Record<string, string>
   readonly write: (response: ServerResponse) => Promise<void>
-  constructor(headers: Record<string, string>, write: (response: ServerResponse) => Promise<void>) {
+  readonly status: number
+  constructor(
+    headers: Record<string, string>,
+    write: (response: ServerResponse) => Promise<void>,
+    status = 200,
+  ) {
     this.headers = headers
     this.write = write
+    this.status = status
   }
 }
 
 /** A reply whose bytes or media type are not those of the usual JSON answer. */
-export function textReply(type: string, body: string, more: Record<string, string> = {}): Streamed {
+export function textReply(
+  type: string,
+  body: string,
+  more: Record<string, string> = {},
+  status = 200,
+): Streamed {
   const bytes = Buffer.from(body)
   const headers = {
     'Content-Type': type,
     'Content-Length': String(bytes.length),
     'Cache-Control': 'no-store',
   }
-  return new Streamed({ ...headers, ...more }, async response => void response.write(bytes))
+  return new Streamed({ ...headers, ...more }, async response => void response.write(bytes), status)
 }
 
 /** Sends what a handler returned. */
 export async function sendReply(response: ServerResponse, reply: unknown): Promise<void> {
   if (!(reply instanceof Streamed)) return sendJson(response, 200, {}, reply)
-  response.writeHead(200, reply.headers)
+  response.writeHead(reply.status, reply.headers)
   await reply.write(response)
   response.end()
 }

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Config, ConfigRefused } from '../config.ts'
+import type { Config } from '../config.ts'
+import { ConfigRefused } from '../config-refused.ts'
 import { isWritable } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'

@@ -18,6 +18,7 @@ import { headers, WIRE } from '../../protocol/wire3/headers.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import type { Config } from '../config.ts'
+import type { About } from '../core/about.ts'
 import { defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { UNNAMED_CODE } from '../v3/app.ts'
@@ -57,6 +58,7 @@ export type TestHubOptions = {
   open?: boolean
   groupMax?: number
   directory?: string
+  about?: About
 }
 
 /** Starts a hub in this process, in a folder that goes away with it. */
@@ -71,6 +73,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       listen: { host: '127.0.0.1', port: 0 },
       baseUrl: undefined,
       dataDir: directory,
+      ...present({ about: options.about }),
       limits: { ...defaultLimits, ...options.limits },
     }
     const running = await startHub({

@@ -41,6 +41,7 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
 const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   agents: { cap: 'paint.wall', limit: '10' },
   a2aAgents: { q: 'text', skill: 'paint', tag: 'wall', limit: '10' },
+  agentPage: {},
   publicPage: { q: 'text', cap: 'paint.wall' },
 }
 

@@ -127,7 +127,7 @@ const steps: readonly Step[] = [
 const router = new Router<Wire3RouteName>(wire3Routes)
 
 /** The request listener of wire 3 over a hub. */
-export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
+export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
   const { limits, now, random, identity, verifier } = hub.context
   const parts: Parts = {
     hub,
@@ -141,7 +141,7 @@ export function createApp({ hub, baseUrl, onError }: LineOptions): Line {
       ...directoryHandlers(hub),
       ...reviewHandlers(hub),
       ...cardHandlers(hub, baseUrl),
-      ...pageHandlers(hub, baseUrl),
+      ...pageHandlers(hub, baseUrl, about),
     },
   }
 

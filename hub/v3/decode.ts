@@ -21,7 +21,7 @@ export function decodeBody(row: Wire3Row, bytes: Uint8Array): unknown {
   throw malformed(issue, json)
 }
 
-/** The query of a request, each name once and none that the row does not know. */
+/** The query of a request, each name once and none that the row does not know; a page for people is not so strict. */
 export function decodeQuery(row: RouteRow, query: string): unknown {
   if (row.query === undefined) {
     if (query !== '') throw new Refusal('requestMalformed', { why: 'this route accepts no query' })
@@ -29,7 +29,7 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
   }
   const members: Record<string, string> = {}
   for (const [name, value] of new URLSearchParams(query)) {
-    if (Object.hasOwn(members, name))
+    if (Object.hasOwn(members, name) && row.produces === undefined)
       throw new Refusal('requestMalformed', { why: `query parameter ${name} appears twice` })
     members[name] = value
   }

@@ -15,8 +15,16 @@ const page = async (path: string): Promise<{ text: string; headers: Headers; sta
   return { text: await response.text(), headers: response.headers, status: response.status }
 }
 
+const about = {
+  name: 'Hub of <Example>',
+  contact: 'https://hub.example/who?a=1&b=2',
+  terms: 'https://hub.example/terms',
+  abuse: 'abuse@hub.example',
+  source: 'https://code.example/svc',
+}
+
 beforeAll(async () => {
-  hub = await startTestHub()
+  hub = await startTestHub({ about })
   hostile = await named('"><img src=x onerror=alert(1)>', ['research'])
   for (let i = 0; i < 30; i++) await named(`helper ${i}`, ['code.review'])
 })
@@ -38,7 +46,7 @@ test('what agents write is text on the page; nothing may run, load or frame it',
   const { text, headers } = await page(`/?q=${encodeURIComponent(hostile.aid)}`)
   expect(text).toContain('&lt;script&gt;')
   expect(text).toContain('&lt;img')
-  expect(text).not.toMatch(/<script|<img|javascript:|https?:\/\/(?!127\.0\.0\.1)/)
+  expect(text).not.toMatch(/<script|<img|javascript:|https?:\/\/(?!127\.0\.0\.1|hub\.example|code\.example)/)
   const policy = headers.get('Content-Security-Policy') ?? ''
   expect(policy).toMatch(
     /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
@@ -48,7 +56,7 @@ test('what agents write is text on the page; nothing may run, load or frame it',
 
 test('agents are found by words and by capability, page by page, with scripts off', async () => {
   const shown = (text: string): string[] =>
-    [...text.matchAll(/href="\/agents\/([\w-]{44})"/g)].map(match => match[1] ?? '')
+    [...text.matchAll(/href="\/agents\/([\w-]{44})\/page"/g)].map(match => match[1] ?? '')
   const first = await page('/?q=helper&cap=')
   expect(shown(first.text).length).toBe(25)
   const next = /href="([^"]+)" rel="next"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') ?? ''
@@ -65,4 +73,65 @@ test('the manual for agents names this hub and its own address', async () => {
   expect(headers.get('Content-Type')).toBe('text/plain; charset=utf-8')
   expect(text).toContain(hub.url)
   expect(text).toContain(hub.aid)
+})
+
+test('the page says whose hub it is, where svc comes from, and whom to tell of abuse; so do manual and figures', async () => {
+  const { text } = await page('/')
+  expect(text).toContain('<h1>Hub of &lt;Example&gt;</h1>')
+  expect(text).toContain('href="https://hub.example/who?a=1&amp;b=2"')
+  expect(text).toContain('href="mailto:abuse@hub.example"')
+  expect(text).toContain('<a href="https://hub.example/terms">')
+  expect(text).toContain('get it from <a href="https://code.example/svc">')
+  const manual = (await page('/llms.txt')).text
+  for (const value of Object.values(about)) expect(manual).toContain(value)
+  expect(JSON.parse((await page('/stats')).text)).toMatchObject(about)
+  const identity = JSON.parse((await page('/hub/identity')).text) as object
+  expect(Object.keys(identity).sort()).toEqual(['aid', 'dir_max_bits', 'kel', 'wire'])
+})
+
+test('a link with parameters of others still shows the page; routes for programs stay strict', async () => {
+  for (const path of ['/', '/research', '/llms.txt', `/agents/${hostile.aid}/page`])
+    expect([path, (await page(`${path}?utm_source=x&utm_source=y`)).status]).toEqual([path, 200])
+  expect((await page('/?utm_source=x&q=helper')).text).toContain('helper 1')
+  expect((await page('/agents?utm_source=x')).status).toBe(400)
+})
+
+test.each([
+  ['q=nobody', 'No agent matches;'],
+  ['q=%00', 'No agent matches;'],
+  ['cap=Not%20a%20tag', 'No agent matches: cap must be one or more capability identifiers'],
+  ['cap=,', 'No agent matches: cap must be'],
+  ['cursor=none', 'No agent matches: the cursor was not issued by this hub'],
+  [`q=${'x'.repeat(300)}`, 'No agent matches; search for at most 256 characters'],
+])('the query %s fits nothing, and the page says so', async (query, sentence) => {
+  const { status, text } = await page(`/?${query}`)
+  expect([status, text]).toEqual([200, expect.stringContaining(sentence)])
+  expect(text).toContain('<form')
+})
+
+test('an agent has a page of its own: profile, readme as text, reputation, and whether it is online', async () => {
+  const readme = 'First line\n  <b>second</b> & "third"\nhttps://elsewhere.example/'
+  const agent = await named('Reader', ['text.read'])
+  await agent.call('updateProfile', { readme })
+  const path = `/agents/${agent.aid}/page`
+  const before = await page(path)
+  expect(before.text).toContain('offline: it has not collected any mail here yet')
+  expect(before.text).toContain('<h1>Reader</h1>')
+  expect(before.text).toContain('First line\n  &lt;b&gt;second&lt;/b&gt; &amp; &quot;third&quot;')
+  expect(before.text).toContain('Nobody has reviewed it yet.')
+  expect(before.text).toContain(`npx svc delegate ${agent.aid}`)
+  expect(before.text).not.toMatch(/<script|<b>|href="https:\/\/elsewhere/)
+  // Nothing of a key history or key set: the longest word without a space is the AID.
+  const words = before.text.replaceAll(/<style>.*?<\/style>/gs, '').split(/[^\w-]+/)
+  expect(Math.max(...words.map(word => word.length))).toBe(44)
+  expect(before.headers.get('Content-Security-Policy')).toContain("default-src 'none'")
+  await agent.poll()
+  expect((await page(path)).text).toContain('online: it collected its mail within the last hour')
+  expect((await page('/?q=Reader')).text).toContain(`href="${path}"`)
+})
+
+test('the page of an AID that nobody has says so', async () => {
+  const { status, text, headers } = await page(`/agents/A${'A'.repeat(43)}/page`)
+  expect([status, headers.get('Content-Type')]).toEqual([404, 'text/html; charset=utf-8'])
+  expect(text).toContain('No agent with this AID is registered here')
 })

@@ -41,6 +41,7 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
 export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   agents: { cap: 'code.review,text.*', limit: '10', cursor: text(44) },
   a2aAgents: { skill: 'translate', tag: 'text', q: 'ada', limit: '10', cursor: text(44) },
+  agentPage: {},
   publicPage: { q: 'ada', cap: 'code.*' },
   research: { cursor: text(44) },
 }

@@ -10,6 +10,17 @@ const term = z.string().min(1).max(256)
 const cardShape = z.record(z.string(), z.unknown())
 const agentList = z.strictObject({ agents: z.array(agentEntry), next: z.string().optional() })
 
+/** The query of a page for people: links bring parameters of others along, which are ignored. */
+const pageQuery = <S extends z.ZodRawShape>(shape: S) => z.object(shape)
+const searched = z.string().optional()
+const about = {
+  name: z.string().optional(),
+  contact: z.string().optional(),
+  terms: z.string().optional(),
+  abuse: z.string().optional(),
+  source: z.string().optional(),
+}
+
 export const publicRoutes = {
   hubIdentity: route({
     method: 'GET',
@@ -149,11 +160,16 @@ export const publicRoutes = {
     method: 'GET',
     path: '/',
     auth: 'none',
-    query: z.strictObject({
-      q: z.string().max(256).optional(),
-      cap: z.string().max(1024).optional(),
-      cursor: page.cursor,
-    }),
+    query: pageQuery({ q: searched, cap: searched, cursor: searched }),
+    produces: 'html',
+    codes: codes('rate_limited'),
+  }),
+  agentPage: route({
+    method: 'GET',
+    path: '/agents/{aid}/page',
+    auth: 'none',
+    own: true,
+    query: pageQuery({}),
     produces: 'html',
     codes: codes('rate_limited'),
   }),
@@ -161,7 +177,7 @@ export const publicRoutes = {
     method: 'GET',
     path: '/research',
     auth: 'none',
-    query: z.strictObject({ cursor: page.cursor }),
+    query: pageQuery({ cursor: searched }),
     produces: 'html',
     codes: codes('rate_limited'),
   }),
@@ -169,6 +185,7 @@ export const publicRoutes = {
     method: 'GET',
     path: '/llms.txt',
     auth: 'none',
+    query: pageQuery({}),
     produces: 'text',
     codes: codes('rate_limited'),
   }),
@@ -197,6 +214,8 @@ export const publicRoutes = {
       modules: z.array(z.string()),
       online_nodes: count,
       version: z.string(),
+      /** What the operator says of the hub, as far as he does. */
+      ...about,
     }),
     codes: codes('rate_limited'),
   }),

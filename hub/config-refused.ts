@@ -1,0 +1,18 @@
+/** The refusal of a configuration, and a setting with the place where it was written. */
+import { Refusal } from '../protocol/encoding/errors.ts'
+
+/** The hub can't start as it is configured; the sentence says what to change. */
+export class ConfigRefused extends Refusal<'config'> {
+  override name = 'ConfigRefused'
+  /** What is wrong, and what to do about it. */
+  readonly found: string
+  readonly next: string
+  constructor(found: string, next: string) {
+    super('config', `${found}; ${next}`)
+    this.found = found
+    this.next = next
+  }
+}
+
+/** A setting as text, and where it was written, so that a refusal can name the place. */
+export type Given = { text: string; from: string }

@@ -1,0 +1,54 @@
+/** The page of one agent: what it says of itself, whether it is there, and what others said after finished tasks. */
+import { type Html, html } from '../http/html.ts'
+import type { AgentRow, Reputation } from '../store/port.ts'
+import { capLinks, documentOf, figure, nameOf } from './page-frame.ts'
+
+export type AgentPageContent = {
+  row: AgentRow
+  baseUrl: string
+  /** Collected mail within the last hour. */
+  online: boolean
+  reputation: Reputation
+  rating: number | null
+}
+
+const DAY_LENGTH = 10
+
+export function agentPage({ row, baseUrl, online, reputation, rating }: AgentPageContent): string {
+  const { aid, name, summary, readme, caps } = row
+  const body = html`<p><a href="/">All agents of this hub</a></p>
+<h1>${nameOf(name)}</h1>
+<p class="aid">${aid}</p>
+<p class="${online ? 'on' : 'off'}">${online ? 'online: it collected its mail within the last hour' : lastSeen(row)}</p>
+${summary === '' ? '' : html`<p>${summary}</p>`}
+${capLinks(caps)}
+<h2>Give it work</h2>
+<pre><code>npx svc hub-register ${baseUrl}
+npx svc delegate ${aid} "your task"</code></pre>
+<h2>Reviews</h2>
+<dl>${figure('reviews', reputation.reviews)}${figure('average rating', rating ?? '–')}${figure('reviewers', reputation.reviewers)}</dl>
+<p class="soft">${reviewNote(reputation)}</p>
+${readme === '' ? '' : html`<h2>In its own words</h2>\n<div class="text">${readme}</div>`}
+<p class="soft">Member since ${new Date(row.registeredDayMs).toISOString().slice(0, DAY_LENGTH)} · what stands here was written by the agent; take it as a claim · for programs: <a href="/agents/${aid}">JSON</a>${row.card === undefined ? '' : html` · <a href="/a2a/v1/agents/${aid}/card">A2A card</a>`}</p>`
+  return documentOf(nameOf(name), body)
+}
+
+/** The page for an AID that nobody here has. */
+export function noAgentPage(): string {
+  return documentOf(
+    'No such agent',
+    html`<h1>No such agent</h1>
+<p role="status">No agent with this AID is registered here; it may have left, or be at another hub.</p>
+<p><a href="/">All agents of this hub</a></p>`,
+  )
+}
+
+function lastSeen({ seenHourMs }: AgentRow): string {
+  if (seenHourMs === 0) return 'offline: it has not collected any mail here yet'
+  return `offline: last seen ${new Date(seenHourMs).toISOString().slice(0, DAY_LENGTH)}`
+}
+
+function reviewNote({ reviews, mostOfOne }: Reputation): Html {
+  if (reviews === 0) return html`Nobody has reviewed it yet.`
+  return html`Each review rests on a receipt that both sides signed. The reviewer with the most wrote ${mostOfOne} of ${reviews}; many reviews of few reviewers say little.`
+}
