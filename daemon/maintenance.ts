@@ -8,13 +8,30 @@ import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
 import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'keys'
+  | 'store'
+  | 'chain'
+  | 'peers'
+  | 'capabilities'
+  | 'threads'
+  | 'hub'
+  | 'wakers'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
+>
+
 const ROUND_MS = 10 * 60_000
 /** Pause before the next round when the hub could not be told everything. */
 const RETRY_MS = 60_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
 /** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
-export function startMaintenance(ctx: Context, membership: Membership, relay: Relay): AsyncDisposable {
+export function startMaintenance(ctx: Needs, membership: Membership, relay: Relay): AsyncDisposable {
   const lifetime = new AbortController()
   const rounds = async () => {
     while (!lifetime.signal.aborted) {
@@ -36,7 +53,7 @@ export function startMaintenance(ctx: Context, membership: Membership, relay: Re
 }
 
 async function round(
-  ctx: Context,
+  ctx: Needs,
   membership: Membership,
   relay: Relay,
   signal: AbortSignal,
@@ -54,7 +71,7 @@ async function round(
   return isInSync
 }
 
-function attempt(ctx: Context, chore: (ctx: Context) => void): void {
+function attempt(ctx: Needs, chore: (ctx: Needs) => void): void {
   try {
     chore(ctx)
   } catch (error) {
@@ -63,7 +80,7 @@ function attempt(ctx: Context, chore: (ctx: Context) => void): void {
 }
 
 /** Forgets what is past its time. */
-export function expire(ctx: Context): void {
+export function expire(ctx: Needs): void {
   const now = ctx.now()
   ctx.store.transaction(() => {
     forgetVerdicts(ctx.store, now)

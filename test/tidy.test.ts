@@ -177,6 +177,22 @@ describe('tables of the node', () => {
   })
 })
 
+test('a part of the node names what it needs of the context; only those that join many parts take it whole', () => {
+  const whole = product.filter(
+    path => path.startsWith('daemon/') && /\bctx: Context\b/.test(read(path)) && !path.includes('/testing/'),
+  )
+  expect(whole).toEqual([
+    'daemon/control/operations.ts',
+    'daemon/control/task-operations.ts',
+    'daemon/mail/outbox.ts',
+    'daemon/mail/receive.ts',
+    'daemon/mail/relay.ts',
+    'daemon/node.ts',
+    'daemon/tasks/auto-reply.ts',
+    'daemon/tasks/delegation.ts',
+  ])
+})
+
 test('members that may be missing are given through present(), not by a spread of a condition', () => {
   const spread = /\.\.\.\((?:[^()\n]|\([^()\n]*\))*\?\s*\{(?:\}\s*:|[^\n]*:\s*\{\}\))/
   expect(product.filter(path => spread.test(withoutComments(read(path))))).toEqual([])

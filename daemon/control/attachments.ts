@@ -6,6 +6,8 @@ import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 
+type Needs = Pick<Context, 'attachments' | 'now'>
+
 export const LINK_LIFE_MS = 10 * 60_000
 
 function linkProof(token: string, cid: string, expiresAt: number): string {
@@ -18,7 +20,7 @@ export function attachmentLink(token: string, cid: string, now: number): string 
   return `/attachment?cid=${cid}&exp=${expiresAt}&cap=${linkProof(token, cid, expiresAt)}`
 }
 
-export function serveAttachment(ctx: Context, token: string, url: URL, response: ServerResponse): void {
+export function serveAttachment(ctx: Needs, token: string, url: URL, response: ServerResponse): void {
   const cid = url.searchParams.get('cid') ?? ''
   const expiresAt = Number(url.searchParams.get('exp'))
   const given = utf8(url.searchParams.get('cap') ?? '')

@@ -6,11 +6,13 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { Handlers } from './handlers.ts'
 import { hubCall } from './hub-call.ts'
 
+type Needs = Pick<Context, 'contacts' | 'hub' | 'now'>
+
 const FIND_LIMIT_DEFAULT = 10
 const SUGGESTED_MAX = 5
 const DAY_MS = 86_400_000
 
-export async function findAgents(ctx: Context, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
+export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
   const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
   const q = query === '' ? undefined : query
   const listed = await hubCall(() => hub.listAgents({ limit, ...present({ q, cap: capability, cursor }) }))
@@ -31,7 +33,7 @@ export async function findAgents(ctx: Context, hub: HubClient, given: Parameters
 }
 
 /** Up to five agents of the directory whose name fits, with the command that makes one a contact. */
-export async function suggestPeers(ctx: Context, name: string): Promise<string> {
+export async function suggestPeers(ctx: Needs, name: string): Promise<string> {
   const hub = ctx.hub.home
   if (hub === undefined) return ''
   try {

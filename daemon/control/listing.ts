@@ -8,6 +8,11 @@ import { markReadTo } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { summaryView } from './views.ts'
 
+type Needs = Pick<
+  Context,
+  'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'events' | 'log' | 'now'
+>
+
 const LIST_LIMIT_DEFAULT = 20
 const PULL_WAIT_MS = 5000
 const TEXT_CHARACTERS_MAX = 20_000
@@ -24,7 +29,7 @@ type ListRequest = {
 export type Listing = NonNullable<ReplyOf<Operations['results']>>
 
 /** Newest first; the cursor names the last row of the page before. */
-export function listOf(ctx: Context, given: ListRequest): Listing {
+export function listOf(ctx: Needs, given: ListRequest): Listing {
   const limit = given.limit ?? LIST_LIMIT_DEFAULT
   const conditions = ['side = ?']
   const parameters: (string | number)[] = [given.side]
@@ -57,7 +62,7 @@ export function listOf(ctx: Context, given: ListRequest): Listing {
 }
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
-export async function pullMail(ctx: Context): Promise<void> {
+export async function pullMail(ctx: Needs): Promise<void> {
   if (ctx.hub.home === undefined || ctx.hub.state.state === 'online') return
   ctx.wakers.relay.wake()
   await ctx.events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
@@ -65,7 +70,7 @@ export async function pullMail(ctx: Context): Promise<void> {
 
 /** The list at once when it holds something unread, else when it has changed or the time asked for is over. */
 export async function waitingList(
-  ctx: Context,
+  ctx: Needs,
   list: () => Listing,
   waitSeconds: number | undefined,
   signal: AbortSignal,
@@ -85,7 +90,7 @@ export async function waitingList(
 }
 
 /** Adds to each task the last words of the other side. */
-export function withTexts(ctx: Context, listing: Listing): Listing {
+export function withTexts(ctx: Needs, listing: Listing): Listing {
   const last = (id: string) =>
     ctx.store.get<{ text: string }>(
       `SELECT m.text FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
@@ -100,7 +105,7 @@ export function withTexts(ctx: Context, listing: Listing): Listing {
 }
 
 export async function waitFor(
-  ctx: Context,
+  ctx: Needs,
   id: string,
   seconds: number,
   signal: AbortSignal,
@@ -116,7 +121,7 @@ export async function waitFor(
 }
 
 /** Everything that is there now has been read. */
-export function markRead(ctx: Context, interaction: Interaction): void {
+export function markRead(ctx: Needs, interaction: Interaction): void {
   const newest = ctx.store.get<{ key: number | null }>(
     'SELECT max(key) AS key FROM messages WHERE interaction = ?',
     interaction.key,

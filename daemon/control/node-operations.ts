@@ -24,6 +24,22 @@ import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall } from './hub-call.ts'
 import { warningsOf } from './warnings.ts'
 
+type Needs = Pick<
+  Context,
+  | 'dir'
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'contacts'
+  | 'peers'
+  | 'capabilities'
+  | 'hub'
+  | 'settings'
+  | 'events'
+  | 'now'
+  | 'topUps'
+>
+
 const EVIDENCE_LIMIT_DEFAULT = 50
 const PROFILE_NOTE = 'wire 3 publishes no prices; pricing is kept here and shown by profile show'
 
@@ -39,7 +55,7 @@ export type NodeParts = {
   lifetime: AbortSignal
 }
 
-export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
+export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
   const { membership, sync } = parts
   const home = (): HubClient => {
     if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
@@ -153,12 +169,12 @@ export function nodeOperations(ctx: Context, parts: NodeParts): NodeOperations {
   }
 }
 
-function settings<T>(ctx: Context, value: T): T {
+function settings<T>(ctx: Needs, value: T): T {
   ctx.events.emit('settings')
   return value
 }
 
-function statusView(ctx: Context, parts: NodeParts): NodeStatus {
+function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
   const config = ctx.settings.current
   const home = ctx.hub.last
   const count = (sql: string) => ctx.store.get<{ n: number }>(sql)?.n ?? 0
@@ -211,7 +227,7 @@ const contactView = ({ aid, petname, blocked, addedAt }: Contact) => ({
   added_at: addedAt,
 })
 
-function identityView(ctx: Context, state: string) {
+function identityView(ctx: Needs, state: string) {
   const hub = ctx.hub.last?.url
   return {
     aid: ctx.identity.aid,
@@ -222,7 +238,7 @@ function identityView(ctx: Context, state: string) {
 }
 
 async function joinHub(
-  ctx: Context,
+  ctx: Needs,
   parts: NodeParts,
   given: Parameters<Handlers['hubRegister']>[0],
   signal: AbortSignal,
@@ -256,14 +272,14 @@ async function joinHub(
   }
 }
 
-async function withNextKey<T>(ctx: Context, phrase: string | undefined, work: () => Promise<T>): Promise<T> {
+async function withNextKey<T>(ctx: Needs, phrase: string | undefined, work: () => Promise<T>): Promise<T> {
   if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
   if (phrase !== undefined) importPhrase(ctx, phrase)
   if (!ctx.identity.hasNextKey) refuse('next_key_missing', 'the next key is not on this machine')
   return hubCall(work)
 }
 
-function importPhrase(ctx: Context, phrase: string): void {
+function importPhrase(ctx: Needs, phrase: string): void {
   try {
     ctx.identity.importNext(phrase)
   } catch (error) {

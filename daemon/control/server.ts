@@ -21,12 +21,14 @@ import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
 import { INTERNAL, invoke } from './invoke.ts'
 
+type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
+
 const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export type ControlOptions = {
-  ctx: Context
+  ctx: Needs
   handlers: Handlers
   token: string
   host: string

@@ -4,6 +4,8 @@ import type { Context } from '../context.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
+type Needs = Pick<Context, 'store'>
+
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
 const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
@@ -11,7 +13,7 @@ const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_i
 
 /** A page of what a reader of a thread sees: one under a retired key too, until the same one came under a good key. */
 export function shownMessages(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   page: { skip: number; limit: number },
 ): ShownMessage[] {

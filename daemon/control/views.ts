@@ -22,6 +22,11 @@ import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts
 import { reviewStanding } from '../tasks/reviews.ts'
 import { type ShownMessage, shownMessages } from './turns.ts'
 
+type Needs = Pick<
+  Context,
+  'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'
+>
+
 const PREVIEW_CHARACTERS = 200
 const TURN_CHARACTERS_DEFAULT = 100_000
 const TURNS_PAGE = 16
@@ -37,7 +42,7 @@ const kindNames = Object.fromEntries(
   ]),
 ) as Record<Kind, string>
 
-export function deliveryView(ctx: Context, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
+export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
   const entry = ctx.store.get<{ state: string; next_at: number; last_error: string | null }>(
     'SELECT state, next_at, last_error FROM outbox WHERE message = ?',
     message.key,
@@ -64,7 +69,7 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
   }
 }
 
-export function summaryView(ctx: Context, interaction: Interaction): InteractionSummary {
+export function summaryView(ctx: Needs, interaction: Interaction): InteractionSummary {
   const { store, threads, contacts } = ctx
   const newest = store.get<{ text: string }>(
     "SELECT text FROM messages WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1",
@@ -118,7 +123,7 @@ function standing(interaction: Interaction): { reason?: string; answer_by?: numb
 export type ThreadOptions = { fromTurn: number; maxChars: number | undefined }
 
 /** The conversation from a turn on, cut at a number of characters. */
-export function threadView(ctx: Context, interaction: Interaction, options: ThreadOptions): ThreadView {
+export function threadView(ctx: Needs, interaction: Interaction, options: ThreadOptions): ThreadView {
   let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
   const turns: Turn[] = []
   let next: number | undefined
@@ -149,7 +154,7 @@ export function threadView(ctx: Context, interaction: Interaction, options: Thre
 }
 
 /** Turns with their numbers, read a page at a time: a thread may hold a hundred thousand. */
-function* shownFrom(ctx: Context, interaction: Interaction, from: number): Generator<[number, ShownMessage]> {
+function* shownFrom(ctx: Needs, interaction: Interaction, from: number): Generator<[number, ShownMessage]> {
   for (let n = from; ; ) {
     const page = shownMessages(ctx, interaction, { skip: n - 1, limit: TURNS_PAGE })
     for (const message of page) yield [n++, message]
@@ -157,7 +162,7 @@ function* shownFrom(ctx: Context, interaction: Interaction, from: number): Gener
   }
 }
 
-function turnView(ctx: Context, message: ShownMessage, n: number, charactersMax: number): Turn {
+function turnView(ctx: Needs, message: ShownMessage, n: number, charactersMax: number): Turn {
   const mine = message.direction === 'out'
   const text = message.text.slice(0, charactersMax)
   return {

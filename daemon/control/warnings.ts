@@ -6,8 +6,10 @@ import { cardWarning } from '../membership/card.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 
+type Needs = Pick<Context, 'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'now'>
+
 /** `autoReplyFault`: why auto-reply does not run although it is configured. */
-export function warningsOf(ctx: Context, autoReplyFault: string | undefined): string[] {
+export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): string[] {
   const host = controlHost(ctx.settings.current)
   const warnings: [boolean, string | undefined][] = [
     [

@@ -7,6 +7,11 @@ import type { Sealed } from './sealing.ts'
 import { finish, retry } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
 
+type Needs = Pick<
+  Context,
+  'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
+>
+
 const CREDENTIALS_TRIED_MAX = 2
 
 export type RefusedAttempt = {
@@ -15,7 +20,7 @@ export type RefusedAttempt = {
   sealed: Sealed | undefined
   refused: Refused
 }
-type Step = (ctx: Context, attempt: RefusedAttempt) => void | Promise<void>
+type Step = (ctx: Needs, attempt: RefusedAttempt) => void | Promise<void>
 
 const steps = new Map<string, Step>([
   ['bad_envelope', giveUp],
@@ -29,7 +34,7 @@ const steps = new Map<string, Step>([
   ['session_invalid', changeSession],
 ])
 
-export async function afterRefusal(ctx: Context, attempt: RefusedAttempt): Promise<void> {
+export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
   const { entry, refused } = attempt
   const step = steps.get(refused.code)
   if (step === undefined) retry(ctx, entry, refused.code, refused.retryAfterMs)
@@ -37,12 +42,12 @@ export async function afterRefusal(ctx: Context, attempt: RefusedAttempt): Promi
 }
 
 /** The same message would be refused again, whatever is done. */
-function giveUp(ctx: Context, { entry, refused }: RefusedAttempt): void {
+function giveUp(ctx: Needs, { entry, refused }: RefusedAttempt): void {
   finish(ctx, entry, 'failed', refused.code)
 }
 
 /** The key set or the home of the recipient changed, or it left; its bucket tells. */
-async function refreshPeer(ctx: Context, { entry, refused }: RefusedAttempt): Promise<void> {
+async function refreshPeer(ctx: Needs, { entry, refused }: RefusedAttempt): Promise<void> {
   const before = ctx.peers.find(entry.peer)
   const after = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
@@ -51,7 +56,7 @@ async function refreshPeer(ctx: Context, { entry, refused }: RefusedAttempt): Pr
 }
 
 /** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
-async function changeCredential(ctx: Context, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
+async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
   const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
   const { capabilities, store } = ctx
   if (sealed?.capability !== undefined) capabilities.drop(sealed.capability)
@@ -63,18 +68,18 @@ async function changeCredential(ctx: Context, { entry, sealed, refused }: Refuse
 }
 
 /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
-export function awaitCapability(ctx: Context, entry: OutboxEntry, reason: string): void {
+export function awaitCapability(ctx: Needs, entry: OutboxEntry, reason: string): void {
   retry(ctx, entry, reason)
   if (ctx.peers.find(entry.peer) !== undefined) askForCapabilities(ctx, entry.peer)
 }
 
 /** A capability may have come while this was on its way; what comes later wakes it. */
-function waitAsStranger(ctx: Context, { entry, refused }: RefusedAttempt): void {
+function waitAsStranger(ctx: Needs, { entry, refused }: RefusedAttempt): void {
   const hasOne = ctx.capabilities.holdsAny(entry.peer)
   retry(ctx, entry, refused.code, hasOne ? undefined : refused.retryAfterMs)
 }
 
-function changeSession(ctx: Context, { hub, entry, refused }: RefusedAttempt): void {
+function changeSession(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
   hub.dropSession()
   retry(ctx, entry, refused.code, entry.attempts === 0 ? 0 : undefined)
 }

@@ -10,10 +10,12 @@ import { insertRetired } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 import { readableText } from './receive.ts'
 
+type Needs = Pick<Context, 'store' | 'contacts' | 'threads' | 'events' | 'now'>
+
 const KEPT_PER_INTERACTION_MAX = 20
 
 /** Keeps such a message for readers; its sender may send it again under the new key. */
-export function keepRetired(ctx: Context, body: MessageBody, digest: Uint8Array): void {
+export function keepRetired(ctx: Needs, body: MessageBody, digest: Uint8Array): void {
   if (body.interactionId === undefined || ctx.contacts.isBlocked(body.from)) return
   const interaction = ctx.threads.findById(toBase64url(body.interactionId))
   if (interaction === undefined || interaction.peer !== body.from) return
@@ -34,7 +36,7 @@ function textOf(body: MessageBody): string | undefined {
 }
 
 function insert(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   body: MessageBody,
   facts: { digest: Uint8Array; text: string },

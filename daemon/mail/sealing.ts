@@ -18,6 +18,21 @@ import type { Peer } from '../peers/peers.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { noteSealing, type OutboxEntry } from '../store/outbox.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'keys'
+  | 'store'
+  | 'contacts'
+  | 'peers'
+  | 'capabilities'
+  | 'attachments'
+  | 'threads'
+  | 'log'
+  | 'hubNow'
+  | 'random'
+>
+
 /** Envelopes up to this size fit every capability and every stranger's limit. */
 const DIGESTS_KEPT_MAX = 256
 const OVERHEAD_BYTES = 256 * 1024
@@ -41,12 +56,12 @@ export class WaitingForCapability extends Refusal<'too_large_for_stranger'> {
 export type Sealed = { delivery: Delivery; expMs: number; capability: Uint8Array | undefined }
 
 /** State of our own log and key set, as a correspondent may already know it. */
-export function ownState(ctx: Context): string {
+export function ownState(ctx: Needs): string {
   return `${ctx.identity.log.seq}.${ctx.keys.set?.body.setSeq ?? 0}`
 }
 
 /** Seals a message anew; id, number and digest stay, everything that may change is taken fresh. */
-export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sealed> {
+export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Sealed> {
   const peer = await knownPeer(ctx, entry.peer)
   const key = sealingKey(peer.keys, ctx.hubNow())
   if (key === undefined) throw new WaitingForKeys('the key set of the recipient has expired', false)
@@ -87,7 +102,7 @@ export async function sealMessage(ctx: Context, entry: OutboxEntry): Promise<Sea
   }
 }
 
-async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonNullable<Peer['keys']> }> {
+async function knownPeer(ctx: Needs, aid: string): Promise<Peer & { keys: NonNullable<Peer['keys']> }> {
   let peer = ctx.peers.find(aid)
   const isUsable = (known: Peer | undefined) =>
     known?.keys !== undefined &&
@@ -101,7 +116,7 @@ async function knownPeer(ctx: Context, aid: string): Promise<Peer & { keys: NonN
 }
 
 /** Reply capabilities of this message: those it carried before, or what the recipient's stock lacks. */
-function grants(ctx: Context, entry: OutboxEntry): GrantedCapability[] {
+function grants(ctx: Needs, entry: OutboxEntry): GrantedCapability[] {
   const { kind } = ctx.threads.message(entry.message)
   const leaves = kind === kinds.declined || kind === kinds.cancelled
   if (leaves || !mayHoldCapabilities(ctx, entry.peer)) return []
@@ -115,7 +130,7 @@ function grants(ctx: Context, entry: OutboxEntry): GrantedCapability[] {
 }
 
 function messageBody(
-  ctx: Context,
+  ctx: Needs,
   entry: OutboxEntry,
   given: { granted: GrantedCapability[]; introduces: boolean },
 ): MessageBody {
@@ -149,7 +164,7 @@ function messageBody(
 
 /** Every digest ever made for a message is durable before its envelope leaves: a confirmation may name any of them. */
 function noteSealed(
-  ctx: Context,
+  ctx: Needs,
   entry: OutboxEntry,
   sealed: {
     digest: Uint8Array

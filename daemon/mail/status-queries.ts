@@ -11,6 +11,11 @@ import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { finish, fraction, isExpired, sendAnew } from './steps.ts'
 
+type Needs = Pick<
+  Context,
+  'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'log' | 'now' | 'hubNow' | 'random'
+>
+
 const STATUS_FIRST_MS = 10_000
 const STATUS_LAST_MS = 120_000
 const STATUS_ITEMS_MAX = 64
@@ -22,7 +27,7 @@ export function statusPause(ctx: Pick<Context, 'random'>, asked: number): number
 }
 
 /** Asks about messages of one recipient and one credential; undefined when it is time for none. */
-export function askWhatIsDue(ctx: Context, hub: HubClient): Promise<void> | undefined {
+export function askWhatIsDue(ctx: Needs, hub: HubClient): Promise<void> | undefined {
   const entries = entriesToAskAbout(ctx.store, ctx.now(), STATUS_ITEMS_MAX)
   const [first] = entries
   if (first === undefined) return undefined
@@ -30,7 +35,7 @@ export function askWhatIsDue(ctx: Context, hub: HubClient): Promise<void> | unde
 }
 
 async function askAbout(
-  ctx: Context,
+  ctx: Needs,
   hub: HubClient,
   { peer, credential }: OutboxEntry,
   asked: OutboxEntry[],
@@ -53,7 +58,7 @@ async function askAbout(
   }
 }
 
-function takeReply(ctx: Context, entry: OutboxEntry, reply: StatusReply): void {
+function takeReply(ctx: Needs, entry: OutboxEntry, reply: StatusReply): void {
   if (reply.dack !== undefined) takeConfirmation(ctx, entry, reply.dack)
   else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, not confirmed')
   // What has expired is given to nobody any more, whatever the hub still calls it.
@@ -61,7 +66,7 @@ function takeReply(ctx: Context, entry: OutboxEntry, reply: StatusReply): void {
   else if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
 }
 
-function takeConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): void {
+function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): void {
   const confirmation = openConfirmation(ctx, entry, sealed)
   // Whoever has a retired key could have made it since: the same message again is confirmed under the present one.
   const isRetired =
@@ -79,7 +84,7 @@ function takeConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array):
 }
 
 /** The confirmation, when it is the recipient's and names this message. */
-function openConfirmation(ctx: Context, entry: OutboxEntry, sealed: Uint8Array): Dack | undefined {
+function openConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): Dack | undefined {
   try {
     const dack = openDack(entry.handleSecret, sealed)
     const { body } = dack

@@ -3,6 +3,11 @@ import type { Context } from '../context.ts'
 import { countResending, type OutboxEntry, sendAgainAt } from '../store/outbox.ts'
 import type { DeliveryState } from '../store/threads.ts'
 
+type Needs = Pick<
+  Context,
+  'store' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
+>
+
 const BACKOFF_MAX_MS = 10 * 60_000
 const DOUBLINGS_MAX = 12
 const RESENT_MAX = 5
@@ -14,7 +19,7 @@ export function fraction(ctx: Pick<Context, 'random'>): number {
 }
 
 /** Tries again after a pause that grows with the attempts, or after the time that was asked for; 0 is at once. */
-export function retry(ctx: Context, entry: OutboxEntry, reason: string, afterMs?: number): void {
+export function retry(ctx: Needs, entry: OutboxEntry, reason: string, afterMs?: number): void {
   const doublings = Math.min(entry.attempts, DOUBLINGS_MAX)
   const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** doublings, BACKOFF_MAX_MS)
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
@@ -23,7 +28,7 @@ export function retry(ctx: Context, entry: OutboxEntry, reason: string, afterMs?
 }
 
 /** The message is settled; a task that did not get through is over. */
-export function finish(ctx: Context, entry: OutboxEntry, state: DeliveryState, reason: string): void {
+export function finish(ctx: Needs, entry: OutboxEntry, state: DeliveryState, reason: string): void {
   const { store, threads } = ctx
   store.transaction(() => {
     if (!threads.setDelivery(entry.message, state, reason)) return
@@ -39,7 +44,7 @@ export function finish(ctx: Context, entry: OutboxEntry, state: DeliveryState, r
 }
 
 /** The hub no longer has the envelope, or the recipient could not take it: sent again, the same message. */
-export function sendAnew(ctx: Context, entry: OutboxEntry): void {
+export function sendAnew(ctx: Needs, entry: OutboxEntry): void {
   if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
   else if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
   else {
@@ -50,12 +55,12 @@ export function sendAnew(ctx: Context, entry: OutboxEntry): void {
 }
 
 /** Whether the hub gives the last envelope to nobody any more. */
-export function isExpired(ctx: Context, { expiresAt }: OutboxEntry): boolean {
+export function isExpired(ctx: Needs, { expiresAt }: OutboxEntry): boolean {
   return expiresAt !== null && ctx.hubNow() >= expiresAt
 }
 
 /** Tells listeners, once it is durable, what became of a message of an interaction. */
-export function announce(ctx: Context, entry: OutboxEntry, state: DeliveryState): void {
+export function announce(ctx: Needs, entry: OutboxEntry, state: DeliveryState): void {
   if (entry.interaction === null) return
   const { threads, store, events } = ctx
   const about = {

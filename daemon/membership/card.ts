@@ -11,6 +11,8 @@ import type { Config } from '../home/config.ts'
 import type { CardBinding, HubClient } from '../hubs/hub.ts'
 import { forgetCard, hubRow, noteBaseUrl, noteCardAnswer, noteCardSeen } from '../store/hubs.ts'
 
+type Needs = Pick<Context, 'identity' | 'store' | 'settings' | 'now'>
+
 const PROTOCOL_VERSION = '1.0'
 const MEDIA_TYPES = ['text/plain', 'application/json']
 /** How often the node looks whether its hub still serves the card. */
@@ -67,7 +69,7 @@ const skillSentence = (id: string): string =>
 const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
 
 /** The card that a hub should hold now; undefined when the node wants none there. */
-export function ownCard(ctx: Context, hub: HubClient): AgentCard | undefined {
+export function ownCard(ctx: Needs, hub: HubClient): AgentCard | undefined {
   const row = hubRow(ctx.store, hub.url)
   const { name, caps, summary } = ctx.settings.current
   const wasGiven = row?.cardState != null
@@ -81,7 +83,7 @@ export function ownCard(ctx: Context, hub: HubClient): AgentCard | undefined {
 }
 
 /** Whether a hub has still to be given the card, or has answered another one. */
-export function isCardDue(ctx: Context, hub: HubClient): boolean {
+export function isCardDue(ctx: Needs, hub: HubClient): boolean {
   const card = ownCard(ctx, hub)
   if (card === undefined) return false
   const known = hubRow(ctx.store, hub.url)?.card
@@ -89,7 +91,7 @@ export function isCardDue(ctx: Context, hub: HubClient): boolean {
 }
 
 /** Notes what the hub said to a card. */
-export function noteCard(ctx: Context, hub: HubClient, card: AgentCard, status: string): void {
+export function noteCard(ctx: Needs, hub: HubClient, card: AgentCard, status: string): void {
   const cardState = status === 'refused' ? 'refused' : 'stored'
   noteCardAnswer(ctx.store, hub.url, { card: markOf(card), cardState, now: ctx.now() })
 }
@@ -100,7 +102,7 @@ const markOf = (card: AgentCard): Uint8Array => sha256(utf8(cardText(card)))
  * Takes over the address that the hub gives itself, which a card has to name; false when that is no news. Behind a proxy
  * it differs from the one that this node uses.
  */
-export async function learnAddress(ctx: Context, hub: HubClient): Promise<boolean> {
+export async function learnAddress(ctx: Needs, hub: HubClient): Promise<boolean> {
   const used = hubRow(ctx.store, hub.url)?.baseUrl ?? hub.url
   const told = await hub.publicUrl()
   if (told === undefined || told === used) return false
@@ -109,7 +111,7 @@ export async function learnAddress(ctx: Context, hub: HubClient): Promise<boolea
 }
 
 /** Looks now and then whether the card is served: a hub that moved or was restored may have it no more. */
-export async function watchCard(ctx: Context, hub: HubClient): Promise<void> {
+export async function watchCard(ctx: Needs, hub: HubClient): Promise<void> {
   const row = hubRow(ctx.store, hub.url)
   if (row?.cardState !== 'stored' || ctx.now() - (row.cardSeenAt ?? 0) < LOOK_MS) return
   const served = await hub.fetchCard(ctx.identity.aid)
@@ -119,7 +121,7 @@ export async function watchCard(ctx: Context, hub: HubClient): Promise<void> {
 }
 
 /** What the user should know when the hub holds no card of this node although it was given one. */
-export function cardWarning(ctx: Context, hub: HubClient | undefined): string | undefined {
+export function cardWarning(ctx: Needs, hub: HubClient | undefined): string | undefined {
   const row = hub === undefined ? undefined : hubRow(ctx.store, hub.url)
   if (row?.cardState !== 'refused') return undefined
   return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.baseUrl ?? row.url}`

@@ -5,8 +5,10 @@ import { describe } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { hubRow, noteRegistered } from '../store/hubs.ts'
 
+type Needs = Pick<Context, 'identity' | 'store' | 'log'>
+
 /** Shows a hub the whole log, unless it has seen its last event; one that never knew the identity needs nothing. */
-export async function pushLog(ctx: Context, hub: HubClient): Promise<void> {
+export async function pushLog(ctx: Needs, hub: HubClient): Promise<void> {
   const { identity, store } = ctx
   const { log } = identity
   const row = hubRow(store, hub.url)
@@ -20,7 +22,7 @@ export async function pushLog(ctx: Context, hub: HubClient): Promise<void> {
 }
 
 /** Tells every one of these hubs what it has not seen; one that cannot be reached is told another time. */
-export async function pushLogTo(ctx: Context, hubs: readonly HubClient[]): Promise<void> {
+export async function pushLogTo(ctx: Needs, hubs: readonly HubClient[]): Promise<void> {
   const tell = (hub: HubClient) =>
     pushLog(ctx, hub).catch(error => ctx.log.info({ reason: describe(error) }, 'former hub not told'))
   await Promise.all(hubs.map(tell))

@@ -16,15 +16,33 @@ import { compareWithHub } from './own-log.ts'
 import { sendRevocations } from './revocations.ts'
 import type { Sync } from './sync.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'keys'
+  | 'store'
+  | 'chain'
+  | 'peers'
+  | 'capabilities'
+  | 'threads'
+  | 'hub'
+  | 'settings'
+  | 'wakers'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
+>
+
 /** How long a start waits for a hub that does not answer. */
 const COMPARE_AT_START_MS = 3000
 
 export class Membership {
-  #ctx: Context
+  #ctx: Needs
   #inputs: HubInputs
   #sync: Sync
 
-  constructor(ctx: Context, inputs: HubInputs, sync: Sync) {
+  constructor(ctx: Needs, inputs: HubInputs, sync: Sync) {
     this.#ctx = ctx
     this.#inputs = inputs
     this.#sync = sync

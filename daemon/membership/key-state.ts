@@ -10,6 +10,21 @@ import { forget, recall, remember } from '../store/memory.ts'
 import { allEntries } from '../store/outbox.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'keys'
+  | 'store'
+  | 'chain'
+  | 'peers'
+  | 'capabilities'
+  | 'threads'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
+>
+
 /**
  * An event is for good and the next one must be later: a hub that lies about the time can hold the identity back from
  * every other hub for no longer than this. A clock that is wrong by a time zone or a summer hour is still followed.
@@ -22,29 +37,29 @@ const NEW_MAILBOX = 'new mailbox due'
 const OUTBOX_SEQ = 'outbox made ready under'
 
 /** Time of a key event: that of the hub, as far as it is near our own. */
-export function eventTime(ctx: Context, hub: HubClient | undefined): number {
+export function eventTime(ctx: Needs, hub: HubClient | undefined): number {
   const now = ctx.now()
   const ahead = (hub?.timeMs ?? now) - now
   return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
 }
 
 /** Whether the clock of a hub is followed as far as an event for it needs. */
-export function isClockFollowed(ctx: Context, hub: HubClient): boolean {
+export function isClockFollowed(ctx: Needs, hub: HubClient): boolean {
   return hub.timeMs - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
 }
 
 /** Refuses to make an event that the hub would not take for its time. */
-export function requireClock(ctx: Context, hub: HubClient): void {
+export function requireClock(ctx: Needs, hub: HubClient): void {
   if (!isClockFollowed(ctx, hub)) throw clocksApart(hub.timeMs - ctx.now())
 }
 
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
-export function markNewMailbox(ctx: Context): void {
+export function markNewMailbox(ctx: Needs): void {
   remember(ctx.store, NEW_MAILBOX, utf8('due'))
 }
 
 /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
-export function settleKeyState(ctx: Context, home: HubClient | undefined): void {
+export function settleKeyState(ctx: Needs, home: HubClient | undefined): void {
   const { identity, keys, store, capabilities } = ctx
   if (identity.log.deactivated) {
     endOutbox(ctx)
@@ -69,7 +84,7 @@ export function settleKeyState(ctx: Context, home: HubClient | undefined): void 
 }
 
 /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
-function endOutbox(ctx: Context): void {
+function endOutbox(ctx: Needs): void {
   const { store, threads, events } = ctx
   const reason = 'this identity was deactivated'
   store.transaction(() => {

@@ -13,8 +13,10 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forgetRegistered } from '../store/hubs.ts'
 
+type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'hub' | 'log'>
+
 /** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
-export async function compareWithHub(ctx: Context, hub: HubClient): Promise<string | undefined> {
+export async function compareWithHub(ctx: Needs, hub: HubClient): Promise<string | undefined> {
   const { identity, keys, store } = ctx
   const held = await servedState(hub, identity.aid)
   const set = held?.keySet && ownSet(ctx, held.keySet)
@@ -63,7 +65,7 @@ function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | un
 }
 
 /** A set that this identity signed under its present key. */
-function ownSet({ identity }: Context, encoded: Uint8Array): KeySet | undefined {
+function ownSet({ identity }: Needs, encoded: Uint8Array): KeySet | undefined {
   const { aid, log } = identity
   try {
     const set = KeySet.decode(encoded)
@@ -76,7 +78,7 @@ function ownSet({ identity }: Context, encoded: Uint8Array): KeySet | undefined 
 }
 
 /** Sets are durable before anybody sees them: one that is not here was made by a newer copy. */
-function newerSet({ identity, keys, store }: Context, held: KeySet | undefined): string | undefined {
+function newerSet({ identity, keys, store }: Needs, held: KeySet | undefined): string | undefined {
   const own = keys.set?.body.kelSeq === identity.log.seq ? keys.set.body.setSeq : 0
   if (held === undefined || held.body.setSeq <= own || isCopyAccepted(store)) return undefined
   return `the hub holds key set ${held.body.setSeq} of this identity and this machine ${own}: it is an old copy; stop the node and put the newest copy of its directory in its place, or, if that is lost, run svc evidence accept`

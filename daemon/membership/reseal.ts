@@ -10,8 +10,13 @@ import { introduceToAllAgain } from '../store/peers.ts'
 import { makeReceipt } from '../tasks/receipt-provider.ts'
 import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
 
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'log' | 'now' | 'hubNow'
+>
+
 /** Replaces unconfirmed receipts and counter-signatures, which name a key state; they get new message ids. */
-export function remakeReceipts(ctx: Context): void {
+export function remakeReceipts(ctx: Needs): void {
   ctx.store.transaction(() => {
     for (const { message, interaction: key, kind } of signaturesOnTheWay(ctx.store)) {
       ctx.threads.setDelivery(message, 'failed', 'replaced under the new key')
@@ -25,7 +30,7 @@ export function remakeReceipts(ctx: Context): void {
 }
 
 /** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */
-export function announceMove(ctx: Context): void {
+export function announceMove(ctx: Needs): void {
   ctx.store.transaction(() => {
     introduceToAllAgain(ctx.store)
     const correspondents = ctx.store.all<{ aid: string }>(

@@ -16,6 +16,24 @@ import { isCardDue, learnAddress, noteCard, ownCard } from './card.ts'
 import { pushLog } from './former.ts'
 import { eventTime, isClockFollowed, settleKeyState } from './key-state.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'keys'
+  | 'store'
+  | 'chain'
+  | 'peers'
+  | 'capabilities'
+  | 'threads'
+  | 'hub'
+  | 'settings'
+  | 'wakers'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
+>
+
 const STRANGER_BYTES = 4 * STRANGER_BYTES_MIN
 const ATTEMPTS_MAX = 5
 
@@ -25,11 +43,11 @@ export type SyncOptions = { signal: AbortSignal; profile: boolean }
 type Attempts = { pow: PowSolution | undefined; mayRotate: boolean; signal: AbortSignal }
 
 export class Sync {
-  #ctx: Context
+  #ctx: Needs
   #solver: PowSolver
   #running: Promise<void> = Promise.resolve()
 
-  constructor(ctx: Context, solver: PowSolver) {
+  constructor(ctx: Needs, solver: PowSolver) {
     this.#ctx = ctx
     this.#solver = solver
   }

@@ -12,6 +12,23 @@ import type { Interaction, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'contacts'
+  | 'peers'
+  | 'capabilities'
+  | 'attachments'
+  | 'threads'
+  | 'settings'
+  | 'wakers'
+  | 'events'
+  | 'now'
+  | 'hubNow'
+>
+
 /** Room for the messages that end an interaction. */
 const LAST_MESSAGES = 2
 /** An expired task may still be answered, so its requester may also still write. */
@@ -32,7 +49,7 @@ export const isCut = (interaction: Interaction): boolean =>
 
 /** Queues a message of this side, refusing when the interaction takes no more. */
 export function say(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   outgoing: Outgoing,
 ): ReturnType<Context['threads']['queue']> {
@@ -47,7 +64,7 @@ export function say(
 }
 
 /** Proposes the end: after it this side sends nothing more but the answer to a crossing proposal. */
-export function proposeEnd(ctx: Context, interaction: Interaction): Interaction {
+export function proposeEnd(ctx: Needs, interaction: Interaction): Interaction {
   if (interaction.endBy === 'peer') return acceptEnd(ctx, interaction)
   if (!maySend(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be ended now`)
@@ -72,7 +89,7 @@ export function proposeEnd(ctx: Context, interaction: Interaction): Interaction 
 }
 
 /** Accepts the peer's proposal; with it the transcript is complete, and the provider signs the receipt. */
-export function acceptEnd(ctx: Context, interaction: Interaction): Interaction {
+export function acceptEnd(ctx: Needs, interaction: Interaction): Interaction {
   if (interaction.endBy !== 'peer' || interaction.peerLast === null || isCut(interaction))
     refuse('wrong_state', 'the other side has not proposed the end')
   const number = interaction.numbered + 1
@@ -92,11 +109,7 @@ export function acceptEnd(ctx: Context, interaction: Interaction): Interaction {
 }
 
 /** The peer proposed the end. If two proposals cross, the requester's counts. Undefined when the cut is made. */
-export function takeEnd(
-  ctx: Context,
-  interaction: Interaction,
-  payload: Payload<3>,
-): Interaction | undefined {
+export function takeEnd(ctx: Needs, interaction: Interaction, payload: Payload<3>): Interaction | undefined {
   if (interaction.endBy === 'me' && isRequester(interaction)) return interaction
   if (isCut(interaction)) return undefined
   const crossed = interaction.endBy === 'me'
@@ -115,7 +128,7 @@ export function takeEnd(
 
 /** The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. */
 export function takeAcceptEnd(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   payload: Payload<4>,
 ): Interaction | undefined {
@@ -127,12 +140,12 @@ export function takeAcceptEnd(
   )
 }
 
-function conclude(ctx: Context, interaction: Interaction): Interaction {
+function conclude(ctx: Needs, interaction: Interaction): Interaction {
   const ended = ctx.threads.update(interaction, { state: 'ended' })
   return isRequester(ended) ? ended : makeReceipt(ctx, ended)
 }
 
-function hasResult(ctx: Context, interaction: Interaction): boolean {
+function hasResult(ctx: Needs, interaction: Interaction): boolean {
   const result = ctx.store.get(
     "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND number > 0 LIMIT 1",
     interaction.key,
@@ -142,7 +155,7 @@ function hasResult(ctx: Context, interaction: Interaction): boolean {
 }
 
 /** The provider does not take the task; a stranger loses what it was given to write with. */
-export function decline(ctx: Context, interaction: Interaction, reason: string): Interaction {
+export function decline(ctx: Needs, interaction: Interaction, reason: string): Interaction {
   if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
@@ -161,13 +174,13 @@ export const mayCancel = (interaction: Interaction): boolean =>
   (!isOver(interaction) || interaction.state === 'expired')
 
 /** The requester withdraws the task; mail that is not delivered is not recalled. */
-export function cancel(ctx: Context, interaction: Interaction, reason: string): Interaction {
+export function cancel(ctx: Needs, interaction: Interaction, reason: string): Interaction {
   if (!mayCancel(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be cancelled from this side`)
   return leave(ctx, interaction, kinds.cancelled, reason)
 }
 
-function leave(ctx: Context, interaction: Interaction, kind: 9 | 10, reason: string): Interaction {
+function leave(ctx: Needs, interaction: Interaction, kind: 9 | 10, reason: string): Interaction {
   const queued = ctx.threads.queue(interaction, {
     kind,
     payload: encodePayload(kind, { reason }),

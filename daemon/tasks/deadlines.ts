@@ -2,11 +2,13 @@
 import type { Context } from '../context.ts'
 import { ANSWER_DEADLINE_MS, type DeliveryState, type Interaction } from '../store/threads.ts'
 
+type Needs = Pick<Context, 'store' | 'chain' | 'threads' | 'hub' | 'events' | 'now'>
+
 const ROUND_MAX = 100
 const DAYS = ANSWER_DEADLINE_MS / 86_400_000
 
 /** Ends what is overdue, with the record that proves it; tells what is known of the way of the task. */
-export function expireUnanswered(ctx: Context): void {
+export function expireUnanswered(ctx: Needs): void {
   const { store, threads, chain, events } = ctx
   if (ctx.hub.oldCopy !== undefined) return
   const overdue = store.all<{ key: number; delivery: DeliveryState }>(
@@ -40,6 +42,6 @@ function sentence(id: string, delivery: DeliveryState): string {
 }
 
 /** An answer came after all. */
-export function reopened(ctx: Context, interaction: Interaction): Interaction {
+export function reopened(ctx: Needs, interaction: Interaction): Interaction {
   return ctx.threads.update(interaction, { state: 'delivered', reason: null })
 }

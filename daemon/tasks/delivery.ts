@@ -4,8 +4,10 @@ import type { Context } from '../context.ts'
 import { outboxEntry } from '../store/outbox.ts'
 import { noteIntroduced } from '../store/peers.ts'
 
+type Needs = Pick<Context, 'store' | 'threads' | 'events'>
+
 /** A message is proven to be stored by its recipient. */
-export function noteDelivered(ctx: Context, key: number): void {
+export function noteDelivered(ctx: Needs, key: number): void {
   const entry = outboxEntry(ctx.store, key)
   if (!ctx.threads.setDelivery(key, 'delivered')) return
   const message = ctx.threads.message(key)

@@ -18,14 +18,31 @@ import type { Context } from '../context.ts'
 import type { Interaction } from '../store/threads.ts'
 import { proposeEnd } from './conversation.ts'
 
+type Needs = Pick<
+  Context,
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'contacts'
+  | 'peers'
+  | 'capabilities'
+  | 'attachments'
+  | 'threads'
+  | 'settings'
+  | 'wakers'
+  | 'events'
+  | 'now'
+  | 'hubNow'
+>
+
 /** The effect of a call on this node, or undefined when it is to be answered in words. */
-export function resolveCapability(ctx: Context): Effect | undefined {
+export function resolveCapability(ctx: Needs): Effect | undefined {
   if (ctx.settings.current.auto_reply !== undefined) return undefined
   return buildEffect({ status: 'UNAVAILABLE', message: 'this node does not serve this capability' })
 }
 
 /** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */
-export function answerWithEffect(ctx: Context, interaction: Interaction, effect: Effect): Interaction {
+export function answerWithEffect(ctx: Needs, interaction: Interaction, effect: Effect): Interaction {
   const document = utf8(renderEffect(effect))
   const resultCid = cidText(contentId(document))
   ctx.chain.append('svc.capability.effect', {

@@ -4,6 +4,8 @@ import { forgetIncomingFiles } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 import { bytesUntaken, tasksUnderWay, wordsUntaken } from '../store/untaken.ts'
 
+type Needs = Pick<Context, 'store' | 'contacts' | 'attachments' | 'settings' | 'now'>
+
 export type Admission = 'open' | 'pending' | 'refused'
 
 const DAY_MS = 86_400_000
@@ -12,7 +14,7 @@ const MIB = 1024 * 1024
 export const UNTAKEN_BYTES_MAX = { each: 8 * MIB, all: 256 * MIB } as const
 
 /** What becomes of a task from `from` that brings so many bytes. */
-export function admit(ctx: Context, from: string, bytes: number): Admission {
+export function admit(ctx: Needs, from: string, bytes: number): Admission {
   const config = ctx.settings.current
   if (ctx.contacts.isBlocked(from) || !config.accept_delegations) return 'refused'
   if (ctx.contacts.isContact(from)) return 'open'
@@ -24,19 +26,19 @@ export function admit(ctx: Context, from: string, bytes: number): Admission {
 }
 
 /** Whether the other side may add a message of so many bytes; a stranger's tasks that nobody took count together. */
-export function mayAdd(ctx: Context, { peer, side, state, capability }: Interaction, bytes: number): boolean {
+export function mayAdd(ctx: Needs, { peer, side, state, capability }: Interaction, bytes: number): boolean {
   const isTaken = side === 'sent' || (state !== 'pending' && capability === null)
   if (isTaken || ctx.contacts.isContact(peer)) return true
   return wordsUntaken(ctx.store, peer) < ctx.settings.current.guest_messages && hasRoom(ctx, peer, bytes)
 }
 
-function hasRoom({ store }: Context, peer: string, bytes: number): boolean {
+function hasRoom({ store }: Needs, peer: string, bytes: number): boolean {
   const { each, all } = UNTAKEN_BYTES_MAX
   return bytesUntaken(store, peer) + bytes <= each && bytesUntaken(store) + bytes <= all
 }
 
 /** A task that is not taken leaves none of its files here. */
-export function dropFiles(ctx: Context, interaction: Interaction): void {
+export function dropFiles(ctx: Needs, interaction: Interaction): void {
   const { store, attachments } = ctx
   const cids = forgetIncomingFiles(store, interaction.key)
   store.afterCommit(() => attachments.removeUnnamed(store, cids))

@@ -18,11 +18,13 @@ import type { Interaction } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
 import { coveredMessages, resultOf } from './receipts.ts'
 
+type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'hubNow'>
+
 /**
  * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
  * cover may name there is none, and the interaction says so.
  */
-export function makeReceipt(ctx: Context, interaction: Interaction): Interaction {
+export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
   if (ctx.chain.isQuarantined)
     return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
@@ -83,7 +85,7 @@ export function makeReceipt(ctx: Context, interaction: Interaction): Interaction
 }
 
 /** Numbers of the requester up to its last one that this provider does not hold; no longer than one too many. */
-function lacking(ctx: Context, interaction: Interaction): number[] {
+function lacking(ctx: Needs, interaction: Interaction): number[] {
   const missing: number[] = []
   for (
     let n = interaction.heldTo + 1;
@@ -95,7 +97,7 @@ function lacking(ctx: Context, interaction: Interaction): number[] {
 }
 
 /** Own numbers that the requester said it lacks, and those whose refusal is held here. */
-function undelivered(ctx: Context, interaction: Interaction): number[] {
+function undelivered(ctx: Needs, interaction: Interaction): number[] {
   const failed = ctx.store.all<{ number: number }>(
     `SELECT number FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 AND delivery = 'failed'`,
     interaction.key,
@@ -109,7 +111,7 @@ function undelivered(ctx: Context, interaction: Interaction): number[] {
 
 /** The provider keeps a counter-signature that covers its receipt; undefined when it does not. */
 export function takeCounterSignature(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   counter: CounterSignature,
 ): Interaction | undefined {
@@ -129,7 +131,7 @@ export function takeCounterSignature(
 }
 
 /** Every receipt of an interaction that was ever queued, the newest first. */
-function sentReceipts(ctx: Context, interaction: Interaction) {
+function sentReceipts(ctx: Needs, interaction: Interaction) {
   const rows = ctx.store.all<{ key: number; payload: Uint8Array; delivery: string | null }>(
     `SELECT key, payload, delivery FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ${kinds.receipt}
      ORDER BY key DESC`,

@@ -19,11 +19,13 @@ import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { coveredMessages, resultOf } from './receipts.ts'
 
+type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'log' | 'now' | 'hubNow'>
+
 /** Longer than any mail that was sent before a receipt can still be on its way. */
 const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
 
 /** The requester's answer to a receipt: counter-signature, a wait for a message still on its way, or a dispute. */
-export function takeReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+export function takeReceipt(ctx: Needs, interaction: Interaction, receipt: Receipt): Interaction {
   const contradiction = contradicted(ctx, interaction, receipt)
   if (contradiction !== undefined) return contradiction
   if (interaction.counterSignature !== null)
@@ -36,7 +38,7 @@ export function takeReceipt(ctx: Context, interaction: Interaction, receipt: Rec
  * What becomes of the task when the provider signed something else before: both receipts are kept, with a record of
  * the chain that proves it, and nobody signs or reviews any more. Undefined when it did not.
  */
-function contradicted(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction | undefined {
+function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): Interaction | undefined {
   if (interaction.contradicting !== null) return interaction
   const log = ctx.peers.find(interaction.peer)?.log
   if (interaction.receipt === null || log === undefined) return undefined
@@ -59,7 +61,7 @@ function contradicted(ctx: Context, interaction: Interaction, receipt: Receipt):
 }
 
 /** Judges a receipt that is held; called again when a message arrives that it waited for. */
-export function settleReceipt(ctx: Context, interaction: Interaction, receipt: Receipt): Interaction {
+export function settleReceipt(ctx: Needs, interaction: Interaction, receipt: Receipt): Interaction {
   const provider = ctx.peers.find(interaction.peer)
   if (provider === undefined || verifyReceipt(receipt, provider.log) === undefined)
     return dispute(ctx, interaction, receipt, 'the signature of the provider does not hold')
@@ -81,7 +83,7 @@ export function settleReceipt(ctx: Context, interaction: Interaction, receipt: R
   return sendCounterSignature(ctx, signed, counterSignature)
 }
 
-function counterSign(ctx: Context, receipt: Receipt): Uint8Array {
+function counterSign(ctx: Needs, receipt: Receipt): Uint8Array {
   const [chainLength, chainHead] = ctx.chain.position
   const counter = CounterSignature.sign(ctx.identity.seed, {
     requester: ctx.identity.aid,
@@ -94,7 +96,7 @@ function counterSign(ctx: Context, receipt: Receipt): Uint8Array {
 }
 
 /** Signs an unconfirmed counter-signature anew after a rotation. */
-export function remakeCounterSignature(ctx: Context, interaction: Interaction): Interaction {
+export function remakeCounterSignature(ctx: Needs, interaction: Interaction): Interaction {
   if (interaction.receipt === null || interaction.counterSignature === null) return interaction
   const counterSignature = counterSign(ctx, Receipt.decode(interaction.receipt))
   return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
@@ -103,12 +105,7 @@ export function remakeCounterSignature(ctx: Context, interaction: Interaction): 
 type Fault = { fault: string; number?: number }
 
 /** How a receipt differs from what is held here; `missing_message` alone may still be healed by mail on its way. */
-function compare(
-  ctx: Context,
-  interaction: Interaction,
-  receipt: Receipt,
-  kelSeq: number,
-): Fault | undefined {
+function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq: number): Fault | undefined {
   const own = new Map<number, { digest: Uint8Array; confirmed: boolean }>()
   const peer = new Map<number, Uint8Array>()
   for (const message of numbered(ctx, interaction)) {
@@ -145,7 +142,7 @@ function compare(
 }
 
 /** Numbers of the provider that the last message of this side said it lacks. */
-function namedAsMissing(ctx: Context, { key, ownLast }: Interaction): Set<number> {
+function namedAsMissing(ctx: Needs, { key, ownLast }: Interaction): Set<number> {
   const last = ownLast === null ? undefined : ctx.threads.byNumber(key, 'out', ownLast)
   const said = last === undefined ? undefined : decodePayload(last.kind, last.payload)
   const names = said?.kind === kinds.end || said?.kind === kinds.acceptEnd
@@ -154,7 +151,7 @@ function namedAsMissing(ctx: Context, { key, ownLast }: Interaction): Set<number
 
 type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }
 
-function numbered(ctx: Context, interaction: Interaction): Numbered[] {
+function numbered(ctx: Needs, interaction: Interaction): Numbered[] {
   return ctx.store.all<Numbered>(
     'SELECT direction, number, digest, delivery FROM messages WHERE interaction = ? AND number > 0',
     interaction.key,
@@ -162,7 +159,7 @@ function numbered(ctx: Context, interaction: Interaction): Numbered[] {
 }
 
 /** A receipt that names a message which never came is disputed once no mail of its time can be on its way. */
-export function disputeOverdueReceipts(ctx: Context): void {
+export function disputeOverdueReceipts(ctx: Needs): void {
   const overdue = ctx.store.all<{ key: number }>(
     `SELECT i.key FROM interactions AS i WHERE i.receipt_state = 'waiting' AND
        (SELECT max(m.at) FROM messages AS m
@@ -184,12 +181,12 @@ function describe({ fault, number }: Fault): string {
     : `the receipt differs in: ${what}, number ${number}`
 }
 
-function dispute(ctx: Context, interaction: Interaction, receipt: Receipt, note: string): Interaction {
+function dispute(ctx: Needs, interaction: Interaction, receipt: Receipt, note: string): Interaction {
   recordAccepted(ctx, interaction, receipt, false)
   return ctx.threads.update(interaction, { receiptState: 'disputed', receiptNote: note })
 }
 
-function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt, verified: boolean): void {
+function recordAccepted(ctx: Needs, interaction: Interaction, receipt: Receipt, verified: boolean): void {
   const seq = ctx.chain.append('svc.result.accepted', {
     interaction_id: interaction.id,
     result_cid: cidText(receipt.body.resultCid),
@@ -199,7 +196,7 @@ function recordAccepted(ctx: Context, interaction: Interaction, receipt: Receipt
   noteReceiptRecord(ctx.store, interaction.key, seq)
 }
 
-function sendCounterSignature(ctx: Context, interaction: Interaction, encoded: Uint8Array): Interaction {
+function sendCounterSignature(ctx: Needs, interaction: Interaction, encoded: Uint8Array): Interaction {
   const counterSignature = CounterSignature.decode(encoded)
   return ctx.threads.queue(interaction, {
     kind: kinds.counterSignature,

@@ -7,6 +7,8 @@ import { coveredNumbers } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
+type Needs = Pick<Context, 'threads'>
+
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
 
 /** The provider's answer among its covered messages: the last result, else the last message, else nothing. */
@@ -33,7 +35,7 @@ export function resultOf(covered: readonly Message[]): Result {
 
 /** Messages of one direction in the cut, by number, without those in `missing`. */
 export function coveredMessages(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
   direction: 'out' | 'in',
   side: [number, number[]],

@@ -34,6 +34,8 @@ import {
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
 
+type Needs = Pick<Context, 'store' | 'peers' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'>
+
 const REVIEW_WINDOW_MS = 30 * 86_400_000
 const RETRY_MS = 10 * 60_000
 const PROBATION_RETRY_MS = 3_600_000
@@ -61,7 +63,7 @@ type ReviewReply = {
 
 /** Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. */
 export async function keepReview(
-  ctx: Context,
+  ctx: Needs,
   uploads: Pick<ReviewUploads, 'firstAnswer'>,
   interaction: Interaction,
   { rating, comment }: { rating: number; comment: string },
@@ -113,7 +115,7 @@ function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_
 
 /** The rating of an interaction, and whether the hub has it, for listings. */
 export function reviewStanding(
-  ctx: Context,
+  ctx: Needs,
   interaction: Interaction,
 ): Pick<InteractionSummary, 'rating' | 'review'> {
   const row = reviewOf(ctx.store, interaction.key)
@@ -122,12 +124,12 @@ export function reviewStanding(
 
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
-  #ctx: Context
+  #ctx: Needs
   #stopped = false
   #running: Promise<void> | undefined
   #waiting = new Map<number, () => void>()
 
-  constructor(ctx: Context) {
+  constructor(ctx: Needs) {
     this.#ctx = ctx
   }
 

@@ -26,7 +26,9 @@ import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
 
-export function verifyInteraction(ctx: Context, interaction: Interaction): VerifyVerdict {
+type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads'>
+
+export function verifyInteraction(ctx: Needs, interaction: Interaction): VerifyVerdict {
   if (interaction.receipt === null) refuse('no_receipt', 'this interaction has no receipt yet')
   const receipt = Receipt.decode(interaction.receipt)
   const ownSide = !isRequester(interaction)
@@ -72,7 +74,7 @@ export function verifyInteraction(ctx: Context, interaction: Interaction): Verif
 }
 
 /** Our own chain record of the receipt, which says when it was held. */
-function firstHeld(ctx: Context, interaction: Interaction): TimeEvidence | undefined {
+function firstHeld(ctx: Needs, interaction: Interaction): TimeEvidence | undefined {
   const row = noted(ctx, interaction) ?? searched(ctx, interaction)
   if (row === undefined) return undefined
   const record = ChainRecord.decode(row.record)
@@ -81,7 +83,7 @@ function firstHeld(ctx: Context, interaction: Interaction): TimeEvidence | undef
 
 type StoredRecord = { seq: number; record: Uint8Array }
 
-function noted(ctx: Context, interaction: Interaction): StoredRecord | undefined {
+function noted(ctx: Needs, interaction: Interaction): StoredRecord | undefined {
   return ctx.store.get<StoredRecord>(
     'SELECT c.seq, c.record FROM interactions AS i JOIN chain AS c ON c.seq = i.receipt_seq WHERE i.key = ?',
     interaction.key,
@@ -89,7 +91,7 @@ function noted(ctx: Context, interaction: Interaction): StoredRecord | undefined
 }
 
 /** For interactions of releases that did not note the record: one at a time, the newest first. */
-function searched(ctx: Context, interaction: Interaction): StoredRecord | undefined {
+function searched(ctx: Needs, interaction: Interaction): StoredRecord | undefined {
   const type = isRequester(interaction) ? 'svc.result.accepted' : 'svc.interaction.receipt'
   return ctx.store.get<StoredRecord>(
     'SELECT seq, record FROM chain WHERE type = ? AND instr(record, ?) > 0 ORDER BY seq DESC LIMIT 1',
@@ -99,7 +101,7 @@ function searched(ctx: Context, interaction: Interaction): StoredRecord | undefi
 }
 
 /** The document of the receipt among the messages, the newest first, one in memory at a time. */
-function resultBytes(ctx: Context, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
+function resultBytes(ctx: Needs, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
   const keys = ctx.store.all<{ key: number }>(
     `SELECT key FROM messages WHERE interaction = ? AND kind IN (${kinds.result}, ${kinds.message}) ORDER BY key DESC`,
     interaction.key,
