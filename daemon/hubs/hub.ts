@@ -108,7 +108,7 @@ export interface HubClient {
   refresh(): Promise<void>
   checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
   register(request: RegisterRequest): Promise<RegisterReply>
-  publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void>
+  publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void>
   pushLog(log: VerifiedKel): Promise<void>
   fetchLog(aid: string): Promise<KeyEvent[]>
   /** Log and key set of a registered agent; undefined when the hub has none of that. */

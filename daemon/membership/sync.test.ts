@@ -49,7 +49,7 @@ describe('bringing the hub up to date', () => {
   test('publishes a renewed set alone, above the one that the hub holds', async () => {
     known()
     world.pass(KEY_RENEWAL_MS)
-    let published: [number, number | undefined] | undefined
+    let published: [number, number] | undefined
     node.hub.answers({
       publishKeys: async (bytes, previous) => {
         published = [KeySet.decode(bytes).body.setSeq, previous]
@@ -66,15 +66,18 @@ describe('bringing the hub up to date', () => {
   test('goes above the set that the hub says it holds', async () => {
     known()
     world.pass(KEY_RENEWAL_MS)
-    const seqs: number[] = []
+    const seqs: [number, number][] = []
     node.hub.answers({
-      publishKeys: async bytes => {
-        seqs.push(KeySet.decode(bytes).body.setSeq)
+      publishKeys: async (bytes, previous) => {
+        seqs.push([KeySet.decode(bytes).body.setSeq, previous])
         if (seqs.length === 1) throw refusedWith('keys_rollback', { stored_seq: 40 })
       },
     })
     await run()
-    expect(seqs).toEqual([2, 41])
+    expect(seqs).toEqual([
+      [2, 1],
+      [41, 40],
+    ])
     expect(node.ctx.keys.isConfirmed).toBe(true)
   })
 

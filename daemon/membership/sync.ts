@@ -91,9 +91,10 @@ export class Sync {
       await home.publishKeys(KeySet.encode(set), keys.previousSeq(identity.log))
       keys.confirm(set)
     } catch (error) {
-      const next = this.#setAfterRollback(error)
-      if (next === undefined) throw error
-      await home.publishKeys(KeySet.encode(next), undefined)
+      const stored = storedSeq(error)
+      if (stored === undefined) throw error
+      const next = this.#set(stored + 1)
+      await home.publishKeys(KeySet.encode(next), stored)
       keys.confirm(next)
     }
   }
@@ -181,9 +182,8 @@ export class Sync {
 
   /** A set above the one that the hub says it holds, after `keys_rollback`. */
   #setAfterRollback(error: unknown): KeySet | undefined {
-    const stored =
-      error instanceof Refused && error.code === 'keys_rollback' ? error.members['stored_seq'] : undefined
-    return typeof stored === 'number' ? this.#set(stored + 1) : undefined
+    const stored = storedSeq(error)
+    return stored === undefined ? undefined : this.#set(stored + 1)
   }
 
   async #solve(home: HubClient, error: Refused, signal: AbortSignal): Promise<PowSolution> {
@@ -205,4 +205,11 @@ export class Sync {
     const { name, caps, summary, readme } = this.#ctx.settings.current
     return { name, caps, summary, readme }
   }
+}
+
+/** The number of the set that a hub holds, where it refused an older one. */
+function storedSeq(error: unknown): number | undefined {
+  const stored =
+    error instanceof Refused && error.code === 'keys_rollback' ? error.members['stored_seq'] : undefined
+  return typeof stored === 'number' ? stored : undefined
 }

@@ -84,7 +84,7 @@ export class ScriptedHub implements HubClient {
   register(request: Parameters<HubClient['register']>[0]) {
     return this.#say('register', [request], async () => ({ keysStatus: 'stored', cardStatus: 'none' }))
   }
-  publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void> {
+  publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void> {
     return this.#say('publishKeys', [keySet, prevSeq], async () => {})
   }
   pushLog(log: VerifiedKel): Promise<void> {

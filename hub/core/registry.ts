@@ -163,7 +163,7 @@ export class Registry {
   }
 
   /** Publishes a key set for a registered agent. */
-  async publishKeys(aid: string, keys: Uint8Array, prevSeq: number | undefined): Promise<KeysStatus> {
+  async publishKeys(aid: string, keys: Uint8Array, prevSeq: number): Promise<KeysStatus> {
     let status: KeysStatus = 'none'
     await this.#agents.update(aid, held => {
       const published = this.#withKeySet(required(held), keys, prevSeq)

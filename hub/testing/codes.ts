@@ -89,7 +89,7 @@ const submit = (agent: TestAgent, more: Record<string, unknown> = {}): Promise<R
 const push = (agent: TestAgent): Promise<Reply> =>
   callRoute(agent.target, 'pushKel', { aid: agent.aid, kel: agent.kel })
 const publish = (agent: TestAgent, keys: string): Promise<Reply> =>
-  agent.call('publishKeys', { keys }, { params: { aid: agent.aid } })
+  agent.call('publishKeys', { keys, prev_seq: 1 }, { params: { aid: agent.aid } })
 
 async function admitted(world: World): Promise<TestAgent> {
   const agent = new TestAgent(world.hub)

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
 import { deactivate, decodeKel, encodeKel, verifyKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import { powSeedNotAfter } from '../../protocol/identity/pow.ts'
@@ -258,28 +257,30 @@ describe('key histories', () => {
 })
 
 describe('key sets', () => {
-  const publish = (agent: TestAgent, keys: string, prevSeq?: number) =>
-    agent.call('publishKeys', { keys, ...present({ prev_seq: prevSeq }) }, { params: { aid: agent.aid } })
+  const publish = (agent: TestAgent, keys: string, prevSeq: number) =>
+    agent.call('publishKeys', { keys, prev_seq: prevSeq }, { params: { aid: agent.aid } })
 
   test('stores a newer set, calls the same one unchanged, and refuses an older one with the stored number', async () => {
     const agent = await registeredAgent(hub)
     const second = agent.makeKeys()
     expect((await publish(agent, second, 1)).json).toEqual({ keys_status: 'stored' })
     expect((await publish(agent, second, 7)).json).toEqual({ keys_status: 'unchanged' })
-    expectRefusal(await publish(agent, agent.makeKeys({ setSeq: 2 })), 'keys_rollback', { stored_seq: 2 })
+    expectRefusal(await publish(agent, agent.makeKeys({ setSeq: 2 }), 2), 'keys_rollback', { stored_seq: 2 })
     expectRefusal(await publish(agent, agent.makeKeys({ setSeq: 9 }), 1), 'keys_rollback', { stored_seq: 2 })
+    const { json } = await agent.call('publishKeys', { keys: second }, { params: { aid: agent.aid } })
+    expect(json['error']).toContain('prev_seq is missing')
   })
 
   test('refuses a set of another key state or signer, and one that is none', async () => {
     const agent = await registeredAgent(hub)
     const other = await registeredAgent(hub)
-    expectRefusal(await publish(agent, other.makeKeys()), 'kel_invalid')
+    expectRefusal(await publish(agent, other.makeKeys(), 1), 'kel_invalid')
     const seed = agent.seed
     agent.seed = random(32)
     const forged = agent.makeKeys()
     agent.seed = seed
-    expectRefusal(await publish(agent, forged), 'kel_invalid')
-    expectRefusal(await publish(agent, toBase64url(random(40))), 'bad_request')
+    expectRefusal(await publish(agent, forged, 1), 'kel_invalid')
+    expectRefusal(await publish(agent, toBase64url(random(40)), 1), 'bad_request')
   })
 
   test('starts again at one under a new key state, in the same request as the rotation', async () => {

@@ -104,8 +104,8 @@ export class Wire3Hub implements HubClient {
     }
   }
 
-  async publishKeys(keySet: Uint8Array, prevSeq: number | undefined): Promise<void> {
-    const body = { keys: toBase64url(keySet), ...present({ prev_seq: prevSeq }) }
+  async publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void> {
+    const body = { keys: toBase64url(keySet), prev_seq: prevSeq }
     await this.#calls.signed(routes.publishKeys, { params: { aid: this.#inputs.identity.aid }, body })
   }
 

@@ -79,7 +79,7 @@ export const registryRoutes = {
     path: '/agents/{aid}/keys',
     auth: 'signed',
     action: 'keys',
-    request: z.strictObject({ keys, prev_seq: count.optional() }),
+    request: z.strictObject({ keys, prev_seq: count }),
     reply: z.strictObject({ keys_status: z.enum(['stored', 'unchanged']) }),
     codes: codes('rate_limited', 'keys_rollback', 'kel_invalid'),
     limits: { bodyBytes: 16 * KIB },
