@@ -9,6 +9,7 @@ import {
   Attestation,
   counterSignatureHolds,
   decodeReviewable,
+  NoCommitment,
   Receipt,
   Review,
   type ReviewableReceipt,
@@ -128,6 +129,7 @@ function decode(given: ReviewUpload): { reviewable: ReviewableReceipt; review: R
   try {
     return { reviewable: decodeReviewable(given.receipt), review: Review.decode(given.review) }
   } catch (error) {
+    if (error instanceof NoCommitment) throw new Refusal('receiptNotReviewable')
     if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
     if (error instanceof KelInvalid) throw new Refusal('receiptNotReviewable')
     throw error

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RELEASE } from '../../protocol/build-info.ts'
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
 import { Attestation, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { DAY_MS, HOUR_MS } from '../core/limits.ts'
 import {
@@ -90,6 +91,22 @@ describe('reviews', () => {
     )
     expectRefusal(await upload({ body: { providerKelSeq: 9 } }), 'receipt_not_reviewable')
     expect((await requester.call('uploadReview', body)).status).toBe(200)
+  })
+
+  test('need a receipt that carries a commitment', async () => {
+    const { receipt, ...rest } = reviewUpload(requester, provider)
+    const [body, ...others] = decode(fromBase64url(receipt)) as [Uint8Array, ...CborValue[]]
+    const members = decode(body) as Map<number, CborValue>
+    const with5 = (change: (members: Map<number, CborValue>) => void): string => {
+      const changed = new Map(members)
+      change(changed)
+      return toBase64url(encode([encode(changed), ...others]))
+    }
+    const told = (text: string) => requester.call('uploadReview', { receipt: text, ...rest })
+    expectRefusal(await told(with5(changed => changed.delete(5))), 'receipt_not_reviewable')
+    expectRefusal(await told(with5(changed => changed.set(5, new Uint8Array(31)))), 'bad_request')
+    expectRefusal(await told(with5(changed => changed.delete(6))), 'bad_request')
+    expectRefusal(await told(toBase64url(random(300))), 'bad_request')
   })
 
   test('of providers that are not registered here stand on the log that comes along', async () => {

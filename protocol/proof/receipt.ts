@@ -29,6 +29,7 @@ import { statuses } from './effect.ts'
 export const MESSAGES_MAX = 100_000
 const MISSING_MAX = 1024
 const RECEIPT_BYTES_MAX = 64 * 1024
+const COMMITMENT_KEY = 5
 export const RECEIPT_AHEAD_MAX_MS = 5 * 60_000
 export const RECEIPT_BEHIND_MAX_MS = 10 * 60_000
 
@@ -51,7 +52,7 @@ export const ReceiptBody = record('receipt', {
   interactionId: required(2, bytes(16)),
   provider: required(3, aid),
   providerKelSeq: required(4, uint),
-  requesterCommitment: required(5, bytes(32)),
+  requesterCommitment: required(COMMITMENT_KEY, bytes(32)),
   requestCid: required(6, bytes(CID_BYTES)),
   resultCid: required(7, bytes(CID_BYTES)),
   start: required(8, uint),
@@ -259,6 +260,11 @@ export function encodeReviewable(given: ReviewableReceipt): Uint8Array {
   return encode([body, signature, CounterSignature.write(given.counter), kelItem.write(given.providerKel)])
 }
 
+/** A receipt that carries no commitment of its requester, so that nobody can show to be the one. */
+export class NoCommitment extends Malformed {
+  override name = 'NoCommitment'
+}
+
 export function decodeReviewable(received: Uint8Array): ReviewableReceipt {
   const [body, signature, counter, providerKel] = tuple<[CborValue, CborValue, CounterSignature, KeyEvent[]]>(
     { read: value => value, write: value => value },
@@ -266,8 +272,12 @@ export function decodeReviewable(received: Uint8Array): ReviewableReceipt {
     CounterSignature,
     kelItem,
   ).read(decode(received), 'reviewable receipt')
+  if (body instanceof Uint8Array && lacksCommitment(decode(body)))
+    throw new NoCommitment('the receipt carries no commitment')
   return { receipt: Receipt.read([body, signature], 'receipt'), counter, providerKel }
 }
+
+const lacksCommitment = (body: CborValue): boolean => body instanceof Map && !body.has(COMMITMENT_KEY)
 
 const ReviewBody = record('review', {
   v: required(1, literal(1)),
