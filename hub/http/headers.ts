@@ -23,6 +23,19 @@ export function preferredWait(given: IncomingHttpHeaders): number {
   return Number(WAIT.exec(header(given, 'prefer') ?? '')?.[1] ?? 0)
 }
 
+/** Types that HTTP libraries put in where nobody said what a body is. */
+const UNSAID: ReadonlySet<string> = new Set([
+  '',
+  'application/octet-stream',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+])
+
+/** Whether a body of this type may be JSON: its type says so, or says nothing. */
+export function mayBeJson(type: string | undefined): boolean {
+  return type === undefined || UNSAID.has(type) || /^(?:application|text)\/json$|\+json$/.test(type)
+}
+
 /** What a content type means: case and parameters say nothing more. */
 export function mediaType(contentType: string | undefined): string | undefined {
   return contentType?.split(';')[0]?.trim().toLowerCase()

@@ -15,11 +15,14 @@ export type LineOptions = {
 /** What became of one request: the route by its row, and the code of the refusal, if it was one. */
 export type Answered = { route: string; code: string | undefined }
 
+/** Why no request was read. */
+export type Unparsed = 'malformed' | 'headTooLarge' | 'headTooSlow'
+
 export type Line = {
   /** Answers one request; never rejects. */
   handle(request: IncomingMessage, response: ServerResponse): Promise<Answered>
   /** The whole answer to what the parser refused. */
-  answerUnparsed(fault: 'malformed' | 'headTooLarge'): string
+  answerUnparsed(fault: Unparsed): string
   bytesInFlight(): number
   close(): void
 }

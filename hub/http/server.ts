@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressBucket, isProxy } from '../core/address.ts'
-import type { Line } from './line.ts'
+import type { Line, Unparsed } from './line.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 5000
@@ -24,6 +24,14 @@ export type ConnectionLimits = {
   bodyGraceMs: number
 }
 
+/** How long a head may take, and how often that is looked at. */
+export type HeadTimes = { headMs: number; checkMs: number }
+
+const faults: Record<string, Unparsed> = {
+  HPE_HEADER_OVERFLOW: 'headTooLarge',
+  ERR_HTTP_REQUEST_TIMEOUT: 'headTooSlow',
+}
+
 /** Since when an answer waits to be taken, and how much of its connection's bytes had been then. */
 type Waiting = { sinceMs: number; taken: number }
 
@@ -38,14 +46,19 @@ export class PublicServer {
   #connections = 0
   #ending = false
 
-  constructor(limits: ConnectionLimits, listener: RequestListener, unparsed: Line['answerUnparsed']) {
+  constructor(
+    limits: ConnectionLimits,
+    listener: RequestListener,
+    unparsed: Line['answerUnparsed'],
+    times: HeadTimes = { headMs: HEADERS_TIMEOUT_MS, checkMs: CONNECTIONS_CHECK_MS },
+  ) {
     this.#limits = limits
     this.server = createServer(
       {
         // Bodies are watched by their rate; a total time would cut large ones.
         requestTimeout: 0,
-        headersTimeout: HEADERS_TIMEOUT_MS,
-        connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+        headersTimeout: times.headMs,
+        connectionsCheckingInterval: times.checkMs,
         keepAliveTimeout: KEEP_ALIVE_MS,
         maxHeaderSize: HEADER_BYTES_MAX,
         // Told by the line, in its own words.
@@ -62,7 +75,7 @@ export class PublicServer {
     this.server.on('checkExpectation', (request, response) => this.server.emit('request', request, response))
     this.server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
-      socket.end(unparsed(error.code === 'HPE_HEADER_OVERFLOW' ? 'headTooLarge' : 'malformed'))
+      socket.end(unparsed(faults[error.code ?? ''] ?? 'malformed'))
     })
     this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
     this.#watch.unref()

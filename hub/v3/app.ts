@@ -16,8 +16,8 @@ import { type Facts, Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
 import { BodyCut, BodySource, declaredLength, RateWatch, readBody } from '../http/body.ts'
 import { BodyPool, type BodyRoom } from '../http/body-room.ts'
-import { header, mediaType, preferredWait } from '../http/headers.ts'
-import type { Line, LineOptions } from '../http/line.ts'
+import { header, mayBeJson, mediaType, preferredWait } from '../http/headers.ts'
+import type { Line, LineOptions, Unparsed } from '../http/line.ts'
 import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/reply.ts'
 import { type Found, Router, splitTarget } from '../http/router.ts'
 import { HEADER_BYTES_MAX } from '../http/server.ts'
@@ -124,6 +124,13 @@ const steps: readonly Step[] = [
   carryOut,
 ]
 
+/** What is told where no request was read. */
+const unparsed: Record<Unparsed, [Code, Facts]> = {
+  malformed: ['bad_request', { why: 'it is not an HTTP request that this hub reads' }],
+  headTooLarge: ['too_large', { limitBytes: HEADER_BYTES_MAX }],
+  headTooSlow: ['bad_request', { why: 'its head did not come in time' }],
+}
+
 const router = new Router<Wire3RouteName>(wire3Routes)
 
 /** The request listener of wire 3 over a hub. */
@@ -183,10 +190,7 @@ export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
       }
     },
     answerUnparsed(fault) {
-      const [code, facts]: [Code, Facts] =
-        fault === 'malformed'
-          ? ['bad_request', { why: 'it is not an HTTP request that this hub reads' }]
-          : ['too_large', { limitBytes: HEADER_BYTES_MAX }]
+      const [code, facts] = unparsed[fault]
       const { status, body } = refusalAnswer(code, facts, baseUrl(), 0)
       return rawJson(status, { [headers.wire]: String(WIRE) }, body)
     },
@@ -219,11 +223,14 @@ function checkKnown({ found }: Exchange): void {
 }
 
 function checkHeaders(exchange: Exchange): void {
-  const { auth, raw } = exchange.row
+  const { auth, raw, request } = exchange.row
   if (auth !== 'signed' && identityHeaders.some(name => exchange.header(name) !== undefined))
     throw new WireRefusal('identity_headers_not_allowed')
-  if (raw !== undefined && mediaType(exchange.header('content-type')) !== raw)
+  const type = mediaType(exchange.header('content-type'))
+  if (raw !== undefined && type !== raw)
     throw new Refusal('requestMalformed', { why: `Content-Type must be ${raw}` })
+  if (request !== undefined && !mayBeJson(type))
+    throw new Refusal('requestMalformed', { why: 'Content-Type must be application/json' })
 }
 
 function takeFromBucket(exchange: Exchange, { hub, buckets }: Parts): void {

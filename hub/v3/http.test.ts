@@ -1,6 +1,10 @@
 /** The edges of HTTP: what the parser refuses, methods, versions and content types (hub API §2, §7, §9). */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { headers } from '../../protocol/wire3/headers.ts'
+import { defaultLimits } from '../core/limits.ts'
+import { PublicServer } from '../http/server.ts'
 import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
@@ -77,4 +81,52 @@ test('a content type is taken by its meaning', async () => {
     const given = { ...sendHeaders(envelope), 'Content-Type': type }
     expect((await sendRow('relaySend', agent, { body: envelope.bytes, headers: given })).status).toBe(status)
   }
+})
+
+describe('a JSON route', () => {
+  const told = async (type: string) =>
+    await sendRow('relayPoll', agent, { headers: { 'Content-Type': type } })
+
+  test.each([
+    'application/json',
+    'Application/JSON;charset=UTF-8',
+    'application/vnd.api+json',
+    'text/json',
+    '',
+    // HTTP libraries put these in where nobody said what a body is.
+    'application/x-www-form-urlencoded',
+    'text/plain;charset=UTF-8',
+    'application/octet-stream',
+  ])('takes %j for JSON', async type => expect((await told(type)).status).toBe(200))
+
+  test.each([
+    'application/cbor',
+    'application/vnd.svc.envelope+cbor',
+    'text/html',
+    'multipart/form-data; boundary=x',
+  ])('refuses %j, which says that it is something else', async type => {
+    const reply = await told(type)
+    expectRefusal(reply, 'bad_request')
+    expect(reply.json['error']).toContain('Content-Type must be application/json')
+  })
+})
+
+test('a head that does not come in time is answered in the form of every refusal, and ends its connection', async () => {
+  const { line } = hub.running
+  const listener = new PublicServer(defaultLimits, () => undefined, line.answerUnparsed, {
+    headMs: 60,
+    checkMs: 20,
+  })
+  listener.server.listen(0, '127.0.0.1')
+  await once(listener.server, 'listening')
+  const { port } = listener.server.address() as AddressInfo
+  const socket = await openSocket(`http://127.0.0.1:${port}`)
+  socket.write('GET /healthz HTTP/1.1\r\nHost:')
+  const ended = once(socket, 'end')
+  const reply = await nextReply(socket)
+  expect([reply?.status, reply?.json['reason']]).toEqual([400, 'bad_request'])
+  expect(reply?.json['error']).toMatch(/its head did not come in time; [^;]+$/)
+  expect(reply?.head).toMatch(/X-Svc-Wire: 3[\s\S]*Connection: close|Connection: close[\s\S]*X-Svc-Wire: 3/i)
+  await ended
+  await listener.close()
 })
