@@ -20,6 +20,8 @@ import { average } from './reviews.ts'
 const SHOWN = 25
 const WORDS_MAX = 256
 const NOT_FOUND = 404
+const STATS_NOTE =
+  'tasks_completed counts the receipts that this hub was shown, one with each review; of other tasks it does not know when they end.'
 
 type Names = 'publicPage' | 'agentPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'
 type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
@@ -33,7 +35,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, about: About): Par
     const asked = askedFor(query)
     const { rows, next } =
       asked.problem === undefined
-        ? await hub.directory.list(asked.afterAid, SHOWN, { ...asked.filter, ...filter })
+        ? await hub.directory.list(asked.afterAid, SHOWN, { ...asked.filter, ...filter, onlyPublic: true })
         : { rows: [], next: undefined }
     const { agents: registered, onlineAgents, reviews, ratings } = await hub.directory.counts()
     return {
@@ -80,13 +82,14 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, about: About): Par
       return {
         agents,
         federated_agents: 0,
-        // A hub sees of tasks only what reviews show.
+        // Each review brought one receipt; no task has two.
         tasks_completed: reviews,
         reviews,
         avg_rating: average(ratings, reviews),
         modules: [],
         online_nodes: onlineAgents,
         version: buildInfo.version,
+        note: STATS_NOTE,
         ...about,
       }
     },

@@ -214,6 +214,8 @@ export const publicRoutes = {
       modules: z.array(z.string()),
       online_nodes: count,
       version: z.string(),
+      /** What the figures rest on. */
+      note: z.string(),
       /** What the operator says of the hub, as far as he does. */
       ...about,
     }),
