@@ -82,6 +82,7 @@ export async function hubToLookAt(): Promise<TestHub> {
       readme: name === '' ? '' : README,
     })
     if (reply.status !== 200) throw new Error(JSON.stringify(reply.json))
+    await agent.call('setVisibility', { visibility: 'public' }, { params: { aid: agent.aid } })
   }
   return hub
 }

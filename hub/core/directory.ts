@@ -57,7 +57,7 @@ export class Directory {
   async list(
     afterAid: string,
     limit: number,
-    filter: Pick<ListQuery, 'text' | 'caps' | 'terms' | 'carded'> = {},
+    filter: Pick<ListQuery, 'text' | 'caps' | 'terms' | 'onlyPublic'> = {},
   ): Promise<{ rows: AgentRow[]; next: string | undefined }> {
     return await this.#context.store.listAgents({
       afterAid,

@@ -34,8 +34,8 @@ export type ListQuery = {
   caps?: readonly string[] | undefined
   /** Only those whose card has all of these terms. */
   terms?: readonly string[] | undefined
-  /** Only those that have a card. */
-  carded?: boolean | undefined
+  /** Only those that chose to be public. */
+  onlyPublic?: boolean | undefined
   /** No more is read for one page, also where little of it fits the query; at least one row is. */
   bytesMax: number
   rowsMax: number

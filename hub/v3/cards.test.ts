@@ -68,6 +68,7 @@ describe('cards', () => {
     const skills = [{ id: 'move', name: 'Move', description: 'Moves.', tags: ['moving'] }]
     const before = cardOf(mover, { skills })
     expect(await register(mover, before)).toBe('stored')
+    await mover.call('setVisibility', { visibility: 'public' }, params(mover))
     const catalog = async () => {
       const { json } = await callRoute(hub, 'aiCatalog', undefined)
       return (json['entries'] as { url: string; tags: string[] }[]).filter(entry =>

@@ -64,7 +64,9 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       return cardKeys((await registered(params['aid'])).log)
     },
     async aiCatalog({ query }) {
-      const { rows, next } = await hub.directory.list(afterAid(query.cursor), CATALOG_MAX, { carded: true })
+      const { rows, next } = await hub.directory.list(afterAid(query.cursor), CATALOG_MAX, {
+        onlyPublic: true,
+      })
       const entries = rows.flatMap(row => {
         const card = cardOf(row)
         if (card === undefined) return []

@@ -45,3 +45,36 @@ test.each(['agents', 'a2aAgents'] as const)(
     expect(staying.map(({ aid }) => aid).filter(aid => !seen.includes(aid))).toEqual([])
   },
 )
+
+test.each([
+  ['graph', 'nodes'],
+  ['aiCatalog', 'entries'],
+  ['agents', 'agents'],
+  ['a2aAgents', 'agents'],
+] as const)(
+  '%s is cut where an answer would be too large, and says where it goes on',
+  async (route, member) => {
+    const README_BYTES = 60 * 1024
+    const own = await startTestHub()
+    const agents: TestAgent[] = []
+    for (let i = 0; i < 9; i++) {
+      const agent = await registeredAgent(own)
+      const given = { readme: 'a'.repeat(README_BYTES), a2a_card: cardOf(agent) }
+      await agent.call('register', { aid: agent.aid, kel: agent.kel, ...given })
+      await agent.call('setVisibility', { visibility: 'public' }, { params: { aid: agent.aid } })
+      agents.push(agent)
+    }
+    const pages: unknown[][] = []
+    let cursor: string | undefined
+    do {
+      const { json } = await callRoute(own, route, undefined, { query: present({ cursor }) })
+      pages.push(json[member] as unknown[])
+      cursor = json['next'] as string | undefined
+    } while (cursor !== undefined)
+    expect(pages.length).toBeGreaterThan(1)
+    const text = JSON.stringify(pages.flat())
+    expect(agents.filter(({ aid }) => !text.includes(aid))).toEqual([])
+    expect(pages.flat().length).toBe(agents.length)
+    await own.close()
+  },
+)

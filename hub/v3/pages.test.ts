@@ -7,6 +7,7 @@ let hostile: TestAgent
 const named = async (name: string, caps: string[]): Promise<TestAgent> => {
   const agent = await registeredAgent(hub)
   await agent.call('updateProfile', { name, caps, summary: `${name} <script>alert(1)</script>` })
+  await agent.call('setVisibility', { visibility: 'public' }, { params: { aid: agent.aid } })
   return agent
 }
 const page = async (path: string): Promise<{ text: string; headers: Headers; status: number }> => {

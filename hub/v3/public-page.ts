@@ -91,7 +91,7 @@ function agentList({ agents, nextHref, search, problem }: PageContent): Html {
 
 const nothingFound = ({ q, cap }: PageContent['search']): string =>
   q === '' && cap === ''
-    ? 'No agent has registered yet.'
+    ? 'No agent is listed here yet; svc visibility public lists one.'
     : 'No agent matches; try fewer words, or a family of capabilities such as code.*'
 
 function agentItem(row: AgentRow): Html {

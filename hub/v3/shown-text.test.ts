@@ -80,7 +80,12 @@ describe('what a release before took as it came', () => {
     if (row === undefined) throw new Error('the agent is missing')
     const card = canonicalJson(cardOf(old, { name: REVERSED, description: 'a\u200bb' }) as JsonValue)
     const texts = { name: `${REVERSED}\nsecond`, summary: REVERSED, readme: `${REVERSED}\nsecond` }
-    await store.putAgent({ row: { ...row, ...texts, caps: ['research'], card }, entry: undefined, terms: [] })
+    const visibility = 'public' as const
+    await store.putAgent({
+      row: { ...row, ...texts, caps: ['research'], visibility, card },
+      entry: undefined,
+      terms: [],
+    })
   })
 
   const text = async (path: string): Promise<string> => {

@@ -29,7 +29,7 @@ function* candidates(db: Database, query: ListQuery): Generator<AgentRow> {
   if (cap !== undefined && otherCaps.length === 0 && !cap.endsWith('*'))
     return yield* named(db, hotQueries.capExact, cap, afterAid)
   if (terms[0] !== undefined) return yield* named(db, hotQueries.cardTerm, terms[0], afterAid)
-  const sql = query.carded === true ? hotQueries.carded : hotQueries.listed
+  const sql = query.onlyPublic === true ? hotQueries.listedPublic : hotQueries.listed
   for (const stored of db.each<StoredAgent>(sql, afterAid)) yield agentOf(stored)
 }
 
@@ -40,14 +40,18 @@ function* named(db: Database, sql: string, word: string, afterAid: string): Gene
   }
 }
 
-function filterOf({ text, caps, terms = [] }: ListQuery, db: Database): (row: AgentRow) => boolean {
+function filterOf(
+  { text, caps, terms = [], onlyPublic = false }: ListQuery,
+  db: Database,
+): (row: AgentRow) => boolean {
   const wanted = text?.toLowerCase()
   const hasCap = (row: AgentRow): boolean =>
     caps === undefined || row.caps.some(own => caps.some(cap => isOf(own, cap)))
   const hasText = (row: AgentRow): boolean => wanted === undefined || fieldsOf(row).includes(wanted)
   const hasTerms = (row: AgentRow): boolean =>
     terms.every(term => db.one(hotQueries.hasTerm, term, row.aid) !== undefined)
-  return row => hasCap(row) && hasText(row) && hasTerms(row)
+  const isShown = (row: AgentRow): boolean => !onlyPublic || row.visibility === 'public'
+  return row => isShown(row) && hasCap(row) && hasText(row) && hasTerms(row)
 }
 
 /** Whether a tag is this one, or of this family, which ends in `*`. */

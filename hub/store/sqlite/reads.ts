@@ -31,7 +31,7 @@ export const hotQueries = {
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid',
   cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
   hasTerm: 'SELECT 1 FROM card_term WHERE term = ? AND aid = ?',
-  carded: 'SELECT * FROM agent WHERE registered = 1 AND card IS NOT NULL AND aid > ? ORDER BY aid',
+  listedPublic: "SELECT * FROM agent WHERE registered = 1 AND visibility = 'public' AND aid > ? ORDER BY aid",
   revoked: 'SELECT 1 FROM revocation WHERE mailbox = ? AND capability = ?',
   setting: 'SELECT value FROM setting WHERE name = ?',
   fileUsed: 'SELECT 1 FROM envelope WHERE file = ?',
