@@ -14,6 +14,7 @@ import { MailboxKeys } from './identity/mailbox-keys.ts'
 import { Capabilities } from './peers/capabilities.ts'
 import { Contacts } from './peers/contacts.ts'
 import { PeerBook } from './peers/peers.ts'
+import { Clock } from './platform/clock.ts'
 import { Events } from './platform/events.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
@@ -32,20 +33,21 @@ export type GroundOptions = {
 
 /** Everything that is opened is closed with `undo`. */
 export async function openGround(options: GroundOptions, undo: AsyncDisposableStack): Promise<Ground> {
-  const { dir, env, now, random, log } = options
+  const { dir, env, random, log } = options
+  const clock = new Clock(options.now)
+  const { now } = clock
   ensureSecretDirectory(dir)
   undo.use(lockDirectory(dir))
   const identity = openIdentity(dir, { now, random })
-  const { aid } = identity
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
   const keys = new MailboxKeys(dir, { now, random })
   const events = new Events(now())
   const wakers = makeWakers()
-  const hub = new CurrentHub(identity, events, now)
+  const hub = new CurrentHub(identity, events, clock)
   const attachments = new Attachments(store.folder, random, [dir, homeDirectory(env), runtimeDirectory(env)])
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
-  const kept = new KeptHeads(env, aid)
+  const kept = new KeptHeads(env, identity)
   hub.oldCopy = behindKept(chain, kept.read())
   const keep = () => kept.keep(headOf(chain))
   if (hub.oldCopy === undefined) keep()
@@ -65,9 +67,9 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     chain,
     contacts: new Contacts(store, now),
     peers: new PeerBook(store, now, hub),
-    capabilities: new Capabilities(store, keys, { aid, now, random }),
+    capabilities: new Capabilities(store, keys, { identity, now, random }),
     attachments,
-    threads: new Threads(store, aid, { now, random, onQueued: () => wakers.outbox.wake() }),
+    threads: new Threads(store, identity, { now, random, onQueued: () => wakers.outbox.wake() }),
     hub,
     settings: new Settings(dir, () => events.emit('settings')),
     wakers,

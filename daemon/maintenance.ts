@@ -4,6 +4,8 @@ import { describe } from './hubs/failures.ts'
 import type { Relay } from './mail/relay.ts'
 import type { Membership } from './membership/home.ts'
 import { forgetCommitted } from './store/idempotency.ts'
+import { takeUpPutOff } from './store/outbox.ts'
+import { takeUpReviews } from './store/reviews.ts'
 import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
 import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
@@ -28,6 +30,8 @@ type Needs = Pick<
 const ROUND_MS = 10 * 60_000
 /** Pause before the next round when the hub could not be told everything. */
 const RETRY_MS = 60_000
+/** Longer than any message or review waits for its next try. */
+const PUT_OFF_MAX_MS = 4 * 86_400_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
 /** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
@@ -83,6 +87,8 @@ function attempt(ctx: Needs, chore: (ctx: Needs) => void): void {
 export function expire(ctx: Needs): void {
   const now = ctx.now()
   ctx.store.transaction(() => {
+    takeUpPutOff(ctx.store, now, now + PUT_OFF_MAX_MS)
+    takeUpReviews(ctx.store, now, now + PUT_OFF_MAX_MS)
     forgetVerdicts(ctx.store, now)
     forgetCommitted(ctx.store, now - IDEMPOTENCY_KEPT_MS)
     ctx.capabilities.clean()

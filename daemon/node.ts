@@ -81,11 +81,12 @@ async function assemble(
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
   const below = await openGround(ground, undo)
-  const { identity, store, attachments, now, random, wakers, log } = below
+  const { identity, store, attachments, random, wakers, log } = below
+  const { now } = ground
   const topUps = new TopUps(below)
   const ctx: Context = { ...below, topUps }
   const connections = new Connections()
-  const sync = new Sync(ctx, new PowSolver(store, now))
+  const sync = new Sync(ctx, new PowSolver(store, below.now))
   const inputs = { identity, connections, now, random, spoolFolder: attachments.folder }
   const membership = new Membership(ctx, inputs, sync)
   membership.open()

@@ -18,12 +18,12 @@ export function acceptCopy(dir: string, env: Environment): { aid: string; length
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   using _lock = lockDirectory(dir)
   using undo = new DisposableStack()
-  const { aid } = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
+  const identity = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
   const store = undo.adopt(openStore(dir), opened => opened.close())
   remember(store, ACCEPTED, utf8('yes'))
-  new KeptHeads(env, aid).forget()
+  new KeptHeads(env, identity).forget()
   const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
-  return { aid, length: last?.length ?? 0 }
+  return { aid: identity.aid, length: last?.length ?? 0 }
 }
 
 /** Whether a key set that a newer copy made may be outnumbered. */

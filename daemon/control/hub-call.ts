@@ -3,7 +3,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
-import { ClocksApart, HubStopped } from '../hubs/hub.ts'
+import { ClocksApart, DatedAhead, HubStopped } from '../hubs/hub.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 
@@ -12,14 +12,17 @@ export async function hubCall<T>(work: () => Promise<T>): Promise<T> {
     return await work()
   } catch (error) {
     if (error instanceof OperationRefused || error instanceof ConfigError) throw error
-    if (error instanceof ClocksApart)
-      return refuse('hub_refused', error.message, 'date; set the clock of this machine, then: svc status')
+    if (error instanceof ClocksApart) return refuse('hub_refused', error.message, clockStep(error))
     if (error instanceof HubStopped) return refuse('hub_incompatible', error.message)
     if (error instanceof KeyRefused)
       return refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
     if (error instanceof Refused) return refuseAs(error)
     return refuse('hub_unreachable', describe(error))
   }
+}
+
+function clockStep(error: ClocksApart): string | undefined {
+  return error instanceof DatedAhead ? undefined : 'date; set the clock of this machine, then: svc status'
 }
 
 function refuseAs(error: Refused): never {

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Context } from '../context.ts'
 import { controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
+import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
@@ -24,7 +25,8 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
       ctx.hub.home !== undefined && !ctx.hub.isCompared && ctx.hub.oldCopy === undefined,
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
-    [ctx.hub.oldCopy !== undefined, ctx.hub.oldCopy],
+    [true, ctx.hub.oldCopy],
+    [true, anewWarning(ctx)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [
       counted(ctx.store, 'notice_differs') > 0,

@@ -23,12 +23,17 @@ function foldersOf(env: Environment): string[] {
 }
 
 export class KeptHeads {
-  #paths: string[]
-  #written = ''
+  #folders: string[]
+  #identity: { readonly aid: string }
   #timer: NodeJS.Timeout | undefined
 
-  constructor(env: Environment, aid: string) {
-    this.#paths = foldersOf(env).map(folder => join(folder, `${aid}.json`))
+  constructor(env: Environment, identity: { readonly aid: string }) {
+    this.#folders = foldersOf(env)
+    this.#identity = identity
+  }
+
+  get #paths(): string[] {
+    return this.#folders.map(folder => join(folder, `${this.#identity.aid}.json`))
   }
 
   /** The furthest that any place names. */
@@ -50,9 +55,7 @@ export class KeptHeads {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const text = `${JSON.stringify({ length: head.length, head_id: head.headId })}\n`
-    if (text === this.#written) return
     for (const path of this.#paths) write(path, text)
-    this.#written = text
   }
 
   /** What was kept no longer counts. */

@@ -1,5 +1,5 @@
 /** How far the clock of a hub may be from the one of this machine, and what is said of two that are further apart. */
-import { ClocksApart } from './hub.ts'
+import { ClocksApart, DatedAhead } from './hub.ts'
 
 const HOUR_MS = 3_600_000
 /** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
@@ -11,5 +11,13 @@ export function clocksApart(offset: number): ClocksApart {
   const side = offset > 0 ? 'ahead of' : 'behind'
   return new ClocksApart(
     `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
+  )
+}
+
+/** Says until when a hub takes no event of this identity. */
+export function datedAhead(eventMs: number, hubMs: number): DatedAhead {
+  const hours = Math.round((eventMs - hubMs) / HOUR_MS)
+  return new DatedAhead(
+    `the last key event of this identity is dated ${hours} hours ahead of the hub, because a clock ran ahead when it was made; the hub takes it from ${new Date(eventMs).toISOString()} on, or make another identity with svc id new <name>`,
   )
 }

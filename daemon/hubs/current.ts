@@ -1,5 +1,6 @@
 /** The hub that this node talks to now, and how it stands with it: set by membership and mail, read by everyone. */
 import type { Identity } from '../identity/identity.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'
 import type { HubClient } from './hub.ts'
 
@@ -12,7 +13,7 @@ export type HubState = {
 export class CurrentHub {
   #identity: Identity
   #events: Events
-  #now: () => number
+  #clock: Clock
   #last: HubClient | undefined
   #state: HubState = { state: 'offline' }
   /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
@@ -24,10 +25,10 @@ export class CurrentHub {
   /** Whether another node of this identity takes over the polls of this one. */
   twinSeen = false
 
-  constructor(identity: Identity, events: Events, now: () => number) {
+  constructor(identity: Identity, events: Events, clock: Clock) {
     this.#identity = identity
     this.#events = events
-    this.#now = now
+    this.#clock = clock
   }
 
   /** The hub that this node talks to; undefined before it registered anywhere, and after its identity ended. */
@@ -42,7 +43,7 @@ export class CurrentHub {
 
   /** The time as our hub sees it, or our own. */
   get timeMs(): number {
-    return this.home?.timeMs ?? this.#now()
+    return this.home?.timeMs ?? this.#clock.now()
   }
 
   get state(): HubState {
@@ -51,10 +52,12 @@ export class CurrentHub {
   }
 
   settleAt(hub: HubClient): void {
+    this.#clock.follow(hub)
     this.#last = hub
   }
 
   leave(): void {
+    this.#clock.follow(undefined)
     this.#last = undefined
     this.#state = { state: 'offline' }
   }

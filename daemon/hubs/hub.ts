@@ -103,6 +103,8 @@ export interface HubClient {
   readonly stopped: string | undefined
   /** The time as this hub sees it, as far as its answers told. */
   readonly timeMs: number
+  /** The time that this hub told last, and what has passed since; undefined before its first answer. */
+  readonly knownTimeMs: number | undefined
   readonly lastContactAtMs: number | undefined
   /** Asks the hub anew who it is; another identity or a contradicting log ends the conversation. */
   refresh(): Promise<void>
@@ -175,5 +177,10 @@ export class OtherWire extends HubStopped {
 
 /** The clocks of hub and node are too far apart to sign anything; ends by itself once they are set. */
 export class ClocksApart extends Failure {
-  override name = 'ClocksApart'
+  override name: string = 'ClocksApart'
+}
+
+/** A key event of this identity lies in the future of the hub. */
+export class DatedAhead extends ClocksApart {
+  override name = 'DatedAhead'
 }

@@ -200,6 +200,16 @@ export class Identity {
     return log
   }
 
+  /** Takes another AID, at this time; only for an identity that nobody has seen. */
+  renew(ts: number): void {
+    const seed = this.#inputs.random(SEED_BYTES)
+    const nextSeed = this.#inputs.random(SEED_BYTES)
+    const log = incept({ seed, nextSeed, ts })
+    storeSuccessor(this.dir, seed, log, nextSeed)
+    this.#seed = seed
+    this.#log = log
+  }
+
   /** Ends the identity in a durable event. */
   deactivate(ts = this.#inputs.now()): VerifiedKel {
     const seed = this.#requireNextSeed()

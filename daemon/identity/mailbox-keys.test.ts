@@ -95,3 +95,18 @@ test('a new mailbox has another key and another epoch, and is there again after 
   expect(keys.epoch).not.toEqual(before[1])
   expect(open().epoch).toEqual(keys.epoch)
 })
+
+test('a set that was made while the clock ran ahead is replaced by one of the present, with a key of the present', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-keys-'))
+  let now = NOW_MS + 20 * 86_400_000
+  const keys = new MailboxKeys(dir, { now: () => now, random: seeded('mailbox keys') })
+  const owner = agent('owner of keys')
+  const made = () => keys.ensureSet(owner.log, owner.identitySeed, STRANGERS).body
+  const early = made()
+  expect(made().setSeq).toBe(early.setSeq)
+  now = NOW_MS
+  const present = made()
+  expect(present).toMatchObject({ setSeq: early.setSeq + 1, ts: NOW_MS })
+  expect(present.keys[0]).toMatchObject({ notBefore: NOW_MS })
+  expect(keys.seedOf(early.keys[0]?.kid as Uint8Array)).toBeDefined()
+})

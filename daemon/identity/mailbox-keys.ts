@@ -31,6 +31,8 @@ import type { IdentityInputs } from './identity.ts'
 
 const PRIVATE_KEYS_MAX = 64
 const EPOCH_BYTES = 16
+/** What is dated later than this was made while a clock ran ahead. */
+const AHEAD_MAX_MS = 5 * 60_000
 
 const PrivateKey = record('encryption key file entry', {
   kid: required(1, bytes(8)),
@@ -115,10 +117,11 @@ export class MailboxKeys {
   ensureSet(log: VerifiedKel, seed: Uint8Array, strangers: StrangerLimits, atLeastSeq = 1): KeySet {
     const now = this.#inputs.now()
     const body = this.#file.set?.body
-    const sameState = body?.kelSeq === log.seq
+    const sameState = body?.aid === log.aid && body.kelSeq === log.seq
     const isGood =
       sameState &&
       body.setSeq >= atLeastSeq &&
+      body.ts <= now + AHEAD_MAX_MS &&
       now < body.ts + KEY_RENEWAL_MS &&
       equal(body.mailboxEpoch, this.#file.epoch) &&
       body.strangers.bytes === strangers.bytes &&
@@ -194,7 +197,8 @@ export class MailboxKeys {
 
   #currentKey(now: number): PrivateKey {
     const newest = this.#file.keys.findLast(key => key.droppedAt === undefined)
-    if (newest !== undefined && now < newest.notAfter) return newest
+    const isPresent = newest !== undefined && now < newest.notAfter && newest.notBefore <= now + AHEAD_MAX_MS
+    if (isPresent) return newest
     const seed = this.#inputs.random(XWING_SEED_BYTES)
     const kid = kidOf(xwingPublicKey(seed))
     const key = { kid, seed, notBefore: now, notAfter: now + KEY_RENEWAL_MS }

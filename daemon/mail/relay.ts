@@ -91,6 +91,11 @@ export class Relay {
 
   /** One drain, and what it shows of another node with this identity. */
   async #watched(hub: HubClient): Promise<void> {
+    // Whether the hub answers is known at once, not after the poll that it holds.
+    if (this.#ctx.hub.state.state !== 'online') {
+      await this.drain(hub, 0)
+      this.#noteContact(undefined)
+    }
     const started = this.#ctx.now()
     const { taken, held } = await this.drain(hub, WAIT_SECONDS)
     if (!held && taken === 0) return this.#ctx.wakers.relay.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))

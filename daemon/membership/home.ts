@@ -9,6 +9,7 @@ import { type HubClient, type HubInputs, HubStopped, presented, type RegisterRep
 import { meetHub, openHub } from '../hubs/open.ts'
 import { refuse } from '../refusal.ts'
 import { formerRows, highestWire, homeRow, hubRow, keepHubLog, removeHub, writeHome } from '../store/hubs.ts'
+import { checkAdmission } from './anew.ts'
 import { watchCard } from './card.ts'
 import { pushLogTo } from './former.ts'
 import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
@@ -94,7 +95,7 @@ export class Membership {
       throw new HubStopped(
         `the hub spoke wire version ${seen} before and now only ${wire}; ask its operator why`,
       )
-    await hub.checkAdmission(this.#ctx.identity.log)
+    await checkAdmission(this.#ctx, hub)
     this.#settleAt(hub)
     const reply = await this.#sync.run({ signal, profile: true })
     if (reply === undefined) return refuse('identity_deactivated', 'this identity is deactivated')

@@ -8,6 +8,7 @@ import { verifyKel } from '../../protocol/identity/kel.ts'
 import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
 import { KeySet, STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
+import { datedAhead } from '../hubs/clocks.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient, PowSolution, Profile, RegisterReply } from '../hubs/hub.ts'
 import { type PowSolver, powChallenge } from '../hubs/pow.ts'
@@ -133,7 +134,9 @@ export class Sync {
     else if (refused.code === 'kel_ts_out_of_window' && attempts.mayRotate && this.#isBehind(home)) {
       this.#rotateForTime(home)
       attempts.mayRotate = false
-    } else if (this.#setAfterRollback(refused) === undefined) throw refused
+    } else if (refused.code === 'kel_ts_out_of_window' && this.#isAhead(home))
+      throw datedAhead(this.#ctx.identity.log.ts, home.timeMs)
+    else if (this.#setAfterRollback(refused) === undefined) throw refused
   }
 
   /** The last event is too old for the hub: one more, at its time. */
@@ -141,6 +144,10 @@ export class Sync {
     this.#ctx.identity.rotate(home.identity.aid, eventTime(this.#ctx, home))
     settleKeyState(this.#ctx, home)
     home.dropSession()
+  }
+
+  #isAhead(home: HubClient): boolean {
+    return this.#ctx.identity.log.ts > home.timeMs + EVENT_AHEAD_MAX_MS
   }
 
   /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */

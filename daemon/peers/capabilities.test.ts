@@ -20,7 +20,7 @@ function side(aid: string) {
     random: (n: number) => crypto.getRandomValues(new Uint8Array(n)),
   }
   const keys = new MailboxKeys(dir, inputs)
-  const capabilities = new Capabilities(openStore(dir), keys, { aid, ...inputs })
+  const capabilities = new Capabilities(openStore(dir), keys, { identity: { aid }, ...inputs })
   capabilities.clean()
   return { capabilities, keys, clock }
 }

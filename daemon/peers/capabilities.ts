@@ -46,7 +46,11 @@ const DAY_MS = 86_400_000
 const USES_DAY = 'capability-uses-day'
 
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
-export type CapabilityInputs = { aid: string; now: () => number; random: (length: number) => Uint8Array }
+export type CapabilityInputs = {
+  identity: { readonly aid: string }
+  now: () => number
+  random: (length: number) => Uint8Array
+}
 
 export class Capabilities {
   #store: Store
@@ -227,7 +231,7 @@ export class Capabilities {
   }
 
   #issue(peer: string, now: number): GrantedCapability {
-    const { aid, random } = this.#inputs
+    const { identity, random } = this.#inputs
     const holderSeed = random(32)
     const id = random(CAPABILITY_ID_BYTES)
     // Midnight UTC, the same for all that are issued that day: a finer time would tell batches and so senders apart.
@@ -235,7 +239,7 @@ export class Capabilities {
     const capability = Capability.sign(this.#keys.mailboxSeed, {
       v: 1,
       id,
-      recipient: aid,
+      recipient: identity.aid,
       epoch: this.#keys.epoch,
       holderKey: publicKey(holderSeed),
       expMs,

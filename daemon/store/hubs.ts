@@ -16,7 +16,7 @@ export const hubsTable = {
     bits: integer,
     role: oneOf<'home' | 'draining' | 'known'>(text),
     drainUntil: orNull(integer),
-    /** Seq of the last event of ours that the hub has. */
+    /** Seq of the last event of ours that the hub has; -1 where it had one and lost it. */
     registeredSeq: orNull(integer),
     /** The address that the hub gives itself, where it is not `url`. */
     baseUrl: orNull(text),
@@ -86,7 +86,7 @@ export function removeHub(store: Store, url: string): void {
 
 /** Registers again at the next occasion: the hub does not have what it once confirmed. */
 export function forgetRegistered(store: Store, url: string): void {
-  store.run('UPDATE hubs SET registered_seq = NULL WHERE url = ?', url)
+  store.run('UPDATE hubs SET registered_seq = -1 WHERE url = ?', url)
 }
 
 /** Notes the last event of ours that a hub has. */
@@ -121,4 +121,9 @@ export function noteCardSeen(store: Store, url: string, now: number): void {
 /** The hub serves our card no longer: it is given again, under the address that the hub then gives itself. */
 export function forgetCard(store: Store, url: string, now: number): void {
   store.run('UPDATE hubs SET card = NULL, base_url = NULL, card_seen_at = ? WHERE url = ?', now, url)
+}
+
+/** Whether any hub ever took a registration of this identity. */
+export function wasRegistered(store: Store): boolean {
+  return store.get('SELECT 1 FROM hubs WHERE registered_seq IS NOT NULL LIMIT 1') !== undefined
 }

@@ -202,3 +202,8 @@ export function writeDelivery(
   )
   return changes > 0
 }
+
+/** Whether anything was ever said here. */
+export function hasMessages(store: Store): boolean {
+  return store.get('SELECT 1 FROM messages LIMIT 1') !== undefined
+}

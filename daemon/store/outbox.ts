@@ -204,3 +204,8 @@ export function sendAllAgain(store: Store, now: number): void {
 export function removeEntry(store: Store, message: number): void {
   store.run('DELETE FROM outbox WHERE message = ?', message)
 }
+
+/** What was put off further than ever happens was put off by a clock that ran ahead. */
+export function takeUpPutOff(store: Store, now: number, furthest: number): void {
+  store.run('UPDATE outbox SET next_at = ?1 WHERE next_at > ?2', now, furthest)
+}

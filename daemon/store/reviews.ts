@@ -79,3 +79,8 @@ export function concludeReview(
     interaction,
   )
 }
+
+/** Reviews that a clock that ran ahead has put off. */
+export function takeUpReviews(store: Store, now: number, furthest: number): void {
+  store.run("UPDATE reviews SET next_at = ?1 WHERE state = 'kept' AND next_at > ?2", now, furthest)
+}

@@ -21,7 +21,7 @@ beforeEach(() => {
   clock = 1000
   queued = 0
   const inputs = { now: () => clock, random: seeded('threads'), onQueued: () => queued++ }
-  threads = new Threads(store, own, inputs)
+  threads = new Threads(store, { aid: own }, inputs)
 })
 
 const id = (n: number) => toBase64url(new Uint8Array(16).fill(n))

@@ -67,10 +67,10 @@ const FINAL_STATES: readonly DeliveryState[] = ['delivered', 'failed', 'unknown'
 
 export class Threads {
   #store: Store
-  #own: string
+  #own: { readonly aid: string }
   #inputs: ThreadInputs
 
-  constructor(store: Store, own: string, inputs: ThreadInputs) {
+  constructor(store: Store, own: { readonly aid: string }, inputs: ThreadInputs) {
     this.#store = store
     this.#own = own
     this.#inputs = inputs
@@ -127,13 +127,13 @@ export class Threads {
     const { kind, payload, text } = outgoing
     const attachments = [...(outgoing.attachments ?? [])]
     const interactionId = interaction === undefined ? undefined : fromBase64url(interaction.id)
-    const named = { from: this.#own, to: peer, messageId, kind, number, payload, attachments }
+    const named = { from: this.#own.aid, to: peer, messageId, kind, number, payload, attachments }
     const digest = messageDigest({ ...named, ...present({ interactionId }) })
     const key = insertOutgoing(
       this.#store,
       {
         interaction: interaction?.key ?? null,
-        sender: this.#own,
+        sender: this.#own.aid,
         recipient: peer,
         messageId,
         kind,

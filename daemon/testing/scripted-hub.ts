@@ -42,6 +42,7 @@ export class ScriptedHub implements HubClient {
   readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: newestWire }
   readonly identity: HubIdentity
   readonly lastContactAtMs = undefined
+  knownTimeMs: number | undefined
   readonly calls: string[] = []
   readonly sent: Delivery[] = []
   stopped: string | undefined

@@ -320,11 +320,27 @@ describe('clocks', () => {
     await finished(bob, slow, id)
   })
 
-  test('one whose key event lies an hour ahead is told that it is, and made nothing of it', async () => {
+  test('one that was made an hour ahead is made anew at the time of the hub, and nothing is dated ahead of it', async () => {
     const fast = await lab.start('fast', {}, 3_600_000)
-    await lab.hub.running.hub.context.store.admit(fast.aid, true)
-    await expect(fast.handlers.hubRegister({ url: lab.line.url }, never)).rejects.toMatchObject({
+    const made = fast.aid
+    const join = () => fast.handlers.hubRegister({ url: lab.line.url }, never)
+    await expect(join()).rejects.toMatchObject({ code: 'hub_refused' })
+    const { identity } = fast.ctx
+    expect(identity.aid).not.toBe(made)
+    await lab.hub.running.hub.context.store.admit(identity.aid, true)
+    expect(await join()).toMatchObject({ status: 'registered' })
+    expect(Math.abs(identity.log.ts - lab.hub.clock.now())).toBeLessThan(60_000)
+    fast.ctx.chain.append('svc.test', { n: 1 })
+    const [record] = fast.ctx.chain.read({ eventType: 'svc.test' })
+    expect(Math.abs(Number(record?.['timestamp']) - lab.hub.clock.now())).toBeLessThan(60_000)
+  })
+
+  test('one whose event a hub has seen is told from when on another hub takes it', async () => {
+    const seen = await lab.member('seen')
+    seen.ctx.identity.rotate(undefined, lab.hub.clock.now() + 3 * 86_400_000)
+    await expect(seen.handlers.hubRegister({ url: lab.line.url }, never)).rejects.toMatchObject({
       code: 'hub_refused',
+      message: expect.stringMatching(/dated 72 hours ahead of the hub.*takes it from 20/),
     })
   })
 })

@@ -8,6 +8,7 @@ import { Relay } from '../../daemon/mail/relay.ts'
 import { queueCapabilities } from '../../daemon/mail/top-ups.ts'
 import { expire } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
+import { Clock } from '../../daemon/platform/clock.ts'
 import { makeWakers } from '../../daemon/platform/waker.ts'
 import { counted } from '../../daemon/store/counters.ts'
 import { agent } from '../../protocol/testing/agents.ts'
@@ -158,7 +159,7 @@ test('a question about deliveries names one recipient, 64 messages at most, and 
       "UPDATE outbox SET state = 'at_hub', rid = 'AAAAAAAAAAAAAAAAAAAAAA', credential = 'session', next_at = 0",
     )
   })
-  const hub = new CurrentHub(ctx.identity, ctx.events, ctx.now)
+  const hub = new CurrentHub(ctx.identity, ctx.events, new Clock(ctx.now))
   hub.settleAt(line)
   const outbox = new Outbox({ ...ctx, hub, wakers: makeWakers() })
   outbox.start()

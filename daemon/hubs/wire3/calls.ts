@@ -193,6 +193,11 @@ export class Wire3Calls {
     return this.#inputs.now() + this.#clockOffset
   }
 
+  /** The time that the hub told last, and what has passed since. */
+  get knownTimeMs(): number | undefined {
+    return this.#hubDate && this.#hubDate.date + this.#inputs.now() - this.#hubDate.seenAt
+  }
+
   ensureTalking(): void {
     if (this.#stopped !== undefined) throw new HubStopped(this.#stopped)
   }

@@ -68,6 +68,9 @@ export class Wire3Hub implements HubClient {
   get timeMs(): number {
     return this.#calls.timeMs
   }
+  get knownTimeMs(): number | undefined {
+    return this.#calls.knownTimeMs
+  }
   get lastContactAtMs(): number | undefined {
     return this.#calls.lastContactAtMs
   }

@@ -1,0 +1,55 @@
+/**
+ * An identity that was made while the clock of its machine ran ahead: a hub takes no event from the future, and none
+ * that follows could be earlier. One that nobody has seen is made anew; any other has to wait.
+ */
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
+import type { Context } from '../context.ts'
+import { datedAhead } from '../hubs/clocks.ts'
+import { ClocksApart, type HubClient } from '../hubs/hub.ts'
+import { wasRegistered } from '../store/hubs.ts'
+import { recall, remember } from '../store/memory.ts'
+import { hasMessages } from '../store/messages.ts'
+
+type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'chain' | 'log' | 'now'>
+
+const ANEW = 'identity made anew'
+const SAID_FOR_MS = 7 * 86_400_000
+
+/** Asks a hub whether it would take this identity, which is made anew first where it can't be taken for its time. */
+export async function checkAdmission(ctx: Needs, hub: HubClient): Promise<void> {
+  try {
+    await hub.checkAdmission(ctx.identity.log)
+  } catch (error) {
+    if (error instanceof ClocksApart || !isAhead(ctx, hub)) throw error
+  }
+  if (!isAhead(ctx, hub)) return
+  makeAnew(ctx, hub)
+  await hub.checkAdmission(ctx.identity.log)
+}
+
+const hubTime = (ctx: Needs, hub: HubClient): number => Math.min(ctx.now(), hub.knownTimeMs ?? ctx.now())
+
+const isAhead = (ctx: Needs, hub: HubClient): boolean =>
+  ctx.identity.log.ts > hubTime(ctx, hub) + EVENT_AHEAD_MAX_MS
+
+function makeAnew(ctx: Needs, hub: HubClient): void {
+  const { identity, keys, store, chain, log } = ctx
+  const now = hubTime(ctx, hub)
+  const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
+  if (isWitnessed || wasRegistered(store) || chain.length > 0 || hasMessages(store))
+    throw datedAhead(identity.log.ts, now)
+  const former = identity.aid
+  identity.renew(now)
+  keys.startEpoch()
+  remember(store, ANEW, utf8(`${now} ${former}`))
+  log.warn({ former, aid: identity.aid }, 'the identity was made anew')
+}
+
+/** What the owner should know of an identity that was replaced lately. */
+export function anewWarning(ctx: Pick<Needs, 'identity' | 'store' | 'now'>): string | undefined {
+  const noted = recall(ctx.store, ANEW)
+  const [at, former] = noted === undefined ? [] : fromUtf8(noted).split(' ')
+  if (ctx.now() - Number(at ?? 0) > SAID_FOR_MS) return undefined
+  return `this identity was made anew, because the clock of this machine ran ahead when it was first made and no hub had seen it; its AID is ${ctx.identity.aid}, no longer ${former}`
+}

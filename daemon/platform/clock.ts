@@ -1,0 +1,27 @@
+/** The time under which a node dates what it signs: its own, but never later than the hub's where that is known. */
+
+/** How finely a hub tells its time. */
+const RESOLUTION_MS = 2000
+
+/** Somebody who says what time it is. */
+export type TimeSource = { readonly knownTimeMs: number | undefined }
+
+export class Clock {
+  readonly #own: () => number
+  #source: TimeSource | undefined
+
+  constructor(own: () => number) {
+    this.#own = own
+  }
+
+  /** From now on, or until another one is named, this source is not run ahead of. */
+  follow(source: TimeSource | undefined): void {
+    this.#source = source
+  }
+
+  readonly now = (): number => {
+    const own = this.#own()
+    const known = this.#source?.knownTimeMs
+    return known !== undefined && own - known > RESOLUTION_MS ? known : own
+  }
+}
