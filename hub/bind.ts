@@ -1,7 +1,7 @@
 /** Binding a listener to its address, and what it is then called. */
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { Listen } from './config.ts'
-import { ConfigRefused } from './config-refused.ts'
+import { AddressRefused } from './config-refused.ts'
 
 /** Why an address can't be listened on, by the code of the system. */
 const reasons: Record<string, [found: string, next: string]> = {
@@ -21,7 +21,7 @@ export function bindServer(server: Server, { host, port }: Listen): Promise<stri
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason = reasons[error.code ?? '']
-      reject(reason === undefined ? error : new ConfigRefused(`${host}:${port} ${reason[0]}`, reason[1]))
+      reject(reason === undefined ? error : new AddressRefused(`${host}:${port} ${reason[0]}`, reason[1]))
     })
     server.listen(port, host, () => {
       server.removeAllListeners('error')
@@ -31,4 +31,12 @@ export function bindServer(server: Server, { host, port }: Listen): Promise<stri
       resolve(`http://${shown}:${bound.port}`)
     })
   })
+}
+
+/** Refuses an address that is taken, before anything is written; a port of 0 never is. */
+export async function checkAddress(listen: Listen): Promise<void> {
+  if (listen.port === 0) return
+  const probe = createServer()
+  await bindServer(probe, listen)
+  await new Promise(resolve => probe.close(resolve))
 }

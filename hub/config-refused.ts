@@ -14,5 +14,10 @@ export class ConfigRefused extends Refusal<'config'> {
   }
 }
 
+/** An address that can't be listened on now; another try may find it free, or the network up. */
+export class AddressRefused extends ConfigRefused {
+  override name = 'AddressRefused'
+}
+
 /** A setting as text, and where it was written, so that a refusal can name the place. */
 export type Given = { text: string; from: string }

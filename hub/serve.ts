@@ -2,7 +2,7 @@
 
 import { buildInfo } from '../protocol/build-info.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { bindServer } from './bind.ts'
+import { bindServer, checkAddress } from './bind.ts'
 import type { Config } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
 import { CLOCK_SETTING } from './core/clocks.ts'
@@ -55,6 +55,7 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
   const { config, log } = options
   const now = options.now ?? Date.now
   const random = options.random ?? systemRandom
+  await checkAddress(config.listen)
   const watched = await openWatch(config)
   let data: DataDirectory | undefined
   try {

@@ -2,6 +2,8 @@
 
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2
+/** The configuration is wrong: starting again would end the same way (EX_CONFIG of sysexits.h). */
+export const EXIT_CONFIG = 78
 /** Nothing that the hub writes is for anybody else on the machine. */
 const PRIVATE_UMASK = 0o077
 

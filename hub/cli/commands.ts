@@ -13,6 +13,7 @@ import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
 import type { OperatorContext, Order, OrderResult } from '../operator/order-shapes.ts'
 import { carryOut } from '../operator/orders.ts'
+import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
@@ -49,9 +50,17 @@ export async function serve(config: Config): Promise<number> {
     process.on(signal, () => ended.resolve({ code: 0, why: signal }))
   process.stdout.write(`${announcement(config, running).join('\n')}\n`)
   const { url, aid } = running
+  const manager = serviceManager({
+    env: process.env,
+    work: () =>
+      running.hub.context.store.putSetting('sign of life', String(Date.now())).catch(() => undefined),
+    onFault: why => log.warn('the service manager was not told', { why }),
+  })
+  await manager.ready(`serves at ${running.url}`)
   log.info('started', { version: buildInfo.version, wire: config.wire, url, aid, data_dir: config.dataDir })
   const { code, why } = await ended.promise
   log.info('stopping', { why })
+  await manager.stopping()
   // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
   await running.close()
   log.info('stopped', { code })

@@ -3,7 +3,8 @@ import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { Refusal, systemCode } from '../../protocol/encoding/errors.ts'
-import { EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
+import { AddressRefused, ConfigRefused } from '../config-refused.ts'
+import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
 import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
 
@@ -87,6 +88,7 @@ function fail(error: unknown, command: Command, { err }: Terminal): number {
     err(`usage: svc-hub ${withFlags(command)}\n`)
     return EXIT_USAGE
   }
+  if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
   const expected = error instanceof Refusal || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED

@@ -1,7 +1,9 @@
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { bindServer } from '../bind.ts'
 import { main } from '../cli/main.ts'
 import { parseFault } from '../faults.ts'
 import { TestAgent } from '../testing/hub.ts'
@@ -165,11 +167,21 @@ describe('the command line', () => {
     const config = join(folder(), 'hub.json')
     writeFileSync(config, '{"listen": "127.0.0.1:0", "lisTen": 1}')
     const file = await say(['serve', '--config', config])
-    expect([file.code, file.err]).toEqual([1, expect.stringMatching(/unknown setting: lisTen/)])
+    expect([file.code, file.err]).toEqual([78, expect.stringMatching(/unknown setting: lisTen/)])
     const environment = await runHub(['stats'], { env: { SVC_HUB_LISTTEN: 'x' } })
-    expect([environment.code, environment.stderr]).toEqual([1, expect.stringMatching(/SVC_HUB_LISTTEN/)])
+    expect([environment.code, environment.stderr]).toEqual([78, expect.stringMatching(/SVC_HUB_LISTTEN/)])
     const wire = await say(['serve', '--wire', '1'])
-    expect([wire.code, wire.err]).toEqual([1, expect.stringMatching(/wire 3/)])
+    expect([wire.code, wire.err]).toEqual([78, expect.stringMatching(/wire 3/)])
+  })
+
+  test('a port that is taken is refused before anything is written, and may be tried again', async () => {
+    const taken = createServer()
+    const { port } = new URL(await bindServer(taken, { host: '127.0.0.1', port: 0 }))
+    const directory = join(folder(), 'data')
+    const { code, stderr } = await runHub(['serve', '--listen', `127.0.0.1:${port}`, '--data-dir', directory])
+    taken.close()
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`127.0.0.1:${port} is in use; stop the`)])
+    expect(existsSync(directory)).toBe(false)
   })
 
   test('version and help answer, help with every command', async () => {
