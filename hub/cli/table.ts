@@ -42,6 +42,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'listen address for metrics and health, such as 127.0.0.1:8078',
   },
   wire: { value: '3', summary: 'wire version to serve' },
+  keep: {
+    value: 'N',
+    summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
+  },
   check: { summary: 'only verify the backup, write nothing' },
   reset: { summary: "go back to the hub's own limits" },
   json: { summary: 'print one JSON object' },
@@ -141,10 +145,16 @@ export const commands: Record<string, Command> = {
   backup: {
     usage: 'backup <folder>',
     summary: 'save everything to a new folder, even while the hub is serving',
-    flags: placeFlags,
+    flags: [...placeFlags, 'keep'],
     positionals: 1,
-    run: async ([folder], flags) =>
-      (await import('../operator/commands.ts')).backup(needed(folder, 'a folder'), configOf(flags)),
+    run: async ([folder], flags) => {
+      const { backup, backupKeeping } = await import('../operator/commands.ts')
+      const target = needed(folder, 'a folder')
+      const keep = keepOf(flags)
+      return keep === undefined
+        ? await backup(target, configOf(flags))
+        : await backupKeeping(target, keep, configOf(flags))
+    },
   },
   restore: {
     usage: 'restore <backup>',
@@ -199,6 +209,16 @@ function configOf(flags: Flags): Config {
     },
     process.env,
   )
+}
+
+const KEPT_MAX = 10_000
+
+function keepOf(flags: Flags): number | undefined {
+  const text = flags['keep']
+  if (text === undefined) return undefined
+  const keep = typeof text === 'string' && /^[0-9]{1,5}$/.test(text) ? Number(text) : 0
+  if (keep < 1 || keep > KEPT_MAX) throw new UsageError(`--keep expects a whole number from 1 to ${KEPT_MAX}`)
+  return keep
 }
 
 /** A flag as help writes it. */

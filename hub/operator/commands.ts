@@ -1,5 +1,5 @@
 /** Saving a hub, looking at what was saved, and making a hub of it again. Loaded only for these commands. */
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import type { Config } from '../config.ts'
@@ -8,6 +8,7 @@ import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
+import { nameOfNow, removeOlder } from './kept-backups.ts'
 import { DATABASE_COPY, type Manifest } from './manifest.ts'
 import { backupFaults, restoreBackup } from './restore.ts'
 import { orderRunningHub } from './socket.ts'
@@ -15,10 +16,25 @@ import { orderRunningHub } from './socket.ts'
 /** Well before a promise of an hour ends. */
 const LEASE_RENEWAL_MS = 20 * 60_000
 
-/** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock; then reads it all again. */
-export async function backup(folder: string, { dataDir }: Config): Promise<number> {
+/** Saves a hub to a new folder. */
+export async function backup(folder: string, config: Config): Promise<number> {
   keepPrivate()
-  const target = resolve(folder)
+  return await save(resolve(folder), config)
+}
+
+/** Saves a hub to a folder named by the time, among the newest `keep` of its backups there; older ones are removed. */
+export async function backupKeeping(folder: string, keep: number, config: Config): Promise<number> {
+  keepPrivate()
+  const collection = resolve(folder)
+  mkdirSync(collection, { recursive: true, mode: 0o700 })
+  const code = await save(join(collection, nameOfNow(Date.now())), config)
+  // Only a backup that was read again and found whole may take the place of an older one.
+  if (code === 0) await removeOlder(collection, keep, identityOf(config.dataDir))
+  return code
+}
+
+/** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock; then reads it all again. */
+async function save(target: string, { dataDir }: Config): Promise<number> {
   const identity = identityOf(dataDir)
   const write = (alone: boolean): Promise<Manifest> =>
     writeBackup({ directory: dataDir, target, hub: identity, now: Date.now, alone })

@@ -6,11 +6,13 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ENVELOPE_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { readConfig } from '../config.ts'
+import { EXIT_CONFIG, EXIT_USAGE } from '../terminal.ts'
 
 const at = (name: string): string => new URL(`../deploy/${name}`, import.meta.url).pathname
 const read = (name: string): string => readFileSync(at(name), 'utf8')
 const withoutComments = (text: string): string => text.replace(/^\s*#.*$/gm, '')
 const unit = withoutComments(read('svc-hub.service'))
+const backupUnit = withoutComments(read('svc-hub-backup.service'))
 const container = withoutComments(read('Containerfile'))
 const caddy = withoutComments(read('Caddyfile'))
 const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -40,6 +42,11 @@ test.each([
 test('the unit starts the hub, starts it again only after a failure, and leaves it time to stop', () => {
   expect(unit).toMatch(/^ExecStart=\S+ svc-hub serve$/m)
   expect(unit).toMatch(/^Restart=on-failure$/m)
+  expect(unit).toMatch(/^Type=notify$/m)
+  expect(unit).toMatch(/^NotifyAccess=all$/m)
+  expect(Number(/^WatchdogSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(10)
+  const final = /^RestartPreventExitStatus=(.+)$/m.exec(unit)?.[1]?.split(' ').map(Number)
+  expect(final).toEqual([EXIT_USAGE, EXIT_CONFIG])
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
   expect(seconds).toBeGreaterThan(10)
 })
@@ -54,11 +61,19 @@ test.runIf(hasAnalyze)('systemd takes the unit without a word and finds it hardl
       env: { ...process.env, HOME: home },
       stdio: 'pipe',
     })
-  expect(run('verify', at('svc-hub.service'))).toBe('')
+  for (const name of ['svc-hub.service', 'svc-hub-backup.service', 'svc-hub-backup.timer'])
+    expect([name, run('verify', at(name))]).toEqual([name, ''])
   expect(
     run('security', '--offline=true', `--threshold=${EXPOSURE_TENTHS_MAX}`, at('svc-hub.service')),
   ).toMatch(/exposure level/)
   rmSync(home, { recursive: true })
+})
+
+test('the timer starts a backup of the same hub every night, and keeps some', () => {
+  expect(settings(backupUnit)).toEqual({ SVC_HUB_DATA_DIR: settings(unit)['SVC_HUB_DATA_DIR'] })
+  expect(backupUnit).toMatch(/^ExecStart=\S+ svc-hub backup \/var\/backups\/svc-hub --keep 14$/m)
+  expect(backupUnit).toMatch(/^User=svc-hub$/m)
+  expect(read('svc-hub-backup.timer')).toMatch(/^OnCalendar=.*\n(?:.*\n)*Persistent=true$/m)
 })
 
 test('the container has the pinned runtime, no root, and starts the hub', () => {

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -150,6 +159,7 @@ describe('the command line', () => {
     [['admission', 'ajar'], /open or closed/],
     [['admission', 'open', 'closed'], /unexpected argument: closed/],
     [['backup'], /expected a folder/],
+    [['backup', 'folder', '--keep', '0'], /--keep expects a whole number from 1/],
     [['agents', 'all'], /expected ls or show, got all/],
     [['agents', 'ls', 'all'], /unexpected argument: all/],
     [['agents', 'show'], /expected an AID: 44 characters/],
@@ -172,6 +182,29 @@ describe('the command line', () => {
     expect([environment.code, environment.stderr]).toEqual([78, expect.stringMatching(/SVC_HUB_LISTTEN/)])
     const wire = await say(['serve', '--wire', '1'])
     expect([wire.code, wire.err]).toEqual([78, expect.stringMatching(/wire 3/)])
+  })
+
+  test('backups side by side are named by their time, and only the newest of this hub are kept', async () => {
+    const at = ['--data-dir', join(folder(), 'data')]
+    await runHub(['init', ...at])
+    const others = join(folder(), 'collection')
+    const elsewhere = ['--data-dir', join(folder(), 'other')]
+    await runHub(['init', ...elsewhere])
+    mkdirSync(join(others, 'notes'), { recursive: true })
+    const torn = join(others, '.2020-01-01T00-00-00Z.0123456789ab')
+    mkdirSync(torn)
+    utimesSync(torn, 0, 0)
+    expect((await runHub(['backup', join(others, '2019-01-01T00-00-00Z'), ...elsewhere])).code).toBe(0)
+    for (const day of ['2020-01-01', '2020-01-02', '2020-01-03'])
+      expect((await runHub(['backup', join(others, `${day}T00-00-00Z`), ...at])).code).toBe(0)
+    const saved = json((await runHub(['backup', others, '--keep', '2', ...at])).stdout) as { backup: string }
+    expect(readdirSync(others).sort()).toEqual([
+      '2019-01-01T00-00-00Z',
+      '2020-01-03T00-00-00Z',
+      saved.backup.slice(others.length + 1),
+      'notes',
+    ])
+    expect((await runHub(['restore', '--check', saved.backup])).code).toBe(0)
   })
 
   test('a port that is taken is refused before anything is written, and may be tried again', async () => {
