@@ -5,7 +5,7 @@ import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import { MODE_SETTING } from './core/admission.ts'
-import { ensureIdentity, type HubIdentity, IDENTITY_FILE } from './core/identity.ts'
+import { ensureIdentity, type HubIdentity, IDENTITY_FILE, settleRotation } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
 import { lockDirectory } from './store/sqlite/lock.ts'
@@ -55,6 +55,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
         `${directory} contains an unfinished restore; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
       )
     const { identity, created } = ensureIdentity(directory, now, random)
+    settleRotation(directory, identity.kel)
     const store = openStore({ ...options, release: RELEASE })
     const blobs = new Blobs(directory, error => store.fail(error))
     const secret = await ensureSecret(store, random)

@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import { ClockWatch } from './core/clock-watch.ts'
 import { CLOCK_SETTING } from './core/clocks.ts'
 import { composeHub, type Hub } from './core/hub.ts'
+import { rotateIdentity } from './core/identity.ts'
 import { HOUR_MS } from './core/limits.ts'
 import { systemRandom } from './core/random.ts'
 import { Verifier } from './core/verifier.ts'
@@ -177,6 +178,11 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
     agents: hub.agents,
     now,
     limits: config.limits,
+    rotate() {
+      const next = rotateIdentity(config.dataDir, hub.context.identity, now, hub.context.random)
+      hub.adoptIdentity(next)
+      return next
+    },
     audit: order => log.info('order', order),
     changed: aid => hub.agents.forgetAccount(aid),
     endSigner: hub.endSigner,

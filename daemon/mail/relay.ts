@@ -13,6 +13,7 @@ import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../pro
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
 import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
+import { learnHubKey } from '../hubs/log.ts'
 import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
@@ -125,7 +126,7 @@ export class Relay {
         signal: this.#abort.signal,
       })
       held ||= reply.held
-      if (reply.notice !== undefined) this.#checkNotice(hub, reply.notice)
+      if (reply.notice !== undefined) await this.#checkNotice(hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
         acks.push(await this.#take(hub, polled))
@@ -140,10 +141,11 @@ export class Relay {
   }
 
   /** The hub's signed word on our own key state; a head that is not ours is shown as a warning. */
-  #checkNotice(hub: HubClient, encoded: Uint8Array): void {
+  async #checkNotice(hub: HubClient, encoded: Uint8Array): Promise<void> {
     const { identity, store, log } = this.#ctx
     try {
       const notice = KeyStateNotice.decode(encoded)
+      await learnHubKey(hub, notice.body.hubSeq)
       if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
       count(store, 'notice_differs')
       log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')

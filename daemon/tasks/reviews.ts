@@ -21,6 +21,7 @@ import {
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
+import { learnHubKey } from '../hubs/log.ts'
 import { refuse } from '../refusal.ts'
 import {
   concludeReview,
@@ -184,7 +185,7 @@ export class ReviewUploads {
       return this.#settle(row, 'refused', 'the receipt is not complete here, or contradicted by another')
     try {
       const attestation = await hub.uploadReview(upload)
-      const holds = attestationHolds(hub, upload, attestation)
+      const holds = await attestationHolds(hub, upload, attestation)
       this.#settle(row, 'uploaded', holds ? null : 'the attestation of the hub does not verify', attestation)
     } catch (error) {
       this.#afterFailure(row, hub, error)
@@ -238,10 +239,11 @@ export class ReviewUploads {
 }
 
 /** Whether the hub's own key attests this very review of this very receipt. */
-function attestationHolds(hub: HubClient, upload: ReviewUpload, encoded: Uint8Array): boolean {
+async function attestationHolds(hub: HubClient, upload: ReviewUpload, encoded: Uint8Array): Promise<boolean> {
   try {
     const attestation = Attestation.decode(encoded)
     const { body } = attestation
+    await learnHubKey(hub, body.hubSeq)
     const { log, aid } = hub.identity
     const key = body.hub === aid ? keyAt(log, body.hubSeq) : undefined
     return (

@@ -7,6 +7,7 @@ import { isAid } from '../../protocol/identity/aid.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { Agents } from '../core/agents.ts'
+import { rotateIdentity } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
 import { type DataDirectory, holdsHub, openDataDirectory } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
@@ -121,7 +122,7 @@ async function orderAt({ dataDir }: Config, given: Order): Promise<OrderResult> 
 }
 
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
-function stoppedContext(data: DataDirectory, { limits }: Config): OperatorContext {
+function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): OperatorContext {
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, Date.now)
   return {
@@ -129,6 +130,7 @@ function stoppedContext(data: DataDirectory, { limits }: Config): OperatorContex
     agents: new Agents({ store, identity, blobs, now: Date.now, random: systemRandom }),
     now: Date.now,
     limits,
+    rotate: () => rotateIdentity(dataDir, identity, Date.now, systemRandom),
     audit: given => log.info('order', given),
     changed: () => undefined,
     endSigner: () => undefined,

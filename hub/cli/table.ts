@@ -135,6 +135,14 @@ export const commands: Record<string, Command> = {
     positionals: 1,
     run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
   },
+  rotate: {
+    usage: 'rotate',
+    summary:
+      "replace the hub's own key by its committed next one; its AID stays, and nodes follow by themselves",
+    flags: placeFlags,
+    positionals: 0,
+    run: (_, flags) => order({ command: 'rotate' }, configOf(flags)),
+  },
   stats: {
     usage: 'stats',
     summary: 'show counters of the hub',

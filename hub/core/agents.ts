@@ -143,6 +143,12 @@ export class Agents {
     return notice
   }
 
+  /** The hub signs under another key: what it said before is said anew. */
+  forgetNotices(): void {
+    this.#notices.clear()
+    this.#listed.clear()
+  }
+
   /** The same of an agent as it is stored; its log is read only when there is no notice of this version of it. */
   noticeOf(row: AgentRow): KeyStateNotice {
     const { now } = this.#context

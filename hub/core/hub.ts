@@ -4,6 +4,7 @@ import { SignerClocks } from './clocks.ts'
 import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
+import type { HubIdentity } from './identity.ts'
 import { Mailboxes } from './mailbox.ts'
 import { Registry } from './registry.ts'
 import { Reviews } from './reviews.ts'
@@ -25,6 +26,8 @@ export type Hub = {
   sessions: Sessions
   polls: HeldPolls
   clocks: SignerClocks
+  /** Signs under a newer key state of the hub from here on. */
+  adoptIdentity: (identity: HubIdentity) => void
   /** Ends what an agent holds open. */
   endSigner: (agent: Agent) => void
   /** Ends held polls and housekeeping; the store stays open. */
@@ -64,6 +67,10 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     polls,
     clocks,
     endSigner,
+    adoptIdentity(identity) {
+      Object.assign(context.identity, identity)
+      agents.forgetNotices()
+    },
     async stop() {
       polls.endAll()
       await sweeping.stop()

@@ -1,12 +1,38 @@
-/** The hub's own identity: a key event log whose events name no witness, and its seed, in one file of mode 0600. */
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+/**
+ * The hub's own identity: a key event log whose events name no witness, and its seed, in one file of mode 0600; the
+ * seed of the committed next key lies beside it.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { publicKey } from '../../protocol/crypto/engine.node.ts'
+import { equal } from '../../protocol/encoding/bytes.ts'
 import { decode } from '../../protocol/encoding/cbor.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { blob, bytes, literal, record, required } from '../../protocol/encoding/record.ts'
-import { decodeKel, encodeKel, incept, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import {
+  decodeKel,
+  encodeKel,
+  incept,
+  keyCommitment,
+  rotate,
+  type VerifiedKel,
+  verifyKel,
+} from '../../protocol/identity/kel.ts'
+import { faultPoint } from '../faults.ts'
 
 export const IDENTITY_FILE = 'identity.kel'
 const NEXT_FILE = 'identity.next'
+/** The key after the next one, while a rotation is on its way. */
+const COMING_FILE = 'identity.next.new'
 const SEED_BYTES = 32
 const FILE_BYTES_MAX = 300 * 1024
 
@@ -25,6 +51,14 @@ export type HubIdentity = {
   kelBytes: Uint8Array
 }
 
+/** The hub's own key can't be rotated. */
+export class RotationRefused extends Refusal<'rotation'> {
+  override name = 'RotationRefused'
+  constructor(sentence: string) {
+    super('rotation', sentence)
+  }
+}
+
 /** The identity of a data directory; the first call there creates it. */
 export function ensureIdentity(
   directory: string,
@@ -41,6 +75,60 @@ export function ensureIdentity(
   return { identity: readIdentity(path), created: true }
 }
 
+/** Reveals the next key and commits to another; a crash at any step leaves the old or the new identity whole. */
+export function rotateIdentity(
+  directory: string,
+  held: HubIdentity,
+  now: () => number,
+  random: (count: number) => Uint8Array,
+): HubIdentity {
+  settleRotation(directory, held.kel)
+  const seed = readNext(join(directory, NEXT_FILE))
+  if (seed === undefined || !isCommitted(held.kel, seed))
+    throw new RotationRefused(
+      `the next key in ${directory} is missing or not the one this hub committed to; restore ${NEXT_FILE} from a backup`,
+    )
+  const comingSeed = random(SEED_BYTES)
+  const kel = rotate(held.kel, { seed, nextSeed: comingSeed, ts: now() })
+  writeWhole(join(directory, COMING_FILE), NextFile.encode({ v: 1, seed: comingSeed }))
+  faultPoint('hub.rotate.before-kel')
+  writeWhole(join(directory, IDENTITY_FILE), IdentityFile.encode({ v: 1, seed, kel: encodeKel(kel.events) }))
+  faultPoint('hub.rotate.after-kel')
+  settleRotation(directory, kel)
+  return readIdentity(join(directory, IDENTITY_FILE))
+}
+
+/** Finishes or drops a rotation that was interrupted; for whoever has the directory for himself. */
+export function settleRotation(directory: string, kel: VerifiedKel): void {
+  const coming = join(directory, COMING_FILE)
+  const seed = readNext(coming)
+  if (seed !== undefined && isCommitted(kel, seed)) renameSync(coming, join(directory, NEXT_FILE))
+  else if (existsSync(coming)) rmSync(coming)
+  else return
+  syncFolder(directory)
+}
+
+/** Whether the next key lies where a rotation will look for it. */
+export function hasNextKey(directory: string, kel: VerifiedKel): boolean {
+  return [NEXT_FILE, COMING_FILE].some(name => {
+    const seed = readNext(join(directory, name))
+    return seed !== undefined && isCommitted(kel, seed)
+  })
+}
+
+function readNext(path: string): Uint8Array | undefined {
+  try {
+    return NextFile.read(decode(readFileSync(path)), path).seed
+  } catch {
+    return undefined
+  }
+}
+
+function isCommitted(kel: VerifiedKel, seed: Uint8Array): boolean {
+  const commitment = kel.events.at(-1)?.body.next[0]
+  return commitment !== undefined && equal(commitment, keyCommitment(publicKey(seed)))
+}
+
 function readIdentity(path: string): HubIdentity {
   const file = IdentityFile.read(decode(readFileSync(path)), path)
   const kel = verifyKel(decodeKel(file.kel))
@@ -55,7 +143,11 @@ function writeWhole(path: string, content: Uint8Array): void {
   fsyncSync(file)
   closeSync(file)
   renameSync(fresh, path)
-  const folder = openSync(dirname(path), 'r')
+  syncFolder(dirname(path))
+}
+
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
   fsyncSync(folder)
   closeSync(folder)
 }

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import type { Config } from '../config.ts'
-import { ensureIdentity } from '../core/identity.ts'
+import { ensureIdentity, type HubIdentity, settleRotation } from '../core/identity.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
@@ -29,7 +29,7 @@ export async function backupKeeping(folder: string, keep: number, config: Config
   mkdirSync(collection, { recursive: true, mode: 0o700 })
   const code = await save(join(collection, nameOfNow(Date.now())), config)
   // Only a backup that was read again and found whole may take the place of an older one.
-  if (code === 0) await removeOlder(collection, keep, identityOf(config.dataDir))
+  if (code === 0) await removeOlder(collection, keep, identityOf(config.dataDir).aid)
   return code
 }
 
@@ -37,10 +37,11 @@ export async function backupKeeping(folder: string, keep: number, config: Config
 async function save(target: string, { dataDir }: Config): Promise<number> {
   const identity = identityOf(dataDir)
   const write = (alone: boolean): Promise<Manifest> =>
-    writeBackup({ directory: dataDir, target, hub: identity, now: Date.now, alone })
+    writeBackup({ directory: dataDir, target, hub: identity.aid, now: Date.now, alone })
   const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
   if (answer === undefined) {
     const lock = lockDirectory(dataDir)
+    settleRotation(dataDir, identity.kel)
     await write(true).finally(() => lock.release())
   } else if (!answer.ok) {
     throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
@@ -70,13 +71,13 @@ function keepRenewed(dataDir: string, first: string): { letGo(): Promise<unknown
   }
 }
 
-function identityOf(directory: string): string {
+function identityOf(directory: string): HubIdentity {
   const never = (): never => {
     throw new Error('no identity is made here')
   }
   if (!existsSync(join(directory, 'identity.kel')) || !existsSync(join(directory, DATABASE_COPY)))
     throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
-  return ensureIdentity(directory, never, never).identity.aid
+  return ensureIdentity(directory, never, never).identity
 }
 
 /** Tells whether a backup can be restored; changes nothing. */

@@ -1,7 +1,7 @@
 /** The doctor on the data directory: who may read it, whose it is, the identity, and what interrupted work left there. */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureIdentity } from '../core/identity.ts'
+import { ensureIdentity, hasNextKey } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
 
@@ -61,10 +61,14 @@ function checkIdentity(directory: string): { finding: Finding; aid: string | und
   }
   const mend = 'restore identity.kel and identity.next from a backup; without them this would be another hub'
   try {
-    const { aid } = ensureIdentity(directory, never, never).identity
-    if (existsSync(join(directory, 'identity.next'))) return { finding: ok('identity', aid), aid }
+    const { aid, kel } = ensureIdentity(directory, never, never).identity
+    if (hasNextKey(directory, kel)) return { finding: ok('identity', aid), aid }
     return {
-      finding: wrong('identity', 'identity.next, the key of its next rotation, is missing', mend),
+      finding: wrong(
+        'identity',
+        'identity.next, the key of its next rotation, is missing or another one',
+        mend,
+      ),
       aid,
     }
   } catch (error) {

@@ -12,6 +12,10 @@ export class FileLeases {
     this.#blobs = blobs
   }
 
+  get count(): number {
+    return this.#held.size
+  }
+
   /** Keeps every file until the lease is ended or runs out. */
   take(): string {
     const name = randomUUID()

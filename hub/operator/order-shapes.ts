@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { aidShape } from '../../protocol/contract/shapes.ts'
 import type { Agent, Agents } from '../core/agents.ts'
+import type { HubIdentity } from '../core/identity.ts'
 import type { Limits } from '../core/limits.ts'
 import type { RefusedNewcomers } from '../core/refused-lately.ts'
 import type { EngineChoice } from '../core/signature-engine.ts'
@@ -47,6 +48,7 @@ export const orderShape = z.discriminatedUnion('command', [
     quota: quotaShape.optional(),
     reset: z.boolean().optional(),
   }),
+  z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
   z.strictObject({ command: z.literal('running') }),
   z.strictObject({ command: z.literal('keep_files') }),
@@ -61,6 +63,8 @@ export type OperatorContext = {
   agents: Agents
   now: () => number
   limits: Limits
+  /** Rotates the hub's own key. */
+  rotate: () => HubIdentity
   /** Writes down what an operator changed. */
   audit: (order: Order) => void
   /** Tells a running hub that what it remembers of an AID has changed. */

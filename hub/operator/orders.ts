@@ -1,7 +1,7 @@
 /** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
-import type { Quota } from '../store/port.ts'
+import { type Quota, StoreRefused } from '../store/port.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
 import {
   type OperatorContext,
@@ -28,6 +28,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   remove,
   ranges,
   quota,
+  rotate,
   stats: (_, context) => stats(context),
   running: async (_, { running }) => ({ ...(await running?.()) }),
   keep_files: async (_, { leases }) => ({ lease: leases?.take() }),
@@ -42,7 +43,14 @@ export async function carryOut(order: Order, context: OperatorContext): Promise<
   return result
 }
 
-const CHANGES: ReadonlySet<Order['command']> = new Set(['admit', 'unadmit', 'block', 'unblock', 'remove'])
+const CHANGES: ReadonlySet<Order['command']> = new Set([
+  'admit',
+  'unadmit',
+  'block',
+  'unblock',
+  'remove',
+  'rotate',
+])
 
 function isChange(order: Order): boolean {
   switch (order.command) {
@@ -60,6 +68,13 @@ function isChange(order: Order): boolean {
 async function admission({ mode }: OrderOf<'admission'>, { store }: OperatorContext): Promise<OrderResult> {
   if (mode !== undefined) await store.putSetting(MODE_SETTING, mode)
   return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
+}
+
+async function rotate(_: OrderOf<'rotate'>, { leases, rotate }: OperatorContext): Promise<OrderResult> {
+  if (leases !== undefined && leases.count > 0)
+    throw new StoreRefused('a backup is being made, which must not mix two keys; try again when it is done')
+  const { aid, seq } = rotate()
+  return { aid, key_events: seq + 1 }
 }
 
 async function quota(

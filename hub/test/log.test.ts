@@ -102,6 +102,7 @@ describe('a folder without a hub', () => {
     ['ranges'],
     ['ranges', 'refuse', '192.0.2.0/24'],
     ['quota', AID],
+    ['rotate'],
     ['stats'],
     ['admission'],
     ['admission', 'open'],

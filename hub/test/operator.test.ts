@@ -134,6 +134,7 @@ const COMMANDS = {
   remove: '--data-dir DIR',
   ranges: '--config FILE',
   quota: '--stranger-per-minute N',
+  rotate: '--json',
   stats: '--json',
   backup: '--data-dir DIR',
   restore: '--check',
