@@ -13,6 +13,7 @@ import {
   McpError,
 } from '@modelcontextprotocol/sdk/types.js'
 import * as z from 'zod'
+import { faultOf } from '../protocol/contract/fault.ts'
 import { type ControlCode, controlCodes, isControlCode } from '../protocol/control/codes.ts'
 import { OperationRefused } from '../protocol/control/refusal.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
@@ -135,7 +136,11 @@ async function runTool(tool: Tool, args: unknown, given: Omit<ToolContext, 'fenc
   try {
     const parsed = tool.input.safeParse(args)
     if (!parsed.success)
-      throw new ToolError('bad_request', sayIssues(parsed.error), `${tool.name} with corrected arguments`)
+      throw new ToolError(
+        'bad_request',
+        faultOf(parsed.error, args, 'the arguments'),
+        `${tool.name} with corrected arguments`,
+      )
     const structured = fenced(await tool.run(parsed.data, context), context.fence) as Record<string, unknown>
     return {
       content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
@@ -145,10 +150,6 @@ async function runTool(tool: Tool, args: unknown, given: Omit<ToolContext, 'fenc
   } catch (error) {
     return failure(error, context)
   }
-}
-
-function sayIssues(error: z.ZodError): string {
-  return error.issues.map(issue => `${issue.path.join('.') || 'arguments'}: ${issue.message}`).join('; ')
 }
 
 /** Refusals whose sentence holds words of this node and of its caller only; all others may quote somebody. */

@@ -1,6 +1,7 @@
 /** Calls an operation with what a client gave, read by the shape of its row: over HTTP and inside this process alike. */
 import type { Logger } from 'pino'
 import type { Call } from '../../protocol/contract/client.ts'
+import { faultOf } from '../../protocol/contract/fault.ts'
 import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
 import { type OperationName, type Operations, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
@@ -24,10 +25,7 @@ export async function invoke(
   const row: RouteRow = operations[name]
   const shape = row.request ?? row.query
   const parsed = shape?.safeParse(given)
-  if (parsed?.success === false) {
-    const [issue] = parsed.error.issues
-    return refuse('bad_request', `${issue?.path.join('.') || 'the request'}: ${issue?.message}`)
-  }
+  if (parsed?.success === false) return refuse('bad_request', faultOf(parsed.error, given, 'the request'))
   const handler = handlers[name] as AnyHandler
   try {
     return await handler(parsed?.data, signal)

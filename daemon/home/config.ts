@@ -1,6 +1,7 @@
 /** Configuration of a node: members, defaults, strict reading, durable writing (node specification: configuration). */
 import { join } from 'node:path'
 import * as z from 'zod'
+import { faultOf } from '../../protocol/contract/fault.ts'
 import {
   CAPS_MAX,
   NAME_BYTES_MAX,
@@ -93,8 +94,7 @@ export function parseConfig(text: string): Config {
 export function checkConfig(value: unknown): Config {
   const result = Config.safeParse(value)
   if (result.success) return result.data
-  const issue = result.error.issues[0]
-  throw new ConfigError(`config.json: ${issue?.path.join('.') || 'top level'}: ${issue?.message}`)
+  throw new ConfigError(`config.json: ${faultOf(result.error, value, 'the whole file')}`)
 }
 
 /** Replaces the configuration; it may hold a model API key, so it is readable by its owner only. */

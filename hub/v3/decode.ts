@@ -1,5 +1,6 @@
 /** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
 import type * as z from 'zod'
+import { faultIn, isMissing } from '../../protocol/contract/fault.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
@@ -56,19 +57,11 @@ function refuseRemoved({ removed = {} }: Wire3Row, json: unknown): void {
 
 /** A required member that an item lacks has its own refusal; a wrong type or an unknown member has not. */
 function isMissingInItem(json: unknown, issue: z.core.$ZodIssue): boolean {
-  return issue.path[0] === 'items' && issue.path.length === 3 && isMissing(json, issue)
-}
-
-function isMissing(json: unknown, issue: z.core.$ZodIssue): boolean {
-  if (issue.code !== 'invalid_type' || issue.path.length === 0) return false
-  let value: unknown = json
-  for (const key of issue.path) value = (value as Record<PropertyKey, unknown> | undefined)?.[key]
-  return value === undefined
+  if (issue.code !== 'invalid_type') return false
+  return issue.path[0] === 'items' && issue.path.length === 3 && isMissing(issue, json)
 }
 
 function malformed(issue: z.core.$ZodIssue | undefined, json: unknown): Refusal {
   if (issue === undefined) return new Refusal('requestMalformed')
-  const place = issue.path.length === 0 ? 'the body' : issue.path.join('.')
-  const why = isMissing(json, issue) ? `${place} is missing` : `${place}: ${issue.message}`
-  return new Refusal('requestMalformed', { why })
+  return new Refusal('requestMalformed', { why: faultIn(issue, json, 'the body') })
 }

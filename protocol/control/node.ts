@@ -69,7 +69,9 @@ export const nodeOperations = {
     reads: false,
     request: z.strictObject({
       aid: aidShape,
-      petname: z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u),
+      petname: z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N}._-]{0,63}$/u, {
+        error: 'expected a petname: letters, digits, ".", "_" and "-", at most 64 characters',
+      }),
     }),
     reply: contactShape,
     codes: ['petname_taken'],
@@ -90,7 +92,10 @@ export const nodeOperations = {
     reads: false,
     timeoutMs: LONG_MS,
     request: z.strictObject({
-      url: z.url({ protocol: /^https?$/ }),
+      url: z.url({
+        protocol: /^https?$/,
+        error: 'expected the address of a hub, such as https://hub.example',
+      }),
       name: lineShape(NAME_BYTES_MAX).optional(),
       caps: z.array(capTag).max(64).optional(),
       guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),

@@ -39,7 +39,7 @@ export const controlRoutes = {
     query: z.strictObject({
       since: z
         .string()
-        .regex(/^[0-9]{1,15}$/)
+        .regex(/^[0-9]{1,15}$/, { error: 'expected the id of an event, a whole number' })
         .optional(),
     }),
     own: true,

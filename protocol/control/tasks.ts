@@ -45,10 +45,10 @@ export const taskOperations = {
         message: 'expected either a task or a capability',
       })
       .refine(({ args, capability }) => args === undefined || capability !== undefined, {
-        message: 'args go with a capability',
+        message: 'expected a capability with args',
       })
       .refine(({ attach, task }) => (attach ?? []).length === 0 || task !== undefined, {
-        message: 'attachments go with a task',
+        message: 'expected a task with attachments',
       }),
     reply: z.strictObject({
       interaction_id: interactionId,
@@ -81,12 +81,12 @@ export const taskOperations = {
       texts: z.enum(['true', 'false']).optional(),
       limit: z
         .string()
-        .regex(/^[0-9]{1,2}$/)
+        .regex(/^[0-9]{1,2}$/, { error: 'expected a whole number from 0 to 99' })
         .optional(),
       cursor: z.string().max(64).optional(),
       wait_s: z
         .string()
-        .regex(/^[0-9]{1,2}$/)
+        .regex(/^[0-9]{1,2}$/, { error: 'expected a whole number from 0 to 99' })
         .optional(),
     }),
     reply: summaries,

@@ -116,7 +116,10 @@ export type CardSigner = { seed: Uint8Array; aid: string; seq: number; baseUrl: 
 /** Signs a card for one hub; a card that holds anything empty is refused. */
 export function signCard(card: UnsignedCard, signer: CardSigner): AgentCard {
   const read = UnsignedCard.safeParse(card)
-  if (!read.success) throw new Malformed(`invalid card: ${read.error.issues[0]?.message ?? ''}`)
+  if (!read.success)
+    throw new Malformed(
+      `invalid card: ${read.error.issues[0]?.path.join('.') ?? 'form'} has a value that cards may not have`,
+    )
   const header = {
     alg: 'EdDSA',
     typ: 'JOSE',
