@@ -380,7 +380,7 @@ describe('the node', () => {
     expect((await b('down'))['stopped']).toHaveLength(1)
     const refused = await fails('bob', 'status')
     expect(refused.stderr).toContain(`data directory ${world.dir('bob')}`)
-    expect(refused.stderr).toMatch(/running: --id default \(127\.0\.0\.1:\d+\)/)
+    expect(refused.stderr).toMatch(/running: SVC_HOME=\S+\/alice svc --id default \(127\.0\.0\.1:\d+\)/)
   })
 
   test('id deactivate ends the identity for good', async () => {

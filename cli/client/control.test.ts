@@ -1,14 +1,16 @@
 /** The client of a node among other users of the machine, over real sockets. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { announceDaemon, runtimeDirectories } from '../../daemon/home/home.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { processIo } from '../io.ts'
-import { connect } from './control.ts'
+import { connect, findTarget, unreachable } from './control.ts'
 
 const open: (Server | Node)[] = []
 afterEach(async () => {
@@ -81,4 +83,48 @@ test('a node whose token file is gone can still be asked to stop', async () => {
   rmSync(join(dir, 'control_token.txt'))
   expect(await connect(io, { id: undefined }).call('shutdown', {})).toEqual({ state: 'stopping' })
   expect(existsSync(join(dir, 'control_token.txt'))).toBe(false)
+})
+
+test('a command that waits longer than a second says for what', async () => {
+  const { dir, io } = home()
+  const said: string[] = []
+  const socket = join(dir, 'control.sock')
+  const server = createServer((_request, response) => {
+    setTimeout(() => response.end('{"items":[]}'), 1200)
+  }).listen(socket)
+  await new Promise(resolve => server.once('listening', resolve))
+  chmodSync(socket, 0o600)
+  open.push(server)
+  const asked = connect({ ...io, err: text => said.push(text) }, { id: undefined })
+  await asked.call('inbox', {})
+  expect(said).toEqual(['svc: waiting for mail …\n'])
+})
+
+test('nodes that run are named by what selects them from anywhere, three at most', async () => {
+  const { dir, io } = home()
+  const other = mkdtempSync(join(tmpdir(), 'svc other home '))
+  const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
+  const places: [string | null, string][] = [
+    ['work', join(dir, 'ids', 'work')],
+    ['play', join(other, 'ids', 'play')],
+    ['default', other],
+    [null, join(dir, 'elsewhere')],
+    [null, join(dir, 'nowhere')],
+  ]
+  const sleepers = places.map(() => spawn('sleep', ['60']))
+  const [folder = ''] = runtimeDirectories(env)
+  for (const [n, [id, data_dir]] of places.entries())
+    announceDaemon(folder, {
+      pid: sleepers[n]?.pid as number,
+      control_addr: `127.0.0.1:${n + 1}`,
+      data_dir,
+      id,
+      aid: 'A',
+      started_at: n,
+    })
+  const { message } = unreachable({ ...io, env }, findTarget({ ...io, env }, { id: 'absent' }))
+  for (const sleeper of sleepers) sleeper.kill()
+  expect(message).toMatch(
+    `; running: svc --id work (127.0.0.1:1), SVC_HOME='${other}' svc --id play (127.0.0.1:2), SVC_HOME='${other}' svc --id default (127.0.0.1:3) and 2 more`,
+  )
 })

@@ -4,8 +4,15 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { type DaemonEntry, daemonsOf, type Selection, selectIdentity } from '../../daemon/home/home.ts'
+import { dirname, join } from 'node:path'
+import {
+  type DaemonEntry,
+  DEFAULT_IDENTITY,
+  daemonsOf,
+  identityDirectory,
+  type Selection,
+  selectIdentity,
+} from '../../daemon/home/home.ts'
 import { newNonce, proofOf } from '../../daemon/home/proof.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
 import type { Call } from '../../protocol/contract/client.ts'
@@ -23,6 +30,22 @@ import { operationIndex } from './operation-index.ts'
 
 const TIMEOUT_MS = 30_000
 const PROOF_WAIT_MS = 5_000
+/** Running nodes that an error names. */
+const NAMED_MAX = 3
+const SILENT_MS = 1_000
+/** For what a node may need longer than a moment; anything else is the node itself. */
+const WAITS: Partial<Record<OperationName, string>> = {
+  hubRegister: 'the hub, which may ask for a proof of work',
+  hubLeave: 'the hub',
+  profileSet: 'the hub',
+  visibility: 'the hub',
+  find: 'the hub',
+  idRotate: 'the hub',
+  autoReplyTest: 'the answer of the backend',
+  autoReplySet: 'the backend',
+  inbox: 'mail',
+  results: 'mail',
+}
 const NOT_THE_NODE = '; another program listens there, and was sent no token'
 
 export type Target = {
@@ -71,6 +94,7 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
       const { operations, advice } = await operationIndex()
       const { method, path, timeoutMs } = operations[name]
       const search = new URLSearchParams(query).toString()
+      const notice = setTimeout(() => io.err(`svc: waiting for ${WAITS[name] ?? 'the node'} …\n`), SILENT_MS)
       try {
         const door = await findDoor(io, target)
         const headers = { ...door.headers, 'Content-Type': 'application/json' }
@@ -87,6 +111,8 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
         return readAnswer(target, answer, advice) as never
       } catch (error) {
         throw explain(io, target, error)
+      } finally {
+        clearTimeout(notice)
       }
     },
   }
@@ -168,16 +194,17 @@ export class UnreachableNode extends CommandFailed {}
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
 export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
   const others = daemonsOf(io.env).filter(entry => entry.data_dir !== target.dataDir)
-  const list = others.map(
-    entry =>
-      `${entry.id === null ? `SVC_DATA_DIR=${entry.data_dir}` : `--id ${entry.id}`} (${entry.control_addr})`,
-  )
-  const known = list.length === 0 ? 'no other node of yours is running' : `running: ${list.join(', ')}`
+  const list = others.slice(0, NAMED_MAX).map(entry => `${selectorOf(io, entry)} (${entry.control_addr})`)
+  const more = others.length - list.length
+  const known =
+    list.length === 0
+      ? 'no other node of yours is running'
+      : `running: ${list.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   const name = target.selection.name
   const start =
     name === undefined
-      ? `SVC_DATA_DIR=${target.dataDir} svc up`
-      : name === 'default'
+      ? `SVC_DATA_DIR=${shellWord(target.dataDir)} svc up`
+      : name === DEFAULT_IDENTITY
         ? 'svc up'
         : `svc up ${name}`
   return new UnreachableNode(
@@ -185,3 +212,14 @@ export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
     start,
   )
 }
+
+/** What put before and behind `svc` means this node, whatever the environment of the reader says. */
+function selectorOf(io: Io, { id, data_dir: dir }: DaemonEntry): string {
+  if (id === null) return `SVC_DATA_DIR=${shellWord(dir)} svc`
+  if (identityDirectory(io.env, id) === dir) return `svc --id ${id}`
+  const home = id === DEFAULT_IDENTITY ? dir : dirname(dirname(dir))
+  return `SVC_HOME=${shellWord(home)} svc --id ${id}`
+}
+
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

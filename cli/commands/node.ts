@@ -53,6 +53,12 @@ async function detach(io: Io, input: Input): Promise<number> {
   const selection = selectIdentity(io.env, input.id)
   const running = findTarget(io, input)
   if (running.entry?.data_dir === selection.dir) {
+    const { pid } = running.entry
+    if (!(await answers(io, running.entry)))
+      throw new CommandFailed(
+        `the node of ${selection.dir} runs (pid ${pid}) but does not answer`,
+        `svc logs; if it stays so: kill ${pid}, then svc up`,
+      )
     printJson(io, { state: 'running', already: true, ...describe(running.entry) })
     return 0
   }

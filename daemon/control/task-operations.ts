@@ -20,6 +20,7 @@ import { suggestPeers } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
 import { listOf, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
+import { stoppedWarning } from './warnings.ts'
 
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
@@ -47,6 +48,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return {
         interaction_id: id,
         state: interaction.state,
+        ...present({ warning: stoppedWarning(ctx.hub) }),
         ...present({ delivery: first === undefined ? undefined : deliveryView(ctx, first) }),
         ...present({ effect }),
         next: `svc thread ${id}`,
@@ -99,6 +101,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         turn: message.number,
         state: at(interaction.id).state,
         delivery: deliveryView(ctx, ctx.threads.message(message.key)),
+        ...present({ warning: stoppedWarning(ctx.hub) }),
       }
     },
 

@@ -25,7 +25,7 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
       ctx.hub.home !== undefined && !ctx.hub.isCompared && ctx.hub.oldCopy === undefined,
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
-    [true, ctx.hub.oldCopy],
+    [true, stoppedWarning(ctx.hub)],
     [true, anewWarning(ctx)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [
@@ -54,4 +54,10 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
     [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
+}
+
+/** What a node that talks to its hub no longer says wherever something waits for that. */
+export function stoppedWarning({ oldCopy, state }: Needs['hub']): string | undefined {
+  if (oldCopy !== undefined) return oldCopy
+  return state.state === 'stopped' ? `this node no longer talks to its hub: ${state.reason}` : undefined
 }

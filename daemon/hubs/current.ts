@@ -1,4 +1,6 @@
 /** The hub that this node talks to now, and how it stands with it: set by membership and mail, read by everyone. */
+
+import { present } from '../../protocol/encoding/present.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'
@@ -10,12 +12,18 @@ export type HubState = {
   powProgress?: number
 }
 
+export type Registering = { progress(share: number): void; end(refused: string | undefined): void }
+
 export class CurrentHub {
   #identity: Identity
   #events: Events
   #clock: Clock
   #last: HubClient | undefined
-  #state: HubState = { state: 'offline' }
+  #isReached = false
+  /** Why the last call failed, and why the hub did not register this node. */
+  #lost: string | undefined
+  #refused: string | undefined
+  #registering: { powProgress?: number } | undefined
   /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
   oldCopy: string | undefined
   /** Whether the hub was asked since the start whether this is the newest copy of the identity. */
@@ -46,9 +54,13 @@ export class CurrentHub {
     return this.home?.timeMs ?? this.#clock.now()
   }
 
+  /** What is true now: a stop, a registration under way, else how the last call to the hub went. */
   get state(): HubState {
     const stopped = this.#last?.stopped
-    return stopped === undefined ? this.#state : { state: 'stopped', reason: stopped }
+    if (stopped !== undefined) return { state: 'stopped', reason: stopped }
+    if (this.#registering !== undefined) return { state: 'registering', ...this.#registering }
+    const reason = this.#lost ?? this.#refused
+    return { state: this.#isReached ? 'online' : 'offline', ...present({ reason }) }
   }
 
   settleAt(hub: HubClient): void {
@@ -59,15 +71,29 @@ export class CurrentHub {
   leave(): void {
     this.#clock.follow(undefined)
     this.#last = undefined
-    this.#state = { state: 'offline' }
+    this.#refused = undefined
+    this.#lose(undefined)
   }
 
-  /** Notes a state that membership brought about. */
-  note(state: HubState): void {
-    const before = this.#state.state
-    this.#state = state
-    if (before !== state.state && state.state !== 'registering')
-      this.#events.emit('hub', { state: state.state })
+  /** A registration, until its end is noted; what it tells of its work after that is not heard. */
+  beginRegistering(): Registering {
+    const registering: { powProgress?: number } = {}
+    this.#registering = registering
+    return {
+      progress: share => {
+        registering.powProgress = share
+      },
+      end: refused => {
+        if (this.#registering === registering) this.#registering = undefined
+        this.#refused = refused
+        if (refused === undefined) this.noteContact(undefined)
+      },
+    }
+  }
+
+  /** Notes what keeps this node from being registered as it should be. */
+  noteRefused(reason: string): void {
+    this.#refused = reason
   }
 
   /** Talks to a hub no longer, and tells everyone who listens. */
@@ -78,9 +104,19 @@ export class CurrentHub {
 
   /** Notes how the last call to the hub went; true when contact was just lost. */
   noteContact(error: string | undefined): boolean {
-    const before = this.#state.state
-    if (before === 'registering') return false
-    this.note(error === undefined ? { state: 'online' } : { state: 'offline', reason: error })
-    return before === 'online' && error !== undefined
+    const before = this.#isReached
+    if (error !== undefined) this.#lose(error)
+    else if (!before) {
+      this.#isReached = true
+      this.#lost = undefined
+      this.#events.emit('hub', { state: 'online' })
+    }
+    return before && error !== undefined
+  }
+
+  #lose(why: string | undefined): void {
+    if (this.#isReached) this.#events.emit('hub', { state: 'offline' })
+    this.#isReached = false
+    this.#lost = why
   }
 }

@@ -20,6 +20,20 @@ const NEVER_REACHED = new Set([
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
+const NETWORK_FAULTS = new Map([
+  ['ECONNREFUSED', 'nothing listens there'],
+  ['ECONNRESET', 'the connection was cut'],
+  ['UND_ERR_SOCKET', 'the connection was cut'],
+  ['EPIPE', 'the connection was cut'],
+  ['ENOTFOUND', 'there is no such host'],
+  ['EAI_AGAIN', 'its name could not be looked up'],
+  ['ENETUNREACH', 'this machine has no way to it'],
+  ['EHOSTUNREACH', 'this machine has no way to it'],
+  ['ETIMEDOUT', 'it did not answer in time'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'it did not answer in time'],
+  ['UND_ERR_HEADERS_TIMEOUT', 'it did not answer in time'],
+  ['UND_ERR_BODY_TIMEOUT', 'it did not answer in time'],
+])
 const CAUSES_DEEP_MAX = 6
 
 /** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
@@ -39,11 +53,12 @@ export function causeCode(error: unknown): string | undefined {
   return undefined
 }
 
-/** One short sentence of any failure, without addresses of this machine. */
+/** One short sentence of any failure. */
 export function describe(error: unknown): string {
   if (error instanceof Refused || error instanceof HubStopped) return error.message
   const code = causeCode(error)
-  if (code !== undefined) return `hub unreachable (${code})`
-  if (error instanceof HubUnreachable) return error.message
+  if (error instanceof HubUnreachable)
+    return [error.message, NETWORK_FAULTS.get(code ?? '') ?? code].filter(Boolean).join(', ')
+  if (code !== undefined) return `hub unreachable, ${NETWORK_FAULTS.get(code) ?? code}`
   return error instanceof Error ? error.message : String(error)
 }

@@ -38,7 +38,7 @@ function sendOver(agent: Agent): Send {
     try {
       return await ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
     } catch (error) {
-      throw new HubUnreachable({ cause: error })
+      throw new HubUnreachable(url, { cause: error })
     }
   }
 }

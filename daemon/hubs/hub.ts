@@ -165,8 +165,8 @@ export class HubStopped extends Failure {
 /** No answer came: the network, or the machine of the hub. */
 export class HubUnreachable extends Failure {
   override name = 'HubUnreachable'
-  constructor(options?: ErrorOptions) {
-    super('hub unreachable', options)
+  constructor(url: string, options?: ErrorOptions) {
+    super(`hub unreachable: ${new URL(url).origin}`, options)
   }
 }
 

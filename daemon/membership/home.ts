@@ -81,7 +81,7 @@ export class Membership {
     try {
       settleKeyState(this.#ctx, hub.last)
     } catch (error) {
-      hub.note({ state: 'offline', reason: describe(error) })
+      hub.noteRefused(describe(error))
       log.error({ err: error }, 'a key event is not followed up')
     }
   }

@@ -245,17 +245,38 @@ describe('a round with the hub', () => {
 })
 
 describe('contact with the hub', () => {
-  test('is lost once, found again, and never judged while the node registers', () => {
+  test('is lost once and found again, also while the node registers', () => {
     const { hub } = node.ctx
     expect(hub.noteContact(undefined)).toBe(false)
     expect(hub.noteContact('down')).toBe(true)
     expect(hub.noteContact('down')).toBe(false)
     expect(hub.state).toEqual({ state: 'offline', reason: 'down' })
-    hub.note({ state: 'registering' })
+    const registering = hub.beginRegistering()
+    registering.progress(0.5)
     expect(hub.noteContact(undefined)).toBe(false)
-    expect(hub.state.state).toBe('registering')
+    expect(hub.state).toEqual({ state: 'registering', powProgress: 0.5 })
+    registering.end('not today')
+    registering.progress(0.6)
+    expect(hub.state).toEqual({ state: 'online', reason: 'not today' })
     const told = node.heard.filter(({ type }) => type === 'hub').map(({ data }) => data['state'])
-    expect(told).toEqual(['online', 'offline'])
+    expect(told).toEqual(['online', 'offline', 'online'])
+  })
+
+  test('that was there is still there when a proof of work is cancelled', async () => {
+    const { hub } = node.ctx
+    hub.noteContact(undefined)
+    const cancelled = new AbortController()
+    const challenge = { seed: 'A'.repeat(43), bits: 26, not_after: world.clock.ms + HOUR_MS }
+    node.hub.answers({
+      register: async () => {
+        setTimeout(() => cancelled.abort(), 50)
+        throw refusedWith('pow_required', { challenge })
+      },
+    })
+    const registered = sync.run({ signal: cancelled.signal, profile: true })
+    await expect.poll(() => hub.state.state).toBe('registering')
+    await expect(registered).rejects.toThrow()
+    expect(hub.state.state).toBe('online')
   })
 
   test('ends with the identity; what was the home is still known', () => {

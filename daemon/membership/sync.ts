@@ -41,7 +41,8 @@ const ATTEMPTS_MAX = 5
 /** `profile`: register also where only the profile may have changed. */
 export type SyncOptions = { signal: AbortSignal; profile: boolean }
 
-type Attempts = { pow: PowSolution | undefined; mayRotate: boolean; signal: AbortSignal }
+type Work = { signal: AbortSignal; onProgress: (share: number) => void }
+type Attempts = { pow: PowSolution | undefined; mayRotate: boolean; work: Work }
 
 export class Sync {
   #ctx: Needs
@@ -101,17 +102,19 @@ export class Sync {
   }
 
   async #register(home: HubClient, signal: AbortSignal): Promise<RegisterReply> {
-    this.#ctx.hub.note({ state: 'registering' })
+    const registering = this.#ctx.hub.beginRegistering()
     try {
-      return await this.#attempts(home, signal)
+      const reply = await this.#attempts(home, { signal, onProgress: registering.progress })
+      registering.end(undefined)
+      return reply
     } catch (error) {
-      this.#ctx.hub.note({ state: 'offline', reason: describe(error) })
+      registering.end(describe(error))
       throw error
     }
   }
 
-  async #attempts(home: HubClient, signal: AbortSignal): Promise<RegisterReply> {
-    const attempts = { pow: this.#solver.kept(home.identity.aid), mayRotate: true, signal }
+  async #attempts(home: HubClient, work: Work): Promise<RegisterReply> {
+    const attempts = { pow: this.#solver.kept(home.identity.aid), mayRotate: true, work }
     for (let n = 1; ; n++) {
       try {
         const reply = await this.#registerOnce(home, attempts.pow)
@@ -130,7 +133,7 @@ export class Sync {
 
   /** Does what the refusal asks for; throws it again where nothing helps. */
   async #makeUpFor(home: HubClient, refused: Refused, attempts: Attempts): Promise<void> {
-    if (refused.code === 'pow_required') attempts.pow = await this.#solve(home, refused, attempts.signal)
+    if (refused.code === 'pow_required') attempts.pow = await this.#solve(home, refused, attempts.work)
     else if (refused.code === 'kel_ts_out_of_window' && attempts.mayRotate && this.#isBehind(home)) {
       this.#rotateForTime(home)
       attempts.mayRotate = false
@@ -170,7 +173,7 @@ export class Sync {
     noteRegistered(store, home.url, identity.log.seq)
     if (card !== undefined) noteCard(this.#ctx, home, card, reply.cardStatus)
     this.#solver.forget(home.identity.aid)
-    hub.note({ state: 'online' })
+    hub.noteContact(undefined)
     await this.#adoptWitness(home)
     wakers.relay.wake()
     wakers.outbox.wake()
@@ -193,13 +196,10 @@ export class Sync {
     return stored === undefined ? undefined : this.#set(stored + 1)
   }
 
-  async #solve(home: HubClient, error: Refused, signal: AbortSignal): Promise<PowSolution> {
+  async #solve(home: HubClient, error: Refused, work: Work): Promise<PowSolution> {
     const challenge = powChallenge(error)
     const task = { hub: home.identity.aid, aid: this.#ctx.identity.aid, seed: challenge.seed }
-    return this.#solver.solve(task, challenge, {
-      signal,
-      onProgress: share => this.#ctx.hub.note({ state: 'registering', powProgress: share }),
-    })
+    return this.#solver.solve(task, challenge, work)
   }
 
   #set(atLeastSeq?: number): KeySet {

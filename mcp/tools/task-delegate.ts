@@ -48,7 +48,11 @@ export const taskDelegate = tool({
         effect: reply.effect === undefined ? undefined : effectRow(reply.effect, context),
       }),
       ...present({ payment_required: reply.payment_required }),
-      next: own(`task_inbox with interaction_id ${reply.interaction_id}`),
+      next: own(
+        reply.warning === undefined
+          ? `task_inbox with interaction_id ${reply.interaction_id}`
+          : `node_status; the task waits here, because ${reply.warning}`,
+      ),
     }
   },
 })

@@ -56,6 +56,8 @@ export const taskOperations = {
       delivery: deliveryShape.optional(),
       effect: z.unknown().optional(),
       payment_required: z.unknown().optional(),
+      /** What keeps it from leaving this machine. */
+      warning: z.string().optional(),
       next: z.string(),
     }),
     codes: ['unknown_peer', 'idempotency_conflict', 'file_unreadable', 'too_large', 'no_hub', 'no_credits'],
@@ -117,6 +119,7 @@ export const taskOperations = {
       turn: count,
       state: z.enum(interactionStates),
       delivery: deliveryShape,
+      warning: z.string().optional(),
     }),
     codes: ['unknown_interaction', 'wrong_state', 'idempotency_conflict', 'file_unreadable', 'too_large'],
     limits: { bodyBytes: TEXT_BODY_BYTES },

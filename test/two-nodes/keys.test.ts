@@ -128,6 +128,13 @@ describe('the same identity on two machines', () => {
     await until('the later one stopped', async () => (await hubOf(copy))?.state === 'stopped')
     expect((await hubOf(copy))?.reason).toContain('already runs on another machine')
     expect((await hubOf(again))?.state).not.toBe('stopped')
+    const stopped = expect.stringContaining(
+      'no longer talks to its hub: this identity already runs',
+    ) as string
+    expect((await copy.handlers.status(undefined, never)).warnings).toContainEqual(stopped)
+    expect(await copy.handlers.delegate({ to: bob.aid, task: 'x' }, never)).toMatchObject({
+      warning: stopped,
+    })
     await delegated(alice, again, 'still here')
   })
 })
