@@ -13,11 +13,12 @@ import { newestWire } from '../hubs/open.ts'
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
 type Listed = { log: VerifiedKel; keySet: KeySet }
 
-const hubSeed = new Uint8Array(32).fill(201)
+/** What this hub signs with. */
+export const HUB_SEED = new Uint8Array(32).fill(201)
 
 /** What a hub holds; the clients of all nodes of a test share it. */
 export class Post {
-  readonly log = incept({ seed: hubSeed, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
+  readonly log = incept({ seed: HUB_SEED, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
   readonly listed = new Map<string, Listed>()
   readonly dacks = new Map<string, Uint8Array>()
   readonly settled = new Set<string>()

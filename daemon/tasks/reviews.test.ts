@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Attestation, Review, receiptBodyHash } from '../../protocol/proof/receipt.ts'
+import { HubUnreachable, type ReviewUpload } from '../hubs/hub.ts'
+import { reviewOf } from '../store/reviews.ts'
+import type { Interaction } from '../store/threads.ts'
+import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
+import { acceptEnd, proposeEnd, say } from './conversation.ts'
+import { textMessage } from './messages.ts'
+import { keepReview, ReviewUploads, reviewStanding } from './reviews.ts'
+
+const TEN_MINUTES_MS = 600_000
+const WINDOW_MS = 30 * DAY_MS
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let uploads: ReviewUploads
+let id: string
+
+/** A task that bob answered and both have signed off. */
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+  ;({ id } = alice.delegate(bob))
+  await world.settle()
+  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('the answer', [])))
+  await world.settle()
+  alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+  await world.settle()
+  bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
+  await world.settle()
+  uploads = new ReviewUploads(alice.ctx)
+  uploads.start()
+})
+afterEach(async () => {
+  await uploads.stop()
+  await world[Symbol.asyncDispose]()
+})
+
+const rate = (rating = 4, comment = 'as asked') =>
+  keepReview(alice.ctx, uploads, alice.thread(id), { rating, comment })
+const calls = () => alice.hub.calls.filter(call => call === 'uploadReview').length
+const answers = (uploadReview: (upload: ReviewUpload) => Promise<Uint8Array>) =>
+  alice.hub.answers({ uploadReview })
+const refuses = (code: string, retryAfterMs?: number) =>
+  answers(async () => {
+    throw refusedWith(code, {}, retryAfterMs)
+  })
+/** What the hub signs for a review, altered where a test says so. */
+const attests = (changes: Partial<Attestation['body']> = {}) =>
+  answers(async upload =>
+    Attestation.encode(
+      Attestation.sign(HUB_SEED, {
+        hub: alice.hub.identity.aid,
+        hubSeq: 0,
+        reviewHash: receiptBodyHash(upload.review),
+        receiptDigest: Review.decode(upload.review).receiptDigest,
+        hubTs: world.clock.ms,
+        ...changes,
+      }),
+    ),
+  )
+
+describe('a review', () => {
+  test('goes to the hub at once, with both signatures, and its attestation is kept', async () => {
+    attests()
+    expect(await rate(4)).toEqual({
+      interaction_id: id,
+      rating: 4,
+      review_cid: expect.stringMatching(/^b/),
+      uploaded: true,
+    })
+    expect(reviewOf(alice.ctx.store, alice.thread(id).key)?.attestation).toBeInstanceOf(Uint8Array)
+    expect(reviewStanding(alice.ctx, alice.thread(id))).toEqual({ rating: 4, review: { uploaded: true } })
+  })
+
+  test.each<[string, Partial<Attestation['body']>]>([
+    ['another hub', { hub: `A${'a'.repeat(43)}` }],
+    ['another review', { reviewHash: new Uint8Array(32) }],
+    ['another receipt', { receiptDigest: new Uint8Array(32) }],
+    ['a key that the hub never had', { hubSeq: 7 }],
+  ])('that is attested for %s is uploaded, and the node says what is wrong', async (_, changes) => {
+    attests(changes)
+    expect(await rate()).toMatchObject({
+      uploaded: true,
+      reason: 'the attestation of the hub does not verify',
+    })
+  })
+
+  test('is written once: the first stays', async () => {
+    attests()
+    await rate(2)
+    await expect(rate(5)).rejects.toMatchObject({ code: 'wrong_state' })
+    expect(reviewStanding(alice.ctx, alice.thread(id)).rating).toBe(2)
+    expect(calls()).toBe(1)
+  })
+
+  test('is the requester’s alone, and of a receipt that both signed', async () => {
+    const provider = keepReview(bob.ctx, uploads, bob.thread(id), { rating: 5, comment: '' })
+    await expect(provider).rejects.toMatchObject({ code: 'wrong_state' })
+    alice.within(() => alice.ctx.threads.update(alice.thread(id), { receiptState: 'waiting' }))
+    await expect(rate()).rejects.toMatchObject({ code: 'no_receipt' })
+    alice.within(() => alice.ctx.threads.update(alice.thread(id), { receiptState: 'signed', receipt: null }))
+    await expect(rate()).rejects.toMatchObject({ code: 'no_receipt' })
+    expect(reviewOf(alice.ctx.store, alice.thread(id).key)).toBeUndefined()
+  })
+})
+
+describe('a review that the hub does not take', () => {
+  test.each([
+    'bad_request',
+    'receipt_not_reviewable',
+    'requester_commit_mismatch',
+    'review_window_closed',
+    'too_large',
+  ])('with %s is refused for good', async code => {
+    refuses(code)
+    expect(await rate()).toMatchObject({ uploaded: false, reason: code })
+    expect(reviewOf(alice.ctx.store, alice.thread(id).key)?.state).toBe('refused')
+  })
+
+  test('because it has it is uploaded: an earlier answer was lost', async () => {
+    refuses('review_exists')
+    expect(await rate()).toMatchObject({ uploaded: true, reason: 'review_exists' })
+  })
+
+  test.each<[string, string, number | undefined, number]>([
+    ['after ten minutes', 'unavailable', undefined, TEN_MINUTES_MS],
+    ['when the hub said', 'rate_limited', 90_000, 90_000],
+    ['an hour later while this node is on probation', 'probation', undefined, HOUR_MS],
+  ])('goes again %s', async (_, code, retryAfterMs, laterMs) => {
+    refuses(code, retryAfterMs)
+    const first = await rate()
+    expect(first).toMatchObject({ uploaded: false, reason: code, next_try_at: world.clock.ms + laterMs })
+    attests()
+    world.pass(laterMs - 1)
+    alice.ctx.wakers.reviews.wake()
+    await new Promise(setImmediate)
+    expect(calls()).toBe(1)
+    world.pass(1)
+    await uploads.firstAnswer(alice.thread(id).key)
+    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({ uploaded: true })
+  })
+
+  test('on probation waits until that ends, where the hub said when', async () => {
+    refuses('probation')
+    alice.hub.probationUntilMs = world.clock.ms + 5 * HOUR_MS
+    expect(await rate()).toMatchObject({ next_try_at: world.clock.ms + 5 * HOUR_MS })
+  })
+
+  test('because it cannot be reached is kept, with the reason in words', async () => {
+    answers(async () => {
+      throw new HubUnreachable()
+    })
+    expect(await rate()).toMatchObject({
+      uploaded: false,
+      reason: expect.stringContaining('hub unreachable'),
+      next_try_at: world.clock.ms + TEN_MINUTES_MS,
+    })
+  })
+
+  test('within 30 days of the end is given up, without asking again', async () => {
+    refuses('unavailable')
+    await rate()
+    world.pass(WINDOW_MS)
+    await uploads.firstAnswer(alice.thread(id).key)
+    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({
+      uploaded: false,
+      reason: 'the 30 days for a review are over',
+    })
+    expect(calls()).toBe(1)
+  })
+
+  test.each<Partial<Interaction>>([
+    { receiptState: 'disputed' },
+    { rsalt: null },
+    { counterSignature: null },
+  ])('before its receipt lost its worth (%o) never goes there', async change => {
+    refuses('unavailable')
+    await rate()
+    alice.within(() => alice.ctx.threads.update(alice.thread(id), change))
+    world.pass(TEN_MINUTES_MS)
+    await uploads.firstAnswer(alice.thread(id).key)
+    expect(reviewStanding(alice.ctx, alice.thread(id)).review).toMatchObject({
+      uploaded: false,
+      reason: 'the receipt is not complete here, or contradicted by another',
+    })
+    expect(calls()).toBe(1)
+  })
+})
