@@ -10,7 +10,7 @@ import { say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
-import { sendEntry } from './outbox.ts'
+import { Outbox, sendEntry } from './outbox.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -80,6 +80,78 @@ describe('order', () => {
     world.pass(10_000)
     await alice.send()
     expect(alice.hub.sent).toHaveLength(3)
+  })
+})
+
+describe('the running outbox', () => {
+  /** Sends that stay under way until they are let go, newest last. */
+  function held(): (() => void)[] {
+    const going: (() => void)[] = []
+    alice.hub.answers({
+      send: () =>
+        new Promise(resolve => going.push(() => resolve({ rid: `rid-${going.length}`, duplicate: false }))),
+    })
+    return going
+  }
+  const counts = (going: unknown[], n: number) => expect.poll(() => going.length, { interval: 5 }).toBe(n)
+
+  test('sends four interactions side by side, and the fifth when one is done', async () => {
+    for (let n = 0; n < 4; n++) alice.delegate(bob, `task ${n}`)
+    wrote('second of the first task')
+    const going = held()
+    const outbox = new Outbox(alice.ctx)
+    outbox.start()
+    await counts(going, 4)
+    await new Promise(resolve => setTimeout(resolve, 30))
+    expect(going).toHaveLength(4)
+    for (const letGo of going) letGo()
+    await counts(going, 6)
+    for (const letGo of going) letGo()
+    await outbox.stop()
+    expect(alice.ctx.store.all("SELECT 1 FROM outbox WHERE state = 'queued'")).toEqual([])
+  })
+
+  test('asks the hub one question at a time, and starts nothing at a hub that has stopped', async () => {
+    await alice.send()
+    world.pass(60_000)
+    let asked = 0
+    const answer = Promise.withResolvers<[]>()
+    alice.hub.answers({
+      deliveryStates: () => {
+        asked++
+        return answer.promise
+      },
+    })
+    const outbox = new Outbox(alice.ctx)
+    outbox.start()
+    await expect.poll(() => asked).toBe(1)
+    alice.ctx.wakers.outbox.wake()
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(asked).toBe(1)
+    answer.resolve([])
+    alice.hub.stopped = 'another node has this identity'
+    const going = held()
+    wrote('not now')
+    alice.ctx.wakers.outbox.wake()
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(going).toEqual([])
+    await outbox.stop()
+  })
+
+  test('ends only when what is under way has ended', async () => {
+    const going = held()
+    const outbox = new Outbox(alice.ctx)
+    outbox.start()
+    await counts(going, 1)
+    let over = false
+    const stopping = outbox.stop().then(() => {
+      over = true
+    })
+    await new Promise(resolve => setTimeout(resolve, 20))
+    expect(over).toBe(false)
+    going[0]?.()
+    await stopping
+    expect(delivery(first()).delivery).toBe('at_hub')
   })
 })
 
@@ -193,6 +265,26 @@ describe('refusals of a hub', () => {
     await alice.send()
     expect(held()).toBe(before - 1)
     expect(alice.entry().credentialsTried).toBe(1)
+  })
+
+  test('refused access under another epoch voids the stock and costs no credential', async () => {
+    await world.settle()
+    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    await world.settle()
+    const { identity, keys } = bob.ctx
+    keys.startEpoch()
+    world.pass(1000)
+    const keySet = keys.ensureSet(identity.log, identity.seed, { bytes: 512 * 1024, perDay: 6 })
+    world.post.listed.set(bob.aid, { log: identity.log, keySet })
+    const message = wrote('thanks')
+    refuses('access_invalid')
+    await alice.send()
+    expect(alice.ctx.capabilities.heldSeeds()).toEqual([])
+    expect(alice.entry(message)).toMatchObject({
+      state: 'queued',
+      nextAt: world.clock.ms,
+      credentialsTried: 0,
+    })
   })
 
   test('a stranger too large asks the recipient for capabilities once an hour, and not right after a task', async () => {

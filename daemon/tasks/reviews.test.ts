@@ -151,7 +151,7 @@ describe('a review that the hub does not take', () => {
 
   test('because it cannot be reached is kept, with the reason in words', async () => {
     answers(async () => {
-      throw new HubUnreachable()
+      throw new HubUnreachable('http://hub.test')
     })
     expect(await rate()).toMatchObject({
       uploaded: false,

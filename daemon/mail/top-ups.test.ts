@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { kinds } from '../../protocol/mail/payload.ts'
+import { say } from '../tasks/conversation.ts'
+import { textMessage } from '../tasks/messages.ts'
+import { type TestNode, TestWorld } from '../testing/node.ts'
+import { TopUps } from './top-ups.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let topUps: TopUps
+let id: string
+
+/** Bob has a task of alice's; both hold a stock of the other's. Pauses of a top-up are nothing here. */
+beforeEach(async () => {
+  world = new TestWorld()
+  ;({ alice, bob } = await world.pair())
+  ;({ id } = alice.delegate(bob))
+  await world.settle()
+  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('yes', [])))
+  await world.settle()
+  topUps = new TopUps({ ...bob.ctx, timings: { ...bob.ctx.timings, topUpPauseMs: 0, topUpSpreadMs: 0 } })
+})
+afterEach(async () => {
+  topUps.stop()
+  await world[Symbol.asyncDispose]()
+})
+
+/** Capabilities-only messages that bob has made for alice. */
+const made = () =>
+  bob.ctx.store.all('SELECT 1 FROM messages WHERE direction = ? AND kind = ?', 'out', kinds.capabilities)
+    .length
+const exhaust = () => bob.ctx.store.run('DELETE FROM capabilities_issued WHERE peer = ?', alice.aid)
+const aWhile = () => new Promise(resolve => setTimeout(resolve, 25))
+
+describe('a top-up', () => {
+  test('goes to a correspondent whose stock is low, once for several needs', async () => {
+    exhaust()
+    for (let n = 0; n < 3; n++) topUps.note(alice.aid)
+    await expect.poll(made).toBe(1)
+    await aWhile()
+    expect(made()).toBe(1)
+  })
+
+  test('does not go where the stock suffices', async () => {
+    topUps.note(alice.aid)
+    topUps.start()
+    await aWhile()
+    expect(made()).toBe(0)
+  })
+
+  test('does not go where a queued message brings a stock of its own', async () => {
+    exhaust()
+    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('more', [])))
+    topUps.note(alice.aid)
+    await aWhile()
+    expect(made()).toBe(0)
+  })
+
+  test('waits for one that is in flight, and goes again once that one was used up', async () => {
+    exhaust()
+    topUps.note(alice.aid)
+    await expect.poll(made).toBe(1)
+    await bob.send()
+    exhaust()
+    topUps.note(alice.aid)
+    await aWhile()
+    expect(made()).toBe(1)
+    world.pass(30_001)
+    await expect.poll(made).toBe(2)
+  })
+
+  test('looks after everybody with an open task at the start, and nobody else', async () => {
+    exhaust()
+    bob.ctx.store.run("UPDATE interactions SET state = 'ended'")
+    topUps.start()
+    await aWhile()
+    expect(made()).toBe(0)
+    bob.ctx.store.run("UPDATE interactions SET state = 'open'")
+    topUps.start()
+    await expect.poll(made).toBe(1)
+  })
+
+  test('goes to no blocked agent, and nowhere after the end', async () => {
+    exhaust()
+    bob.ctx.contacts.block(alice.aid, true)
+    topUps.note(alice.aid)
+    await aWhile()
+    expect(made()).toBe(0)
+    bob.ctx.contacts.block(alice.aid, false)
+    topUps.note(alice.aid)
+    topUps.stop()
+    await aWhile()
+    expect(made()).toBe(0)
+  })
+})
