@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process'
 import { accessSync, chmodSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { wordsOf } from '../protocol/encoding/errors.ts'
 import { type AgentRow, agents, findAgent, type ToolAccess } from './agents.ts'
 import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
 import { promptMarker, promptText } from './prompt.ts'
@@ -178,7 +179,7 @@ function runProgram(words: readonly string[], given: Run): Promise<string> {
     child.stdin.end(given.stdin)
     child.on('error', error => {
       given.signal.removeEventListener('abort', onAbort)
-      reject(new BackendFailed(`${program} does not start: ${error.message}`))
+      reject(new BackendFailed(`${program} does not start: ${wordsOf(error)}`))
     })
     // a process that left the group may hold the pipes open for ever; the answer does not wait for it
     child.on('exit', () => {

@@ -1,6 +1,7 @@
 /** The openai backend: any server that speaks the chat-completions interface. */
 import { readFileSync } from 'node:fs'
 import OpenAI from 'openai'
+import { wordsOf } from '../protocol/encoding/errors.ts'
 import { type Backend, BackendFailed, type BackendRequest, type ConversationTurn } from './backend.ts'
 import { conversationText, promptMarker, systemText } from './prompt.ts'
 
@@ -36,9 +37,7 @@ export function openAiBackend(options: OpenAiOptions): Backend {
         return { text }
       } catch (error) {
         if (error instanceof BackendFailed) throw error
-        throw new BackendFailed(
-          `the model server failed: ${error instanceof Error ? error.message : String(error)}`,
-        )
+        throw new BackendFailed(`the model server failed: ${wordsOf(error)}`)
       }
     },
   }

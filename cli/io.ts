@@ -1,5 +1,5 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
-import { Failure } from '../protocol/encoding/errors.ts'
+import { Failure, wordsOf } from '../protocol/encoding/errors.ts'
 import { shownJson } from '../protocol/encoding/plain-text.ts'
 
 export type Io = {
@@ -59,7 +59,7 @@ export class CommandFailed extends Failure {
 
 /** What an error says, for a sentence of ours that goes on with it. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  return wordsOf(error)
 }
 
 /** JSON as a terminal may see it. */

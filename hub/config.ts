@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
 import { Malformed } from '../protocol/encoding/bytes.ts'
-import { systemCode } from '../protocol/encoding/errors.ts'
+import { systemCode, systemFault } from '../protocol/encoding/errors.ts'
 import { parseJson } from '../protocol/encoding/json.ts'
 import { aboutFrom, aboutShape, aboutVariables } from './about-config.ts'
 import { ConfigRefused, type Given } from './config-refused.ts'
@@ -103,7 +103,7 @@ function accept<S extends z.ZodObject>(shape: S, read: () => string | Uint8Array
   } catch (error) {
     const code = systemCode(error)
     if (code !== undefined)
-      throw new ConfigRefused(`${from}: cannot be read (${code})`, 'check its permissions')
+      throw new ConfigRefused(`${from}: cannot be read: ${systemFault(code)}`, 'check its permissions')
     if (!(error instanceof Malformed)) throw error
     throw new ConfigRefused(`${from}: not valid JSON: ${error.message}`, 'correct it')
   }

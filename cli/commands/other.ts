@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect, type Door, findDoor } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, type Io, jsonText } from '../io.ts'
+import { CommandFailed, type Io, jsonText, messageOf } from '../io.ts'
 import { flags } from './values.ts'
 
 export const watch: Run = async (io, input) => {
@@ -34,7 +34,7 @@ function stream(io: Io, url: string, { socket, headers }: Door): Promise<void> {
       response.on('error', reject)
     })
     request.on('error', error =>
-      reject(new CommandFailed(`the node does not answer: ${error.message}`, 'svc up')),
+      reject(new CommandFailed(`the node does not answer: ${messageOf(error)}`, 'svc up')),
     )
     process.stdout.on('error', () => request.destroy())
   })

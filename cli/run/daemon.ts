@@ -22,7 +22,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { connect, findTarget, UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io } from '../io.ts'
+import { CommandFailed, type Io, messageOf } from '../io.ts'
 import { toolCalls } from './tool-calls.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
@@ -68,10 +68,10 @@ function explain(error: Error, dir: string, addressTaken: boolean): Error {
   const config = join(dir, 'config.json')
   if (addressTaken)
     return new CommandFailed(
-      `the control address is in use: ${error.message}`,
+      `the control address ${readConfig(dir).control_addr} is in use`,
       `change control_addr in ${config}`,
     )
-  return new CommandFailed(error.message, error instanceof ConfigError ? `correct ${config}` : 'svc logs')
+  return new CommandFailed(messageOf(error), error instanceof ConfigError ? `correct ${config}` : 'svc logs')
 }
 
 async function choosePort(io: Io, dir: string): Promise<void> {

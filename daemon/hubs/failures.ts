@@ -1,7 +1,7 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
 
 import { Refused } from '../../protocol/contract/client.ts'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { HubStopped, HubUnreachable } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
@@ -19,20 +19,6 @@ const NEVER_REACHED = new Set([
   'ENETUNREACH',
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
-])
-const NETWORK_FAULTS = new Map([
-  ['ECONNREFUSED', 'nothing listens there'],
-  ['ECONNRESET', 'the connection was cut'],
-  ['UND_ERR_SOCKET', 'the connection was cut'],
-  ['EPIPE', 'the connection was cut'],
-  ['ENOTFOUND', 'there is no such host'],
-  ['EAI_AGAIN', 'its name could not be looked up'],
-  ['ENETUNREACH', 'this machine has no way to it'],
-  ['EHOSTUNREACH', 'this machine has no way to it'],
-  ['ETIMEDOUT', 'it did not answer in time'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'it did not answer in time'],
-  ['UND_ERR_HEADERS_TIMEOUT', 'it did not answer in time'],
-  ['UND_ERR_BODY_TIMEOUT', 'it did not answer in time'],
 ])
 const CAUSES_DEEP_MAX = 6
 
@@ -57,8 +43,8 @@ export function causeCode(error: unknown): string | undefined {
 export function describe(error: unknown): string {
   if (error instanceof Refused || error instanceof HubStopped) return error.message
   const code = causeCode(error)
-  if (error instanceof HubUnreachable)
-    return [error.message, NETWORK_FAULTS.get(code ?? '') ?? code].filter(Boolean).join(', ')
-  if (code !== undefined) return `hub unreachable, ${NETWORK_FAULTS.get(code) ?? code}`
+  const why = code === undefined ? [] : [systemFault(code)]
+  if (error instanceof HubUnreachable) return [error.message, ...why].join(', ')
+  if (code !== undefined) return ['hub unreachable', ...why].join(', ')
   return error instanceof Error ? error.message : String(error)
 }

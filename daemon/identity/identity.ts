@@ -8,7 +8,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { publicKey, sha256 } from '#crypto'
 import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
-import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
+import { Failure, Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { bytes, literal, record, required } from '../../protocol/encoding/record.ts'
 import {
@@ -92,7 +92,7 @@ function parseIdentity(stored: Uint8Array, file: string): { seed: Uint8Array; lo
       throw new Malformed('the seed is not the one of the last event')
     return { seed, log: verified }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = wordsOf(error)
     throw new IdentityDamaged(`${file} is damaged (${why}); restore it from its backup`, { cause: error })
   }
 }

@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { Refusal, systemCode } from '../../protocol/encoding/errors.ts'
+import { Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
@@ -82,7 +82,7 @@ function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags }: 
 }
 
 function fail(error: unknown, command: Command, { err }: Terminal): number {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = wordsOf(error)
   err(`svc-hub: ${message}\n`)
   if (error instanceof UsageError) {
     err(`usage: svc-hub ${withFlags(command)}\n`)

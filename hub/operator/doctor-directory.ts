@@ -1,6 +1,7 @@
 /** The doctor on the data directory: who may read it, whose it is, the identity, and what interrupted work left there. */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { ensureIdentity, hasNextKey } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 import { type Finding, note, ok, wrong } from './finding.ts'
@@ -72,7 +73,7 @@ function checkIdentity(directory: string): { finding: Finding; aid: string | und
       aid,
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = wordsOf(error)
     return { finding: wrong('identity', `identity.kel cannot be read: ${why}`, mend), aid: undefined }
   }
 }

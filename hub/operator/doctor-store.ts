@@ -1,6 +1,7 @@
 /** The doctor on the store: its schema, its integrity, and whether rows and the files they name agree. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { type Inspection, inspectDatabase } from '../store/sqlite/inspect.ts'
 import { RESERVE_FILE } from '../store/sqlite/open.ts'
@@ -21,7 +22,7 @@ export function checkStore(
   try {
     seen = inspectDatabase(join(directory, DATABASE_COPY), { deep: true, alone })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = wordsOf(error)
     return { findings: [wrong('store', `hub.db cannot be read: ${why}`, mend)], clockMs: undefined }
   }
   const whole =

@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
 
 const PROGRAM = 'systemd-notify'
 const MICROSECONDS = 1000
@@ -36,7 +37,7 @@ export function serviceManager({ env, work, onFault }: ServiceManagerOptions): S
       const [code] = (await once(child, 'exit')) as [number | null]
       if (code !== 0) onFault(`${PROGRAM} ended with ${code}`)
     } catch (error) {
-      onFault(error instanceof Error ? error.message : String(error))
+      onFault(`${PROGRAM}: ${wordsOf(error)}`)
     }
   }
   const giveSign = async (): Promise<void> => {

@@ -5,7 +5,7 @@
 import { chmodSync, closeSync, existsSync, openSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { StoreRefused } from '../store/port.ts'
 import { type OperatorContext, type Order, orderShape } from './order-shapes.ts'
@@ -53,7 +53,7 @@ async function serve(socket: Socket, context: OperatorContext): Promise<void> {
     if (!order.success) throw new StoreRefused('this release does not know that order')
     answer(socket, { ok: true, result: await carryOut(order.data, context) })
   } catch (error) {
-    answer(socket, { ok: false, error: error instanceof Error ? error.message : String(error) })
+    answer(socket, { ok: false, error: wordsOf(error) })
   }
 }
 

@@ -20,3 +20,58 @@ export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error instanceof Refusal || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined
 }
+
+/** What the system and the runtime mean by their codes. */
+const systemFaults: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  EACCES: 'this user may not do that',
+  EPERM: 'this user may not do that',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'part of the path is no folder',
+  ENOTEMPTY: 'the folder is not empty',
+  EEXIST: 'it exists already',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'too many links lead there',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  EROFS: 'the disk is read-only',
+  EIO: 'the disk failed',
+  EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
+  ENOEXEC: 'it is not a program of this machine',
+  ECONNREFUSED: 'nothing listens there',
+  ECONNRESET: 'the connection was cut',
+  EPIPE: 'the connection was cut',
+  UND_ERR_SOCKET: 'the connection was cut',
+  ETIMEDOUT: 'it did not answer in time',
+  UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time',
+  UND_ERR_HEADERS_TIMEOUT: 'it did not answer in time',
+  UND_ERR_BODY_TIMEOUT: 'it did not answer in time',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'its name could not be looked up',
+  EHOSTUNREACH: 'this machine has no way to it',
+  ENETUNREACH: 'this machine has no way to it',
+  EADDRINUSE: 'the address is in use',
+  EADDRNOTAVAIL: 'the address is not of this machine',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate does not verify',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate does not verify',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate does not verify',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate does not verify',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+}
+const OF_SYSTEM = /^(E[A-Z0-9]{2,}|UND_ERR_\w+|ERR_TLS_\w+|ERR_SSL_\w+|[A-Z]+_CERT\w*)$/
+
+/** The meaning of a code of the system; one that is not in the table is shown, so that it can be looked up. */
+export function systemFault(code: string): string {
+  return Object.hasOwn(systemFaults, code)
+    ? (systemFaults[code] as string)
+    : `the system refused it (${code})`
+}
+
+/** What an error says to people: of the system's errors the meaning, of ours their own sentence. */
+export function wordsOf(error: unknown): string {
+  const code = systemCode(error)
+  if (code !== undefined && OF_SYSTEM.test(code)) return systemFault(code)
+  return error instanceof Error ? error.message : String(error)
+}
