@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import * as http from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -145,6 +146,24 @@ describe('the control interface', () => {
     )
     expect((await ask('GET', '/nothing', bearer())).status).toBe(404)
     expect((await ask('POST', '/evidence', bearer(), '{"limit":1}')).status).toBe(200)
+  })
+
+  test('a body that is refused before its end still lets the client read why', async () => {
+    const [host = '', port] = node.controlAddress.split(':')
+    const socket = connect({ host, port: Number(port) })
+    const body = Buffer.alloc(32 * 1024 * 1024, 'x')
+    socket.write(
+      `POST /evidence HTTP/1.1\r\nHost: ${node.controlAddress}\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`,
+    )
+    // As most clients do: everything is written, and only then is the answer read.
+    const written = await new Promise<Error | undefined>(done => {
+      socket.once('error', done)
+      socket.write(body, error => done(error ?? undefined))
+    })
+    const read: Buffer[] = []
+    for await (const part of socket) read.push(part as Buffer)
+    expect(written).toBeUndefined()
+    expect(Buffer.concat(read).toString()).toMatch(/^HTTP\/1\.1 413 [\s\S]*"reason":"too_large"/)
   })
 
   test('a refusal has a code, a sentence and the next step', async () => {

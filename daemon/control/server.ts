@@ -23,6 +23,8 @@ import { INTERNAL, invoke } from './invoke.ts'
 
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
+/** How long the rest of a body that is too large is read. */
+const DROPPED_FOR_MS = 5_000
 const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
@@ -223,14 +225,26 @@ function send(response: http.ServerResponse, status: number, body: unknown): voi
     .end(text)
 }
 
-async function readBody(request: http.IncomingMessage, row: RouteRow): Promise<Uint8Array> {
-  const parts: Buffer[] = []
-  let length = 0
-  for await (const part of request) {
-    length += (part as Buffer).length
-    if (length > row.limits.bodyBytes)
-      throw new OperationRefused('too_large', `the request is larger than ${row.limits.bodyBytes} bytes`)
-    parts.push(part as Buffer)
-  }
-  return Buffer.concat(parts)
+/**
+ * The body; what is over the limit is read and dropped before it is refused, for a while: a connection that ends with
+ * bytes unread takes the answer away from a client that writes before it reads.
+ */
+function readBody(request: http.IncomingMessage, row: RouteRow): Promise<Uint8Array> {
+  const { bodyBytes } = row.limits
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let length = 0
+    let patience: NodeJS.Timeout | undefined
+    const refuse = () =>
+      reject(new OperationRefused('too_large', `the request is larger than ${bodyBytes} bytes`))
+    request.on('data', (part: Buffer) => {
+      length += part.length
+      if (length <= bodyBytes) return parts.push(part)
+      parts.length = 0
+      patience ??= setTimeout(refuse, DROPPED_FOR_MS)
+    })
+    request.once('end', () => (length > bodyBytes ? refuse() : resolve(Buffer.concat(parts))))
+    request.once('error', reject)
+    request.once('close', () => clearTimeout(patience))
+  })
 }

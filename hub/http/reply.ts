@@ -82,15 +82,15 @@ export function rawJson(status: number, more: Record<string, string>, body: unkn
 }
 
 /**
- * An answer may come while the client is still sending. A small rest is read and dropped; for a large one the
- * connection ends, a moment later, so that the client can read the answer first.
+ * An answer may come while the client is still sending. A small rest is read and dropped; a large one for a moment, so
+ * that the client can read the answer first, and then the connection ends. It is not announced to end, because the
+ * runtime then ends it at once, and bytes that lie unread take the answer with them.
  */
 export function finishUnread(request: IncomingMessage, response: ServerResponse): void {
   if (request.complete || request.destroyed) return
   const declared = declaredLength(request)
   request.resume()
   if (declared !== undefined && declared <= REST_BYTES_MAX) return
-  response.setHeader('Connection', 'close')
   response.once('finish', () => {
     const timer = setTimeout(() => request.destroy(), CLOSE_AFTER_MS)
     timer.unref()

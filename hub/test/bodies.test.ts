@@ -117,3 +117,16 @@ describe('a body that is begun and never finished', () => {
     await narrow.close()
   })
 })
+
+test('an upload that is refused before its end still lets the client read the answer, also one that writes all first', async () => {
+  const socket = await openSocket(hub.url, '127.0.0.1')
+  const body = Buffer.alloc(32 * MIB, 'x')
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) }
+  const fault = await new Promise<Error | undefined>(done => {
+    socket.once('error', done)
+    socket.write(requestHead('POST', '/register', headers))
+    socket.write(body, error => done(error ?? undefined))
+  })
+  expect(fault).toBeUndefined()
+  expect(await nextReply(socket)).toMatchObject({ status: 413 })
+})
