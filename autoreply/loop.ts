@@ -4,6 +4,7 @@
  */
 import { plainText } from '../protocol/encoding/plain-text.ts'
 import { ANSWER_CHARACTERS_MAX, type Backend, type BackendRequest } from './backend.ts'
+import { holdsSecret } from './secrets.ts'
 
 const HOUR_MS = 3_600_000
 export const PEER_ANSWERS_PER_HOUR_MAX = 60
@@ -35,8 +36,8 @@ export type AutoReplyPort = {
   answer(thread: WaitingThread, text: string): Promise<boolean>
   proposeEnd(thread: WaitingThread): Promise<void>
   acceptEnd(thread: WaitingThread): Promise<void>
-  /** What must never leave in an answer: token, keys, seeds in every text form. */
-  secrets(): readonly string[]
+  /** What must never leave in an answer: token and keys, and seeds as bytes. */
+  secrets(): readonly (string | Uint8Array)[]
   /** Something failed that belongs to no thread. */
   fault(error: Error): void
   /** Ids and short facts for events, log and evidence. */
@@ -190,15 +191,4 @@ class Rates {
   count(peer: string): void {
     this.#times.push({ peer, at: this.#now() })
   }
-}
-
-/** Whether a text holds a secret, also when letters between are of another case or spaces and marks were put in. */
-export function holdsSecret(text: string, secrets: readonly string[]): boolean {
-  const bare = (value: string) =>
-    value
-      .normalize('NFKC')
-      .toLowerCase()
-      .replace(/[^a-z0-9+/_-]/g, '')
-  const searched = bare(text)
-  return secrets.some(secret => secret !== '' && (text.includes(secret) || searched.includes(bare(secret))))
 }

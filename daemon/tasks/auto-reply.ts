@@ -6,7 +6,6 @@ import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { toBase64, toBase64url, toHex } from '../../protocol/encoding/bytes.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
@@ -259,7 +258,7 @@ export class AutoReply {
     }, 'node.auto-end')
   }
 
-  #secrets(): string[] {
+  #secrets(): (string | Uint8Array)[] {
     const { identity, keys, settings } = this.#ctx
     const next = identity.nextSeed
     const seeds = [
@@ -269,10 +268,6 @@ export class AutoReply {
       ...keys.encryptionSeeds,
       ...this.#ctx.capabilities.heldSeeds(),
     ]
-    return [
-      this.#token,
-      settings.current.auto_reply?.api_key ?? '',
-      ...seeds.flatMap(seed => [toHex(seed), toBase64(seed), toBase64url(seed)]),
-    ]
+    return [this.#token, settings.current.auto_reply?.api_key ?? '', ...seeds]
   }
 }
