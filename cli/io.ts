@@ -1,6 +1,7 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
 import { Failure, wordsOf } from '../protocol/encoding/errors.ts'
 import { shownJson } from '../protocol/encoding/plain-text.ts'
+import { withTimes } from './times.ts'
 
 export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -67,9 +68,9 @@ export function jsonText(value: unknown, indent?: number): string {
   return shownJson(JSON.stringify(value, null, indent))
 }
 
-/** Output of every command: the reply as indented JSON. */
+/** Output of every command: the reply as indented JSON, with times that a person can read. */
 export function printJson(io: Io, reply: unknown): void {
-  io.out(`${jsonText(reply, 2)}\n`)
+  io.out(`${jsonText(withTimes(reply), 2)}\n`)
 }
 
 /** One dim line for a person after the JSON. */

@@ -1,6 +1,6 @@
 /** The command line as a person's shell treats it: pipes, odd environments, texts from standard input. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -31,6 +31,9 @@ test.each([
   [['hub-register', 'http://127.0.0.1:1', '--wire', '1'], 'this node speaks wire 3, not 1'],
   [['hub-register', 'http://127.0.0.1:1', '--guest-messages', '10001'], 'at most 10000'],
   [['up', 'nobody'], 'there is no identity "nobody"'],
+  [['inbox', '--cursor', 'junk'], 'cursor: expected the next_cursor of the reply before'],
+  [['results', '--cursor', '1.'], 'cursor: expected the next_cursor of the reply before'],
+  [['watch', '--since', 'junk'], 'since: expected the id of an event, a whole number'],
 ])('%j is refused', async (args, sentence) => {
   const ran = await svc(...args)
   expect([ran.code, ran.stdout]).toEqual([1, ''])
@@ -66,6 +69,33 @@ test('an empty HOME means the home of the user, not the folder of the shell', ()
   const listed = execFileSync(process.execPath, [program, 'id', 'ls'], { cwd, env, encoding: 'utf8' })
   expect(listed).not.toContain(cwd)
   expect(existsSync(join(cwd, '.cache'))).toBe(false)
+})
+
+test('settings that do nothing in this build are named at the start, and in status', async () => {
+  const env = world.env('bob')
+  const dir = world.dir('bob')
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  const config = { control_addr: '127.0.0.1:0', modules: { shell: { allow_local: true } } }
+  writeFileSync(join(dir, 'config.json'), JSON.stringify(config), { mode: 0o600 })
+  const up = await world.run(program, ['up'], env)
+  const warning = 'config.json: modules.shell has no effect in this build'
+  try {
+    expect([up.code, up.stderr]).toEqual([0, expect.stringContaining(`svc: ${warning}`)])
+    const status = await world.run(program, ['status'], env)
+    expect(JSON.parse(status.stdout)).toMatchObject({ warnings: expect.arrayContaining([warning]) })
+    expect(readFileSync(join(dir, 'daemon.log'), 'utf8')).toContain(warning)
+  } finally {
+    await world.run(program, ['stop'], env)
+  }
+}, 30_000)
+
+test('times in what people read stand there as RFC 3339 too', async () => {
+  await svc('contact', 'add', 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg', 'nobody')
+  const { contacts } = JSON.parse((await svc('contact', 'ls')).stdout) as {
+    contacts: { added_at: number; added_at_utc: string }[]
+  }
+  expect(contacts.length).toBe(1)
+  for (const { added_at, added_at_utc } of contacts) expect(Date.parse(added_at_utc)).toBe(added_at)
 })
 
 test('profile set changes the capabilities', async () => {

@@ -75,6 +75,7 @@ async function detach(io: Io, input: Input): Promise<number> {
   child.unref()
   const entry = await waitForDaemon(io, selection.dir, child)
   printJson(io, { state: 'running', ...describe(entry) })
+  await sayWarnings(io, input)
   if (fresh && io.hints) {
     io.err(
       `svc: new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.\n`,
@@ -82,6 +83,12 @@ async function detach(io: Io, input: Input): Promise<number> {
   }
   hint(io, 'svc hub-register <url>   (help: svc help)')
   return 0
+}
+
+/** Settings that do nothing are named where a person started the node. */
+async function sayWarnings(io: Io, input: Input): Promise<void> {
+  const { warnings } = await connect(io, input).call('status')
+  for (const warning of warnings) if (warning.startsWith('config.json: ')) io.err(`svc: ${warning}\n`)
 }
 
 async function waitForDaemon(

@@ -19,7 +19,7 @@ function stream(io: Io, url: string, { socket, headers }: Door): Promise<void> {
   return new Promise((resolve, reject) => {
     const request = http.get(url, { headers, agent: false, ...present({ socketPath: socket }) }, response => {
       if (response.statusCode !== 200) {
-        reject(new CommandFailed(`the node answered /events with HTTP ${response.statusCode}`, 'svc status'))
+        refusalOf(response).then(reject, reject)
         return
       }
       let pending = ''
@@ -38,6 +38,15 @@ function stream(io: Io, url: string, { socket, headers }: Door): Promise<void> {
     )
     process.stdout.on('error', () => request.destroy())
   })
+}
+
+/** What the node said instead of events. */
+async function refusalOf(response: http.IncomingMessage): Promise<CommandFailed> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const { error } = JSON.parse(Buffer.concat(chunks).toString()) as { error?: unknown }
+  const sentence = typeof error === 'string' ? error : `the node answered with HTTP ${response.statusCode}`
+  return new CommandFailed(sentence, 'svc help watch')
 }
 
 function printEvent(io: Io, block: string): void {

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { callsOf } from '../../daemon/control/invoke.ts'
+import { settingsWarning } from '../../daemon/control/warnings.ts'
 import { ConfigError, controlPort, readConfig, writeConfig } from '../../daemon/home/config.ts'
 import {
   CONTROL_HOST,
@@ -41,9 +42,16 @@ async function runForeground(io: Io, input: Input): Promise<number> {
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,
   )
+  sayWarnings(io, node)
   await ended.promise
   await node.stop()
   return 0
+}
+
+/** What stands in the configuration in vain; `svc up` repeats it. */
+function sayWarnings(io: Io, node: Node): void {
+  const warning = settingsWarning(node.ctx.settings.current)
+  if (warning !== undefined) io.err(`svc: ${warning}\n`)
 }
 
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */

@@ -4,6 +4,7 @@ import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
 import { markReadTo } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { summaryView } from './views.ts'
@@ -41,10 +42,9 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
     )
     parameters.push(`"${given.q.replaceAll('"', '""')}"`)
   }
-  const [updatedAt, key] = (given.cursor ?? '').split('.').map(Number)
-  if (updatedAt !== undefined && key !== undefined && Number.isSafeInteger(updatedAt + key)) {
+  if (given.cursor !== undefined) {
     conditions.push('(updated_at, key) < (?, ?)')
-    parameters.push(updatedAt, key)
+    parameters.push(...placeOf(given.cursor))
   }
   const keys = ctx.store.all<{ key: number }>(
     `SELECT key FROM interactions WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, key DESC LIMIT ?`,
@@ -59,6 +59,14 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
       next_cursor: keys.length > limit && last !== undefined ? `${last.updatedAt}.${last.key}` : undefined,
     }),
   }
+}
+
+/** Where a page ended; a cursor that no reply gave would silently list from the start. */
+function placeOf(cursor: string): [updatedAt: number, key: number] {
+  const [, updatedAt, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? []
+  if (updatedAt === undefined || key === undefined)
+    return refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
+  return [Number(updatedAt), Number(key)]
 }
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */

@@ -5,6 +5,7 @@
 import { chmodSync, rmSync } from 'node:fs'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { faultOf } from '../../protocol/contract/fault.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
@@ -129,11 +130,17 @@ export class ControlServer {
     }
     if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
-    if (key === `GET ${controlRoutes.events.path}`)
-      return serveEvents(this.#options.ctx.events, request, response, url, this.#closing.signal)
+    if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(request, response, url)
     const found = rows.get(key)
     if (found === undefined) return send(response, 404, refusal('not_found', 'there is no such operation'))
     await this.#operate(found.name, found.row, request, response, url)
+  }
+
+  #streamEvents(request: http.IncomingMessage, response: http.ServerResponse, url: URL): void {
+    const given = Object.fromEntries(url.searchParams)
+    const read = controlRoutes.events.query.safeParse(given)
+    if (read.success) serveEvents(this.#options.ctx.events, request, response, url, this.#closing.signal)
+    else send(response, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
   /** Host exactly ours; an Origin, where a browser sends one, ours too; no cross-site fetch. */

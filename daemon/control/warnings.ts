@@ -1,7 +1,7 @@
 /** What the owner of a node should know and do something about. */
 import { statSync } from 'node:fs'
 import type { Context } from '../context.ts'
-import { controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
+import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
 import { counted } from '../store/counters.ts'
@@ -26,6 +26,7 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
     [true, stoppedWarning(ctx.hub)],
+    [true, settingsWarning(ctx.settings.current)],
     [true, anewWarning(ctx)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [
@@ -54,6 +55,13 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
     [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
+}
+
+/** Names what stands in the configuration in vain; also said at each start. */
+export function settingsWarning(config: Config): string | undefined {
+  const names = settingsWithoutEffect(config)
+  if (names.length === 0) return undefined
+  return `config.json: ${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no effect in this build`
 }
 
 /** What a node that talks to its hub no longer says wherever something waits for that. */

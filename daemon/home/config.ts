@@ -97,6 +97,16 @@ export function checkConfig(value: unknown): Config {
   throw new ConfigError(`config.json: ${faultOf(result.error, value, 'the whole file')}`)
 }
 
+/** Settings of a configuration that this build reads and does nothing with. */
+export function settingsWithoutEffect(config: Config): string[] {
+  const given: [string, boolean][] = [
+    ['voucher_addr', config.voucher_addr !== undefined],
+    ['voucher_url', config.voucher_url !== undefined],
+    ['modules.shell', config.modules?.shell !== undefined],
+  ]
+  return given.flatMap(([name, isGiven]) => (isGiven ? [name] : []))
+}
+
 /** Replaces the configuration; it may hold a model API key, so it is readable by its owner only. */
 export function writeConfig(dir: string, config: ConfigChanges): Config {
   const checked = checkConfig(config)

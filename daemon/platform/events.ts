@@ -29,7 +29,7 @@ export class Events {
   /** Events after `id`; undefined when some of them are no longer kept. */
   since(id: number): NodeEvent[] | undefined {
     const first = this.#kept[0]?.id ?? this.#nextId
-    if (id + 1 < first || id > this.lastId) return undefined
+    if (!Number.isSafeInteger(id) || id + 1 < first || id > this.lastId) return undefined
     return this.#kept.filter(event => event.id > id)
   }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import {
   existsSync,
   mkdirSync,
@@ -15,6 +16,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { bindServer } from '../bind.ts'
 import { main } from '../cli/main.ts'
 import { parseFault } from '../faults.ts'
+import { bundledProgram } from '../testing/bundle.ts'
 import { TestAgent } from '../testing/hub.ts'
 import { runHub, startHubChild } from '../testing/process.ts'
 
@@ -216,6 +218,13 @@ describe('the command line', () => {
     taken.close()
     expect([code, stderr]).toEqual([1, expect.stringContaining(`127.0.0.1:${port} is in use; stop the`)])
     expect(existsSync(directory)).toBe(false)
+  })
+
+  test('a reader that goes away ends no command with a trace', async () => {
+    const program = await bundledProgram()
+    const script = `"${process.execPath}" "${program}" help | true; exit "\${PIPESTATUS[0]}"`
+    const ran = spawnSync('bash', ['-c', script], { encoding: 'utf8' })
+    expect([ran.status, ran.stderr]).toEqual([0, ''])
   })
 
   test('version and help answer, help with every command', async () => {
