@@ -256,7 +256,11 @@ export const rooms: Record<string, Room> = {
     purpose: "nine tools over the node's operations; the only room that knows the MCP SDK",
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
-  'cli/io.ts': { purpose: 'streams, environment and exit codes of a command', uses: ['protocol/encoding'] },
+  'cli/times.ts': { purpose: 'times of a reply for people', uses: [] },
+  'cli/io.ts': {
+    purpose: 'streams, environment and exit codes of a command',
+    uses: ['cli/times.ts', 'protocol/encoding'],
+  },
   'cli/command.ts': { purpose: 'what a command is', uses: ['cli/io.ts'] },
   'cli/version.ts': {
     purpose: 'what `version` prints',

@@ -29,7 +29,7 @@ const systemFaults: Record<string, string> = {
   EISDIR: 'it is a folder',
   ENOTDIR: 'part of the path is no folder',
   ENOTEMPTY: 'the folder is not empty',
-  EEXIST: 'it exists already',
+  EEXIST: 'there is one already',
   ENAMETOOLONG: 'the name is too long',
   ELOOP: 'too many links lead there',
   ENOSPC: 'the disk is full',
