@@ -3,9 +3,8 @@
  * answer stands. No model is named, because names rot. `tools` other than `none` is the owner's explicit choice.
  */
 
-import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { authOf, ownersHome, place, withLogin } from './private-home.ts'
 
 export type ToolAccess = 'none' | 'read' | 'write'
 
@@ -17,6 +16,8 @@ export type AgentRow = {
     model: string | undefined
     tools: ToolAccess
     workDir: string
+    /** Where {@link AgentRow.privateHome} put what the arguments name. */
+    home: string
     agentId: string | undefined
     promptFile: string
   }): string[]
@@ -25,8 +26,8 @@ export type AgentRow = {
   readonly environment: readonly string[]
   /** It can't be asked without its own tools and persona, so the owner must allow tools for it. */
   readonly alwaysTools?: true
-  /** Settings that point the tool at a configuration of its own, empty but for its login. */
-  privateSettings?(workDir: string, env: Readonly<Record<string, string | undefined>>): Record<string, string>
+  /** Settings that point the tool at a home of its own for this run, empty but for its login. */
+  privateHome?(home: string, env: Readonly<Record<string, string | undefined>>): Record<string, string>
   /** Fixed settings that lock the tool down. */
   readonly settings?: Readonly<Record<string, string>>
   /** The answer in what the tool printed; undefined when it is not there. */
@@ -66,17 +67,26 @@ function member(value: unknown, ...names: string[]): unknown {
   return found
 }
 
-/** A home of its own for codex: the user's login, none of the user's instructions or servers. */
-function privateCodexHome(
-  workDir: string,
-  env: Readonly<Record<string, string | undefined>>,
-): Record<string, string> {
-  const home = join(workDir, '.codex')
-  mkdirSync(home, { mode: 0o700 })
-  const login = join(env['CODEX_HOME'] ?? join(env['HOME'] ?? homedir(), '.codex'), 'auth.json')
-  if (existsSync(login)) copyFileSync(login, join(home, 'auth.json'))
-  return { CODEX_HOME: home }
-}
+/** What codex could read files, start agents or go on by itself with. */
+const CODEX_FEATURES = ['shell_tool', 'view_image', 'multi_agent', 'goals']
+const GEMINI_POLICY_FILE = 'policy.toml'
+const GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
+const CLAUDE_LOCKED = JSON.stringify({ permissions: { deny: ['Read(//**)', 'Read'] } })
+const OPENCODE_LOCKED = JSON.stringify({
+  permission: { '*': 'deny' },
+  share: 'disabled',
+  autoupdate: false,
+})
+/** Every tool that qwen 0.24 offers without being asked; a call of one that is left would end the run. */
+const QWEN_TOOLS = `
+  agent ask_user_question cron_create cron_delete cron_list edit enter_plan_mode enter_worktree
+  exit_plan_mode exit_worktree get_goal glob grep_search list_agents list_directory loop_wakeup lsp
+  monitor notebook_edit read_file read_mcp_resource record_artifact report_findings run_shell_command
+  save_memory send_message skill task_stop todo_write tool_call tool_search update_goal web_fetch
+  web_search write_file
+`
+  .trim()
+  .split(/\s+/)
 
 export const agents: readonly AgentRow[] = [
   {
@@ -90,13 +100,14 @@ export const agents: readonly AgentRow[] = [
       '--output-format',
       'json',
       ...(given.tools === 'none'
-        ? ['--tools', '', '--permission-mode', 'dontAsk']
+        ? ['--tools', '', '--permission-mode', 'dontAsk', '--settings', CLAUDE_LOCKED]
         : ['--permission-mode', given.tools === 'write' ? 'acceptEdits' : 'plan']),
       ...model('--model', given.model),
     ],
     prompt: 'stdin',
     environment: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
-    settings: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
+    // It reads the file behind `@path` in a prompt before any check of permissions, unless both are set.
+    settings: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_DISABLE_ATTACHMENTS: '1' },
     answer: stdout => textOf(lastJsonObject(stdout)?.['result']),
   },
   {
@@ -111,7 +122,9 @@ export const agents: readonly AgentRow[] = [
       '--json',
       '-s',
       given.tools === 'write' ? 'workspace-write' : 'read-only',
-      ...(given.tools === 'none' ? ['-c', 'features.shell_tool=false'] : []),
+      ...(given.tools === 'none'
+        ? CODEX_FEATURES.flatMap(feature => ['-c', `features.${feature}=false`])
+        : []),
       '-c',
       'web_search=disabled',
       '-c',
@@ -125,7 +138,11 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'stdin',
     environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_API_KEY'],
-    privateSettings: privateCodexHome,
+    privateHome: (home, env) => ({
+      CODEX_HOME: withLogin(join(home, '.codex'), env['CODEX_HOME'] ?? join(ownersHome(env), '.codex'), [
+        'auth.json',
+      ]),
+    }),
     answer: stdout =>
       jsonLines(stdout)
         .filter(line => line['type'] === 'item.completed' && member(line, 'item', 'type') === 'agent_message')
@@ -145,10 +162,22 @@ export const agents: readonly AgentRow[] = [
       given.tools === 'write' ? 'auto_edit' : given.tools === 'read' ? 'default' : 'plan',
       '--allowed-mcp-server-names',
       'none',
+      ...(given.tools === 'none' ? ['--policy', join(given.home, GEMINI_POLICY_FILE)] : []),
       ...model('-m', given.model),
     ],
     prompt: 'stdin',
     environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL'],
+    privateHome(home, env) {
+      const owners = join(env['GEMINI_CLI_HOME'] ?? ownersHome(env), '.gemini')
+      const own = withLogin(join(home, '.gemini'), owners, ['oauth_creds.json', 'google_accounts.json'])
+      const auth = authOf(join(owners, 'settings.json'))
+      place(
+        join(own, 'settings.json'),
+        JSON.stringify({ security: { auth }, privacy: { usageStatisticsEnabled: false } }),
+      )
+      place(join(home, GEMINI_POLICY_FILE), GEMINI_POLICY)
+      return { GEMINI_CLI_HOME: home }
+    },
     answer: stdout => textOf(lastJsonObject(stdout)?.['response']),
   },
   {
@@ -167,12 +196,17 @@ export const agents: readonly AgentRow[] = [
       'Answer the request in the attached file.',
     ],
     prompt: 'file',
-    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'XDG_DATA_HOME'],
-    privateSettings: workDir => ({ XDG_CONFIG_HOME: join(workDir, '.config') }),
-    settings: {
-      OPENCODE_CONFIG_CONTENT:
-        '{"permission":{"*":"deny"},"mcp":{"svc":{"enabled":false}},"share":"disabled","autoupdate":false}',
+    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
+    privateHome(home, env) {
+      const owners = join(env['XDG_DATA_HOME'] ?? join(ownersHome(env), '.local', 'share'), 'opencode')
+      withLogin(join(home, 'data', 'opencode'), owners, ['auth.json'])
+      return {
+        XDG_DATA_HOME: join(home, 'data'),
+        XDG_STATE_HOME: join(home, 'state'),
+        XDG_CONFIG_HOME: join(home, 'config'),
+      }
     },
+    settings: { OPENCODE_CONFIG_CONTENT: OPENCODE_LOCKED, OPENCODE_DISABLE_CLAUDE_CODE: '1' },
     answer: stdout =>
       jsonLines(stdout)
         .filter(line => line['type'] === 'text')
@@ -229,6 +263,13 @@ export const agents: readonly AgentRow[] = [
       'COPILOT_OFFLINE',
       'GH_TOKEN',
     ],
+    privateHome: (home, env) => ({
+      COPILOT_HOME: withLogin(
+        join(home, '.copilot'),
+        env['COPILOT_HOME'] ?? join(ownersHome(env), '.copilot'),
+        ['config.json'],
+      ),
+    }),
     answer: stdout => {
       const lines = jsonLines(stdout)
       const result = lines.findLast(line => line['type'] === 'result')
@@ -249,11 +290,20 @@ export const agents: readonly AgentRow[] = [
       '--safe-mode',
       '--approval-mode',
       given.tools === 'write' ? 'auto-edit' : 'plan',
-      ...(given.tools === 'none' ? ['--core-tools=none', '--max-tool-calls', '0'] : []),
+      ...(given.tools === 'none'
+        ? ['--core-tools=none', '--exclude-tools', QWEN_TOOLS.join(','), '--max-tool-calls', '0']
+        : []),
       ...model('-m', given.model),
     ],
     prompt: 'stdin',
     environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'DASHSCOPE_API_KEY'],
+    privateHome(home, env) {
+      const owners = join(ownersHome(env), '.qwen')
+      const own = withLogin(join(home, '.qwen'), owners, ['oauth_creds.json'])
+      const auth = authOf(join(owners, 'settings.json'))
+      place(join(own, 'settings.json'), JSON.stringify({ security: { auth } }))
+      return { HOME: home }
+    },
     answer: stdout => {
       const start = stdout.indexOf('[')
       const rows = start < 0 ? [] : (JSON.parse(stdout.slice(start)) as Record<string, unknown>[])

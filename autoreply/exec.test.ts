@@ -196,6 +196,7 @@ describe('coding agents', () => {
     model: undefined,
     tools: 'none' as const,
     workDir: '/w',
+    home: '/h',
     agentId: undefined,
     promptFile: '/w/request.txt',
   }

@@ -4,7 +4,7 @@
  * standard input, a process group that is killed as a whole, and capped output.
  */
 import { spawn } from 'node:child_process'
-import { accessSync, chmodSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { type AgentRow, agents, findAgent, type ToolAccess } from './agents.ts'
@@ -83,12 +83,12 @@ async function run(
   signal: AbortSignal,
 ): Promise<{ text: string }> {
   const marker = promptMarker(options.random)
-  const workDir = join(options.workRoot, `run-${marker}`)
-  mkdirSync(workDir, { recursive: true, mode: 0o700 })
-  chmodSync(workDir, 0o700)
+  const folder = join(options.workRoot, `run-${marker}`)
+  const [workDir, home] = [join(folder, 'work'), join(folder, 'home')]
+  for (const path of [folder, workDir, home]) mkdirSync(path, { recursive: true, mode: 0o700 })
   try {
     const prompt = promptText(request, marker)
-    const promptFile = join(workDir, 'request.txt')
+    const promptFile = join(folder, 'request.txt')
     if (agent?.prompt === 'file') writeFileSync(promptFile, prompt, { mode: 0o600 })
     const words =
       agent === undefined
@@ -99,13 +99,14 @@ async function run(
               model: options.model,
               tools: options.tools,
               workDir,
+              home,
               agentId: options.openclawAgent,
               promptFile,
             }),
           ]
     const stdout = await runProgram([...words, ...options.extraArgs], {
       cwd: workDir,
-      env: { ...environment(options.env, agent, workDir), ...agent?.privateSettings?.(workDir, options.env) },
+      env: { ...environment(options.env, agent, home), ...agent?.privateHome?.(home, options.env) },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
     })
@@ -113,7 +114,7 @@ async function run(
     if (text === '') throw new BackendFailed(`${words[0]} printed no answer`)
     return { text }
   } finally {
-    rmSync(workDir, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -128,15 +129,15 @@ function agentAnswer(agent: AgentRow, stdout: string): string {
   return answer.trim()
 }
 
-/** A coding agent keeps its login under the owner's HOME; any other command gets the work directory as its HOME. */
+/** A coding agent keeps its login under the owner's HOME; any other command gets one of its own. */
 function environment(
   env: ExecOptions['env'],
   agent: AgentRow | undefined,
-  workDir: string,
+  own: string,
 ): Record<string, string> {
   const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT)]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
-  const home = agent === undefined ? { HOME: workDir } : {}
+  const home = agent === undefined ? { HOME: own } : {}
   return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>
 }
 
