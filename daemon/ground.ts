@@ -16,7 +16,7 @@ import { Contacts } from './peers/contacts.ts'
 import { PeerBook } from './peers/peers.ts'
 import { Clock } from './platform/clock.ts'
 import { Events } from './platform/events.ts'
-import { ensureSecretDirectory } from './platform/files.ts'
+import { ensureSecretDirectory, removeTemporary } from './platform/files.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
 import { makeWakers } from './platform/waker.ts'
 import { openStore } from './store/open.ts'
@@ -38,6 +38,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const { now } = clock
   ensureSecretDirectory(dir)
   undo.use(lockDirectory(dir))
+  removeTemporary(dir)
   const identity = openIdentity(dir, { now, random })
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())

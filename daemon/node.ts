@@ -22,6 +22,7 @@ import { startMaintenance } from './maintenance.ts'
 import { Membership } from './membership/home.ts'
 import { Sync } from './membership/sync.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
+import { LogFile } from './platform/log-file.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
@@ -62,13 +63,12 @@ export async function startNode(options: NodeOptions): Promise<Node> {
 
 function groundOptions({ dir, env, now, random, log, timings = {} }: NodeOptions): GroundOptions {
   ensureSecretDirectory(dir)
-  const destination = () => pino.destination({ dest: join(dir, 'daemon.log'), mode: 0o600, sync: true })
   return {
     dir,
     env,
     now: now ?? Date.now,
     random: random ?? (length => new Uint8Array(randomBytes(length))),
-    log: log ?? pino({ base: null }, destination()),
+    log: log ?? pino({ base: null }, new LogFile(join(dir, 'daemon.log'))),
     timings,
   }
 }

@@ -1,6 +1,6 @@
 /** The node itself: daemon, up, stop, status, logs, mcp. */
 import { spawn } from 'node:child_process'
-import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import {
@@ -23,6 +23,8 @@ const READY_WAIT_MS = 8_000
 const PING_WAIT_MS = 1_000
 const STOP_WAIT_MS = 10_000
 const POLL_MS = 50
+/** The store makes files of its own while it is open. */
+const START_BYTES_MIN = 1024 * 1024
 const LOG_LINES_DEFAULT = 80
 const LOG_TAIL_LINES = 12
 
@@ -100,6 +102,11 @@ async function waitForDaemon(
     const entry = daemonsOf(io.env).find(daemon => daemon.data_dir === dir)
     if (entry !== undefined && (await answers(io, entry))) return entry
     if (child.exitCode !== null || child.signalCode !== null) {
+      if (isWithoutRoom(dir))
+        throw new CommandFailed(
+          `the node cannot start: the disk of ${dir} is full`,
+          'free some room, then svc up',
+        )
       throw new CommandFailed(
         `the node ended at once; the end of its log:\n${logTail(dir, LOG_TAIL_LINES)}`,
         'svc logs',
@@ -110,6 +117,12 @@ async function waitForDaemon(
     `the node did not answer within ${READY_WAIT_MS / 1000} s; the end of its log:\n${logTail(dir, LOG_TAIL_LINES)}`,
     'svc logs',
   )
+}
+
+/** A log on a full disk can't say why its node ended. */
+function isWithoutRoom(dir: string): boolean {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize < START_BYTES_MIN
 }
 
 async function answers(io: Io, { control_addr: address, data_dir: dir }: DaemonEntry): Promise<boolean> {
@@ -181,15 +194,23 @@ export const logs: Run = async (io, input) => {
 
 function logTail(dir: string, lines: number): string {
   const file = join(dir, 'daemon.log')
-  let text: string
-  try {
-    text = readFileSync(file, 'utf8')
-  } catch {
-    throw new CommandFailed(`no log at ${file}`, 'svc up')
-  }
-  const all = text.split('\n').filter(line => line !== '')
+  const text = [readOr(`${file}.1`), readOr(file)].filter(one => one !== undefined)
+  if (text.length === 0) throw new CommandFailed(`no log at ${file}`, 'svc up')
+  const all = text
+    .join('')
+    .split('\n')
+    .filter(line => line !== '')
   const kept = lines === Number.POSITIVE_INFINITY ? all : all.slice(Math.max(0, all.length - lines))
   return kept.length === 0 ? '' : `${kept.join('\n')}\n`
+}
+
+/** A log that has grown is kept as one older file beside the present one. */
+function readOr(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
 }
 
 export const mcp: Run = async (io, input) => {

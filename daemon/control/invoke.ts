@@ -7,6 +7,7 @@ import { type OperationName, type Operations, operations } from '../../protocol/
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { ConfigError } from '../home/config.ts'
+import { isOutOfRoom } from '../platform/room.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
 
@@ -33,6 +34,7 @@ export async function invoke(
     if (error instanceof OperationRefused) throw error
     if (error instanceof Malformed || error instanceof ConfigError)
       return refuse('bad_request', error.message)
+    if (isOutOfRoom(error)) return refuse('disk_full', 'the disk is full: nothing was changed')
     throw error
   }
 }

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
+import { roomWarning } from '../platform/room.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 
@@ -26,6 +27,7 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
     [true, stoppedWarning(ctx.hub)],
+    [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],
     [true, anewWarning(ctx)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],

@@ -2,6 +2,7 @@
 
 import { Refused } from '../../protocol/contract/client.ts'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { isOutOfRoom } from '../platform/room.ts'
 import { HubStopped, HubUnreachable } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
@@ -42,6 +43,7 @@ export function causeCode(error: unknown): string | undefined {
 /** One short sentence of any failure. */
 export function describe(error: unknown): string {
   if (error instanceof Refused || error instanceof HubStopped) return error.message
+  if (isOutOfRoom(error)) return 'the disk is full'
   const code = causeCode(error)
   const why = code === undefined ? [] : [systemFault(code)]
   if (error instanceof HubUnreachable) return [error.message, ...why].join(', ')

@@ -1,8 +1,8 @@
 /** Files that survive a crash: written beside, synced, renamed, and their directory synced. */
 
 import * as fs from 'node:fs'
-import { dirname } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { dirname, join } from 'node:path'
+import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from './faults.ts'
 
 export const SECRET_FILE_MODE = 0o600
@@ -20,12 +20,31 @@ export function findFile(path: string): Buffer | undefined {
 
 /** Replaces a file as one step: after a crash it holds the old bytes or the new ones. `fault` names the step in tests. */
 export function replaceFile(path: string, bytes: Uint8Array | string, fault = 'node.file'): void {
-  const temporary = `${path}.tmp-${process.pid}`
-  writeDurably(temporary, bytes)
+  const temporary = `${path}${TEMPORARY}${process.pid}`
+  writeOrRemove(temporary, bytes)
   faultPoint(`${fault}.before-rename`)
   fs.renameSync(temporary, path)
   faultPoint(`${fault}.after-rename`)
   syncDirectory(dirname(path))
+}
+
+const TEMPORARY = '.tmp-'
+const TEMPORARY_NAME = /\.tmp-\d+$/
+
+/** On a full disk a half-written file would take the room that is left. */
+function writeOrRemove(path: string, bytes: Uint8Array | string): void {
+  try {
+    writeDurably(path, bytes)
+  } catch (error) {
+    fs.rmSync(path, { force: true })
+    throw error
+  }
+}
+
+/** Removes what writes that were killed left in a folder; for whoever holds its lock. */
+export function removeTemporary(folder: string): void {
+  for (const name of fs.readdirSync(folder))
+    if (TEMPORARY_NAME.test(name)) fs.rmSync(join(folder, name), { force: true })
 }
 
 /** Creates or overwrites a secret file and waits until its bytes are on the disk. */
@@ -64,23 +83,7 @@ export function ensureSecretDirectory(path: string): void {
   fs.mkdirSync(path, { recursive: true, mode: SECRET_DIRECTORY_MODE })
 }
 
-const FILE_FAULTS = new Map([
-  ['ENOENT', 'there is no such file'],
-  ['ENOTDIR', 'part of the path is not a folder'],
-  ['EISDIR', 'it is a folder'],
-  ['EACCES', 'permission denied'],
-  ['EPERM', 'permission denied'],
-  ['ELOOP', 'it is a symbolic link'],
-  ['ENXIO', 'it is not a regular file'],
-  ['ENOSPC', 'the disk is full'],
-  ['EDQUOT', 'the disk quota is used up'],
-  ['EROFS', 'the file system is read-only'],
-  ['ENAMETOOLONG', 'the name is too long'],
-  ['EMFILE', 'too many files are open'],
-])
-
 /** Why a file could not be read or written, for a sentence that names it. */
 export function fileFault(error: unknown): string {
-  const code = systemCode(error)
-  return FILE_FAULTS.get(code ?? '') ?? `the system reports ${code ?? 'an unknown error'}`
+  return systemFault(systemCode(error) ?? 'an unknown error')
 }

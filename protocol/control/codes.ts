@@ -30,6 +30,7 @@ export const controlCodes = {
   no_receipt: { status: 409, next: 'svc thread <id>; both sides must end first' },
   file_unreadable: { status: 400, next: 'check the path' },
   no_credits: { status: 501, next: 'svc version; this release has no payment module' },
+  disk_full: { status: 507, next: 'free some room on the disk, then repeat it' },
   internal: { status: 500, next: 'svc logs' },
 } as const satisfies Record<string, { status: number; next: string }>
 

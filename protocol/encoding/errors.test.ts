@@ -16,7 +16,7 @@ const thrownBy = (work: () => unknown): unknown => {
 }
 
 test('an error of the system is told by its meaning, without its path, its call and its code', async () => {
-  expect(wordsOf(thrownBy(() => readFileSync('/no/such/file')))).toBe('there is no such file or folder')
+  expect(wordsOf(thrownBy(() => readFileSync('/no/such/file')))).toBe('there is no such file')
   expect(wordsOf(thrownBy(() => readFileSync('/')))).toBe('it is a folder')
   const refused = await new Promise(resolve => connect(1, '127.0.0.1').on('error', resolve))
   expect(wordsOf(refused)).toBe('nothing listens there')
