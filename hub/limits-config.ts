@@ -122,6 +122,7 @@ export const limitSettings: Record<string, Setting> = {
     1024 * GIB,
     'bytes of the database file; unlimited without',
   ),
+  ...rate('key_events', 'keyEventRate', 'new key events verified for one AID, and for one address'),
   ...rate('request', 'requestRate', 'requests of one address'),
   ...rate('status', 'statusRate', 'status queries of one address'),
   ...rate('push', 'pushRate', 'pushed key histories of one address'),

@@ -4,7 +4,7 @@ import { bucketRange, directoryBitsMax, parseBucketPrefix } from '../../protocol
 import type { AgentRow, DirectoryEntry, ListQuery, StoreCounts } from '../store/port.ts'
 import { addressBucket } from './address.ts'
 import type { HubContext } from './context.ts'
-import { BUCKET_ENTRIES_MAX, HOUR_MS, LIST_BYTES_MAX, LIST_ROWS_MAX } from './limits.ts'
+import { BUCKET_BYTES_MAX, BUCKET_ENTRIES_MAX, HOUR_MS, LIST_BYTES_MAX, LIST_ROWS_MAX } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 
@@ -46,11 +46,9 @@ export class Directory {
     if (query.bits > bitsMax) throw new Refusal('bucketTooNarrow', { maxBits: bitsMax })
     const { first, last } = bucketRange(prefixOf(query), query.bits)
     const { afterH } = query
-    const limit = BUCKET_ENTRIES_MAX + 1
-    const found = await this.#context.store.bucket({ first, last, afterH, limit })
-    const entries = found.slice(0, BUCKET_ENTRIES_MAX)
-    const next = found.length > entries.length ? entries.at(-1)?.h : undefined
-    return { bitsMax, entries, next }
+    const most = { limit: BUCKET_ENTRIES_MAX, bytesMax: BUCKET_BYTES_MAX }
+    const { entries, more } = await this.#context.store.bucket({ first, last, afterH, ...most })
+    return { bitsMax, entries, next: more ? entries.at(-1)?.h : undefined }
   }
 
   /** One page of registered agents in AID order, as they are stored. */

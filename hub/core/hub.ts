@@ -5,6 +5,7 @@ import type { HubContext } from './context.ts'
 import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
 import type { HubIdentity } from './identity.ts'
+import { KeyLogs } from './key-logs.ts'
 import { Mailboxes } from './mailbox.ts'
 import { Registry } from './registry.ts'
 import { Reviews } from './reviews.ts'
@@ -52,7 +53,8 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     polls.end(agent.row.number)
     if (!agent.row.registered && agent.row.keys === undefined) strangers.forget(agent.row.number)
   }
-  const registry = new Registry(context, agents, endSigner)
+  const keyLogs = new KeyLogs(context)
+  const registry = new Registry(context, agents, keyLogs, endSigner)
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
   return {
@@ -62,7 +64,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     sends,
     mailboxes,
     directory: new Directory(context),
-    reviews: new Reviews(context, agents),
+    reviews: new Reviews(context, agents, keyLogs),
     sessions,
     polls,
     clocks,

@@ -26,19 +26,18 @@ const VERDICT_LIFE_MS = 10 * 60_000
 const VERDICTS_MAX = 10_000
 /** Events of one turn of the event loop; their signatures are checked by the other thread meanwhile. */
 const EVENTS_PER_TURN = 8
-/** New events that one AID and one address may have verified: two of the longest logs at once. */
-const EVENTS_RATE = { perSecond: 20, burst: 2 * KEL_EVENTS_MAX }
 
 /** A log as it was handed in, and by whom. */
 export type SubmittedLog = { aid: string; events: KeyEvent[]; address: string }
 
 export class KeyLogs {
   readonly #context: HubContext
-  readonly #checked = new RateBuckets(EVENTS_RATE)
+  readonly #checked: RateBuckets
   readonly #verdicts = new Map<string, { refusal: Refusal; untilMs: number }>()
 
   constructor(context: HubContext) {
     this.#context = context
+    this.#checked = new RateBuckets(context.limits.keyEventRate)
   }
 
   /** The log after the submitted one was judged; only verdicts on the bytes themselves are remembered. */

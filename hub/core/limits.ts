@@ -1,5 +1,7 @@
 /** Every limit of the hub with its default (hub API §8); the operator's configuration may change each. */
 
+import { KEL_EVENTS_MAX } from '../../protocol/identity/kel.ts'
+
 const KIB = 1024
 const MIB = 1024 * KIB
 const GIB = 1024 * MIB
@@ -20,8 +22,9 @@ export const INLINE_BYTES_MAX = 64 * KIB
 /** What a listing reads for one answer, unless its first row alone is larger; the next page goes on there. */
 export const LIST_BYTES_MAX = 256 * KIB
 export const LIST_ROWS_MAX = 1000
-/** Directory entries in one answer. */
+/** Directory entries in one answer, and their bytes, unless the first alone is larger. */
 export const BUCKET_ENTRIES_MAX = 256
+export const BUCKET_BYTES_MAX = 512 * KIB
 export const POW_BITS_MIN = 22
 
 /** A bucket that fills at a rate and holds a burst. */
@@ -77,6 +80,8 @@ export type Limits = {
   revokeRate: Rate
   /** Questions whether registration is open, which come without proof of work but cost signatures. */
   checkRate: Rate
+  /** New events of key logs that are verified for one AID, and for one address. */
+  keyEventRate: Rate
   /** All requests of an address together. */
   requestRate: Rate
 }
@@ -119,5 +124,6 @@ export const defaultLimits: Limits = {
   bucketRate: { perSecond: 5, burst: 50 },
   revokeRate: { perSecond: 1, burst: 10 },
   checkRate: { perSecond: 1, burst: 20 },
+  keyEventRate: { perSecond: 20, burst: 2 * KEL_EVENTS_MAX },
   requestRate: { perSecond: 100, burst: 500 },
 }

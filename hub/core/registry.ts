@@ -18,7 +18,7 @@ import { addressBucket } from './address.ts'
 import { Admission } from './admission.ts'
 import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from './agents.ts'
 import type { HubContext } from './context.ts'
-import { eventsOf, KeyLogs, newest } from './key-logs.ts'
+import { eventsOf, type KeyLogs, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets } from './rate.ts'
@@ -58,13 +58,13 @@ export class Registry {
   readonly #keyLogs: KeyLogs
   readonly refused = new RefusedNewcomers()
 
-  constructor(context: HubContext, agents: Agents, endSigner: EndSigner) {
+  constructor(context: HubContext, agents: Agents, keyLogs: KeyLogs, endSigner: EndSigner) {
     this.#context = context
     this.#agents = agents
     this.#endSigner = endSigner
     this.#pushes = new RateBuckets(context.limits.pushRate)
     this.#admission = new Admission(context)
-    this.#keyLogs = new KeyLogs(context)
+    this.#keyLogs = keyLogs
   }
 
   /** Refuses an agent that has not registered while admission is closed. */

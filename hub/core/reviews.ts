@@ -21,7 +21,7 @@ import {
 import type { Reputation } from '../store/port.ts'
 import type { Agent, Agents } from './agents.ts'
 import type { HubContext } from './context.ts'
-import { KeyLogs, type SubmittedLog } from './key-logs.ts'
+import type { KeyLogs, SubmittedLog } from './key-logs.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -35,10 +35,10 @@ export class Reviews {
   readonly #agents: Agents
   readonly #keyLogs: KeyLogs
 
-  constructor(context: HubContext, agents: Agents) {
+  constructor(context: HubContext, agents: Agents, keyLogs: KeyLogs) {
     this.#context = context
     this.#agents = agents
-    this.#keyLogs = new KeyLogs(context)
+    this.#keyLogs = keyLogs
   }
 
   /** Takes a review of its signer; returns the hub's attestation. Hashes and times come before signatures. */

@@ -73,6 +73,15 @@ export type AgentRow = {
 /** Two key events of one identity at the same place, each signed. */
 export type ForkProof = { aid: string; seq: number; held: Uint8Array; submitted: Uint8Array; seenMs: number }
 
+/** Entries from `first` to `last` (both included), after `afterH` where given; at least one, however large it is. */
+export type BucketQuery = {
+  first: Uint8Array
+  last: Uint8Array
+  afterH: Uint8Array | undefined
+  limit: number
+  bytesMax: number
+}
+
 export type DirectoryEntry = { h: Uint8Array; box: Uint8Array }
 
 /** Limits of one mailbox that the operator raised or lowered; undefined means the hub's default. */
@@ -249,13 +258,8 @@ export interface Store {
   markSeen(number: number, hourMs: number): Promise<void>
   /** Registered agents after an AID in AID order. */
   listAgents(query: ListQuery): Promise<ListedAgents>
-  /** Directory entries from `first` to `last` (both included), after `afterH` where given, in order. */
-  bucket(query: {
-    first: Uint8Array
-    last: Uint8Array
-    afterH: Uint8Array | undefined
-    limit: number
-  }): Promise<DirectoryEntry[]>
+  /** Directory entries of a bucket in order, as many as one answer may hold, and whether there are more. */
+  bucket(query: BucketQuery): Promise<{ entries: DirectoryEntry[]; more: boolean }>
   counts(seenSinceMs: number): Promise<StoreCounts>
 
   hasReview(provider: string, interaction: Uint8Array): Promise<boolean>

@@ -22,6 +22,7 @@ import {
 } from '../testing/hub.ts'
 import { type Edge, expectEdge, mailEdges, set } from '../testing/limits.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { reviewUpload } from '../testing/reviews.ts'
 import { sendRow } from '../testing/routes.ts'
 import { newcomer, registerFrom } from '../testing/sign-ups.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
@@ -39,6 +40,7 @@ const started: Partial<Limits> = {
   pushRate: slow(3),
   bucketRate: slow(3),
   checkRate: slow(3),
+  keyEventRate: slow(3),
   revokeRate: slow(3),
   requestRate: slow(12),
 }
@@ -105,6 +107,36 @@ const rateEdges = {
   pushRate: hub => {
     const agent = new TestAgent(hub)
     return perAddress(anonymous('pushKel', { aid: agent.aid, kel: agent.kel }))(hub)
+  },
+  keyEventRate: async hub => {
+    const grow = (agent: TestAgent, address?: string): Promise<Reply> => {
+      agent.rotate()
+      return agent.call(
+        'register',
+        { aid: agent.aid, kel: agent.kel },
+        address === undefined ? {} : from(address),
+      )
+    }
+    // Two events each; a log that is known pays for what is new.
+    const agent = await registeredAgent(hub)
+    expectLimited([await grow(agent), await grow(agent)], 1)
+    hub.clock.advance(MINUTE_MS)
+    const again = () => agent.call('register', { aid: agent.aid, kel: agent.kel })
+    expectLimited([await again(), await again()], 2)
+    // An address pays for all the logs that it shows, whosever they are, on every route that takes one.
+    const newcomer = async (): Promise<TestAgent> => {
+      const made = new TestAgent(hub)
+      await hub.running.hub.context.store.admit(made.aid, true)
+      return made
+    }
+    const [one, two, three] = [await newcomer(), await newcomer(), await newcomer()]
+    expectLimited([await grow(one, '2001:db8:77::1'), await grow(two, '2001:db8:77::2')], 1)
+    expectLimited([await grow(three, '2001:db8:78::1')], 1)
+    set(hub, { probationMs: 0 })
+    const reviewer = await registeredAgent(hub)
+    const stranger = new TestAgent(hub)
+    for (let i = 0; i < 3; i++) stranger.rotate()
+    expectLimited([await reviewer.call('uploadReview', reviewUpload(reviewer, stranger))], 0)
   },
   bucketRate: hub => perAddress(anonymous('directoryBucket', { prefix: '', bits: 0 }))(hub),
   checkRate: async hub => {

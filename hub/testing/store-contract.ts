@@ -277,21 +277,32 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         const entry = { h: bytes(32, n), box: bytes(8, n) }
         await store.putAgent({ row: agentRow(`listed-${n}`), entry, terms: [] })
       }
-      const ask = (first: number, last: number, afterH?: number) =>
-        store.bucket({
-          first: bytes(32, first),
-          last: bytes(32, last),
-          afterH: afterH === undefined ? undefined : bytes(32, afterH),
-          limit: 10,
-        })
-      expect((await ask(1, 2)).map(entry => entry.box[0])).toEqual([1, 2])
-      expect((await ask(0, 255, 1)).map(entry => entry.box[0])).toEqual([2, 3])
+      const ask = async (first: number, last: number, afterH?: number, most = {}) => {
+        const range = { first: bytes(32, first), last: bytes(32, last) }
+        const after = afterH === undefined ? undefined : bytes(32, afterH)
+        const found = await store.bucket({ ...range, afterH: after, limit: 10, bytesMax: 100, ...most })
+        return [...found.entries.map(entry => entry.box[0]), ...(found.more ? ['more'] : [])]
+      }
+      expect(await ask(1, 2)).toEqual([1, 2])
+      expect(await ask(0, 255, 1)).toEqual([2, 3])
+      expect([
+        await ask(0, 255, undefined, { limit: 2 }),
+        await ask(0, 255, undefined, { limit: 3 }),
+      ]).toEqual([
+        [1, 2, 'more'],
+        [1, 2, 3],
+      ])
+      expect(await ask(0, 255, undefined, { bytesMax: 16 })).toEqual([1, 2, 'more'])
+      expect([await ask(0, 255, 1, { bytesMax: 1 }), await ask(0, 255, 2, { bytesMax: 1 })]).toEqual([
+        [2, 'more'],
+        [3],
+      ])
       await store.putAgent({
         row: { ...agentRow('listed-1'), version: 1 },
         entry: undefined,
         terms: [],
       })
-      expect((await ask(0, 255)).map(entry => entry.box[0])).toEqual([2, 3])
+      expect(await ask(0, 255)).toEqual([2, 3])
     })
 
     test('keeps one review an interaction and counts by provider and reviewer', async () => {

@@ -1,6 +1,7 @@
 /** The directory: buckets, listings and counters (hub API §4.2, §4.3). */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { openBox } from '../../protocol/identity/directory.ts'
 import { decodeKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
@@ -82,6 +83,30 @@ describe('directory', () => {
     }
     expect(new Set(seen).size).toBe(601)
     expect(seen.length).toBe(601)
+    await own.close()
+  })
+
+  test('cuts a bucket of large entries, and says where it goes on', async () => {
+    const own = await startTestHub()
+    const { store } = own.running.hub.context
+    const template = (await store.findAgent((await registeredAgent(own)).aid)) ?? raise()
+    for (let i = 0; i < 7; i++) {
+      const entry = { h: random(32), box: random(200 * 1024) }
+      await store.putAgent({ row: { ...template, aid: `agent ${i}`, version: 0 }, entry, terms: [] })
+    }
+    const sizes: number[] = []
+    let cursor: string | undefined
+    do {
+      const { json } = await callRoute(own, 'directoryBucket', {
+        prefix: '',
+        bits: 0,
+        ...present({ cursor }),
+      })
+      sizes.push((json['entries'] as unknown[]).length)
+      cursor = json['next'] as string | undefined
+    } while (cursor !== undefined)
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(8)
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(3)
     await own.close()
   })
 

@@ -2,6 +2,7 @@
 import type {
   Account,
   AgentRow,
+  BucketQuery,
   DeliveryState,
   DirectoryEntry,
   MailTotals,
@@ -25,8 +26,8 @@ export const hotQueries = {
     ' WHERE digest.mailbox = ? AND digest.digest = ?',
   agent: 'SELECT * FROM agent WHERE aid = ?',
   account: 'SELECT * FROM account WHERE aid = ?',
-  bucket: 'SELECT h, box FROM directory WHERE h >= ? AND h <= ? ORDER BY h LIMIT ?',
-  bucketAfter: 'SELECT h, box FROM directory WHERE h > ? AND h <= ? ORDER BY h LIMIT ?',
+  bucket: 'SELECT h, box FROM directory WHERE h >= ? AND h <= ? ORDER BY h',
+  bucketAfter: 'SELECT h, box FROM directory WHERE h > ? AND h <= ? ORDER BY h',
   capExact: 'SELECT aid FROM agent_cap WHERE cap = ? AND aid > ? ORDER BY aid',
   listed: 'SELECT * FROM agent WHERE registered = 1 AND aid > ? ORDER BY aid',
   cardTerm: 'SELECT aid FROM card_term WHERE term = ? AND aid > ? ORDER BY aid',
@@ -100,11 +101,18 @@ export function readAccount(db: Database, aid: string): Account {
 
 export function readBucket(
   db: Database,
-  query: { first: Uint8Array; last: Uint8Array; afterH: Uint8Array | undefined; limit: number },
-): DirectoryEntry[] {
-  const { first, last, afterH, limit } = query
-  if (afterH === undefined) return db.all<DirectoryEntry>(hotQueries.bucket, first, last, limit)
-  return db.all<DirectoryEntry>(hotQueries.bucketAfter, afterH, last, limit)
+  { first, last, afterH, limit, bytesMax }: BucketQuery,
+): { entries: DirectoryEntry[]; more: boolean } {
+  const sql = afterH === undefined ? hotQueries.bucket : hotQueries.bucketAfter
+  const entries: DirectoryEntry[] = []
+  let bytes = 0
+  for (const entry of db.each<DirectoryEntry>(sql, afterH ?? first, last)) {
+    bytes += entry.box.length
+    const full = entries.length === limit || bytes > bytesMax
+    if (full && entries.length > 0) return { entries, more: true }
+    entries.push(entry)
+  }
+  return { entries, more: false }
 }
 
 export function readTotals(db: Database): MailTotals {
