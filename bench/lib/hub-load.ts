@@ -32,6 +32,8 @@ export type HubProcess = Target & {
   directory: string
   rssMib(): number
   peakMib(): number
+  /** Processor time of the main thread since its start; of a hub from the sources only. */
+  mainThreadMs(): Promise<number>
   stop(): Promise<void>
 }
 
@@ -53,7 +55,7 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
   const args =
     options.built === true ? builtProgram(directory, options.program) : sourceProgram(directory, options)
   const env = { ...process.env, ...options.env }
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env })
   const { url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
@@ -65,6 +67,12 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
     pid: child.pid ?? 0,
     rssMib: () => memory(child, 'VmRSS'),
     peakMib: () => memory(child, 'VmHWM'),
+    async mainThreadMs() {
+      const answer = once(child, 'message')
+      child.send('time')
+      const [{ user, system }] = (await answer) as [{ user: number; system: number }]
+      return (user + system) / 1000
+    },
     async stop() {
       child.kill('SIGTERM')
       await once(child, 'exit')

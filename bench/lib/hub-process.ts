@@ -26,4 +26,6 @@ const running = await startHub({
   standardEngine: engine === 'standard',
 })
 process.stdout.write(`${JSON.stringify({ url: running.url, aid: running.aid })}\n`)
+// Whoever started this process asks for the processor time of its main thread.
+process.on('message', () => process.send?.(process.threadCpuUsage()))
 process.once('SIGTERM', () => void running.close().then(() => process.exit(0)))

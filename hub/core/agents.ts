@@ -3,7 +3,7 @@
  * over the version that was read.
  */
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
-import { cardTerms, parseCard } from '../../protocol/identity/card.ts'
+import { cardTerms, keptCard } from '../../protocol/identity/card.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { encodeKel, storedKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
@@ -185,7 +185,7 @@ export class Agents {
 
 /** The words by which the store finds a card. */
 function termsOf(card: string): string[] {
-  const { skills, tags } = cardTerms(parseCard(card))
+  const { skills, tags } = cardTerms(keptCard(card))
   return [...skills.map(id => `skill:${id}`), ...tags.map(tag => `tag:${tag}`)]
 }
 

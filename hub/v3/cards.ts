@@ -8,8 +8,8 @@ import {
   cardKeys,
   cardTerms,
   cardText,
+  keptCard,
   namesHub,
-  parseCard,
 } from '../../protocol/identity/card.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
@@ -19,7 +19,7 @@ import type { AgentRow } from '../store/port.ts'
 import { afterAid, entryOf, limitOf } from './directory.ts'
 import type { Part } from './handler.ts'
 
-const CATALOG_MAX = 1000
+const CATALOG_MAX = 100
 const CATALOG_TYPE = 'application/ai-catalog+json'
 
 type Names = 'a2aAgents' | 'a2aCard' | 'cardKeys' | 'aiCatalog'
@@ -33,7 +33,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   /** The card of an agent; one that was signed for a former address of this hub waits until it is signed anew. */
   const cardOf = (row: AgentRow): AgentCard | undefined => {
     if (row.card === undefined) return undefined
-    const card = parseCard(row.card)
+    const card = keptCard(row.card)
     return namesHub(card, row.aid, baseUrl()) ? card : undefined
   }
   return {

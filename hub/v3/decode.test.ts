@@ -1,6 +1,7 @@
 /** Generated from the route table: objects within a body are decoded as strictly (hub API §2.1); a version not declared (§9.3). */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import * as z from 'zod'
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
@@ -42,6 +43,38 @@ function bodyWith({ name, member, list }: Nested, change: (inner: Record<string,
   const marked = JSON.stringify({ ...body, [member]: list ? ['@'] : '@' })
   return Buffer.from(marked.replace('"@"', () => change(inner)))
 }
+
+describe('a body of many small things', () => {
+  const filled = (row: RouteRow, member: string, item: string): Buffer => {
+    const room = row.limits.bodyBytes - 16 - member.length
+    const items = Array.from({ length: Math.floor(room / (item.length + 1)) }, () => item).join(',')
+    return Buffer.from(`{"${member}":[${items}]}`)
+  }
+  const many = rows.filter(([, row]) => row.request !== undefined && row.limits.bodyBytes > 4096)
+
+  test.each(many)('is refused by %s before it is looked at', async (name, row) => {
+    const shape = row.request
+    if (!(shape instanceof z.ZodObject)) throw new Error('no object')
+    const parse = vi.spyOn(shape, 'safeParse')
+    const [member = ''] = Object.keys(shape.shape)
+    for (const item of ['0', '{}', '[]']) {
+      const reply = await sendRow(name, agent, { body: filled(row, member, item) })
+      expect([reply.status, reply.json['error']]).toEqual([400, expect.stringContaining('too many values')])
+    }
+    expect(parse).not.toHaveBeenCalled()
+    parse.mockRestore()
+  })
+
+  test('is refused by the length of its list where that is the fault', async () => {
+    const items = (count: number) => Buffer.from(JSON.stringify({ items: Array(count).fill(0) }))
+    expectRefusal(await sendRow('relayAck', agent, { body: items(1001) }), 'bad_ack_item')
+    expectRefusal(await sendRow('relayStatus', agent, { body: items(65) }), 'bad_status_query')
+    const revoked = { cap_ids: Array(1001).fill('') }
+    const reply = await sendRow('mailboxRevoke', agent, { body: Buffer.from(JSON.stringify(revoked)) })
+    expectRefusal(reply, 'bad_request')
+    expect(reply.json['error']).toContain('cap_ids: expected at most 1000 items')
+  })
+})
 
 describe('objects within a body', () => {
   test('are found in the table', () => {

@@ -1,7 +1,7 @@
 /** Strict decoding of queries and JSON bodies against the shapes of a row (hub API §2.1). */
 import type * as z from 'zod'
 import { faultIn, isMissing } from '../../protocol/contract/fault.ts'
-import type { RouteRow } from '../../protocol/contract/route.ts'
+import { BODY_VALUES_DEFAULT, type RouteRow } from '../../protocol/contract/route.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -11,8 +11,9 @@ import { WireRefusal } from './refusals.ts'
 /** The body of a JSON route, exactly of the row's shape. */
 export function decodeBody(row: Wire3Row, bytes: Uint8Array): unknown {
   if (row.request === undefined) return undefined
-  const json = parse(bytes)
+  const json = parse(bytes, row.limits['values'] ?? BODY_VALUES_DEFAULT)
   refuseRemoved(row, json)
+  refuseLongList(row, json)
   const read = row.request.safeParse(json)
   if (read.success) return read.data
   const [issue] = read.error.issues
@@ -39,9 +40,9 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
   throw malformed(read.error.issues[0], members)
 }
 
-function parse(bytes: Uint8Array): unknown {
+function parse(bytes: Uint8Array, valuesMax: number): unknown {
   try {
-    return parseJson(bytes)
+    return parseJson(bytes, { valuesMax })
   } catch (error) {
     if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
     throw error
@@ -53,6 +54,17 @@ function refuseRemoved({ removed = {} }: Wire3Row, json: unknown): void {
   if (typeof json !== 'object' || json === null) return
   for (const [member, code] of Object.entries(removed))
     if (Object.hasOwn(json, member)) throw new WireRefusal(code)
+}
+
+/** A list that is too long is not looked into. */
+function refuseLongList({ limits, itemCode }: Wire3Row, json: unknown): void {
+  const itemsMax = limits['items']
+  if (itemsMax === undefined || typeof json !== 'object' || json === null) return
+  for (const [member, list] of Object.entries(json)) {
+    if (!Array.isArray(list) || list.length <= itemsMax) continue
+    if (itemCode !== undefined) throw new WireRefusal(itemCode)
+    throw new Refusal('requestMalformed', { why: `${member}: expected at most ${itemsMax} items` })
+  }
 }
 
 /** A required member that an item lacks has its own refusal; a wrong type or an unknown member has not. */

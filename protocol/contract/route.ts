@@ -41,13 +41,15 @@ export type RouteRow = {
   readonly produces?: 'text' | 'html' | 'events' | 'bytes'
   /** Codes beyond the common ones that this route answers. */
   readonly codes: readonly string[]
+  /** `bodyBytes`, `items` of its one list, `values`: JSON values and member names in a body. */
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
   /** A route that no document of the specification has. */
   readonly own?: true
 }
 
-/** Bytes of a body where a row says nothing. */
+/** Bytes of a body, and values and names in it, where a row says nothing. */
 export const BODY_BYTES_DEFAULT = 64 * 1024
+export const BODY_VALUES_DEFAULT = 512
 
 export type Given = Omit<RouteRow, 'codes' | 'limits'> & {
   codes?: readonly string[]

@@ -24,6 +24,38 @@ describe('strict JSON', () => {
     expect(() => parseJson('[1,2')).toThrow('JSON at 4: array is not closed')
   })
 
+  test('refuses more values and member names than are allowed', () => {
+    for (const [text, values] of [
+      ['{"a":[1,{"b":null}],"c":"d"}', 9],
+      ['[[],[],{}]', 4],
+      ['""', 1],
+    ] as const) {
+      expect(parseJson(text, { valuesMax: values })).toEqual(JSON.parse(text))
+      expect(() => parseJson(text, { valuesMax: values - 1 })).toThrow('too many values')
+    }
+  })
+
+  test.each(['\\n', '\\n"', '\\u00e9', '\\ud83d\\ude00', '\\\\ud800', 'é', 'a\\/'])(
+    'reads a long string of %s',
+    part => {
+      const text = JSON.stringify({ a: 1, b: JSON.parse(`"${part.replaceAll('"', '\\"')}"`).repeat(10_000) })
+      expect(parseJson(text)).toEqual(JSON.parse(text))
+      const spelt = `["${part.replaceAll('"', '\\"').repeat(10_000)}"]`
+      expect(parseJson(spelt)).toEqual(JSON.parse(spelt))
+    },
+  )
+
+  test.each([
+    ['\\ud800', 'string holds a lone surrogate'],
+    ['\\x', 'escape is not one of JSON'],
+    ['\\u12', 'escape is not one of JSON'],
+    ['\n', 'control character in a string'],
+    ['', 'string is not closed'],
+  ])('refuses %j at the end of a long string', (end, fault) => {
+    const text = `["${'\\na'.repeat(10_000)}${end}${end === '' ? '' : '"]'}`
+    expect(() => parseJson(text)).toThrow(fault)
+  })
+
   test('gives every value that JSON.parse gives', () => {
     fc.assert(
       fc.property(values, fc.constantFrom(undefined, 1, '\t'), (value, space) => {

@@ -8,19 +8,24 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [memb
 
 export const JSON_DEPTH_MAX = 32
 /** Positions named in a refusal are offsets in UTF-16 units of the text. */
-type Scan = { text: string; offset: number; depthMax: number }
+type Scan = { text: string; offset: number; depthMax: number; left: number }
+
+/** How deep a text may be nested, and how many values and member names it may hold. */
+export type JsonBounds = { depthMax?: number; valuesMax?: number }
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-/** Units of a string that need no look. */
+/** A part of a string, bounded because each escape takes a little of the engine's stack. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it stops at
-const PLAIN = /[^"\\\x00-\x1f]*/y
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+const PART = /(?:[^"\\\x00-\x1f]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})){0,4096}/y
+/** An escape that may be a surrogate, or a backslash before letters that look like one. */
+const SURROGATE = /\\u[dD]/
 
 /** The value of one JSON text; everything `JSON.parse` would gloss over is refused with the place of the fault. */
-export function parseJson(source: string | Uint8Array, options: { depthMax?: number } = {}): JsonValue {
+export function parseJson(source: string | Uint8Array, bounds: JsonBounds = {}): JsonValue {
   const text = typeof source === 'string' ? source : fromUtf8(source)
   if (!text.isWellFormed()) throw new Malformed('JSON text contains a lone surrogate')
-  const scan: Scan = { text, offset: 0, depthMax: options.depthMax ?? JSON_DEPTH_MAX }
+  const { depthMax = JSON_DEPTH_MAX, valuesMax = Number.POSITIVE_INFINITY } = bounds
+  const scan: Scan = { text, offset: 0, depthMax, left: valuesMax }
   skipSpace(scan)
   scanValue(scan, 0)
   skipSpace(scan)
@@ -53,6 +58,7 @@ function writeString(text: string): string {
 }
 
 function scanValue(scan: Scan, depth: number): void {
+  count(scan)
   const first = scan.text[scan.offset]
   if (first === '{') scanObject(scan, depth + 1)
   else if (first === '[') scanArray(scan, depth + 1)
@@ -70,8 +76,9 @@ function scanObject(scan: Scan, depth: number): void {
   do {
     skipSpace(scan)
     const start = scan.offset
+    count(scan)
     if (scan.text[start] !== '"') fail(scan, 'a member name is missing')
-    const name = scanString(scan)
+    const name = scanString(scan, true)
     if (names.has(name)) {
       scan.offset = start
       fail(scan, `duplicate member ${JSON.stringify(name.slice(0, 64))}`)
@@ -94,32 +101,35 @@ function scanArray(scan: Scan, depth: number): void {
   if (!take(scan, ']')) fail(scan, 'array is not closed')
 }
 
+/** What is many small things costs more than its bytes. */
+function count(scan: Scan): void {
+  scan.left -= 1
+  if (scan.left < 0) fail(scan, 'too many values')
+}
+
 function enter(scan: Scan, depth: number): void {
   if (depth > scan.depthMax) fail(scan, `nested deeper than ${scan.depthMax}`)
   scan.offset++
 }
 
-/** Scans a string and gives its value. */
-function scanString(scan: Scan): string {
+/** Scans a string; gives the value of one that is a member's name. */
+function scanString(scan: Scan, isName = false): string {
   const { text } = scan
   const start = scan.offset++
-  let escaped = false
-  for (;;) {
-    PLAIN.lastIndex = scan.offset
-    PLAIN.test(text)
-    scan.offset = PLAIN.lastIndex
-    const stop = text[scan.offset]
-    if (stop === '"') break
-    if (stop !== '\\')
-      fail(scan, stop === undefined ? 'string is not closed' : 'control character in a string')
-    escaped = true
-    ESCAPE.lastIndex = scan.offset
-    if (!ESCAPE.test(text)) fail(scan, 'escape is not one of JSON')
-    scan.offset = ESCAPE.lastIndex
-  }
+  do {
+    PART.lastIndex = scan.offset
+    PART.test(text)
+    if (PART.lastIndex === scan.offset) break
+    scan.offset = PART.lastIndex
+  } while (text[scan.offset] !== '"')
+  const stop = text[scan.offset]
+  if (stop === undefined) fail(scan, 'string is not closed')
+  if (stop !== '"') fail(scan, stop === '\\' ? 'escape is not one of JSON' : 'control character in a string')
   scan.offset++
-  if (!escaped) return text.slice(start + 1, scan.offset - 1)
-  const value = JSON.parse(text.slice(start, scan.offset)) as string
+  const quoted = text.slice(start, scan.offset)
+  if (!isName && !SURROGATE.test(quoted)) return ''
+  if (!quoted.includes('\\')) return quoted.slice(1, -1)
+  const value = JSON.parse(quoted) as string
   if (!value.isWellFormed()) {
     scan.offset = start
     fail(scan, 'string holds a lone surrogate')

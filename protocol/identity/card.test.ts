@@ -8,7 +8,7 @@ import {
   cardKeys,
   cardTerms,
   cardText,
-  parseCard,
+  keptCard,
   signCard,
   type UnsignedCard,
   verifyCard,
@@ -160,7 +160,7 @@ describe('a card', () => {
   })
 
   test('is kept as its canonical form and found by skills and tags', () => {
-    expect(parseCard(cardText(signed))).toEqual(signed)
+    expect(keptCard(cardText(signed))).toEqual(signed)
     expect(cardTerms(signed)).toEqual({ skills: ['translate'], tags: ['text', 'language'] })
   })
 

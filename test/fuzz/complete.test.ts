@@ -8,7 +8,6 @@ const covered: Record<string, string> = {
   open: 'openEnvelope',
   openSession: 'SessionGrant',
   Dack: 'openDack',
-  parseCard: 'verifyCard',
 }
 const protocol = new URL('../../protocol/', import.meta.url)
 const decoders = readdirSync(protocol, { recursive: true, encoding: 'utf8' })

@@ -17,9 +17,12 @@ import { KEL_BYTES_MAX } from '../../identity/kel.ts'
 import { codes, kel, keys } from './shapes.ts'
 
 const KIB = 1024
-const MIB = 1024 * KIB
 const REVIEWABLE_BYTES_MAX = KEL_BYTES_MAX + 80 * KIB
 const REVIEW_BYTES_MAX = 8 * KIB
+/** A whole log as base64url, and readme and card even where each character stands as an escape. */
+const REGISTER_BYTES_MAX = 768 * KIB
+/** Most of them are of the card. */
+const REGISTER_VALUES_MAX = 8192
 
 const profile = {
   name: lineShape(NAME_BYTES_MAX).optional(),
@@ -72,7 +75,7 @@ export const registryRoutes = {
       z.strictObject({ status: z.enum(['admitted', 'open']) }),
     ]),
     codes: registerCodes,
-    limits: { bodyBytes: MIB },
+    limits: { bodyBytes: REGISTER_BYTES_MAX, values: REGISTER_VALUES_MAX },
   }),
   publishKeys: route({
     method: 'POST',

@@ -15,7 +15,9 @@ import { ENVELOPE_TYPE } from '../headers.ts'
 import { codes, notice } from './shapes.ts'
 
 const KIB = 1024
-const MIB = 1024 * KIB
+
+/** The item, its three members and their names. */
+const VALUES_OF_ACK_ITEM = 7
 
 const statusItem = z.strictObject({ rid: z.string(), handle: z.string(), via_hub: aidShape.optional() })
 const statusState = z.enum(['queued', 'done', 'unknown'])
@@ -91,7 +93,7 @@ export const relayRoutes = {
     reply: z.strictObject({ acked: count, stored: count }),
     itemCode: 'bad_ack_item',
     codes: codes('rate_limited', 'bad_ack_item'),
-    limits: { bodyBytes: MIB, items: ACK_ITEMS_MAX },
+    limits: { bodyBytes: 896 * KIB, items: ACK_ITEMS_MAX, values: VALUES_OF_ACK_ITEM * ACK_ITEMS_MAX + 8 },
   }),
   relayStatus: route({
     method: 'POST',
@@ -113,6 +115,6 @@ export const relayRoutes = {
     request: z.strictObject({ cap_ids: z.array(bytesText(16)).min(1).max(REVOKE_ITEMS_MAX) }),
     reply: z.strictObject({ revoked: count, total: count }),
     codes: codes('rate_limited', 'revocation_list_full'),
-    limits: { bodyBytes: 64 * KIB, items: REVOKE_ITEMS_MAX },
+    limits: { bodyBytes: 64 * KIB, items: REVOKE_ITEMS_MAX, values: REVOKE_ITEMS_MAX + 8 },
   }),
 } as const
