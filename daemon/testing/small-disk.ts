@@ -33,8 +33,7 @@ export async function withSmallDisk<T>(bytes: number, work: (folder: string) => 
   }
 }
 
-/** Writes a file that takes all room that is left, or all but so much. */
-export function fillUp(path: string, leave = 0): void {
+/** Writes a file that takes all room that is left. */
+export function fillUp(path: string): void {
   spawnSync('sh', ['-c', 'head -c 1G /dev/zero > "$0" 2>/dev/null; true', path])
-  if (leave > 0) spawnSync('truncate', ['-s', `-${leave}`, path])
 }

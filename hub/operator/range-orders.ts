@@ -19,7 +19,7 @@ export async function ranges(
   if (allow !== undefined) {
     const range = spelled(allow)
     if (!held.includes(range))
-      throw new StoreRefused(`${range} is not refused; svc-hub ranges lists those that are`)
+      throw new StoreRefused(`${range} is not refused; allow one of: ${held.join(', ') || 'none is'}`)
     await store.refuseRange(range, false)
   }
   return { refused: await store.refusedRanges() }

@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CLOCK_SETTING } from '../core/clocks.ts'
 import { orderRunningHub } from '../operator/socket.ts'
+import { openWriter } from '../store/sqlite/database.ts'
 import { bundledProgram } from '../testing/bundle.ts'
 
 const NOBODY = 65_534
@@ -23,24 +25,49 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 type Line = { time: string; level: string; event: string; [fact: string]: unknown }
 
 /** A hub that serves until it is told to end or ends by itself. */
-async function served(env: Record<string, string>, whileServing: (directory: string) => Promise<unknown>) {
+async function served(
+  env: Record<string, string>,
+  whileServing: (directory: string, url: string) => Promise<unknown>,
+  before: (directory: string) => void = () => undefined,
+) {
   const directory = mkdtempSync(join(folder, 'hub-'))
+  before(directory)
   const args = [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
   const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const errors = text(child.stderr)
-  await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
+  const first = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next()
   child.stdout.resume()
-  await whileServing(directory)
-  child.kill('SIGTERM')
+  try {
+    await whileServing(directory, /http:\S+/.exec(String(first.value))?.[0] ?? '')
+  } finally {
+    child.kill('SIGTERM')
+  }
   const [code] = (await once(child, 'exit')) as [number]
   const lines = (await errors)
     .split('\n')
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as Line)
   return { code, lines, directory }
+}
+
+/** A hub with a registry row that cannot be read, and a clock that was an hour ahead. */
+function spoiled(directory: string): void {
+  run('init', '--data-dir', directory)
+  const db = openWriter(join(directory, 'hub.db'))
+  db.run(
+    'INSERT INTO agent (aid, version, registered, name, caps, summary, readme, visibility, kel, before_until_ms,' +
+      " registered_day_ms, probation_until_ms, seen_hour_ms) VALUES (?, 1, 1, '', 'no JSON', '', '', 'public', x'', 0, 0, 0, 0)",
+    AID,
+  )
+  db.run(
+    'INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)',
+    CLOCK_SETTING,
+    String(Date.now() + 3_600_000),
+  )
+  db.close()
 }
 
 function run(...args: string[]) {
@@ -76,6 +103,26 @@ describe('the log of the built hub', () => {
     expect(JSON.parse(ran.out)).toEqual({ aid: AID, admitted: true, blocked: false, registered: false })
     expect(JSON.parse(ran.err)).toMatchObject({ event: 'order', command: 'unblock', aid: AID })
     expect(run('agents', '--data-dir', directory).err).toBe('')
+  })
+
+  test('has each internal error with the id of its line and no word of the request, and a clock that was set back', async () => {
+    const { lines } = await served(
+      {},
+      async (directory, url) => {
+        const answer = await fetch(`${url}/agents`)
+        expect([answer.status, ((await answer.json()) as { reason: string }).reason]).toEqual([
+          500,
+          'internal',
+        ])
+        expect(directory).not.toBe('')
+      },
+      spoiled,
+    )
+    const failed = lines.find(({ event }) => event === 'request failed')
+    expect(failed).toMatchObject({ level: 'error', id: expect.stringMatching(/^[0-9a-f]{12}$/) })
+    expect(Object.keys(failed ?? {}).sort()).toEqual(['error', 'event', 'id', 'level', 'time'])
+    const set = lines.find(({ event }) => event === 'the clock was set back')
+    expect(set).toMatchObject({ level: 'warn', behind_ms: expect.any(Number) })
   })
 
   test('says why a hub ends by itself', async () => {
