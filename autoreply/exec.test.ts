@@ -150,6 +150,8 @@ describe('the exec backend', () => {
     ],
     ['fails', "console.error('broken');process.exit(3)", /ended with 3: broken/],
     ['prints nothing', '', /no answer/],
+    ['prints an image', 'process.stdout.write(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10]))', /not text/],
+    ['prints zeros', 'process.stdout.write(Buffer.alloc(100))', /not text/],
   ])('a program that %s is a failure with its reason', async (_, source, reason) => {
     await expect(execBackend(options(program(source))).reply(requestOf('x'), never)).rejects.toThrow(reason)
   })

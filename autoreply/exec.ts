@@ -3,6 +3,7 @@
  * machine. So: no shell, an empty work directory of its own, an environment of listed names only, the prompt on
  * standard input, a process group that is killed as a whole, and capped output.
  */
+import { isUtf8 } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -200,10 +201,15 @@ function runProgram(words: readonly string[], given: Run): Promise<string> {
         reject(
           new BackendFailed(`${program} ended with ${code ?? 'a signal'}${tail === '' ? '' : `: ${tail}`}`),
         )
+      else if (!isText(Buffer.concat(stdout)))
+        reject(new BackendFailed(`${program} printed something that is not text`))
       else resolve(Buffer.concat(stdout).toString('utf8'))
     })
   })
 }
+
+/** Text in UTF-8, as far as that can be told: nothing else is an answer. */
+const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0)
 
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return

@@ -195,6 +195,44 @@ describe('the auto-reply loop', () => {
     expect(given.done.filter(entry => entry === 'answered')).toHaveLength(60)
   })
 
+  test('runs that fail count as well', async () => {
+    const failing: Backend = {
+      name: 'failing',
+      reply: async () => {
+        throw new BackendFailed('out of order')
+      },
+    }
+    const given = node(Array.from({ length: 70 }, (_, i) => thread({ interactionId: `i${i}` })))
+    await run(given, settings(failing), () => given.done.includes('limited'))
+    expect(given.done.filter(entry => entry === 'failed')).toHaveLength(60)
+  })
+
+  test('hanging tasks of one peer hold up another for one run at most', async () => {
+    let clock = 0
+    const asked: string[] = []
+    const backend: Backend = {
+      name: 'slow',
+      async reply(request) {
+        asked.push(request.interactionId)
+        clock += 180_000
+        throw new BackendFailed('it took too long')
+      },
+    }
+    const waiting = [1, 2, 3].map(n => thread({ interactionId: `slow ${n}`, peer: 'mallory' }))
+    const given = node([...waiting, thread({ interactionId: 'quick', peer: 'alice' })])
+    const port = {
+      ...given.port,
+      request: async (which: WaitingThread) => requestOf('x', { interactionId: which.interactionId }),
+    }
+    await run(
+      { ...given, port },
+      settings(backend),
+      () => asked.includes('quick'),
+      () => clock,
+    )
+    expect(asked.slice(0, 2)).toEqual(['slow 1', 'quick'])
+  })
+
   test('stopping ends a running answer and waits for it', async () => {
     let aborted = false
     const hanging: Backend = {

@@ -97,8 +97,8 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
 
   async function answer(thread: WaitingThread): Promise<void> {
     const started = now()
-    const text = await findAnswer(thread)
-    rates.count(thread.peer)
+    const run = rates.begin(thread.peer)
+    const text = await findAnswer(thread).finally(() => run.end())
     if (await port.answer(thread, text)) {
       port.report('answered', thread, { backend: settings.backend.name, ms: now() - started })
     }
@@ -117,12 +117,12 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */
-  function putOff(thread: WaitingThread, error: Error): void {
+  function putOff(thread: WaitingThread, error: Error, ms: number): void {
     const tries = (failures.get(turnKey(thread))?.tries ?? 0) + 1
     const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (tries - 1))
     const last = tries >= TRIES_MAX
     failures.set(turnKey(thread), { tries, notBefore: last ? Number.POSITIVE_INFINITY : now() + wait })
-    port.report('failed', thread, { tries, error: error.message })
+    port.report('failed', thread, { tries, error: error.message, ms })
     if (last && settings.errorReply !== undefined) {
       port.answer(thread, settings.errorReply).catch(failed => port.fault(failed as Error))
     }
@@ -132,18 +132,21 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   async function attempt(thread: WaitingThread): Promise<void> {
     const failure = failures.get(turnKey(thread))
     if (failure !== undefined && failure.notBefore > now()) return
+    const started = now()
     try {
       await serve(thread)
     } catch (error) {
-      if (!stopped.signal.aborted) putOff(thread, error as Error)
+      if (!stopped.signal.aborted) putOff(thread, error as Error, now() - started)
     }
   }
 
   async function round(): Promise<void> {
     try {
-      for (const thread of await port.waiting()) {
-        if (stopped.signal.aborted) return
-        await attempt(thread)
+      // Whoever took the least time lately comes first, so that no peer's hanging tasks hold up the others.
+      const left = [...(await port.waiting())]
+      while (left.length > 0 && !stopped.signal.aborted && !woken) {
+        left.sort((a, b) => rates.spentMs(a.peer) - rates.spentMs(b.peer))
+        await attempt(left.shift() as WaitingThread)
       }
     } catch (error) {
       if (!stopped.signal.aborted) port.fault(error as Error)
@@ -172,10 +175,10 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   }
 }
 
-/** Answers an hour, for each peer and altogether. */
+/** Runs of the last hour and their time, for each peer and altogether; one that fails has cost as much. */
 class Rates {
   readonly #now: () => number
-  #times: { peer: string; at: number }[] = []
+  #runs: { peer: string; at: number; ms: number }[] = []
 
   constructor(now: () => number) {
     this.#now = now
@@ -183,12 +186,26 @@ class Rates {
 
   hasRoom(peer: string): boolean {
     const since = this.#now() - HOUR_MS
-    this.#times = this.#times.filter(time => time.at > since)
-    if (this.#times.length >= ANSWERS_PER_HOUR_MAX) return false
-    return this.#times.filter(time => time.peer === peer).length < PEER_ANSWERS_PER_HOUR_MAX
+    this.#runs = this.#runs.filter(run => run.at > since)
+    if (this.#runs.length >= ANSWERS_PER_HOUR_MAX) return false
+    return this.#of(peer).length < PEER_ANSWERS_PER_HOUR_MAX
   }
 
-  count(peer: string): void {
-    this.#times.push({ peer, at: this.#now() })
+  begin(peer: string): { end(): void } {
+    const run = { peer, at: this.#now(), ms: 0 }
+    this.#runs.push(run)
+    return {
+      end: () => {
+        run.ms = this.#now() - run.at
+      },
+    }
+  }
+
+  spentMs(peer: string): number {
+    return this.#of(peer).reduce((sum, run) => sum + run.ms, 0)
+  }
+
+  #of(peer: string) {
+    return this.#runs.filter(run => run.peer === peer)
   }
 }

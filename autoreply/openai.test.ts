@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAiBackend } from './openai.ts'
@@ -12,6 +12,47 @@ let server: Server
 let base: string
 const seen: Seen[] = []
 
+/** A completion as a server gives it. */
+const completion = (content: unknown, finish_reason = 'stop') => ({
+  id: 'x',
+  object: 'chat.completion',
+  created: 1,
+  model: 'small',
+  choices: [{ index: 0, finish_reason, message: { role: 'assistant', content } }],
+})
+const json = (response: ServerResponse, value: unknown, status = 200) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+
+/** What the server does by a word of the request. */
+const answers: Record<string, (response: ServerResponse, body: Seen['body']) => void> = {
+  break: response => json(response, { error: { message: 'down' } }, 500),
+  key: response => json(response, { error: { message: 'wrong key: key-1' } }, 401),
+  hang: () => undefined,
+  silence: response => json(response, completion('')),
+  'aloud first': response => json(response, completion('<think>so it\nis</think>\n\nThe sum is 6.')),
+  'aloud last': response => json(response, completion('so it is</think>The sum is 6.')),
+  'aloud only': response => json(response, completion('<think>and on and on')),
+  lengthy: response => json(response, completion('one, two,', 'length')),
+  page: response => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>welcome</html>'),
+  nothing: response => json(response, {}),
+  list: response => json(response, [completion('x')]),
+  parts: response => json(response, completion([{ type: 'text', text: 'x' }])),
+  flood(response) {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(1024 * 1024, ' ')));
+      if (!response.destroyed) response.once('drain', more)
+    }
+    more()
+  },
+  drip(response) {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    const timer = setInterval(() => response.write(' '), 20)
+    response.once('close', () => clearInterval(timer))
+  },
+  '': (response, body) => json(response, completion(`echo ${body.messages.length}`)),
+}
+
 /** A model server on loopback: it answers by the words of the last message. */
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -23,21 +64,8 @@ beforeAll(async () => {
       const body = JSON.parse(text) as Seen['body']
       seen.push({ authorization: request.headers.authorization, body })
       const last = body.messages.at(-1)?.content ?? ''
-      if (last.includes('break')) response.writeHead(500).end('{"error":{"message":"down"}}')
-      else if (last.includes('hang')) return
-      else {
-        const content = last.includes('silence') ? '' : `echo ${body.messages.length}`
-        response.setHeader('content-type', 'application/json')
-        response.end(
-          JSON.stringify({
-            id: 'x',
-            object: 'chat.completion',
-            created: 1,
-            model: body.model,
-            choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content } }],
-          }),
-        )
-      }
+      const said = Object.entries(answers).find(([words]) => last.includes(words))?.[1] ?? answers['']
+      said?.(response, body)
     })
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
@@ -79,10 +107,40 @@ describe('the openai backend', () => {
     await expect(backend().reply(requestOf(words), never)).rejects.toMatchObject({ name: 'BackendFailed' })
   })
 
-  test('an ended request is a failure at once', async () => {
-    await expect(backend().reply(requestOf('hang'), AbortSignal.timeout(50))).rejects.toMatchObject({
+  test.each(['hang', 'drip'])('an ended request is a failure at once: %s', async words => {
+    await expect(backend().reply(requestOf(words), AbortSignal.timeout(80))).rejects.toMatchObject({
       name: 'BackendFailed',
     })
+  })
+
+  test('an answer without end is not read to it', async () => {
+    const before = process.memoryUsage().rss
+    await expect(backend().reply(requestOf('flood'), never)).rejects.toThrow(/more than 4 MiB/)
+    expect(process.memoryUsage().rss - before).toBeLessThan(128 * 1024 * 1024)
+  })
+
+  test.each([
+    ['aloud first', 'The sum is 6.'],
+    ['aloud last', 'The sum is 6.'],
+    ['lengthy', 'one, two,\n\n[The answer was cut here: the model reached its limit of length.]'],
+  ])('what a model thinks is no part of its answer, and a cut one says so: %s', async (words, text) => {
+    expect(await backend().reply(requestOf(words), never)).toEqual({ text })
+  })
+
+  test.each([
+    ['page', /is not a chat completion; check --api-base/],
+    ['nothing', /is not a chat completion; check --api-base/],
+    ['list', /is not a chat completion; check --api-base/],
+    ['parts', /is not text/],
+    ['aloud only', /empty answer/],
+  ])('what is no answer is a failure with its reason: %s', async (words, reason) => {
+    await expect(backend().reply(requestOf(words), never)).rejects.toThrow(reason)
+  })
+
+  test('a refusal that repeats the key is told without it', async () => {
+    const failed = await backend().reply(requestOf('key'), never).catch(String)
+    expect(failed).toContain('401')
+    expect(failed).not.toContain('key-1')
   })
 
   test('needs a model', () => {

@@ -5,6 +5,11 @@ import { wordsOf } from '../protocol/encoding/errors.ts'
 import { type Backend, BackendFailed, type BackendRequest, type ConversationTurn } from './backend.ts'
 import { conversationText, promptMarker, systemText } from './prompt.ts'
 
+const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
+const NO_KEY = 'none'
+/** Some models begin with what they think, between these marks or up to the second one. */
+const THOUGHTS = /^[\s\S]*<\/think>|<think>[\s\S]*$/
+const CUT = '[The answer was cut here: the model reached its limit of length.]'
 const IMAGE_BYTES_MAX = 8 * 1024 * 1024
 
 export type OpenAiOptions = {
@@ -22,25 +27,55 @@ export function openAiBackend(options: OpenAiOptions): Backend {
   if (model === undefined) throw new BackendFailed('the openai backend needs a model; set --model')
   const client = new OpenAI({
     baseURL: options.apiBase,
-    apiKey: options.apiKey ?? 'none',
+    apiKey: options.apiKey ?? NO_KEY,
     timeout: options.timeoutMs,
     maxRetries: 1,
+    fetch: boundedFetch,
   })
   return {
     name: `openai:${model}`,
     async reply(request, signal) {
       const messages = conversation(request, promptMarker(options.random))
       try {
-        const completion = await client.chat.completions.create({ model, messages }, { signal })
-        const text = completion.choices[0]?.message.content?.trim() ?? ''
-        if (text === '') throw new BackendFailed('the model gave an empty answer')
-        return { text }
+        return { text: answerIn(await client.chat.completions.create({ model, messages }, { signal })) }
       } catch (error) {
         if (error instanceof BackendFailed) throw error
-        throw new BackendFailed(`the model server failed: ${wordsOf(error)}`)
+        const said = wordsOf(error)
+        const told = options.apiKey ? said.replaceAll(options.apiKey, '(the key)') : said
+        throw new BackendFailed(`the model server failed: ${told}`)
       }
     },
   }
+}
+
+/** The text of a completion, without what the model thought; a server may have answered with anything. */
+function answerIn(given: unknown): string {
+  const { choices } = (given ?? {}) as { choices?: unknown }
+  const [choice] = Array.isArray(choices) ? (choices as Partial<OpenAI.ChatCompletion.Choice>[]) : []
+  if (choice?.message === undefined)
+    throw new BackendFailed('what the server answered is not a chat completion; check --api-base')
+  const { content } = choice.message
+  if (content != null && typeof content !== 'string')
+    throw new BackendFailed('the answer of the model is not text; choose another model')
+  const text = (content ?? '').replace(THOUGHTS, '').trim()
+  if (text === '') throw new BackendFailed('the model gave an empty answer')
+  return choice.finish_reason === 'length' ? `${text}\n\n${CUT}` : text
+}
+
+/** The body is read as far as an answer can go: a server without end would fill the memory. */
+async function boundedFetch(...given: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...given)
+  let left = RESPONSE_BYTES_MAX
+  const bounded = response.body?.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        left -= chunk.length
+        if (left < 0) controller.error(new BackendFailed('the model server answered with more than 4 MiB'))
+        else controller.enqueue(chunk)
+      },
+    }),
+  )
+  return new Response(bounded ?? null, response)
 }
 
 /** All turns are one message of the user: one of the assistant would be taken for what the model itself decided to say. */
