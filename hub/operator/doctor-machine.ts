@@ -1,6 +1,6 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
 import * as z from 'zod'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
@@ -64,10 +64,16 @@ export async function checkNetwork(
   running: RunningState | undefined,
   aid: string | undefined,
 ): Promise<Finding[]> {
-  const findings = [checkListen(config, running), await checkBaseUrl(config, running, aid)]
+  const own = { ...config, baseUrl: baseUrlOf(config, running) }
+  const findings = [checkListen(own, running), await checkBaseUrl(own, running, aid)]
   if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
   findings.push(await checkOperator(config, running))
   return findings
+}
+
+/** The address that others use: as the hub that runs was told, however that was, else as the configuration has it. */
+function baseUrlOf({ baseUrl }: Config, running: RunningState | undefined): string | undefined {
+  return running !== undefined && running.baseUrl !== running.url ? running.baseUrl : baseUrl
 }
 
 /** Where the hub listens; one that runs may have been started with another address than the configuration's. */
@@ -135,11 +141,11 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
   }
 }
 
-/** What the system says about a connection that failed, in its own code. */
+/** Why a connection failed. */
 function networkFault(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error
   const code = systemCode(cause)
-  if (code !== undefined) return ` (${code})`
+  if (code !== undefined) return `: ${systemFault(code)}`
   return cause instanceof Error && cause.name === 'TimeoutError'
     ? ` within ${FETCH_MS / MS_PER_SECOND} s`
     : ''

@@ -229,6 +229,21 @@ describe('a running hub', () => {
     expect((await at(gone)).found).toMatch(/does not answer/)
   })
 
+  test('is asked at the address that it was started with, whatever configuration the doctor finds', async () => {
+    const other = await start()
+    const hub = await startTestHub({ baseUrl: other.url })
+    hubs.push(hub)
+    expect(named(await look(hub.directory), 'base_url')).toMatchObject({
+      state: 'wrong',
+      found: expect.stringContaining(`at ${other.url} another hub answers`),
+    })
+    hubs.splice(hubs.indexOf(other), 1)
+    await other.close()
+    expect(named(await look(hub.directory), 'base_url').found).toBe(
+      `${other.url} does not answer: nothing listens there`,
+    )
+  })
+
   test('whose disk failed or is full says so', async () => {
     const hub = await start()
     const { store } = hub.running.hub.context

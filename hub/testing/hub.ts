@@ -60,6 +60,7 @@ export type TestHubOptions = {
   groupMax?: number
   directory?: string
   about?: About
+  baseUrl?: string
 }
 
 /** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
@@ -81,7 +82,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     const config: Config = {
       wire: 3,
       listen: { host: '127.0.0.1', port: 0 },
-      baseUrl: undefined,
+      baseUrl: options.baseUrl,
       dataDir: directory,
       ...present({ about: options.about }),
       limits: { ...defaultLimits, ...options.limits },
