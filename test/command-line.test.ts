@@ -63,6 +63,24 @@ test('- takes the text from standard input, which must be UTF-8', () => {
   expect(ask('words', 'message', id, '-')).toContain('unknown_interaction')
 })
 
+test('a file that a flag names with @ must be there and be UTF-8', async () => {
+  const file = join(world.dir('alice'), 'readme.txt')
+  const missing = await svc('profile', 'set', '--readme', `@${file}`)
+  expect(missing.stderr).toBe(
+    `svc: --readme: cannot read ${file}: there is no such file\ntry: check the path\n`,
+  )
+  writeFileSync(file, Buffer.from([0x61, 0xff]))
+  const refused = await svc('profile', 'set', '--readme', `@${file}`)
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    `svc: ${file} is not UTF-8 text\ntry: save it as UTF-8\n`,
+  ])
+  writeFileSync(file, 'Grüße')
+  expect(JSON.parse((await svc('profile', 'set', '--readme', `@${file}`)).stdout)).toMatchObject({
+    readme: 'Grüße',
+  })
+})
+
 test('an empty HOME means the home of the user, not the folder of the shell', () => {
   const cwd = mkdtempSync(join(tmpdir(), 'svc-empty-home-'))
   const env = { PATH: process.env['PATH'], HOME: '', SVC_RUNTIME_DIR: world.dir('run') }

@@ -56,11 +56,28 @@ export function json(input: Input, name: string): Record<string, never> {
 /** The value itself, or the content of the file when it is written `@path`. */
 export function textOrFile(io: Io, value: string, name: string): string {
   if (!value.startsWith('@')) return value
+  const path = resolve(io.cwd, value.slice(1))
+  return utf8Of(readNamed(path, name)) ?? refuseBytes(`${path} is not UTF-8 text`, 'save it as UTF-8')
+}
+
+function readNamed(path: string, name: string): Uint8Array {
   try {
-    return readFileSync(resolve(io.cwd, value.slice(1)), 'utf8')
+    return readFileSync(path)
   } catch (error) {
-    throw new CommandFailed(`${name}: ${messageOf(error)}`, 'check the path')
+    throw new CommandFailed(`${name}: cannot read ${path}: ${messageOf(error)}`, 'check the path')
   }
+}
+
+function utf8Of(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+function refuseBytes(sentence: string, next: string): never {
+  throw new CommandFailed(sentence, next)
 }
 
 /** The text of an argument; `-` means all of standard input. */
@@ -68,11 +85,10 @@ export async function textOrInput(io: Io, value: string): Promise<string> {
   if (value !== '-') return value
   const chunks: Buffer[] = []
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk as Buffer))
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new CommandFailed('standard input is not UTF-8 text', 'send it as a file: --attach PATH')
-  }
+  return (
+    utf8Of(Buffer.concat(chunks)) ??
+    refuseBytes('standard input is not UTF-8 text', 'send it as a file: --attach PATH')
+  )
 }
 
 /** All of standard input as text; a recovery phrase is never taken from the command line. */

@@ -200,7 +200,7 @@ export const commands: Record<string, Command> = {
   },
 }
 function needed(text: string | undefined, what: string): string {
-  if (text === undefined) throw new UsageError(`expected ${what}`)
+  if (text === undefined || text.trim() === '') throw new UsageError(`expected ${what}`)
   return text
 }
 
