@@ -1,6 +1,6 @@
 /**
  * The log of a hub: one JSON object a line on stderr. A hub writes few lines, so they need no library; they hold no
- * words of a request, no address and no mailbox.
+ * words of a request, no address and no mailbox but what the operator himself named in an order.
  */
 import { writeSync } from 'node:fs'
 import type { Alert } from './core/context.ts'
