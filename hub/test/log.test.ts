@@ -1,7 +1,16 @@
 /** What the built program writes to stderr, and what its commands refuse. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -123,6 +132,23 @@ describe('the log of the built hub', () => {
     expect(Object.keys(failed ?? {}).sort()).toEqual(['error', 'event', 'id', 'level', 'time'])
     const set = lines.find(({ event }) => event === 'the clock was set back')
     expect(set).toMatchObject({ level: 'warn', behind_ms: expect.any(Number) })
+  })
+
+  test.runIf(existsSync('/dev/full'))('that finds no room ends no hub', async () => {
+    const directory = mkdtempSync(join(folder, 'full-'))
+    const full = openSync('/dev/full', 'w')
+    const args = [program, 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', full, full] })
+    closeSync(full)
+    const exited = once(child, 'exit')
+    try {
+      const admitted = () => orderRunningHub(directory, { command: 'admit', aid: AID }).catch(() => undefined)
+      await expect.poll(admitted, { timeout: 15_000 }).toMatchObject({ ok: true })
+      expect(await orderRunningHub(directory, { command: 'stats' })).toMatchObject({ ok: true })
+    } finally {
+      child.kill('SIGTERM')
+    }
+    expect(await exited).toEqual([0, null])
   })
 
   test('says why a hub ends by itself', async () => {
