@@ -2,6 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { findCommand } from '../cli/flags.ts'
+import { commands as hubCommands } from '../hub/cli/table.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const documents = [
@@ -30,4 +32,48 @@ test('the threat model names a test for most of what it claims', () => {
 test.each(documents)('every link of $path leads somewhere', ({ path, text }) => {
   const links = [...text.matchAll(/\]\((?!https?:|#|mailto:)([^)#]+)/g)].map(([, link = '']) => link)
   expect(links.filter(link => !existsSync(join(root, dirname(path), link)))).toEqual([])
+})
+
+/** Commands as the documents write them, in code spans and blocks: the program and the words behind it. */
+function commandsIn(text: string): { program: 'svc' | 'svc-hub'; words: string[] }[] {
+  const code = [...text.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([span]) => span)
+  return code.flatMap(span =>
+    [...span.matchAll(/(?:^|[`\n(]|npx |: +|&& )(svc-hub|svc) ([a-z][^`\n#]*)/g)].map(
+      ([, program, words = '']) => ({
+        program: program as 'svc' | 'svc-hub',
+        words: words.trim().split(/\s+/),
+      }),
+    ),
+  )
+}
+
+const hubDocuments = ['hub/README.md', 'hub/deploy/svc-hub.service', 'hub/deploy/Containerfile'].map(
+  path => ({
+    path,
+    text: path.endsWith('.md')
+      ? readFileSync(join(root, path), 'utf8')
+      : readFileSync(join(root, path), 'utf8').replace(/^(.*svc-hub .*)$/gm, '`$1`'),
+  }),
+)
+const instructive = [...documents, ...hubDocuments].filter(({ text }) => commandsIn(text).length > 0)
+
+test.each(instructive)('every command that $path names is one', ({ text }) => {
+  for (const { program, words } of commandsIn(text)) {
+    const line = `${program} ${words.join(' ')}`
+    if (program === 'svc-hub')
+      expect([line, Object.hasOwn(hubCommands, words[0] ?? '')]).toEqual([line, true])
+    else expect([line, nameOf(words)]).toEqual([line, expect.any(String)])
+  }
+})
+
+function nameOf(words: string[]): string | undefined {
+  try {
+    return findCommand(words).row.path
+  } catch {
+    return undefined
+  }
+}
+
+test('the documents name commands in many places', () => {
+  expect(instructive.flatMap(({ text }) => commandsIn(text)).length).toBeGreaterThan(60)
 })
