@@ -47,6 +47,8 @@ const shared: BuildOptions = {
   legalComments: 'linked',
   minifySyntax: true,
   logLevel: 'warning',
+  // its other form cannot be bundled
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   external: ['cbor-extract', 'sodium-native', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

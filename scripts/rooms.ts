@@ -295,6 +295,10 @@ export const rooms: Record<string, Room> = {
       'cli/client',
     ],
   },
+  'cli/install': {
+    purpose: 'what svc puts into the files of coding agents, and how it is taken out again',
+    uses: ['protocol/encoding', 'cli/io.ts'],
+  },
   'cli/commands': {
     purpose: 'what each command does',
     uses: [
@@ -314,6 +318,7 @@ export const rooms: Record<string, Room> = {
       'autoreply',
       'cli/io.ts',
       'cli/command.ts',
+      'cli/install',
       'cli/client',
       'cli/run',
     ],

@@ -232,6 +232,7 @@ describe('commands', () => {
       'id next import',
       'id rm',
       'id use',
+      'install',
       'logs',
       'up',
       'verify',

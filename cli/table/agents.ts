@@ -1,6 +1,6 @@
 /** Commands for what coding agents run. */
 import type { CommandRow } from '../command.ts'
-import { takes } from './row.ts'
+import { may, on, takes } from './row.ts'
 
 const node = () => import('../commands/node.ts')
 const other = () => import('../commands/other.ts')
@@ -22,5 +22,24 @@ export const agentsCommands: readonly CommandRow[] = [
     summary: 'serve MCP on stdio for a running node',
     example: 'svc mcp',
     load: async () => (await node()).mcp,
+  },
+  {
+    path: 'install',
+    group: 'agents',
+    needsDaemon: false,
+    summary: 'tell a coding agent about svc, and register the MCP server with it',
+    positionals: [
+      may('tool', 'claude, codex, gemini, opencode, openclaw, copilot or qwen; without one, what is found'),
+    ],
+    flags: [
+      takes('--agent', 'TOOL', 'the same as <tool>'),
+      on('--mcp', 'also register the MCP server in the configuration of the tool'),
+      on('--allow-send', 'with --mcp: let the tool delegate, write and end without asking each time'),
+      on('--remove', 'take out everything that was put there'),
+      on('--dry-run', 'show the difference and change nothing'),
+      on('--list', 'what stands where, for every tool'),
+    ],
+    example: 'svc install claude --mcp',
+    load: async () => (await import('../commands/install.ts')).install,
   },
 ]

@@ -1,0 +1,111 @@
+/** `svc install`: the instructions of svc in a coding agent's own files, and its MCP server in its configuration. */
+import * as fs from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { createTwoFilesPatch } from 'diff'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Input, Run } from '../command.ts'
+import { type AgentTool, agentTools, type Env, type Launch, SENDING_TOOLS } from '../install/agents.ts'
+import { backupPath, keepBackup, writeText } from '../install/files.ts'
+import { type Change, planInstall, planRemoval, standing } from '../install/plan.ts'
+import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { flag } from './values.ts'
+
+export const install: Run = async (io, input) => {
+  const launch = launchOf(io, input)
+  if (input.flags.has('--list')) return list(io, launch)
+  const tool = chosen(input)
+  if (tool === undefined) return suggest(io, launch)
+  const wish = { mcp: input.flags.has('--mcp'), allowSend: input.flags.has('--allow-send') }
+  if (wish.allowSend && !wish.mcp) throw new CommandFailed('--allow-send needs --mcp', 'svc help install')
+  if (wish.allowSend && tool.allowSend === undefined)
+    throw new CommandFailed(`the configuration of ${tool.name} has no word for --allow-send`)
+  const isRemoval = input.flags.has('--remove')
+  if (isRemoval && wish.mcp) throw new CommandFailed('--remove takes out everything; leave out --mcp')
+  const changes = isRemoval ? planRemoval(tool, io.env, launch) : planInstall(tool, io.env, launch, wish)
+  const isTrial = input.flags.has('--dry-run')
+  if (!isTrial) carryOut(changes, isRemoval)
+  const diff = changes.filter(isChange).map(patch).join('')
+  printJson(io, {
+    tool: tool.id,
+    dry_run: isTrial,
+    changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
+    ...present({ diff: isTrial ? diff : undefined, allows: wish.allowSend ? [...SENDING_TOOLS] : undefined }),
+  })
+  if (!isTrial && !isRemoval && !wish.mcp)
+    hint(io, `svc install ${tool.id} --mcp also registers the MCP server`)
+  return 0
+}
+
+/** What is installed here, and what would be done. */
+function suggest(io: Io, launch: Launch): number {
+  const found = agentTools.filter(tool => isInstalled(tool, io.env))
+  printJson(io, {
+    found: found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) })),
+    would: found.map(tool => `svc install ${tool.id} --mcp`),
+  })
+  if (found.length === 0)
+    hint(io, `none of ${ids()} is installed here; svc install <tool> works all the same`)
+  return 0
+}
+
+function list(io: Io, launch: Launch): number {
+  const tools = agentTools.map(tool => ({
+    tool: tool.id,
+    name: tool.name,
+    installed: isInstalled(tool, io.env),
+    ...standing(tool, io.env, launch),
+    persona_file: tool.persona(io.env),
+  }))
+  printJson(io, { tools })
+  return 0
+}
+
+function chosen(input: Input): AgentTool | undefined {
+  const named = [flag(input, '--agent', 'agent').agent, input.positionals[0]].filter(
+    name => name !== undefined,
+  )
+  const [name, other] = named
+  if (other !== undefined && other !== name)
+    throw new CommandFailed(`two tools were named: ${name} and ${other}`, 'svc help install')
+  if (name === undefined) return undefined
+  const tool = agentTools.find(({ id }) => id === name)
+  if (tool === undefined)
+    throw new CommandFailed(`unknown tool: ${name}; expected ${ids()}`, 'svc install --list')
+  return tool
+}
+
+const ids = () => agentTools.map(({ id }) => id).join(', ')
+
+/** This very program in absolute paths, for the identity that was selected. */
+function launchOf(io: Io, input: Input): Launch {
+  const id = input.id ?? io.env['SVC_ID']
+  const program = fs.realpathSync(process.argv[1] as string)
+  const env = Object.fromEntries(
+    ['SVC_HOME', 'SVC_DATA_DIR'].flatMap(name => (io.env[name] === undefined ? [] : [[name, io.env[name]]])),
+  ) as Record<string, string>
+  return { command: process.execPath, args: [program, 'mcp', ...(id === undefined ? [] : ['--id', id])], env }
+}
+
+function isInstalled(tool: AgentTool, env: Env): boolean {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter(folder => folder !== '')
+  return folders.some(folder => fs.existsSync(join(folder, tool.program)))
+}
+
+function carryOut(changes: readonly Change[], isRemoval: boolean): void {
+  for (const change of changes.filter(isChange)) {
+    if (change.backup && !isRemoval) keepBackup(change.path)
+    writeText(change.path, change.after)
+    if (change.backup && isRemoval) fs.rmSync(backupPath(change.path), { force: true })
+  }
+}
+
+const isChange = ({ before, after }: Change) => before !== after
+
+function stateOf({ before, after }: Change): 'created' | 'changed' | 'removed' | 'unchanged' {
+  if (before === after) return 'unchanged'
+  if (before === undefined) return 'created'
+  return after === undefined ? 'removed' : 'changed'
+}
+
+const patch = ({ path, before, after }: Change) =>
+  createTwoFilesPatch(path, path, before ?? '', after ?? '', undefined, undefined, { context: 2 })

@@ -1,0 +1,196 @@
+/** The coding agents that svc installs itself into: where each keeps its instructions and its MCP servers. */
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Setting } from './settings.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** How the MCP server is started, in absolute paths. */
+export type Launch = {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A configuration file and what goes into it. */
+export type Registration = { readonly path: string } & (
+  | { readonly settings: readonly Setting[] }
+  | { readonly toml: string }
+)
+
+export type AgentTool = {
+  readonly id: string
+  readonly name: string
+  /** The program on the PATH that shows it is installed. */
+  readonly program: string
+  persona(env: Env): string
+  /** What registers the server so that its tools are seen directly. */
+  register(env: Env, launch: Launch): readonly Registration[]
+  /** What lets it send without asking each time; undefined where its configuration has no such word. */
+  allowSend?(env: Env, launch: Launch): readonly Registration[]
+}
+
+/** The name under which the server is registered. */
+export const SERVER = 'svc'
+/** Tools that change something elsewhere. */
+export const SENDING_TOOLS = ['task_delegate', 'task_message', 'task_end'] as const
+
+const home = (env: Env) => env['HOME'] || homedir()
+const under = (env: Env, variable: string, ...fallback: string[]) =>
+  env[variable] || join(home(env), ...fallback)
+
+const claudeFolder = (env: Env) => under(env, 'CLAUDE_CONFIG_DIR', '.claude')
+const claudeState = (env: Env) => join(env['CLAUDE_CONFIG_DIR'] || home(env), '.claude.json')
+const codexFolder = (env: Env) => under(env, 'CODEX_HOME', '.codex')
+const geminiFolder = (env: Env) => join(env['GEMINI_CLI_HOME'] || home(env), '.gemini')
+const openCodeFolder = (env: Env) => join(under(env, 'XDG_CONFIG_HOME', '.config'), 'opencode')
+const qwenFolder = (env: Env) => join(home(env), '.qwen')
+const copilotFolder = (env: Env) => under(env, 'COPILOT_HOME', '.copilot')
+const openClawFolder = (env: Env) => under(env, 'OPENCLAW_STATE_DIR', '.openclaw')
+
+const entry = ({ command, args, env }: Launch) => ({ command, args: [...args], env: { ...env } })
+
+export const agentTools: readonly AgentTool[] = [
+  {
+    id: 'claude',
+    name: 'Claude Code',
+    program: 'claude',
+    persona: env => join(claudeFolder(env), 'CLAUDE.md'),
+    register: (env, launch) => [
+      {
+        path: claudeState(env),
+        settings: [{ path: ['mcpServers', SERVER], value: { type: 'stdio', ...entry(launch) } }],
+      },
+      {
+        path: join(claudeFolder(env), 'settings.json'),
+        settings: [{ path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }],
+      },
+    ],
+    allowSend: env => [
+      {
+        path: join(claudeFolder(env), 'settings.json'),
+        settings: [
+          { path: ['permissions', 'allow'], add: SENDING_TOOLS.map(tool => `mcp__${SERVER}__${tool}`) },
+        ],
+      },
+    ],
+  },
+  {
+    id: 'codex',
+    name: 'Codex',
+    program: 'codex',
+    persona: env => join(codexFolder(env), 'AGENTS.md'),
+    register: (env, launch) => [{ path: join(codexFolder(env), 'config.toml'), toml: codexTable(launch) }],
+    allowSend: (env, launch) => [
+      {
+        path: join(codexFolder(env), 'config.toml'),
+        toml: [codexTable(launch), ...SENDING_TOOLS.map(codexApproval)].join('\n\n'),
+      },
+    ],
+  },
+  {
+    id: 'gemini',
+    name: 'Gemini CLI',
+    program: 'gemini',
+    persona: env => join(geminiFolder(env), 'GEMINI.md'),
+    register: (env, launch) => [
+      {
+        path: join(geminiFolder(env), 'settings.json'),
+        settings: [{ path: ['mcpServers', SERVER], value: entry(launch) }],
+      },
+    ],
+    allowSend: (env, launch) => [
+      {
+        path: join(geminiFolder(env), 'settings.json'),
+        settings: [{ path: ['mcpServers', SERVER], value: { ...entry(launch), trust: true } }],
+      },
+    ],
+  },
+  {
+    id: 'opencode',
+    name: 'OpenCode',
+    program: 'opencode',
+    persona: env => join(openCodeFolder(env), 'AGENTS.md'),
+    register: (env, { command, args, env: environment }) => [
+      {
+        path: join(openCodeFolder(env), 'opencode.json'),
+        settings: [
+          {
+            path: ['mcp', SERVER],
+            value: {
+              type: 'local',
+              command: [command, ...args],
+              enabled: true,
+              environment: { ...environment },
+            },
+          },
+        ],
+      },
+    ],
+  },
+  {
+    id: 'openclaw',
+    name: 'OpenClaw',
+    program: 'openclaw',
+    persona: env => join(openClawFolder(env), 'workspace', 'AGENTS.md'),
+    register: (env, launch) => [
+      {
+        path: join(openClawFolder(env), 'openclaw.json'),
+        settings: [
+          { path: ['mcp', 'servers', SERVER], value: entry(launch) },
+          { path: ['tools', 'toolSearch'], value: false },
+        ],
+      },
+    ],
+  },
+  {
+    id: 'copilot',
+    name: 'GitHub Copilot CLI',
+    program: 'copilot',
+    persona: env => join(copilotFolder(env), 'copilot-instructions.md'),
+    register: (env, launch) => [
+      {
+        path: join(copilotFolder(env), 'mcp-config.json'),
+        settings: [
+          { path: ['mcpServers', SERVER], value: { type: 'local', ...entry(launch), tools: ['*'] } },
+        ],
+      },
+    ],
+  },
+  {
+    id: 'qwen',
+    name: 'Qwen Code',
+    program: 'qwen',
+    persona: env => join(qwenFolder(env), 'QWEN.md'),
+    register: (env, launch) => [
+      {
+        path: join(qwenFolder(env), 'settings.json'),
+        settings: [
+          { path: ['mcpServers', SERVER], value: entry(launch) },
+          { path: ['tools', 'toolSearch', 'enabled'], value: false },
+        ],
+      },
+    ],
+    allowSend: (env, launch) => [
+      {
+        path: join(qwenFolder(env), 'settings.json'),
+        settings: [{ path: ['mcpServers', SERVER], value: { ...entry(launch), trust: true } }],
+      },
+    ],
+  },
+]
+
+function codexTable({ command, args, env }: Launch): string {
+  const members = Object.entries(env).map(([name, value]) => `${name} = ${toml(value)}`)
+  return [
+    `[mcp_servers.${SERVER}]`,
+    `command = ${toml(command)}`,
+    `args = [${args.map(toml).join(', ')}]`,
+    ...(members.length === 0 ? [] : [`env = { ${members.join(', ')} }`]),
+  ].join('\n')
+}
+
+const codexApproval = (tool: string) => `[mcp_servers.${SERVER}.tools.${tool}]\napproval_mode = "approve"`
+
+/** A basic string of TOML, whose escapes are those of JSON. */
+const toml = (text: string) => JSON.stringify(text)

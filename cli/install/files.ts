@@ -1,0 +1,74 @@
+/** Files of other programs: read as text, written as one step, with the mode and through the links that they have. */
+import * as fs from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { CommandFailed } from '../io.ts'
+
+const FILE_BYTES_MAX = 64 * 1024 * 1024
+const NEW_FILE_MODE = 0o600
+
+/** The copy from before the first change; an empty one says that there was no file. */
+export const backupPath = (path: string) => `${path}.before-svc`
+
+/** The text of a file, or undefined when there is none; throws {@link CommandFailed} for what is no text file. */
+export function readText(path: string): string | undefined {
+  let bytes: Buffer
+  try {
+    if (fs.statSync(path).size > FILE_BYTES_MAX)
+      throw new CommandFailed(`${path} is too large to be a text file`)
+    bytes = fs.readFileSync(path)
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return undefined
+    if (error instanceof CommandFailed) throw error
+    throw new CommandFailed(`${path} cannot be read: ${wordsOf(error)}`)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    throw new CommandFailed(`${path} is not UTF-8 text; nothing was changed`)
+  }
+}
+
+/** Replaces or creates a file, or takes it away. */
+export function writeText(path: string, text: string | undefined): void {
+  try {
+    const target = targetOf(path)
+    if (text === undefined) {
+      fs.rmSync(target, { force: true })
+      return
+    }
+    fs.mkdirSync(dirname(target), { recursive: true })
+    const mode = fs.existsSync(target) ? fs.statSync(target).mode & 0o7777 : NEW_FILE_MODE
+    const draft = join(dirname(target), `.${basename(target)}.svc-${process.pid}`)
+    const file = fs.openSync(draft, 'wx', NEW_FILE_MODE)
+    try {
+      fs.writeFileSync(file, text)
+      fs.fchmodSync(file, mode)
+      fs.fsyncSync(file)
+    } finally {
+      fs.closeSync(file)
+    }
+    fs.renameSync(draft, target)
+  } catch (error) {
+    throw new CommandFailed(`${path} cannot be written: ${wordsOf(error)}`)
+  }
+}
+
+/** Keeps a copy once, private to its owner. */
+export function keepBackup(path: string): void {
+  const copy = backupPath(path)
+  if (fs.existsSync(copy)) return
+  fs.mkdirSync(dirname(copy), { recursive: true })
+  fs.writeFileSync(copy, readText(path) ?? '', { mode: NEW_FILE_MODE, flag: 'wx' })
+}
+
+/** Where the bytes really are, also of a link to a file that does not exist yet. */
+function targetOf(path: string): string {
+  try {
+    return fs.realpathSync(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+    const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+    return isLink ? join(dirname(path), fs.readlinkSync(path)) : path
+  }
+}

@@ -1,0 +1,255 @@
+import { spawnSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type AgentTool, agentTools, type Launch, SENDING_TOOLS } from './agents.ts'
+import { backupPath, keepBackup, readText, writeText } from './files.ts'
+import { PERSONA } from './persona.ts'
+import { planInstall, planRemoval, standing } from './plan.ts'
+
+const launch: Launch = {
+  command: '/opt/node',
+  args: ['/opt/svc.js', 'mcp', '--id', 'work'],
+  env: { SVC_HOME: '/data' },
+}
+const all = { mcp: true, allowSend: false }
+let home: string
+const env = () => ({ HOME: home })
+
+beforeEach(() => {
+  home = fs.mkdtempSync(join(tmpdir(), 'svc-install-'))
+})
+
+function installed(tool: AgentTool, wish = all): void {
+  for (const { path, after, backup, before } of planInstall(tool, env(), launch, wish)) {
+    if (before === after) continue
+    if (backup) keepBackup(path)
+    writeText(path, after)
+  }
+}
+const removed = (tool: AgentTool) => {
+  for (const { path, after, before } of planRemoval(tool, env(), launch))
+    if (before !== after) writeText(path, after)
+}
+const files = (folder = home): Record<string, string> =>
+  Object.fromEntries(
+    fs
+      .readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile() && !/\.before-svc$|\.cache/.test(join(entry.parentPath, entry.name)))
+      .map(entry => [
+        join(entry.parentPath, entry.name).slice(home.length + 1),
+        fs.readFileSync(join(entry.parentPath, entry.name), 'utf8'),
+      ]),
+  )
+const given = (path: string, text: string) => {
+  fs.mkdirSync(dirname(join(home, path)), { recursive: true })
+  fs.writeFileSync(join(home, path), text)
+}
+
+test('what a model is told has fewer than 200 words', () => {
+  expect(PERSONA.split(/\s+/).length).toBeLessThan(200)
+})
+
+describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) => {
+  test('gets its instructions and the server where nothing of it is installed yet', () => {
+    expect(standing(tool, env(), launch)).toEqual({ persona: 'absent', mcp: 'absent' })
+    installed(tool)
+    expect(standing(tool, env(), launch)).toEqual({ persona: 'installed', mcp: 'registered' })
+    const text = Object.values(files()).join('\n')
+    expect(text).toContain('/opt/svc.js')
+    expect(text).toContain('"work"')
+    expect(text).not.toMatch(/"trust"|approval_mode|"allow"/)
+    for (const path of Object.keys(files())) expect(fs.statSync(join(home, path)).mode & 0o077).toBe(0)
+  })
+
+  test('is the same after a second time, and as before after its removal', () => {
+    const before = files()
+    installed(tool)
+    const once = files()
+    installed(tool)
+    expect(files()).toEqual(once)
+    removed(tool)
+    expect(files()).toEqual(before)
+  })
+
+  test('keeps what its owner wrote, byte for byte', () => {
+    installed(tool)
+    const written = Object.keys(files())
+    removed(tool)
+    for (const path of written) {
+      const text = path.endsWith('.json')
+        ? '{\r\n    // note\r\n    "theme": "dark"\r\n}'
+        : path.endsWith('.toml')
+          ? 'model = "x"  # mine\n[projects."/a"]\ntrust_level = "trusted"'
+          : '# My rules\r\n\r\nBe kind.'
+      given(path, text)
+    }
+    const before = files()
+    installed(tool)
+    for (const [path, text] of Object.entries(files()))
+      expect(text.startsWith(before[path]?.slice(0, 20) as string), path).toBe(true)
+    removed(tool)
+    expect(files()).toEqual(before)
+  })
+
+  test('changes its instructions alone unless the server was asked for', () => {
+    installed(tool, { mcp: false, allowSend: false })
+    expect(Object.keys(files())).toHaveLength(1)
+    expect(standing(tool, env(), launch)).toEqual({ persona: 'installed', mcp: 'absent' })
+  })
+})
+
+describe.each(agentTools.filter(tool => tool.allowSend).map(tool => [tool.id, tool] as const))(
+  '%s',
+  (id, tool) => {
+    test('sends without asking only where that was wished for, and never after the removal', () => {
+      installed(tool)
+      const plain = files()
+      installed(tool, { mcp: true, allowSend: true })
+      expect(files()).not.toEqual(plain)
+      const word = id === 'claude' || id === 'codex' ? SENDING_TOOLS[0] : '"trust": true'
+      expect(Object.values(files()).join()).toContain(word)
+      removed(tool)
+      expect(files()).toEqual({})
+    })
+  },
+)
+
+test('docs/agents.md names every file', () => {
+  const text = fs.readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8')
+  for (const tool of agentTools) {
+    const paths = [
+      tool.persona({ HOME: '~' }),
+      ...tool.register({ HOME: '~' }, launch).map(({ path }) => path),
+    ]
+    const row = text.split('\n').find(line => line.startsWith(`| \`${tool.id}\``))
+    for (const path of paths) expect(row).toContain(`\`${path}\``)
+  }
+})
+
+describe('files of other programs', () => {
+  const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
+  const codex = agentTools.find(({ id }) => id === 'codex') as AgentTool
+
+  test('are written through links, with the mode they have', () => {
+    given('dotfiles/CLAUDE.md', 'mine\n')
+    fs.chmodSync(join(home, 'dotfiles/CLAUDE.md'), 0o664)
+    fs.mkdirSync(join(home, '.claude'))
+    fs.symlinkSync('../dotfiles/CLAUDE.md', join(home, '.claude/CLAUDE.md'))
+    installed(claude, { mcp: false, allowSend: false })
+    expect(fs.lstatSync(join(home, '.claude/CLAUDE.md')).isSymbolicLink()).toBe(true)
+    expect(fs.statSync(join(home, 'dotfiles/CLAUDE.md')).mode & 0o777).toBe(0o664)
+    expect(fs.readFileSync(join(home, 'dotfiles/CLAUDE.md'), 'utf8')).toMatch(/^mine\n\n<!-- svc:begin/)
+  })
+
+  test('are copied once, before the first change, for their owner alone', () => {
+    given('.claude.json', '{"a":1}')
+    installed(claude)
+    installed({ ...claude, register: (e, l) => claude.register(e, { ...l, command: '/other' }) })
+    const copy = backupPath(join(home, '.claude.json'))
+    expect([readText(copy), fs.statSync(copy).mode & 0o777]).toEqual(['{"a":1}', 0o600])
+  })
+
+  test('that changed since lose what is ours, and keep what came later', () => {
+    given('.claude.json', '{"a":1}')
+    installed(claude)
+    const path = join(home, '.claude.json')
+    fs.writeFileSync(path, JSON.stringify({ ...JSON.parse(fs.readFileSync(path, 'utf8')), later: true }))
+    removed(claude)
+    expect(JSON.parse(fs.readFileSync(path, 'utf8'))).toEqual({ a: 1, later: true })
+  })
+
+  test('with a server of the same name that somebody else wrote are refused, or named', () => {
+    given('.codex/config.toml', '[mcp_servers.svc]\ncommand = "x"\n')
+    expect(() => planInstall(codex, env(), launch, all)).toThrow(/already has a table \[mcp_servers\.svc\]/)
+    expect(standing(codex, env(), launch).mcp).toBe('other')
+    given('.claude.json', '{"mcpServers":{"svc":{"command":"x"}}}')
+    expect(standing(claude, env(), launch).mcp).toBe('other')
+  })
+
+  test.each([
+    ['CLAUDE_CONFIG_DIR', 'claude', 'CLAUDE.md'],
+    ['CODEX_HOME', 'codex', 'AGENTS.md'],
+    ['COPILOT_HOME', 'copilot', 'copilot-instructions.md'],
+    ['XDG_CONFIG_HOME', 'opencode', 'opencode/AGENTS.md'],
+    ['GEMINI_CLI_HOME', 'gemini', '.gemini/GEMINI.md'],
+    ['OPENCLAW_STATE_DIR', 'openclaw', 'workspace/AGENTS.md'],
+  ])('stand where %s says', (variable, id, path) => {
+    const tool = agentTools.find(one => one.id === id) as AgentTool
+    expect(tool.persona({ HOME: home, [variable]: '/elsewhere' })).toBe(`/elsewhere/${path}`)
+    for (const { path: file } of tool.register({ HOME: home, [variable]: '/elsewhere' }, launch))
+      expect(file.startsWith('/elsewhere/')).toBe(true)
+  })
+
+  test('that are no text, or cannot be read or written, are named', () => {
+    given('.claude/CLAUDE.md', '')
+    fs.writeFileSync(join(home, '.claude/CLAUDE.md'), Buffer.from([0xff, 0xfe]))
+    expect(() => planInstall(claude, env(), launch, all)).toThrow(/CLAUDE\.md is not UTF-8 text/)
+    fs.rmSync(join(home, '.claude/CLAUDE.md'))
+    fs.mkdirSync(join(home, '.claude/CLAUDE.md'))
+    expect(() => planInstall(claude, env(), launch, all)).toThrow(/CLAUDE\.md cannot be read/)
+    given('file', '')
+    expect(() => writeText(join(home, 'file/x'), 'x')).toThrow(/cannot be written: /)
+  })
+})
+
+describe('svc install', () => {
+  const run = (...args: string[]) => {
+    const program = new URL('../../dist/svc.js', import.meta.url).pathname
+    const ran = spawnSync(process.execPath, [program, 'install', ...args], {
+      encoding: 'utf8',
+      env: { HOME: home, PATH: join(home, 'bin') },
+    })
+    return { code: ran.status, out: ran.stdout, err: ran.stderr }
+  }
+
+  test('shows the difference first, then makes it, then takes it back', () => {
+    const trial = JSON.parse(run('--agent', 'claude', '--mcp', '--dry-run').out)
+    expect(trial).toMatchObject({ tool: 'claude', dry_run: true })
+    expect(trial.diff).toContain('+<!-- svc:begin v1 new -->')
+    expect(files()).toEqual({})
+    const done = JSON.parse(run('claude', '--mcp').out)
+    expect(done.changes.map(({ state }: { state: string }) => state)).toEqual([
+      'created',
+      'created',
+      'created',
+    ])
+    const [server] = Object.values(JSON.parse(files()['.claude.json'] as string).mcpServers) as [
+      { command: string; args: string[] },
+    ]
+    for (const path of [server.command, server.args[0] as string]) expect(fs.existsSync(path)).toBe(true)
+    expect(
+      JSON.parse(run('claude', '--mcp').out).changes.every(
+        ({ state }: { state: string }) => state === 'unchanged',
+      ),
+    ).toBe(true)
+    expect(run('claude', '--remove').code).toBe(0)
+    expect(files()).toEqual({})
+  })
+
+  test('without a name says what is installed here and what it would do', () => {
+    given('bin/codex', '')
+    expect(JSON.parse(run().out)).toEqual({
+      found: [{ tool: 'codex', name: 'Codex', persona: 'absent', mcp: 'absent' }],
+      would: ['svc install codex --mcp'],
+    })
+    const { tools } = JSON.parse(run('--list').out)
+    expect(
+      tools.map(({ tool, installed }: { tool: string; installed: boolean }) => [tool, installed]),
+    ).toEqual(agentTools.map(({ id }) => [id, id === 'codex']))
+    expect(Object.keys(files())).toEqual(['bin/codex'])
+  })
+
+  test.each([
+    [['nano'], /unknown tool: nano; expected claude, codex/],
+    [['claude', '--agent', 'codex'], /two tools were named/],
+    [['claude', '--allow-send'], /--allow-send needs --mcp/],
+    [['copilot', '--mcp', '--allow-send'], /GitHub Copilot CLI has no word for --allow-send/],
+    [['claude', '--mcp', '--remove'], /leave out --mcp/],
+  ])('refuses %j', (args, sentence) => {
+    const { code, err } = run(...args)
+    expect([code, err]).toEqual([1, expect.stringMatching(sentence)])
+    expect(files()).toEqual({})
+  })
+})

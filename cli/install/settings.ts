@@ -1,0 +1,110 @@
+/** Members of ours in the JSON configuration of another program: comments, order and layout of the rest stay. */
+import {
+  applyEdits,
+  findNodeAtLocation,
+  getNodeValue,
+  modify,
+  type ParseError,
+  parseTree,
+} from 'jsonc-parser'
+import { CommandFailed } from '../io.ts'
+
+/** A member that is set, or words that are added to a list. */
+export type Setting =
+  | { readonly path: readonly string[]; readonly value: unknown }
+  | { readonly path: readonly string[]; readonly add: readonly string[] }
+
+/** The text with the settings in it; an empty or missing file becomes an object. */
+export function withSettings(text: string | undefined, settings: readonly Setting[], file: string): string {
+  let changed = text === undefined || text.trim() === '' ? `{}${lineEndOf(text)}` : text
+  rootOf(changed, file)
+  for (const setting of settings) {
+    const held = valueAt(changed, setting.path)
+    if ('value' in setting)
+      changed = isEqual(held, setting.value) ? changed : set(changed, setting.path, setting.value)
+    else {
+      const words = Array.isArray(held) ? (held as unknown[]) : []
+      const missing = setting.add.filter(word => !words.includes(word))
+      if (missing.length > 0) changed = set(changed, setting.path, [...words, ...missing])
+    }
+  }
+  return changed
+}
+
+/** The text without them: each member gets what it had in `former`, or goes, with the objects that came with it. */
+export function withoutSettings(
+  text: string,
+  settings: readonly Setting[],
+  former: string | undefined,
+  file: string,
+): string {
+  rootOf(text, file)
+  let changed = text
+  for (const setting of [...settings].reverse()) {
+    const held = valueAt(changed, setting.path)
+    const before = former === undefined ? undefined : valueAt(former, setting.path)
+    const value = 'value' in setting ? before : remaining(held, setting.add, before)
+    if (isEqual(held, value)) continue
+    changed = prune(set(changed, setting.path, value), setting.path.slice(0, -1), former)
+  }
+  return changed
+}
+
+/** Whether all of them stand in the text. */
+export function holdsSettings(text: string, settings: readonly Setting[], file: string): boolean {
+  return withSettings(text, settings, file) === text
+}
+
+function remaining(held: unknown, added: readonly string[], before: unknown): unknown {
+  if (!Array.isArray(held)) return before
+  const kept = new Set(Array.isArray(before) ? before : [])
+  const words = held.filter(word => kept.has(word) || !added.includes(word as string))
+  return words.length === 0 && before === undefined ? undefined : words
+}
+
+/** Takes out objects that came with us and are empty now. */
+function prune(text: string, path: readonly string[], former: string | undefined): string {
+  let changed = text
+  for (let depth = path.length; depth > 0; depth--) {
+    const at = path.slice(0, depth)
+    const value = valueAt(changed, at)
+    const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+    if (!isEmpty || (former !== undefined && valueAt(former, at) !== undefined)) return changed
+    changed = set(changed, at, undefined)
+  }
+  return changed
+}
+
+function set(text: string, path: readonly string[], value: unknown): string {
+  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? '  '
+  const formattingOptions = {
+    insertSpaces: !indent.startsWith('\t'),
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    eol: lineEndOf(text),
+  }
+  return applyEdits(text, modify(text, [...path], value, { formattingOptions }))
+}
+
+/** Whether anything stands at this place. */
+export function holdsMember(text: string, path: readonly string[]): boolean {
+  return valueAt(text, path) !== undefined
+}
+
+function rootOf(text: string, file: string): void {
+  const errors: ParseError[] = []
+  const root = parseTree(text, errors, { allowTrailingComma: true })
+  if (errors.length > 0 || root?.type !== 'object')
+    throw new CommandFailed(
+      `${file} is not a JSON object that svc can read; nothing was changed`,
+      'add the entry by hand: see docs/agents.md',
+    )
+}
+
+function valueAt(text: string, path: readonly string[]): unknown {
+  const root = parseTree(text, [], { allowTrailingComma: true })
+  const node = root === undefined ? undefined : findNodeAtLocation(root, [...path])
+  return node === undefined ? undefined : (getNodeValue(node) as unknown)
+}
+
+const lineEndOf = (text: string | undefined) => (text?.includes('\r\n') ? '\r\n' : '\n')
+const isEqual = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
