@@ -1,4 +1,5 @@
 /** Asking the hub what became of messages that it has, and taking the delivery confirmations that it gives. */
+import { STATUS_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
@@ -18,7 +19,6 @@ type Needs = Pick<
 
 const STATUS_FIRST_MS = 10_000
 const STATUS_LAST_MS = 120_000
-const STATUS_ITEMS_MAX = 64
 
 /** 10 to 120 s apart and jittered, so that a hub cannot pair a pickup with the question about it. */
 export function statusPause(ctx: Pick<Context, 'random'>, asked: number): number {

@@ -4,6 +4,7 @@
  * goes back; a signed request works once.
  */
 
+import { STATUS_ITEMS_MAX } from '../../protocol/contract/limits.ts'
 import { sha256 } from '../../protocol/crypto/engine.node.ts'
 import { toBase64url, toHex, utf8 } from '../../protocol/encoding/bytes.ts'
 import { callRoute, type Polled, random, request, type TestAgent } from './hub.ts'
@@ -14,7 +15,6 @@ const CONTENT_BYTES = [64, 2048, 70_000]
 const COLLECTED_AT_ONCE = 8
 const WAITING_MAX = 60
 const POLL_LIMIT = 100
-const STATUS_ITEMS_MAX = 64
 
 type Told = {
   envelope: TestEnvelope
