@@ -8,6 +8,9 @@ import { authOf, ownersHome, place, withLogin } from './private-home.ts'
 
 export type ToolAccess = 'none' | 'read' | 'write'
 
+/** A server of models, and the variable that holds its key. */
+export type Provider = { url: string; keyEnv: string | undefined }
+
 export type AgentRow = {
   readonly id: string
   readonly bin: string
@@ -20,7 +23,10 @@ export type AgentRow = {
     home: string
     agentId: string | undefined
     promptFile: string
+    provider: Provider | undefined
   }): string[]
+  /** What points the tool at another server of models; a tool without it has variables of its own for that. */
+  provider?(provider: Provider, model: string): { args?: string[]; settings?: Record<string, string> }
   readonly prompt: 'stdin' | 'file'
   /** Environment beyond the common list that the tool needs for its own account. */
   readonly environment: readonly string[]
@@ -72,11 +78,9 @@ const CODEX_FEATURES = ['shell_tool', 'view_image', 'multi_agent', 'goals']
 const GEMINI_POLICY_FILE = 'policy.toml'
 const GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 const CLAUDE_LOCKED = JSON.stringify({ permissions: { deny: ['Read(//**)', 'Read'] } })
-const OPENCODE_LOCKED = JSON.stringify({
-  permission: { '*': 'deny' },
-  share: 'disabled',
-  autoupdate: false,
-})
+const OPENCODE_LOCKED = { permission: { '*': 'deny' }, share: 'disabled', autoupdate: false }
+/** What a tool is told that a server of the owner's choice is called. */
+const PROVIDER = 'own'
 /** Every tool that qwen 0.24 offers without being asked; a call of one that is left would end the run. */
 const QWEN_TOOLS = `
   agent ask_user_question cron_create cron_delete cron_list edit enter_plan_mode enter_worktree
@@ -138,6 +142,15 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'stdin',
     environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'CODEX_API_KEY'],
+    provider: ({ url, keyEnv }) => ({
+      args: [
+        `model_provider=${PROVIDER}`,
+        `model_providers.${PROVIDER}.name=${PROVIDER}`,
+        `model_providers.${PROVIDER}.base_url=${JSON.stringify(url)}`,
+        `model_providers.${PROVIDER}.wire_api=responses`,
+        ...(keyEnv === undefined ? [] : [`model_providers.${PROVIDER}.env_key=${keyEnv}`]),
+      ].flatMap(setting => ['-c', setting]),
+    }),
     privateHome: (home, env) => ({
       CODEX_HOME: withLogin(join(home, '.codex'), env['CODEX_HOME'] ?? join(ownersHome(env), '.codex'), [
         'auth.json',
@@ -189,7 +202,7 @@ export const agents: readonly AgentRow[] = [
       'json',
       '--dir',
       given.workDir,
-      ...model('-m', given.model),
+      ...model('-m', given.provider === undefined ? given.model : `${PROVIDER}/${given.model}`),
       '-f',
       given.promptFile,
       '--',
@@ -206,7 +219,22 @@ export const agents: readonly AgentRow[] = [
         XDG_CONFIG_HOME: join(home, 'config'),
       }
     },
-    settings: { OPENCODE_CONFIG_CONTENT: OPENCODE_LOCKED, OPENCODE_DISABLE_CLAUDE_CODE: '1' },
+    settings: {
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(OPENCODE_LOCKED),
+      OPENCODE_DISABLE_CLAUDE_CODE: '1',
+    },
+    provider({ url, keyEnv }, name) {
+      const options = { baseURL: url, apiKey: keyEnv === undefined ? 'none' : `{env:${keyEnv}}` }
+      const own = { npm: '@ai-sdk/openai-compatible', options, models: { [name]: {} } }
+      const chosen = `${PROVIDER}/${name}`
+      const content = {
+        ...OPENCODE_LOCKED,
+        provider: { [PROVIDER]: own },
+        model: chosen,
+        small_model: chosen,
+      }
+      return { settings: { OPENCODE_CONFIG_CONTENT: JSON.stringify(content) } }
+    },
     answer: stdout =>
       jsonLines(stdout)
         .filter(line => line['type'] === 'text')

@@ -199,6 +199,7 @@ describe('coding agents', () => {
     tools: 'none' as const,
     workDir: '/w',
     home: '/h',
+    provider: undefined,
     agentId: undefined,
     promptFile: '/w/request.txt',
   }
@@ -251,6 +252,13 @@ describe('coding agents', () => {
     const settings =
       agents.find(agent => agent.id === 'opencode')?.settings?.['OPENCODE_CONFIG_CONTENT'] ?? ''
     expect(JSON.parse(settings)).toMatchObject({ permission: { '*': 'deny' } })
+    const provided = agents
+      .find(agent => agent.id === 'opencode')
+      ?.provider?.({ url: 'http://127.0.0.1:1/v1', keyEnv: 'KEY' }, 'm')
+    expect(JSON.parse(provided?.settings?.['OPENCODE_CONFIG_CONTENT'] ?? '')).toMatchObject({
+      permission: { '*': 'deny' },
+      model: 'own/m',
+    })
     expect(agents.filter(agent => agent.alwaysTools).map(agent => agent.id)).toEqual(['openclaw'])
   })
 

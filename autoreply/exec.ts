@@ -8,7 +8,7 @@ import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { wordsOf } from '../protocol/encoding/errors.ts'
-import { type AgentRow, agents, findAgent, type ToolAccess } from './agents.ts'
+import { type AgentRow, agents, findAgent, type Provider, type ToolAccess } from './agents.ts'
 import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
 import { promptMarker, promptText } from './prompt.ts'
 
@@ -26,6 +26,7 @@ export type ExecOptions = {
   extraArgs: readonly string[]
   model: string | undefined
   openclawAgent: string | undefined
+  provider?: Provider | undefined
   tools: ToolAccess
   /** Folder under which each run gets an empty directory. */
   workRoot: string
@@ -47,6 +48,12 @@ export function execBackend(options: ExecOptions): Backend {
       `${agent.id} cannot run without its own tools and configuration; say so with --tools read or write, or choose another agent`,
     )
   }
+  if (options.provider !== undefined && agent?.provider === undefined)
+    throw new BackendFailed(
+      `${agent?.id ?? 'a command'} takes no --provider-url; set its own variables where the node is started`,
+    )
+  if (options.provider !== undefined && options.model === undefined)
+    throw new BackendFailed('a provider needs the name of a model; set --model')
   const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
   return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
 }
@@ -103,11 +110,17 @@ async function run(
               home,
               agentId: options.openclawAgent,
               promptFile,
+              provider: options.provider,
             }),
           ]
-    const stdout = await runProgram([...words, ...options.extraArgs], {
+    const provided = options.provider && agent?.provider?.(options.provider, options.model ?? '')
+    const stdout = await runProgram(withArgs(words, [...(provided?.args ?? []), ...options.extraArgs]), {
       cwd: workDir,
-      env: { ...environment(options.env, agent, home), ...agent?.privateHome?.(home, options.env) },
+      env: {
+        ...environment(options, agent, home),
+        ...agent?.privateHome?.(home, options.env),
+        ...provided?.settings,
+      },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
     })
@@ -117,6 +130,12 @@ async function run(
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Further arguments stand before the sign after which everything is words. */
+function withArgs(words: readonly string[], more: readonly string[]): string[] {
+  const end = words.indexOf('--')
+  return end < 0 ? [...words, ...more] : [...words.slice(0, end), ...more, ...words.slice(end)]
 }
 
 function agentAnswer(agent: AgentRow, stdout: string): string {
@@ -132,11 +151,12 @@ function agentAnswer(agent: AgentRow, stdout: string): string {
 
 /** A coding agent keeps its login under the owner's HOME; any other command gets one of its own. */
 function environment(
-  env: ExecOptions['env'],
+  { env, provider }: Pick<ExecOptions, 'env' | 'provider'>,
   agent: AgentRow | undefined,
   own: string,
 ): Record<string, string> {
-  const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT)]
+  const key = provider?.keyEnv === undefined ? [] : [provider.keyEnv]
+  const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
   const home = agent === undefined ? { HOME: own } : {}
   return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>

@@ -110,7 +110,7 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   await listen(ctx, { handlers, token, control, name: options.name, env: options.env }, undo)
-  await ctx.hub.comparing
+  await membership.begin()
   startPart(undo, relay)
   startPart(undo, outbox)
   startPart(undo, topUps)

@@ -1,5 +1,5 @@
 /** Nodes whose machine had a clock that ran ahead, as processes: what was dated then must not outlast it. */
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -24,6 +24,8 @@ let world: World
 let hub: { url: string; aid: string }
 beforeEach(async () => {
   world = new World(programs)
+  // Restarted under another port each time, none of which anybody else can have taken meanwhile.
+  writeFileSync(world.dir('alice', 'config.json'), JSON.stringify({ control_addr: '127.0.0.1:0' }))
   hub = await world.startHub()
 })
 afterEach(() => world[Symbol.asyncDispose]())

@@ -240,11 +240,11 @@ describe('commands', () => {
     ])
   })
 
-  test('--attach of delegate and message repeats, everything else is given once', () => {
+  test('--attach and --extra-arg repeat, everything else is given once', () => {
     const repeating = commands.flatMap(command =>
       command.flags.filter(flag => flag.repeat).map(flag => `${command.path} ${flag.name}`),
     )
-    expect(repeating).toEqual(['delegate --attach', 'message --attach'])
+    expect(repeating).toEqual(['autoreply set --extra-arg', 'delegate --attach', 'message --attach'])
   })
 
   test('the aliases are those of the documents', () => {

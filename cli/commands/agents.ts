@@ -24,6 +24,7 @@ export const test: Run = async (io, input) => {
 
 export const set: Run = async (io, input) => {
   const prompt = flags(input, '--system-prompt')[0]
+  const extra = flags(input, '--extra-arg')
   const tools = flags(input, '--tools')[0] as 'none' | 'read' | 'write' | undefined
   const backend = flags(input, '--backend')[0] as 'exec' | 'openai' | undefined
   const reply = await connect(io, input).call('autoReplySet', {
@@ -33,6 +34,9 @@ export const set: Run = async (io, input) => {
     ...flag(input, '--work-dir', 'work_dir'),
     ...flag(input, '--openclaw-agent', 'openclaw_agent'),
     ...flag(input, '--model', 'model'),
+    ...flag(input, '--provider-url', 'provider_url'),
+    ...flag(input, '--provider-key-env', 'provider_key_env'),
+    ...present({ extra_args: extra.length === 0 ? undefined : [...extra] }),
     ...flag(input, '--api-base', 'api_base'),
     ...flag(input, '--api-key', 'api_key'),
     ...present({

@@ -1,6 +1,6 @@
 /** Commands for the hub, the profile and the auto-reply. */
 import type { CommandRow } from '../command.ts'
-import { may, need, on, takes } from './row.ts'
+import { many, may, need, on, takes } from './row.ts'
 
 const node = () => import('../commands/node.ts')
 const hub = () => import('../commands/hub.ts')
@@ -108,6 +108,9 @@ export const hubCommands: readonly CommandRow[] = [
       takes('--work-dir', 'DIR', 'folder in which the program runs; without it an empty one'),
       takes('--openclaw-agent', 'ID', 'which agent of openclaw answers'),
       takes('--model', 'MODEL', 'name of the model'),
+      takes('--provider-url', 'URL', 'server of models for codex or opencode, up to /v1'),
+      takes('--provider-key-env', 'NAME', 'variable of the node that holds its key'),
+      many('--extra-arg', 'ARG', 'one more argument for the program; may be repeated'),
       takes('--api-base', 'URL', 'address of a chat-completions server, up to /v1'),
       takes('--api-key', 'KEY', 'its key; kept in config.json'),
       takes('--system-prompt', 'TEXT', 'instructions for the model; @path reads a file'),

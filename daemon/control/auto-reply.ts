@@ -12,7 +12,10 @@ type AutoReplyView = Awaited<ReturnType<Handlers['autoReplyShow']>>
 
 /** What names a backend, and what means something under that one only. */
 const BACKENDS = {
-  agent: { backend: 'exec', own: ['agent', 'openclaw_agent', 'model', 'extra_args'] },
+  agent: {
+    backend: 'exec',
+    own: ['agent', 'openclaw_agent', 'model', 'provider_url', 'provider_key_env', 'extra_args'],
+  },
   command: { backend: 'exec', own: ['command', 'extra_args'] },
   api_base: { backend: 'openai', own: ['api_base', 'api_key', 'model'] },
 } as const

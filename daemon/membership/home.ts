@@ -42,6 +42,7 @@ export class Membership {
   #ctx: Needs
   #inputs: HubInputs
   #sync: Sync
+  #begun = Promise.withResolvers<void>()
 
   constructor(ctx: Needs, inputs: HubInputs, sync: Sync) {
     this.#ctx = ctx
@@ -49,15 +50,20 @@ export class Membership {
     this.#sync = sync
   }
 
-  /** Takes up the hub of the store and, once that was asked what it holds of us, what a crash or a failure interrupted. */
+  /** Takes up the hub of the store; until {@link begin} has ended nothing is signed. */
   open(): void {
     const { hub, store } = this.#ctx
     const row = homeRow(store)
     if (row !== undefined) hub.settleAt(openHub(row, this.#inputs))
-    hub.comparing = this.#compareAtStart().then(() => {
-      this.#resume()
-      hub.comparing = undefined
-    })
+    hub.comparing = this.#begun.promise
+  }
+
+  /** Asks the hub what it holds of us, then does what a crash or a failure interrupted. */
+  async begin(): Promise<void> {
+    await this.#compareAtStart()
+    this.#resume()
+    this.#ctx.hub.comparing = undefined
+    this.#begun.resolve()
   }
 
   /** Asks the hub before anything is signed; without it the node goes on, and says so. */

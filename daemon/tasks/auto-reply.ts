@@ -159,6 +159,10 @@ export class AutoReply {
       extraArgs: config.extra_args ?? [],
       model: config.model,
       openclawAgent: config.openclaw_agent,
+      provider:
+        config.provider_url === undefined
+          ? undefined
+          : { url: config.provider_url, keyEnv: config.provider_key_env },
       tools: config.tools ?? 'none',
       workRoot: config.work_dir ?? join(dir, 'autoreply'),
       env: this.#env,

@@ -152,6 +152,12 @@ export const autoReplyConfig = z.strictObject({
   max_history: z.int().min(1).max(200).optional(),
   api_timeout_seconds: z.int().min(1).max(3600).optional(),
   max_auto_replies: z.int().min(1).max(1000).optional(),
+  /** A server of models for an agent, and the variable that holds its key. */
+  provider_url: z.url({ protocol: /^https?$/ }).optional(),
+  provider_key_env: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .optional(),
   extra_args: z.array(z.string()).optional(),
   /** Also answer those who are no contacts. */
   strangers: z.boolean().optional(),

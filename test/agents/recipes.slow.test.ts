@@ -1,12 +1,14 @@
 /**
  * The recipes for coding agents, run with the real programs and a scripted model: the request reaches the model, its
- * answer comes back, and a tool that the model was talked into calling does nothing. Programs that are not installed
- * are skipped by name; opencode wants its list of models from the network and openclaw a configuration of its owner.
+ * answer comes back, nothing of the owner (a file named by a path, instructions, servers) does, nothing of the task
+ * stays in the home, and a tool that the model was talked into calling does nothing. Programs that are not installed
+ * are skipped by name; openclaw wants a configuration of its owner.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import type { Provider } from '../../autoreply/agents.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend } from '../../autoreply/exec.ts'
 import { random, requestOf } from '../../autoreply/testing.ts'
@@ -85,7 +87,7 @@ type Recipe = {
   tools: [runs: string, reads: string]
   model?: string
   env?(url: string): Record<string, string>
-  extraArgs?(url: string): string[]
+  provider?(url: string): Provider
 }
 
 const keyOf = (selectedType: string): unknown => ({ security: { auth: { selectedType } } })
@@ -98,15 +100,8 @@ const recipes: Record<string, Recipe> = {
   codex: {
     tools: ['shell_command', 'view_image'],
     offers: ['request_user_input'],
-    env: () => ({ OPENAI_API_KEY: 'none' }),
-    extraArgs: url =>
-      [
-        'model_provider=scripted',
-        'model_providers.scripted.name=scripted',
-        `model_providers.scripted.base_url=${url}/v1`,
-        'model_providers.scripted.wire_api=responses',
-        'model_providers.scripted.env_key=OPENAI_API_KEY',
-      ].flatMap(setting => ['-c', setting]),
+    env: () => ({ OWN_KEY: 'none' }),
+    provider: url => ({ url: `${url}/v1`, keyEnv: 'OWN_KEY' }),
   },
   gemini: {
     tools: ['run_shell_command', 'read_file'],
@@ -126,6 +121,12 @@ const recipes: Record<string, Recipe> = {
       COPILOT_MODEL: 'scripted',
     }),
   },
+}
+
+recipes['opencode'] = {
+  tools: ['bash', 'read'],
+  env: () => ({ OWN_KEY: 'none' }),
+  provider: url => ({ url: `${url}/v1`, keyEnv: 'OWN_KEY' }),
 }
 
 const isInstalled = (program: string): boolean =>
@@ -164,9 +165,10 @@ async function ask(agent: string, recipe: Recipe, hostile: boolean): Promise<Run
   const backend = execBackend({
     agent,
     command: undefined,
-    extraArgs: recipe.extraArgs?.(model.url) ?? [],
+    extraArgs: [],
     model: recipe.model ?? 'scripted',
     openclawAgent: undefined,
+    provider: recipe.provider?.(model.url),
     tools: 'none',
     workRoot: join(folder, 'work'),
     env: { PATH, HOME: home, LANG: 'C.UTF-8', ...recipe.env?.(model.url) },
