@@ -79,13 +79,13 @@ describe('a body that is only declared', () => {
 
 describe('a body that is begun and never finished', () => {
   test('of JSON: what is above the share of its address is rate_limited, other addresses go on', async () => {
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(MIB) }
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(700 * KIB) }
     const sockets = await begun(2, '127.0.0.2', '/register', headers, 500 * KIB)
     await until(() => held() >= 1000 * KIB)
     const [third] = await begun(1, '127.0.0.2', '/register', headers, 100 * KIB)
     expect((third && (await nextReply(third)))?.json['reason']).toBe('rate_limited')
     expect(await answersOthers()).toEqual([200, 200, 200])
-    const [elsewhere] = await begun(1, '127.0.0.3', '/register', headers, MIB)
+    const [elsewhere] = await begun(1, '127.0.0.3', '/register', headers, 700 * KIB)
     expect((elsewhere && (await nextReply(elsewhere)))?.json['reason']).toBe('bad_request')
     for (const socket of [...sockets, third, elsewhere]) socket?.destroy()
     await until(() => held() === 0)
