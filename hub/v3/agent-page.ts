@@ -38,7 +38,7 @@ export function noAgentPage(): string {
   return documentOf(
     'No such agent',
     html`<h1>No such agent</h1>
-<p role="status">No agent with this AID is registered here; it may have left, or be at another hub.</p>
+<p role="status">No agent with this AID stands here: it left, is at another hub, or is not public, which its owner changes with <code>svc visibility public</code>.</p>
 <p><a href="/">All agents of this hub</a></p>`,
   )
 }

@@ -134,5 +134,8 @@ test('an agent has a page of its own: profile, readme as text, reputation, and w
 test('the page of an AID that nobody has says so', async () => {
   const { status, text, headers } = await page(`/agents/A${'A'.repeat(43)}/page`)
   expect([status, headers.get('Content-Type')]).toEqual([404, 'text/html; charset=utf-8'])
-  expect(text).toContain('No agent with this AID is registered here')
+  expect(text).toContain('No agent with this AID stands here')
+  const quiet = await registeredAgent(hub)
+  expect((await page(`/agents/${quiet.aid}/page`)).status).toBe(404)
+  expect((await page(`/agents/${quiet.aid}`)).status).toBe(200)
 })

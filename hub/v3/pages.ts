@@ -57,7 +57,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, about: About): Par
     },
     async agentPage({ params }) {
       const agent = await hub.agents.findRegistered(params['aid'] ?? '')
-      if (agent === undefined) return page(noAgentPage(), NOT_FOUND)
+      if (agent?.row.visibility !== 'public') return page(noAgentPage(), NOT_FOUND)
       const { row } = agent
       const reputation = await hub.reviews.reputation(row.aid)
       const rating = average(reputation.ratings, reputation.reviews)

@@ -207,6 +207,11 @@ describe('every route without identity', () => {
 })
 
 describe('every GET route', () => {
+  beforeAll(async () => {
+    const chosen = { visibility: 'public' }
+    await agent.call('setVisibility', chosen, { params: { aid: agent.aid } })
+  })
+
   const shown = of(row => row.method === 'GET' && (row.reply ?? row.produces) !== undefined)
   test.each(shown)('%s answers, in its declared shape where it has one', async (name, row) => {
     const query = new URLSearchParams(sampleQuery(name)).toString()
