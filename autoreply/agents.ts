@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path'
-import { authOf, ownersHome, place, withLogin } from './private-home.ts'
+import { authOf, type Login, ownersHome, place } from './private-home.ts'
 
 export type ToolAccess = 'none' | 'read' | 'write'
 
@@ -32,6 +32,8 @@ export type AgentRow = {
   readonly environment: readonly string[]
   /** It can't be asked without its own tools and persona, so the owner must allow tools for it. */
   readonly alwaysTools?: true
+  /** The login that a run is lent. */
+  login?(env: Readonly<Record<string, string | undefined>>): Login
   /** Settings that point the tool at a home of its own for this run, empty but for its login. */
   privateHome?(home: string, env: Readonly<Record<string, string | undefined>>): Record<string, string>
   /** Fixed settings that lock the tool down. */
@@ -92,6 +94,9 @@ const QWEN_TOOLS = `
   .trim()
   .split(/\s+/)
 
+const geminiFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  join(env['GEMINI_CLI_HOME'] ?? ownersHome(env), '.gemini')
+
 export const agents: readonly AgentRow[] = [
   {
     id: 'claude',
@@ -151,11 +156,13 @@ export const agents: readonly AgentRow[] = [
         ...(keyEnv === undefined ? [] : [`model_providers.${PROVIDER}.env_key=${keyEnv}`]),
       ].flatMap(setting => ['-c', setting]),
     }),
-    privateHome: (home, env) => ({
-      CODEX_HOME: withLogin(join(home, '.codex'), env['CODEX_HOME'] ?? join(ownersHome(env), '.codex'), [
-        'auth.json',
-      ]),
+    login: env => ({
+      owners: env['CODEX_HOME'] ?? join(ownersHome(env), '.codex'),
+      own: '.codex',
+      files: ['auth.json'],
+      renewed: true,
     }),
+    privateHome: home => ({ CODEX_HOME: join(home, '.codex') }),
     answer: stdout =>
       jsonLines(stdout)
         .filter(line => line['type'] === 'item.completed' && member(line, 'item', 'type') === 'agent_message')
@@ -180,12 +187,16 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'stdin',
     environment: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GEMINI_BASE_URL'],
+    login: env => ({
+      owners: geminiFolder(env),
+      own: '.gemini',
+      files: ['oauth_creds.json', 'google_accounts.json'],
+      renewed: true,
+    }),
     privateHome(home, env) {
-      const owners = join(env['GEMINI_CLI_HOME'] ?? ownersHome(env), '.gemini')
-      const own = withLogin(join(home, '.gemini'), owners, ['oauth_creds.json', 'google_accounts.json'])
-      const auth = authOf(join(owners, 'settings.json'))
+      const auth = authOf(join(geminiFolder(env), 'settings.json'))
       place(
-        join(own, 'settings.json'),
+        join(home, '.gemini', 'settings.json'),
         JSON.stringify({ security: { auth }, privacy: { usageStatisticsEnabled: false } }),
       )
       place(join(home, GEMINI_POLICY_FILE), GEMINI_POLICY)
@@ -210,9 +221,13 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'file',
     environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'],
-    privateHome(home, env) {
-      const owners = join(env['XDG_DATA_HOME'] ?? join(ownersHome(env), '.local', 'share'), 'opencode')
-      withLogin(join(home, 'data', 'opencode'), owners, ['auth.json'])
+    login: env => ({
+      owners: join(env['XDG_DATA_HOME'] ?? join(ownersHome(env), '.local', 'share'), 'opencode'),
+      own: join('data', 'opencode'),
+      files: ['auth.json'],
+      renewed: true,
+    }),
+    privateHome(home) {
       return {
         XDG_DATA_HOME: join(home, 'data'),
         XDG_STATE_HOME: join(home, 'state'),
@@ -291,13 +306,13 @@ export const agents: readonly AgentRow[] = [
       'COPILOT_OFFLINE',
       'GH_TOKEN',
     ],
-    privateHome: (home, env) => ({
-      COPILOT_HOME: withLogin(
-        join(home, '.copilot'),
-        env['COPILOT_HOME'] ?? join(ownersHome(env), '.copilot'),
-        ['config.json'],
-      ),
+    login: env => ({
+      owners: env['COPILOT_HOME'] ?? join(ownersHome(env), '.copilot'),
+      own: '.copilot',
+      files: ['config.json'],
+      renewed: false,
     }),
+    privateHome: home => ({ COPILOT_HOME: join(home, '.copilot') }),
     answer: stdout => {
       const lines = jsonLines(stdout)
       const result = lines.findLast(line => line['type'] === 'result')
@@ -325,11 +340,15 @@ export const agents: readonly AgentRow[] = [
     ],
     prompt: 'stdin',
     environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'DASHSCOPE_API_KEY'],
+    login: env => ({
+      owners: join(ownersHome(env), '.qwen'),
+      own: '.qwen',
+      files: ['oauth_creds.json'],
+      renewed: true,
+    }),
     privateHome(home, env) {
-      const owners = join(ownersHome(env), '.qwen')
-      const own = withLogin(join(home, '.qwen'), owners, ['oauth_creds.json'])
-      const auth = authOf(join(owners, 'settings.json'))
-      place(join(own, 'settings.json'), JSON.stringify({ security: { auth } }))
+      const auth = authOf(join(ownersHome(env), '.qwen', 'settings.json'))
+      place(join(home, '.qwen', 'settings.json'), JSON.stringify({ security: { auth } }))
       return { HOME: home }
     },
     answer: stdout => {

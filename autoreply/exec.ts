@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { type AgentRow, agents, findAgent, type Provider, type ToolAccess } from './agents.ts'
 import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
+import { lendLogin } from './private-home.ts'
 import { promptMarker, promptText } from './prompt.ts'
 
 export const OUTPUT_BYTES_MAX = 1024 * 1024
@@ -94,6 +95,8 @@ async function run(
   const folder = join(options.workRoot, `run-${marker}`)
   const [workDir, home] = [join(folder, 'work'), join(folder, 'home')]
   for (const path of [folder, workDir, home]) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const login = agent?.login?.(options.env)
+  const giveBack = login && lendLogin(login, home)
   try {
     const prompt = promptText(request, marker)
     const promptFile = join(folder, 'request.txt')
@@ -128,6 +131,7 @@ async function run(
     if (text === '') throw new BackendFailed(`${words[0]} printed no answer`)
     return { text }
   } finally {
+    giveBack?.()
     rmSync(folder, { recursive: true, force: true })
   }
 }

@@ -1,10 +1,19 @@
 /** What a coding agent finds of its owner, told to a program that takes and leaves whatever it can. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BackendFailed } from './backend.ts'
 import { execBackend } from './exec.ts'
+import { lendLogin } from './private-home.ts'
 import { random, requestOf } from './testing.ts'
 
 const never = new AbortController().signal
@@ -109,4 +118,29 @@ test('codex and gemini and qwen are offered nothing that reads, starts or goes o
   expect(qwen[qwen.indexOf('--exclude-tools') + 1]?.split(',')).toEqual(
     expect.arrayContaining(['agent', 'read_file', 'run_shell_command', 'tool_call']),
   )
+})
+
+test('a login that was renewed is given back; one that is none, or that the owner changed meanwhile, is not', () => {
+  const root = mkdtempSync(join(tmpdir(), 'svc-login-'))
+  const [owners, home] = [join(root, 'owners'), join(root, 'home')]
+  const [own, lent] = [join(owners, 'auth.json'), join(home, '.codex', 'auth.json')]
+  mkdirSync(owners)
+  const after = (renewed: string, meanwhile?: string, isRenewed = true) => {
+    writeFileSync(own, '{"token":1}', { mode: 0o600 })
+    const giveBack = lendLogin(
+      { owners, own: '.codex', files: ['auth.json', 'none.json'], renewed: isRenewed },
+      home,
+    )
+    expect(readFileSync(lent, 'utf8')).toBe('{"token":1}')
+    writeFileSync(lent, renewed)
+    if (meanwhile !== undefined) writeFileSync(own, meanwhile)
+    giveBack()
+    return readFileSync(own, 'utf8')
+  }
+  expect(after('{"token":2}')).toBe('{"token":2}')
+  expect(statSync(own).mode & 0o777).toBe(0o600)
+  expect(after('{"tok')).toBe('{"token":1}')
+  expect(after('{"token":2}', '{"token":3}')).toBe('{"token":3}')
+  expect(after('{"token":2}', undefined, false)).toBe('{"token":1}')
+  expect(readdirSync(owners)).toEqual(['auth.json'])
 })

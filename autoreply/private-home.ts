@@ -2,7 +2,15 @@
  * A home of its own for each run of a coding agent: the owner's login, and none of the owner's instructions, servers
  * or settings. What the program keeps of a run (the words of a stranger, as a session) goes away with it.
  */
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -10,14 +18,43 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export const ownersHome = (env: Env): string => env['HOME'] ?? homedir()
 
-/** Makes a folder in the home of the run with these files of the owner's folder, as far as they are there. */
-export function withLogin(folder: string, owners: string, files: readonly string[]): string {
+/** Files with which an owner is logged in: where the owner has them, and where a run looks for them. */
+export type Login = {
+  owners: string
+  /** Below the home of the run. */
+  own: string
+  files: readonly string[]
+  /** They hold the login alone, which the program renews: the old one may be void from then on. */
+  renewed: boolean
+}
+
+/** Copies a login into the home of a run; what it gives back is called when the run is over. */
+export function lendLogin({ owners, own, files, renewed }: Login, home: string): () => void {
+  const folder = join(home, own)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const file of files) {
-    const from = join(owners, file)
-    if (existsSync(from)) copyFileSync(from, join(folder, file))
+  const lent = files.flatMap(name => {
+    const [from, to] = [join(owners, name), join(folder, name)]
+    if (!existsSync(from)) return []
+    copyFileSync(from, to)
+    return [{ from, to, was: readFileSync(to) }]
+  })
+  return () => {
+    for (const one of renewed ? lent : []) giveBack(one)
   }
-  return folder
+}
+
+/** A login that was renewed takes the place of the owner's, unless that is another one by now. */
+function giveBack({ from, to, was }: { from: string; to: string; was: Buffer }): void {
+  try {
+    const now = readFileSync(to)
+    JSON.parse(now.toString('utf8'))
+    if (now.equals(was) || !readFileSync(from).equals(was)) return
+    const beside = `${from}.svc-${process.pid}`
+    writeFileSync(beside, now, { mode: statSync(from).mode & 0o777 })
+    renameSync(beside, from)
+  } catch {
+    // No login any more, or a home that cannot be written: the owner's stays as it is.
+  }
 }
 
 /** Writes a file of the run. */
