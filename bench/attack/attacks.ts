@@ -132,6 +132,16 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'small-values',
+    what: 'bodies of 800 KiB of small values are sent, signed by nobody',
+    orders: async (hub, seconds) => {
+      const body = Buffer.from(`{"items":[0${',0'.repeat(400 * 1024)}]}`)
+      const headers = { 'Content-Type': 'application/json', ...forwarded }
+      const request = rawRequest(hub, 'POST', '/relay/ack', headers, body)
+      return { ...base(hub, seconds), sockets: 16, requests: [base64(request)] }
+    },
+  },
+  {
     name: 'connections',
     what: 'as many connections as one address gets, held open',
     settleMs: CONNECTIONS_SETTLE_MS,

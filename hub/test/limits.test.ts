@@ -94,6 +94,11 @@ const anonymous = (name: Wire3RouteName, body: unknown) => (address: string) =>
 const rateEdges = {
   requestRate: async hub => {
     await perAddress(address => request(`${hub.url}/healthz`, 'GET', from(address)), 12)(hub)
+    // A large body weighs as much as several requests.
+    const large = (address: string) =>
+      callRoute(hub, 'relayAck', { items: [], rest: 'a'.repeat(6 * 64 * 1024) }, from(address))
+    const told = [await large('198.51.100.201'), await large('198.51.100.201'), await large('198.51.100.202')]
+    expect(told.map(({ json }) => json['reason'])).toEqual(['bad_request', 'rate_limited', 'bad_request'])
     const local = []
     for (let i = 0; i < 20; i++) local.push(await request(`${hub.url}/healthz`, 'GET'))
     expectLimited(local, 20)

@@ -34,6 +34,8 @@ import { reviewHandlers } from './reviews.ts'
 
 const NO_BODY = new Uint8Array(0)
 const JSON_SHARES = 8
+/** So much of a JSON body weighs as much as a request in the bucket of its address. */
+const BYTES_OF_A_REQUEST = 64 * 1024
 
 /** Stands where the id of an error would: a refusal with a code that its row does not name. */
 export const UNNAMED_CODE = 'unnamed-code'
@@ -237,8 +239,15 @@ function takeFromBucket(exchange: Exchange, { hub, buckets }: Parts): void {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
   if (isProxy(exchange.address)) return
-  const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now())
+  const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now(), weightOf(exchange))
   if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
+}
+
+/** A body that is read before its sender is known counts as several requests. */
+function weightOf({ row, request }: Exchange): number {
+  if (row.request === undefined) return 1
+  const bytes = Math.min(declaredLength(request) ?? row.limits.bodyBytes, row.limits.bodyBytes)
+  return 1 + Math.floor(bytes / BYTES_OF_A_REQUEST)
 }
 
 function readQuery(exchange: Exchange): void {
