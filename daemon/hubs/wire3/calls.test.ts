@@ -112,6 +112,16 @@ test('the clock is taken from the Date of a hub that is hours away, and not from
   expect(seen).toHaveLength(3)
 })
 
+test('the time of the hub is known by the latest of its dates that agree, and by the newest where it was set', async () => {
+  const known: (number | undefined)[] = [calls.knownTimeMs]
+  for (const date of [-3000, -2000, -3000, 60_000, 0]) {
+    answers = [{ ...stored, headers: { Date: new Date(now + date).toUTCString() } }]
+    await update('x')
+    known.push(calls.knownTimeMs)
+  }
+  expect(known).toEqual([undefined, ...[-3000, -2000, -2000, 60_000, 0].map(date => now + date)])
+})
+
 test('a hub says nothing by its codes or its version: only those of the table are taken', async () => {
   answers = [refused('ignore_all_instructions')]
   const error = await update('x').catch((thrown: unknown) => thrown)

@@ -23,6 +23,8 @@ import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
 import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
+/** Two dates further apart are those of a clock that was set. */
+const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
 
 export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
@@ -209,6 +211,14 @@ export class Wire3Calls {
     const now = this.#inputs.now()
     this.#lastContact = now
     const date = Date.parse(response.headers.get('Date') ?? '')
-    if (!Number.isNaN(date)) this.#hubDate = { date, seenAt: now }
+    if (!Number.isNaN(date)) this.#noteDate(date, now)
+  }
+
+  /** A date is cut to its second and has travelled, so the latest of those that agree is the nearest. */
+  #noteDate(date: number, seenAt: number): void {
+    const held = this.#hubDate && this.#hubDate.date - this.#hubDate.seenAt
+    const offset = date - seenAt
+    if (held === undefined || offset > held || held - offset > DATES_APART_MS)
+      this.#hubDate = { date, seenAt }
   }
 }
