@@ -13,6 +13,10 @@ import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import { type HubProcess, load, prepareSends, rawRequest } from '../lib/hub-load.ts'
 
 const MIB = 1024 * 1024
+/** Together 256 MiB, in any order; then small ones, for the gaps that others leave. */
+const FILLING = [96, 96, 32, 16, 8, 4, 2, 1, ...Array.from({ length: 9 }, (_, i) => 1 / 2 ** (i + 1))]
+const SMALL_HEADS = 183
+const SMALL_BYTES = 600
 const CONNECTIONS_SETTLE_MS = 6000
 /** The address that a proxy on this machine would name for the attacker. */
 export const ATTACKER = '203.0.113.7'
@@ -99,25 +103,9 @@ export const attacks: readonly Attack[] = [
       ...base(hub, seconds),
       sockets: 200,
       once: true,
-      requests: [
-        96,
-        96,
-        32,
-        16,
-        8,
-        4,
-        2,
-        1,
-        1 / 2,
-        1 / 4,
-        1 / 8,
-        1 / 16,
-        1 / 32,
-        1 / 64,
-        1 / 128,
-        1 / 256,
-        1 / 512,
-      ].map(size => head(hub, '/relay/send', anyCredential, size * MIB)),
+      requests: [...FILLING, ...Array<number>(SMALL_HEADS).fill(SMALL_BYTES / MIB)].map(size =>
+        head(hub, '/relay/send', anyCredential, size * MIB),
+      ),
     }),
   },
   {
@@ -217,7 +205,8 @@ export async function attack(orders: Orders): Promise<{ opened: number; written:
       if (!orders.reads && !orders.once) for (let i = 0; i < 3; i++) write()
     })
     if (orders.reads && !orders.once) socket.on('data', write)
-    else if (orders.reads) socket.resume()
+    // A refusal: another place may be free meanwhile.
+    else if (orders.reads) socket.on('data', () => socket.destroy())
     socket.on('error', () => undefined)
     socket.on('close', () => {
       sockets.delete(socket)
