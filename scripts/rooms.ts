@@ -299,6 +299,18 @@ export const rooms: Record<string, Room> = {
     purpose: 'what svc puts into the files of coding agents, and how it is taken out again',
     uses: ['protocol/encoding', 'cli/io.ts'],
   },
+  'cli/doctor': {
+    purpose: 'what `svc doctor` looks at',
+    uses: [
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/control',
+      'daemon/platform',
+      'daemon/home',
+      'daemon/identity',
+      'cli/client',
+    ],
+  },
   'cli/commands': {
     purpose: 'what each command does',
     uses: [
@@ -318,6 +330,7 @@ export const rooms: Record<string, Room> = {
       'autoreply',
       'cli/io.ts',
       'cli/command.ts',
+      'cli/doctor',
       'cli/install',
       'cli/client',
       'cli/run',

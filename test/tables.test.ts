@@ -223,6 +223,7 @@ describe('commands', () => {
     expect(free.sort()).toEqual([
       'daemon',
       'demo',
+      'doctor',
       'evidence accept',
       'evidence import',
       'help',

@@ -49,6 +49,14 @@ export const nodeCommands: readonly CommandRow[] = [
     load: async () => (await node()).status,
   },
   {
+    path: 'doctor',
+    group: 'node',
+    needsDaemon: false,
+    summary: 'find problems of this node and name what mends each',
+    example: 'svc doctor',
+    load: async () => (await import('../commands/doctor.ts')).doctor,
+  },
+  {
     path: 'logs',
     group: 'node',
     needsDaemon: false,

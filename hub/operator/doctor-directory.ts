@@ -2,9 +2,9 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { ensureIdentity, hasNextKey } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
-import { type Finding, note, ok, wrong } from './finding.ts'
 
 const OTHERS = 0o077
 /** A body that is still being received is younger than this. */

@@ -1,12 +1,12 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
 import * as z from 'zod'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
 import { chooseEngine } from '../core/signature-engine.ts'
 import { freeBytes } from '../store/files.ts'
-import { type Finding, note, ok, wrong } from './finding.ts'
 import type { RunningState } from './order-shapes.ts'
 
 const RUNTIME_NEEDED = [24, 15] as const

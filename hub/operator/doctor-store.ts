@@ -2,10 +2,10 @@
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { type Inspection, inspectDatabase } from '../store/sqlite/inspect.ts'
 import { RESERVE_FILE } from '../store/sqlite/open.ts'
-import { type Finding, note, ok, wrong } from './finding.ts'
 import { DATABASE_COPY } from './manifest.ts'
 
 /** A file whose row is on its way to the disk is younger than this. */

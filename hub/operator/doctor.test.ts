@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Finding } from '../../protocol/encoding/finding.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
@@ -24,7 +25,6 @@ import { registeredAgent, startTestHub, type TestHub } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
 import { examine } from './doctor.ts'
 import { checkRuntime } from './doctor-machine.ts'
-import type { Finding } from './finding.ts'
 
 const LARGE_BYTES = 70_000
 const HOURS_AGO_2_S = Date.now() / 1000 - 7200

@@ -1,4 +1,4 @@
-/** What the doctor says of one thing it looked at. */
+/** What a doctor says of one thing it looked at. */
 
 export type Finding = {
   check: string

@@ -1,0 +1,69 @@
+/** What can be seen of a node's data directory from outside, whether the node runs or not. */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
+import { peekIdentity } from '../../daemon/identity/identity.ts'
+import { roomWarning } from '../../daemon/platform/room.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
+
+const OTHERS = 0o077
+/** Files that hold a secret; those that are there. */
+const SECRETS = [
+  'identity.kel',
+  'control_token.txt',
+  'config.json',
+  'evidence.chain',
+  'interactions/store.db',
+]
+
+/** Key, modes, configuration and disk. */
+export function checkHome(dir: string): Finding[] {
+  if (!fs.existsSync(dir)) return [note('data directory', `${dir} does not exist yet`, 'svc up')]
+  return [checkModes(dir), checkKey(dir), checkConfiguration(dir), checkRoom(dir)]
+}
+
+function checkModes(dir: string): Finding {
+  const isMine = fs.statSync(dir).uid === process.getuid?.()
+  if (!isMine)
+    return wrong('data directory', `${dir} belongs to another user`, `run svc as the owner of ${dir}`)
+  const open = [dir, ...SECRETS.map(name => join(dir, name))].filter(
+    path => fs.existsSync(path) && (fs.statSync(path).mode & OTHERS) !== 0,
+  )
+  if (open.length === 0) return ok('data directory', `${dir} is yours alone`)
+  return wrong('data directory', `other users can read ${open.join(', ')}`, `chmod -R go-rwx ${dir}`)
+}
+
+function checkKey(dir: string): Finding {
+  const path = join(dir, 'identity.kel')
+  try {
+    const found = peekIdentity(dir)
+    if (found === undefined) return note('identity', `${path} does not exist yet`, 'svc up')
+    return ok('identity', `${found.aid}`)
+  } catch (error) {
+    const mend = `put a backup of ${path} back; without one this identity is lost, and svc id new makes another`
+    return wrong('identity', `${path} cannot be read: ${wordsOf(error)}`, mend)
+  }
+}
+
+function checkConfiguration(dir: string): Finding {
+  try {
+    const unused = settingsWithoutEffect(readConfig(dir))
+    if (unused.length === 0) return ok('configuration', 'is valid')
+    const file = join(dir, 'config.json')
+    return note(
+      'configuration',
+      `${unused.join(', ')} have no effect in this build`,
+      `take them out of ${file}`,
+    )
+  } catch (error) {
+    return wrong('configuration', wordsOf(error), `edit ${join(dir, 'config.json')}`)
+  }
+}
+
+function checkRoom(dir: string): Finding {
+  const warning = roomWarning(dir)
+  return warning === undefined
+    ? ok('disk', 'has room')
+    : wrong('disk', warning, `free some room beside ${dir}`)
+}
