@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { installPacked } from '../testing/packed.ts'
 
 test('the packed hub serves from an empty folder with its own packages only, and can be watched', async () => {
@@ -20,6 +20,7 @@ test('the packed hub serves from an empty folder with its own packages only, and
     { cwd, env: { HOME, PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'pipe', 'inherit'] },
   )
   const exited = once(child, 'exit')
+  onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line)
@@ -27,7 +28,7 @@ test('the packed hub serves from an empty folder with its own packages only, and
   }
   const text = lines.join('\n')
   const url = /serves wire 3 at (\S+)/.exec(text)?.[1]
-  const operatorUrl = /figures and health at (\S+)/.exec(text)?.[1]
+  const operatorUrl = /metrics and health at (\S+)/.exec(text)?.[1]
   expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ status: 'ok' })
   expect((await fetch(`${operatorUrl}/readyz`)).status).toBe(200)
   expect(await (await fetch(`${operatorUrl}/metrics`)).text()).toContain('svc_hub_mailboxes 0')

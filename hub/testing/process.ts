@@ -1,8 +1,9 @@
 /** For tests: a hub as a process of its own, which can be killed at any moment and started again on its directory. */
 
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { afterAll } from 'vitest'
 import { present } from '../../protocol/encoding/present.ts'
 import { bundledProgram } from './bundle.ts'
 import type { Target } from './hub.ts'
@@ -23,6 +24,12 @@ export type HubChildOptions = {
   env?: Record<string, string>
 }
 
+/** A hub that outlives a failed test would hold the streams of the whole run. */
+const running = new Set<ChildProcess>()
+afterAll(() => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /** Starts `svc-hub serve` on a directory. */
 export async function startHubChild(directory: string, options: HubChildOptions = {}): Promise<HubChild> {
   const failing = options.failingFlush !== undefined || options.env !== undefined
@@ -38,6 +45,8 @@ export async function startHubChild(directory: string, options: HubChildOptions 
       },
     },
   )
+  running.add(child)
+  child.once('exit', () => running.delete(child))
   const exited = once(child, 'exit').then(([code, signal]) => ({
     code: code as number | null,
     signal: signal as NodeJS.Signals | null,
