@@ -40,6 +40,23 @@ describe('bringing the hub up to date', () => {
     expect(count('publishKeys')).toBe(0)
   })
 
+  test('carries the chosen visibility to an account that is new there, and to no other', async () => {
+    const said: string[] = []
+    const account = { keysStatus: 'stored', cardStatus: 'none' }
+    node.hub.answers({
+      register: async () => ({ ...account, probationUntilMs: world.clock.ms + HOUR_MS }),
+      setVisibility: async visibility => void said.push(visibility),
+    })
+    await run()
+    expect(said).toEqual([])
+    node.ctx.settings.change({ visibility: 'public' })
+    await run(true)
+    expect(said).toEqual(['public'])
+    node.hub.answers({ register: async () => account })
+    await run(true)
+    expect(said).toEqual(['public'])
+  })
+
   test('registers again when the profile may be another', async () => {
     await run()
     await run(true)

@@ -160,7 +160,7 @@ export class Sync {
   }
 
   async #registerOnce(home: HubClient, pow: PowSolution | undefined): Promise<RegisterReply> {
-    const { hub, identity, keys, store, wakers } = this.#ctx
+    const { hub, identity, keys, settings, store, wakers } = this.#ctx
     const set = this.#set()
     const card = ownCard(this.#ctx, home)
     const reply = await home.register({
@@ -170,6 +170,9 @@ export class Sync {
       ...present({ card, pow }),
     })
     keys.confirm(set)
+    // A new account is hub-local, whatever its agent was elsewhere.
+    const { visibility } = settings.current
+    if (visibility !== undefined && reply.probationUntilMs !== undefined) await home.setVisibility(visibility)
     noteRegistered(store, home.url, identity.log.seq)
     if (card !== undefined) noteCard(this.#ctx, home, card, reply.cardStatus)
     this.#solver.forget(home.identity.aid)
