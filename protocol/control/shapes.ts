@@ -153,10 +153,10 @@ export const autoReplyConfig = z.strictObject({
   api_timeout_seconds: z.int().min(1).max(3600).optional(),
   max_auto_replies: z.int().min(1).max(1000).optional(),
   /** A server of models for an agent, and the variable that holds its key. */
-  provider_url: z.url({ protocol: /^https?$/ }).optional(),
+  provider_url: z.url({ protocol: /^https?$/, error: 'expected an http or https address' }).optional(),
   provider_key_env: z
     .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable of the environment' })
     .optional(),
   extra_args: z.array(z.string()).optional(),
   /** Also answer those who are no contacts. */
