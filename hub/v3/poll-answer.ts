@@ -44,8 +44,7 @@ export async function writePollAnswer(
     separator = ','
     if (content !== undefined) text += base64url(content)
     else if (file !== undefined) {
-      await write(response, text)
-      await writeFile(response, file)
+      await writeFile(response, text, file)
       text = ''
     }
     text += '"}'
@@ -57,8 +56,10 @@ export async function writePollAnswer(
   await write(response, `${text}],"more":${tail.more},"key_state_notice":"${tail.notice}"}`)
 }
 
-async function writeFile(response: ServerResponse, file: FileHandle): Promise<void> {
+/** What stands before a file, and the file, which is closed however this ends. */
+async function writeFile(response: ServerResponse, before: string, file: FileHandle): Promise<void> {
   try {
+    await write(response, before)
     const piece = Buffer.allocUnsafe(PIECE_BYTES)
     for (;;) {
       const length = await fill(file, piece)

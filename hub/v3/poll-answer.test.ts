@@ -1,0 +1,27 @@
+/** A poll answer whose reader goes away leaves no open file behind. */
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { Blobs } from '../store/blobs.ts'
+import { writePollAnswer } from './poll-answer.ts'
+
+test('a file is closed though the client went before its first byte was written', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-hub-poll-'))
+  const blobs = new Blobs(folder)
+  const name = 'a'.repeat(32)
+  const writer = await blobs.create(name)
+  await writer.write(new Uint8Array(1000))
+  await writer.commit()
+  const opened = vi.spyOn(blobs, 'open')
+  const response = new ServerResponse(new IncomingMessage(new Socket()))
+  response.destroy()
+  const envelope = { id: 1, acceptedMs: 0, size: 1000, content: undefined, file: name }
+  await expect(writePollAnswer(response, [envelope], { more: false, notice: '' }, blobs)).rejects.toThrow()
+  const file = await opened.mock.results[0]?.value
+  expect(file?.fd).toBe(-1)
+  rmSync(folder, { recursive: true })
+})
