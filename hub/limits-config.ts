@@ -123,7 +123,11 @@ export const limitSettings: Record<string, Setting> = {
     'bytes of the database file; unlimited without',
   ),
   ...rate('key_events', 'keyEventRate', 'new key events verified for one AID, and for one address'),
-  ...rate('request', 'requestRate', 'requests of one address, a JSON body of 64 KiB counted as one more'),
+  ...rate(
+    'request',
+    'requestRate',
+    'requests of one address; a listing counts as five, each 64 KiB of a JSON body as one more',
+  ),
   ...rate('status', 'statusRate', 'status queries of one address'),
   ...rate('push', 'pushRate', 'pushed key histories of one address'),
   ...rate('bucket', 'bucketRate', 'directory buckets for one address'),

@@ -99,6 +99,9 @@ const rateEdges = {
       callRoute(hub, 'relayAck', { items: [], rest: 'a'.repeat(6 * 64 * 1024) }, from(address))
     const told = [await large('198.51.100.201'), await large('198.51.100.201'), await large('198.51.100.202')]
     expect(told.map(({ json }) => json['reason'])).toEqual(['bad_request', 'rate_limited', 'bad_request'])
+    const listed = []
+    for (let i = 0; i < 3; i++) listed.push(await callRoute(hub, 'agents', undefined, from('198.51.100.203')))
+    expect(listed.map(({ status }) => status)).toEqual([200, 200, 429])
     const local = []
     for (let i = 0; i < 20; i++) local.push(await request(`${hub.url}/healthz`, 'GET'))
     expectLimited(local, 20)

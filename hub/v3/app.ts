@@ -239,13 +239,14 @@ function takeFromBucket(exchange: Exchange, { hub, buckets }: Parts): void {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
   if (isProxy(exchange.address)) return
-  const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now(), weightOf(exchange))
+  const weight = Math.min(weightOf(exchange), hub.context.limits.requestRate.burst)
+  const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now(), weight)
   if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
 }
 
-/** A body that is read before its sender is known counts as several requests. */
+/** A body that is read before its sender is known counts as several requests, and so does what its row says. */
 function weightOf({ row, request }: Exchange): number {
-  if (row.request === undefined) return 1
+  if (row.request === undefined) return row.limits['weight'] ?? 1
   const bytes = Math.min(declaredLength(request) ?? row.limits.bodyBytes, row.limits.bodyBytes)
   return 1 + Math.floor(bytes / BYTES_OF_A_REQUEST)
 }

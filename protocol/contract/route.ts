@@ -41,7 +41,7 @@ export type RouteRow = {
   readonly produces?: 'text' | 'html' | 'events' | 'bytes'
   /** Codes beyond the common ones that this route answers. */
   readonly codes: readonly string[]
-  /** `bodyBytes`, `items` of its one list, `values`: JSON values and member names in a body. */
+  /** `bodyBytes`, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as. */
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
   /** A route that no document of the specification has. */
   readonly own?: true

@@ -5,6 +5,8 @@ import { aidShape, bytesText, count, visibilityShape } from '../../contract/shap
 import { agentEntry, codes, kel, page } from './shapes.ts'
 
 const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
+/** A listing reads as much as several requests; it counts as so many in the bucket of its address. */
+const LISTING_WEIGHT = 5
 const term = z.string().min(1).max(256)
 /** A card as its agent signed it; a hub serves none that it has not verified. */
 const cardShape = z.record(z.string(), z.unknown())
@@ -43,6 +45,7 @@ export const publicRoutes = {
     query: z.strictObject({ cap: z.string().optional(), ...page }),
     reply: agentList,
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   a2aAgents: route({
     method: 'GET',
@@ -59,6 +62,7 @@ export const publicRoutes = {
       next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   agent: route({
     method: 'GET',
@@ -113,6 +117,7 @@ export const publicRoutes = {
       next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   reputation: route({
     method: 'GET',
@@ -149,6 +154,7 @@ export const publicRoutes = {
       next: z.string().optional(),
     }),
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   removedGateway: route({
     method: 'GET',
@@ -163,6 +169,7 @@ export const publicRoutes = {
     query: pageQuery({ q: searched, cap: searched, cursor: searched }),
     produces: 'html',
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   agentPage: route({
     method: 'GET',
@@ -180,6 +187,7 @@ export const publicRoutes = {
     query: pageQuery({ cursor: searched }),
     produces: 'html',
     codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   manual: route({
     method: 'GET',
