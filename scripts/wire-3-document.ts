@@ -26,7 +26,7 @@ const HEADERS = `## Headers
 | \`X-Svc-Home\` | \`/relay/send\`, optional | AID of the recipient's home hub |
 | \`X-Svc-TS-Floor\` | answer \`ts_stale\` | the floor, Unix milliseconds |
 | \`Prefer: wait=N\` | \`/relay/poll\` | wait up to N seconds (at most 55) for mail; the answer says \`Preference-Applied: wait=N\` when the hub does |
-| \`Retry-After\` | answers 429, 502, 503, 507 | seconds |
+| \`Retry-After\` | answers 429, 502, 503, 507 | seconds; a hub holds back each further 429 of an address that goes on asking, by a second here |
 | \`Content-Type\` | \`/relay/send\` | \`application/vnd.svc.envelope+cbor\` |`
 
 const SIGNED = `## Signed requests

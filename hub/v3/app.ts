@@ -37,6 +37,10 @@ const JSON_SHARES = 8
 /** So much of a JSON body weighs as much as a request in the bucket of its address. */
 const BYTES_OF_A_REQUEST = 64 * 1024
 
+/** So many refusals for asking too often are answered at once; whoever goes on asking waits for each. */
+const QUICK_REFUSALS = { perSecond: 5, burst: 20 }
+const SLOW_REFUSAL_MS = 1000
+
 /** Stands where the id of an error would: a refusal with a code that its row does not name. */
 export const UNNAMED_CODE = 'unnamed-code'
 
@@ -47,6 +51,8 @@ type Parts = {
   /** Bodies on their way in: envelopes, and JSON, which never waits for envelopes. */
   pools: { envelopes: BodyPool; json: BodyPool }
   buckets: RateBuckets
+  /** Refusals of addresses whose bucket is empty. */
+  refusals: RateBuckets
   authenticator: Authenticator
   handlers: Handlers
 }
@@ -143,6 +149,7 @@ export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
     watch: new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs),
     pools: openPools(limits),
     buckets: new RateBuckets(limits.requestRate),
+    refusals: new RateBuckets(QUICK_REFUSALS),
     authenticator: new Authenticator({ hub: identity.aid, clocks: hub.clocks, now, verifier }),
     handlers: {
       ...relayHandlers(hub),
@@ -235,13 +242,29 @@ function checkHeaders(exchange: Exchange): void {
     throw new Refusal('requestMalformed', { why: 'Content-Type must be application/json' })
 }
 
-function takeFromBucket(exchange: Exchange, { hub, buckets }: Parts): void {
+async function takeFromBucket(exchange: Exchange, { hub, buckets, refusals }: Parts): Promise<void> {
   const socketAddress = exchange.request.socket.remoteAddress ?? ''
   exchange.address = clientAddress(socketAddress, exchange.header('x-forwarded-for'))
   if (isProxy(exchange.address)) return
   const weight = Math.min(weightOf(exchange), hub.context.limits.requestRate.burst)
-  const retryAfterMs = buckets.take(addressBucket(exchange.address), hub.context.now(), weight)
-  if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
+  const bucket = addressBucket(exchange.address)
+  const retryAfterMs = buckets.take(bucket, hub.context.now(), weight)
+  if (retryAfterMs === 0) return
+  if (refusals.take(bucket, hub.context.now()) > 0) await heldBack(exchange.response)
+  throw new Refusal('rateLimited', { retryAfterMs })
+}
+
+/** Refusing costs the hub more than asking costs a flood: each socket of one gets a refusal a second. */
+function heldBack(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(go, SLOW_REFUSAL_MS).unref()
+    const stop = whenClosed(response, go)
+    function go(): void {
+      clearTimeout(timer)
+      stop()
+      resolve()
+    }
+  })
 }
 
 /** A body that is read before its sender is known counts as several requests, and so does what its row says. */
