@@ -1,6 +1,13 @@
 import { defineConfig } from 'vitest/config'
 
 const slow = ['**/*.slow.test.ts']
+/** Stories over the built programs, each of many processes, a browser or another program: apart, so that the rest is quick. */
+const programs = [
+  'test/{commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,mcp}.test.ts',
+  'test/{canary,second-client}/*.test.ts',
+  'test/two-nodes/crash.test.ts',
+  'hub/test/{crash,disk-faults,log,operator,privacy,rotate,untaken-answers}.test.ts',
+]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
 export default defineConfig({
@@ -14,8 +21,14 @@ export default defineConfig({
     globalSetup: './test/temporary-folder.ts',
     projects: [
       {
-        test: { name: 'quick', include: ['**/*.test.ts'], exclude: [...never, ...slow], testTimeout: 20_000 },
+        test: {
+          name: 'quick',
+          include: ['**/*.test.ts'],
+          exclude: [...never, ...slow, ...programs],
+          testTimeout: 20_000,
+        },
       },
+      { test: { name: 'programs', include: programs, exclude: [...never, ...slow], testTimeout: 40_000 } },
       { test: { name: 'slow', include: slow, exclude: never, testTimeout: 3_600_000, hookTimeout: 120_000 } },
     ],
   },
