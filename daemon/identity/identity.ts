@@ -267,7 +267,7 @@ export class Identity {
 const PHRASE_ALPHABET = 'abcdefghjkmnpqrstuvwxyz023456789'
 
 /** Seed and check bytes in groups of letters that cannot be mistaken for one another. */
-function phraseOfSeed(seed: Uint8Array): string {
+export function phraseOfSeed(seed: Uint8Array): string {
   let value = BigInt(`0x${Buffer.from(concat(seed, phraseCheck(seed))).toString('hex')}`)
   const characters: string[] = []
   for (let i = 0; i < ((SEED_BYTES + PHRASE_CHECK_BYTES) * 8) / 5; i++) {

@@ -147,6 +147,15 @@ describe('auto-reply', () => {
     },
   )
 
+  test('never sends the phrase of the next key', async () => {
+    const phrase = bob.ctx.identity.exportNext(false)
+    await starts({}, `echo 'Words: ${phrase.replaceAll(' ', ' . ')}'`)
+    const id = await asked('ask: leak')
+    await expect.poll(() => events(id), LATER).toContain('refused')
+    await aRound()
+    expect(words(id)).toEqual(['ask: leak', 'I cannot answer this request.'])
+  })
+
   test('answers a question of its owner outside any thread, and says what answered', async () => {
     await starts()
     const reply = await loop.test('ask: hello', AbortSignal.timeout(5000))

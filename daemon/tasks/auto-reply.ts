@@ -9,6 +9,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
+import { phraseOfSeed } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -265,13 +266,18 @@ export class AutoReply {
   #secrets(): (string | Uint8Array)[] {
     const { identity, keys, settings } = this.#ctx
     const next = identity.nextSeed
+    const identitySeeds = [identity.seed, ...(next === undefined ? [] : [next])]
     const seeds = [
-      identity.seed,
-      ...(next === undefined ? [] : [next]),
+      ...identitySeeds,
       keys.mailboxSeed,
       ...keys.encryptionSeeds,
       ...this.#ctx.capabilities.heldSeeds(),
     ]
-    return [this.#token, settings.current.auto_reply?.api_key ?? '', ...seeds]
+    return [
+      this.#token,
+      settings.current.auto_reply?.api_key ?? '',
+      ...identitySeeds.map(phraseOfSeed),
+      ...seeds,
+    ]
   }
 }
