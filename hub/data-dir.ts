@@ -1,12 +1,14 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
-import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, existsSync, openSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import { MODE_SETTING } from './core/admission.ts'
-import { ensureIdentity, type HubIdentity, IDENTITY_FILE, settleRotation } from './core/identity.ts'
+import { ensureIdentity, type HubIdentity, settleRotation } from './core/identity.ts'
+import { CREATING_MARKER, partsOf, refusePart } from './directory-parts.ts'
 import { Blobs } from './store/blobs.ts'
+import { makeFolder } from './store/files.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
 import { lockDirectory } from './store/sqlite/lock.ts'
 import { openStore } from './store/sqlite/open.ts'
@@ -15,7 +17,7 @@ const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
 const SECRET_BYTES = 32
-const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
+const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
 export type DataDirectory = {
   identity: HubIdentity
@@ -39,11 +41,6 @@ export type DataDirectoryOptions = {
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
-/** Whether a directory is one of a hub. */
-export function holdsHub(directory: string): boolean {
-  return existsSync(join(directory, IDENTITY_FILE))
-}
-
 /** Opens a data directory for this process alone, creating what is missing. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory, now, random } = options
@@ -54,12 +51,17 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       throw new StoreRefused(
         `${directory} contains an unfinished restore; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
       )
+    const parts = partsOf(directory)
+    refusePart(parts)
+    const marker = join(directory, CREATING_MARKER)
+    if (parts.state === 'none') closeSync(openSync(marker, 'w', 0o600))
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
     const store = openStore({ ...options, release: RELEASE })
     const blobs = new Blobs(directory, error => store.fail(error))
     const secret = await ensureSecret(store, random)
     if ((await store.setting(MODE_SETTING)) === undefined) await store.putSetting(MODE_SETTING, 'closed')
+    rmSync(marker, { force: true })
     const close = async (): Promise<void> => {
       await store.close()
       lock.release()
@@ -74,7 +76,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
 /** Refuses, in words, a directory that this user cannot write. */
 function makeWritable(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    makeFolder(directory)
     if (isWritable(directory)) return
   } catch (error) {
     const code = systemCode(error)

@@ -9,7 +9,8 @@ import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
 import { Agents } from '../core/agents.ts'
 import { rotateIdentity } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
-import { type DataDirectory, holdsHub, openDataDirectory } from '../data-dir.ts'
+import { type DataDirectory, openDataDirectory } from '../data-dir.ts'
+import { partsOf, refusePart } from '../directory-parts.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
 import type { OperatorContext, Order, OrderResult } from '../operator/order-shapes.ts'
@@ -78,7 +79,10 @@ export function announcement(config: Config, running: Announced): string[] {
   ]
   if (operatorUrl !== undefined) lines.push(`metrics and health at ${operatorUrl}`)
   if (created)
-    lines.push(`admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`)
+    lines.push(
+      `this is a new hub: ${config.dataDir} held none, so a new identity was made`,
+      `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
+    )
   if (!isLocal(config.listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
@@ -105,7 +109,9 @@ type Carry = (given: Order) => Promise<OrderResult>
 async function withHub(config: Config, work: (carry: Carry) => Promise<number>): Promise<number> {
   const first = await orderRunningHub(config.dataDir, { command: 'running' })
   if (first !== undefined) return await work(given => orderAt(config, given))
-  if (!holdsHub(config.dataDir)) throw noHub(config.dataDir)
+  const parts = partsOf(config.dataDir)
+  refusePart(parts)
+  if (parts.state === 'none') throw noHub(config.dataDir)
   const data = await openOffline(config)
   try {
     const context = stoppedContext(data, config)

@@ -30,7 +30,7 @@ import {
 import { faultPoint } from '../faults.ts'
 
 export const IDENTITY_FILE = 'identity.kel'
-const NEXT_FILE = 'identity.next'
+export const NEXT_FILE = 'identity.next'
 /** The key after the next one, while a rotation is on its way. */
 const COMING_FILE = 'identity.next.new'
 const SEED_BYTES = 32

@@ -1,15 +1,16 @@
 /** Saving a hub, looking at what was saved, and making a hub of it again. Loaded only for these commands. */
-import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import type { Config } from '../config.ts'
 import { ensureIdentity, type HubIdentity, settleRotation } from '../core/identity.ts'
+import { partsOf, refusePart } from '../directory-parts.ts'
+import { makeFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
 import { nameOfNow, removeOlder } from './kept-backups.ts'
-import { DATABASE_COPY, type Manifest } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
 import { backupFaults, restoreBackup } from './restore.ts'
 import { orderRunningHub } from './socket.ts'
 
@@ -26,7 +27,7 @@ export async function backup(folder: string, config: Config): Promise<number> {
 export async function backupKeeping(folder: string, keep: number, config: Config): Promise<number> {
   keepPrivate()
   const collection = resolve(folder)
-  mkdirSync(collection, { recursive: true, mode: 0o700 })
+  makeFolder(collection)
   const code = await save(join(collection, nameOfNow(Date.now())), config)
   // Only a backup that was read again and found whole may take the place of an older one.
   if (code === 0) await removeOlder(collection, keep, identityOf(config.dataDir).aid)
@@ -75,7 +76,9 @@ function identityOf(directory: string): HubIdentity {
   const never = (): never => {
     throw new Error('no identity is made here')
   }
-  if (!existsSync(join(directory, 'identity.kel')) || !existsSync(join(directory, DATABASE_COPY)))
+  const parts = partsOf(directory)
+  refusePart(parts)
+  if (parts.state !== 'whole')
     throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
   return ensureIdentity(directory, never, never).identity
 }

@@ -8,13 +8,13 @@ import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.t
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { isWritable } from '../data-dir.ts'
+import { partsOf } from '../directory-parts.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
 import { checkClock, checkNetwork, checkRoom, checkRuntime, checkSignatures } from './doctor-machine.ts'
 import { checkStore } from './doctor-store.ts'
-import { DATABASE_COPY } from './manifest.ts'
 import type { RunningState } from './order-shapes.ts'
 import { orderRunningHub } from './socket.ts'
 
@@ -42,7 +42,9 @@ export async function examine(read: () => Config): Promise<Finding[]> {
     const mend = `run svc-hub doctor as the owner of ${dataDir}, the user that the hub runs as`
     return [...machine, wrong('data directory', `this user cannot write to ${dataDir}`, mend)]
   }
-  if (!existsSync(join(dataDir, DATABASE_COPY)) || !existsSync(join(dataDir, 'identity.kel'))) {
+  const parts = partsOf(dataDir)
+  if (parts.state === 'part') return [...machine, wrong('data directory', parts.found, parts.next)]
+  if (parts.state !== 'whole') {
     const mend = `svc-hub init --data-dir ${dataDir}, or give the right one with --data-dir`
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { ensureIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
-import { syncFolder } from '../store/files.ts'
+import { makeFolder, syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
 import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
@@ -84,7 +84,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const { backup, directory } = options
   const { manifest, faults } = await backupFaults(backup)
   if (faults.length > 0) throw new StoreRefused(`${backup}: ${faults.join(', ')}; restore another backup`)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  makeFolder(directory)
   requireEmpty(directory)
   const lock = lockDirectory(directory)
   try {

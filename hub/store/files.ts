@@ -1,5 +1,8 @@
 /** Small steps with files that more than one part of the hub takes. */
+import { existsSync, mkdirSync } from 'node:fs'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 
 export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let offset = 0; offset < bytes.length; ) {
@@ -21,5 +24,20 @@ export async function syncFolder(path: string): Promise<void> {
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/**
+ * Makes a private folder with those above it. The system's own way of making them goes on for ever where a folder can't
+ * be made in one that exists, as in /proc.
+ */
+export function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  const above = dirname(path)
+  if (above !== path) makeFolder(above)
+  try {
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error
   }
 }
