@@ -5,17 +5,27 @@ import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
 import { systemCode } from '../protocol/encoding/errors.ts'
 import { MODE_SETTING } from './core/admission.ts'
-import { ensureIdentity, type HubIdentity, settleRotation } from './core/identity.ts'
-import { CREATING_MARKER, partsOf, refusePart } from './directory-parts.ts'
+import {
+  ensureIdentity,
+  type HubIdentity,
+  IDENTITY_FILE,
+  NEXT_FILE,
+  settleRotation,
+} from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
 import { makeFolder } from './store/files.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
 import { lockDirectory } from './store/sqlite/lock.ts'
-import { openStore } from './store/sqlite/open.ts'
+import { DATABASE_FILE, openStore } from './store/sqlite/open.ts'
 
 const SECRET_SETTING = 'pow_secret'
 /** Lies in a data directory while a backup is being restored into it. */
 export const RESTORE_MARKER = 'restoring'
+/** Lies in a data directory until everything of a new hub is on the disk. */
+const CREATING_MARKER = 'creating'
+/** Without these a hub cannot go on; what another hub would be made of. */
+const NEEDED = [IDENTITY_FILE, DATABASE_FILE]
+const TRACES = [...NEEDED, NEXT_FILE, `${DATABASE_FILE}-wal`, 'blobs']
 const SECRET_BYTES = 32
 const UNWRITABLE: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST', 'ENOENT'])
 
@@ -71,6 +81,32 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     lock.release()
     throw error
   }
+}
+
+export type Parts = { state: 'none' | 'new' | 'whole' } | { state: 'part'; found: string; next: string }
+
+/** Looks at a directory; `new` says that a first start there did not come to its end. */
+export function partsOf(directory: string): Parts {
+  if (existsSync(join(directory, CREATING_MARKER))) return { state: 'new' }
+  const missing = NEEDED.filter(name => isMissing(join(directory, name)))
+  if (missing.length === 0) return { state: 'whole' }
+  if (!TRACES.some(name => existsSync(join(directory, name)))) return { state: 'none' }
+  const verb = missing.length === 1 ? 'is' : 'are'
+  const found = `${missing.join(' and ')} ${verb} missing from ${directory}, which holds the rest of a hub`
+  const next = missing.includes(DATABASE_FILE)
+    ? 'restore a backup: svc-hub restore <backup> --data-dir <new folder>; a new store would be another hub'
+    : `copy ${IDENTITY_FILE} there from a backup; without it this would be another hub`
+  return { state: 'part', found, next }
+}
+
+/** A database that holds nothing is as good as none. */
+function isMissing(path: string): boolean {
+  return !existsSync(path) || statSync(path).size === 0
+}
+
+/** Refuses a directory that lost a part of its hub. */
+export function refusePart(parts: Parts): void {
+  if (parts.state === 'part') throw new StoreRefused(`${parts.found}; ${parts.next}`)
 }
 
 /** Refuses, in words, a directory that this user cannot write. */
