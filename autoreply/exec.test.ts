@@ -83,6 +83,7 @@ describe('the exec backend', () => {
     ['mail a.b+c@example.org', 'mail a.b+c@example.org'],
     ['-@a x@/etc x@../y \\@z', '-\uff20a x\uff20/etc x\uff20../y \\\uff20z'],
     ['/init\n  /compact\n1/2', '\uff0finit\n  \uff0fcompact\n1/2'],
+    ['\u3164/init\n\ufe0f/compact\n \u2800!ls', '\uff0finit\n\uff0fcompact\n \uff01ls'],
     ['!rm -rf .\n\t!{ls}\nnot!', '\uff01rm -rf .\n\t\uff01{ls}\nnot!'],
   ])('no program finds a path or a command to expand in %j', async (words, shown) => {
     const command = program(`${READ}console.log(p)})`)

@@ -25,6 +25,8 @@ describe('a name that a stranger chose', () => {
     ['NUL and control characters', 'a\u0000b\u0007\u001b[31m.txt', 'ab[31m.txt'],
     ['a text direction that turns', 'photo\u202egnp.exe', 'photognp.exe'],
     ['a line separator', 'a\u2028b', 'ab'],
+    ['characters that nobody sees', 'a\u3164\u2800\ufe0fb\u{e0100}\uffff.txt', 'ab.txt'],
+    ['nothing to see', '\u3164\uffa0', 'attachment'],
     ['a stream of another file', 'a.txt:evil.exe', 'a.txt_evil.exe'],
     ['a wildcard', '*.?', '_._'],
     ['an option', '-rf', '_rf'],

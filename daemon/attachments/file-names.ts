@@ -6,6 +6,7 @@
 import * as fs from 'node:fs'
 import { extname, join } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
+import { plainText } from '../../protocol/encoding/plain-text.ts'
 import { fileFault } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 
@@ -21,9 +22,7 @@ const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2
 /** A name without directories, without characters that hide or mean something to a file system, and not too long. */
 export function cleanName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
-  const plain = last
-    .toWellFormed()
-    .normalize('NFC')
+  const plain = plainText(last.normalize('NFC'))
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
     .replace(/[<>:"|?*]/g, '_')
     .replace(/^[.\s]+/, '')

@@ -11,7 +11,18 @@ import { cardBody } from '../testing/routes.ts'
 
 const REVERSED = 'abc\u202egpj.exe'
 const ESCAPED = 'abc\\u{202e}gpj.exe'
-const HIDDEN = ['\u202e', '\u200b', '\u001b[31m', '\u0000', '\u2028', '\u{e0041}']
+const HIDDEN = [
+  '\u202e',
+  '\u3164',
+  '\ufe0f',
+  '\u2800',
+  '\ufffe',
+  '\u200b',
+  '\u001b[31m',
+  '\u0000',
+  '\u2028',
+  '\u{e0041}',
+]
 
 let hub: TestHub
 let agent: TestAgent
@@ -47,6 +58,15 @@ describe('a profile', () => {
     expect((await set({ name: 'Zoë 👍🏽', summary: '你好', readme: '# a\r\n\tb\nc' })).status).toBe(200)
   })
 
+  test.each(['name', 'summary'])('has a %s that is empty or shows something', async member => {
+    for (const blank of [' ', '\u00a0', '\u3000 '])
+      for (const call of ['updateProfile', 'register'] as const) {
+        const reply = await agent.call(call, { aid: agent.aid, kel: agent.kel, [member]: blank })
+        expectRefusal(reply, 'bad_request')
+      }
+    expect((await set({ [member]: '' })).status).toBe(200)
+  })
+
   test('has tags of printable ASCII only', async () => {
     for (const hidden of HIDDEN) expectRefusal(await set({ caps: [`a${hidden}b`] }), 'bad_request')
   })
@@ -65,6 +85,7 @@ describe('a card', () => {
         'card_status'
       ]
     expect(await statusOf({ name: 'a\nb' })).toBe('refused')
+    expect(await statusOf({ name: '\u00a0' })).toBe('refused')
     expect(await statusOf({ description: 'a\nb' })).toBe('stored')
   })
 })

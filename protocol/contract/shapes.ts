@@ -1,7 +1,7 @@
 /** JSON shapes shared by the route tables: binary values, identifiers, times, counts, what a profile holds. */
 import * as z from 'zod'
 import { fromBase64url, utf8Length } from '../encoding/bytes.ts'
-import { isPlainLine, isPlainText } from '../encoding/plain-text.ts'
+import { isPlainText, isVisibleLine } from '../encoding/plain-text.ts'
 import { isAid } from '../identity/aid.ts'
 import { CAP_BYTES_MAX } from './limits.ts'
 
@@ -40,12 +40,12 @@ export const textShape = (bytesMax: number) =>
       error: `expected well-formed text of at most ${bytesMax} bytes`,
     })
     .meta({ description: `text of at most ${bytesMax} bytes` })
-/** One line that others are shown: {@link textShape} without control and invisible characters. */
+/** One line that others are shown: {@link textShape} without control and invisible characters, not blank. */
 export const lineShape = (bytesMax: number) =>
   shownShape(
-    isPlainLine,
+    isVisibleLine,
     bytesMax,
-    `one line of at most ${bytesMax} bytes without control or invisible characters`,
+    `one line of at most ${bytesMax} bytes without control or invisible characters, empty or with something to see`,
   )
 /** Text of several lines that others are shown. */
 export const plainShape = (bytesMax: number) =>

@@ -4,6 +4,7 @@ import { anyText } from '../testing/agents.ts'
 import {
   isPlainLine,
   isPlainText,
+  isVisibleLine,
   plainLine,
   plainText,
   shownJson,
@@ -65,6 +66,9 @@ describe('what others are shown', () => {
     '\u{e0041}',
     '\ufeff',
     '\u00ad',
+    ...['\u3164', '\u115f', '\u1160', '\uffa0', '\u2800', '\u034f', '\u17b4', '\u17b5', '\u180b', '\u180f'],
+    ...['\ufe00', '\ufe0f', '\u{e0100}', '\u{e01ef}', '\u{1d173}', '\u{1d17a}', '\u{1bca0}', '\ufff0'],
+    ...['\ufffe', '\uffff', '\ufdd0', '\ufdef', '\u{1fffe}', '\u{10ffff}'],
   ]
 
   test.each(hidden)('is refused with %j in it, and shown with its escape', character => {
@@ -80,8 +84,25 @@ describe('what others are shown', () => {
     expect(shownLine(text)).toMatch(/^a\\u\{[9a]\}b$/)
   })
 
-  test.each(['ä ö', '你好 👍🏽', '', ' '])('takes %j as it is', text => {
+  test.each(['ä ö', '你好 👍🏽', '❤\ufe0f 1\ufe0f\u20e3', '', ' '])('takes %j as it is', text => {
     expect([isPlainLine(text), shownLine(text), shownText(text)]).toEqual([true, text, text])
+  })
+
+  test('may have the selector that makes a sign an emoji once, after such a sign', () => {
+    const texts = ['❤\ufe0f\ufe0f', '❤\u200b\ufe0f', '1\ufe0f', '❤\ufe0e', '\ufe0f❤']
+    expect(texts.map(isPlainText)).toEqual(texts.map(() => false))
+    expect(texts.map(plainText)).toEqual(['❤\ufe0f', '❤', '1', '❤', '❤'])
+  })
+
+  test.each([' ', '   ', '\u00a0', '\u3000\u2003', '\t', '\u200b', '\u3164'])(
+    'is no name where it is %j',
+    text => {
+      expect(isVisibleLine(text)).toBe(false)
+    },
+  )
+
+  test.each(['', 'a', ' a ', '·'])('is a name, or none, where it is %j', text => {
+    expect(isVisibleLine(text)).toBe(true)
   })
 
   test('is no lone surrogate and no lone carriage return', () => {

@@ -3,10 +3,17 @@
  * page or a model sees it.
  */
 
-/** C0 but tab and newline, DEL, C1; bidirectional controls; zero-width and tag characters; other invisible formats. */
-const HOSTILE =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\u{1bca0}-\u{1bca3}]/gu
+/**
+ * What shows nothing: what Unicode tells programs to draw as nothing (zero width, bidirectional controls, tags, fillers,
+ * variation selectors), what is no character, the blank of Braille. A variation selector that makes a sign an emoji stays.
+ */
+const INVISIBLE = String.raw`\u2028\u2029\ufff9-\ufffb\u2800\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}`
+const NOT_OF_EMOJI = String.raw`(?!(?<=\p{Extended_Pictographic})\ufe0f|(?<=[0-9#*])\ufe0f\u20e3)`
+/** C0 but tab and newline, DEL, C1, and what is invisible. */
+const HOSTILE = new RegExp(
+  String.raw`${NOT_OF_EMOJI}[\u0000-\u0008\u000b-\u001f\u007f-\u009f${INVISIBLE}]`,
+  'gu',
+)
 
 /** Most text holds none of these, and is found harmless several times faster by them. */
 const OTHER_THAN_ASCII = /[^\n\x20-\x7e]/
@@ -24,9 +31,14 @@ export function isPlainText(text: string): boolean {
   return text.isWellFormed() && text.replaceAll('\r\n', '\n').search(HOSTILE) < 0
 }
 
-/** {@link isPlainText} on one line: for names, summaries and tags. */
+/** {@link isPlainText} on one line. */
 export function isPlainLine(text: string): boolean {
   return isPlainText(text) && !/[\t\r\n]/.test(text)
+}
+
+/** {@link isPlainLine} with something to see, or empty: for names and summaries. */
+export function isVisibleLine(text: string): boolean {
+  return isPlainLine(text) && (text === '' || text.trim() !== '')
 }
 
 /** Text as it may be shown, with what {@link plainText} takes away as escapes, so that nothing is hidden. */
@@ -42,8 +54,8 @@ export function shownLine(text: string): string {
 
 const escaped = (character: string): string => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 
-/** What a terminal obeys or hides and `JSON.stringify` leaves as it is: controls and invisible formats. */
-const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu
+/** What a terminal obeys or hides and `JSON.stringify` leaves as it is: controls, formats and what is invisible. */
+const UNSEEN = new RegExp(String.raw`(?!\n)${NOT_OF_EMOJI}[\p{Cc}\p{Cf}${INVISIBLE}]`, 'gu')
 
 /** JSON in which every character that a terminal would not show is escaped; it reads back as the same value. */
 export function shownJson(text: string): string {

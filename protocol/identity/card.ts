@@ -8,7 +8,7 @@ import * as z from 'zod'
 import { sign, verify } from '#crypto'
 import { fromBase64url, fromUtf8, Malformed, toBase64url, utf8 } from '../encoding/bytes.ts'
 import { canonicalJson, type JsonValue, parseJson } from '../encoding/json.ts'
-import { isPlainLine, isPlainText } from '../encoding/plain-text.ts'
+import { isPlainLine, isPlainText, isVisibleLine } from '../encoding/plain-text.ts'
 import { securityRequirements, securitySchemes } from './card-security.ts'
 import type { VerifiedKel } from './kel.ts'
 
@@ -177,7 +177,7 @@ function signingInput(protectedText: string, card: UnsignedCard): Uint8Array {
   return utf8(`${protectedText}.${toBase64url(utf8(canonicalJson(card as JsonValue)))}`)
 }
 
-/** Whether all that a card shows is plain, its names, ids and tags on one line. */
+/** Whether all that a card shows is plain, its names, ids and tags on one line and not blank. */
 export function isPlainCard(card: AgentCard): boolean {
   const { name, provider, skills } = card
   const lines = [
@@ -185,7 +185,7 @@ export function isPlainCard(card: AgentCard): boolean {
     provider?.organization ?? '',
     ...skills.flatMap(one => [one.id, one.name, ...one.tags]),
   ]
-  return lines.every(isPlainLine) && isPlain(card)
+  return lines.every(isVisibleLine) && isPlain(card)
 }
 
 function isPlain(value: unknown): boolean {
