@@ -130,6 +130,15 @@ export const attacks: readonly Attack[] = [
     },
   },
   {
+    name: 'pipelined',
+    what: 'a MiB of requests is written to each socket, none of which waits for an answer',
+    orders: async (hub, seconds) => {
+      const text = `GET / HTTP/1.1\r\nHost: ${new URL(hub.url).host}\r\n\r\n`
+      const requests = [Buffer.from(text.repeat(MIB / text.length)).toString('base64')]
+      return { ...base(hub, seconds), from: '127.0.0.9', requests, reads: false, sockets: 100 }
+    },
+  },
+  {
     name: 'connections',
     what: 'as many connections as one address gets, held open',
     settleMs: CONNECTIONS_SETTLE_MS,

@@ -166,6 +166,17 @@ describe('the control interface', () => {
     expect(Buffer.concat(read).toString()).toMatch(/^HTTP\/1\.1 413 [\s\S]*"reason":"too_large"/)
   })
 
+  test('requests that do not wait for their answers end their connection', async () => {
+    const [host = '', port] = node.controlAddress.split(':')
+    const socket = connect({ host, port: Number(port) })
+    socket.on('error', () => undefined)
+    const started = performance.now()
+    socket.resume().write(`GET /ping HTTP/1.1\r\nHost: ${node.controlAddress}\r\n\r\n`.repeat(40_000))
+    await new Promise(done => socket.once('close', done))
+    expect(performance.now() - started).toBeLessThan(2000)
+    expect((await ask('GET', '/ping')).status).toBe(200)
+  })
+
   test('a refusal has a code, a sentence and the next step', async () => {
     const answer = await ask('POST', '/thread', bearer(), JSON.stringify({ interaction_id: 'A'.repeat(22) }))
     expect([answer.status, JSON.parse(answer.text)]).toEqual([

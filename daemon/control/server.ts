@@ -2,10 +2,12 @@
  * The control interface: the operation table over loopback HTTP. The attacker is a page in this user's browser or
  * another user of the machine; on every route the Host must be exact and no foreign origin may ask.
  */
+
 import { chmodSync, rmSync } from 'node:fs'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { faultOf } from '../../protocol/contract/fault.ts'
+import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
@@ -56,10 +58,13 @@ export class ControlServer {
   #hosts = new Set<string>()
   #closing = new AbortController()
 
+  readonly #oneAtATime = new OneAtATime()
+
   constructor(options: ControlOptions) {
     this.#options = options
     const serve = (isLocal: boolean) =>
       http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, (request, response) => {
+        if (!this.#oneAtATime.admit(request.socket, response)) return
         this.#handle(request, response, isLocal).catch(error => this.#fail(response, error))
       })
     this.#server = serve(false)

@@ -1,7 +1,9 @@
 /** The public listener: limits on heads and connections, and an end that lets answers under way finish. */
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { addressBucket, isProxy } from '../core/address.ts'
+import { makeRoom } from '../core/bounded.ts'
 import type { Line, Unparsed } from './line.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
@@ -15,6 +17,9 @@ export const HEADER_BYTES_MAX = 8 * 1024
 const FINISH_MS = 8000
 const IDLE_CHECK_MS = 25
 const ANSWERS_CHECK_MS = 1000
+/** So long an address that wrote requests without waiting for answers gets no connection. */
+const CLOSED_DOOR_MS = 5000
+const CLOSED_DOORS_MAX = 10_000
 
 export type ConnectionLimits = {
   connectionsMax: number
@@ -43,6 +48,9 @@ export class PublicServer {
   readonly #ofAddress = new Map<string, number>()
   readonly #waiting = new Map<ServerResponse, Waiting>()
   readonly #watch: NodeJS.Timeout
+  readonly #oneAtATime = new OneAtATime()
+  /** Until when an address gets no connection. */
+  readonly #closedDoors = new Map<string, number>()
   #connections = 0
   #ending = false
 
@@ -66,6 +74,8 @@ export class PublicServer {
         noDelay: true,
       },
       (request, response) => {
+        const address = request.socket.remoteAddress ?? ''
+        if (!this.#oneAtATime.admit(request.socket, response)) return this.#closeDoor(address)
         this.#add(response)
         listener(request, response)
       },
@@ -77,6 +87,7 @@ export class PublicServer {
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
       socket.end(unparsed(faults[error.code ?? ''] ?? 'malformed'))
     })
+    this.server.on('connect', (_, socket: Socket) => socket.end(unparsed('malformed')))
     this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
     this.#watch.unref()
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
@@ -90,7 +101,8 @@ export class PublicServer {
     const address = socket.remoteAddress ?? ''
     const owner = addressBucket(address)
     const held = this.#ofAddress.get(owner) ?? 0
-    if (held >= connectionsPerAddressMax && !isProxy(address)) {
+    const isShut = (this.#closedDoors.get(owner) ?? 0) > performance.now()
+    if (isShut || (held >= connectionsPerAddressMax && !isProxy(address))) {
       socket.destroy()
       return
     }
@@ -108,6 +120,14 @@ export class PublicServer {
       else this.#ofAddress.delete(owner)
       noteCrowd()
     })
+  }
+
+  #closeDoor(address: string): void {
+    if (isProxy(address)) return
+    const owner = addressBucket(address)
+    this.#closedDoors.delete(owner)
+    makeRoom(this.#closedDoors, CLOSED_DOORS_MAX)
+    this.#closedDoors.set(owner, performance.now() + CLOSED_DOOR_MS)
   }
 
   #add(response: ServerResponse): void {

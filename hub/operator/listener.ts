@@ -1,5 +1,7 @@
 /** The operator's own listener: figures and health for the machines that watch a hub. Never for the public. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { bindServer } from '../bind.ts'
 import type { Listen } from '../config.ts'
 import { Metrics } from './metrics.ts'
@@ -21,9 +23,12 @@ export type OperatorListener = {
 /** Opens the listener before anything else starts, so that whoever watches sees the start too. */
 export async function openOperatorListener(listen: Listen): Promise<OperatorListener> {
   const metrics = new Metrics()
+  const oneAtATime = new OneAtATime()
   const server = createServer(
     { maxHeaderSize: HEADER_BYTES_MAX, requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS },
-    (request, response) => void answer(request, response),
+    (request, response) => {
+      if (oneAtATime.admit(request.socket, response)) void answer(request, response)
+    },
   )
   server.maxConnections = CONNECTIONS_MAX
   const opened: OperatorListener = {

@@ -9,7 +9,7 @@ import { registeredAgent, request, startTestHub, type TestAgent, type TestHub } 
 import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { sendRow } from '../testing/routes.ts'
-import { nextReply, openSocket } from '../testing/sockets.ts'
+import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 let hub: TestHub
 let agent: TestAgent
@@ -28,6 +28,7 @@ describe('what is no request of HTTP', () => {
       400,
       'bad_request',
     ],
+    ['a tunnel', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', 400, 'bad_request'],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400, 'bad_request'],
     [
       'a head of 9 KiB',
@@ -44,6 +45,21 @@ describe('what is no request of HTTP', () => {
     expect(reply?.head).toMatch(/X-Svc-Wire: 3/i)
     socket.destroy()
   })
+})
+
+test('requests that do not wait for their answers end their connection, and cost nobody else anything', async () => {
+  const flood = Buffer.from('GET / HTTP/1.1\r\nHost: h\r\n\r\n'.repeat(40_000))
+  const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(hub.url, '127.0.0.4')))
+  const ended = sockets.map(socket => new Promise(done => socket.once('close', done)))
+  for (const socket of sockets) socket.resume().write(flood)
+  const started = performance.now()
+  expect((await fetch(`${hub.url}/healthz`)).status).toBe(200)
+  await Promise.all(ended)
+  // One of these floods was forty thousand requests, three seconds of the thread that answers.
+  expect(performance.now() - started).toBeLessThan(3000)
+  const again = await openSocket(hub.url, '127.0.0.4')
+  again.write(requestHead('GET', '/healthz'))
+  expect(await nextReply(again)).toBeUndefined()
 })
 
 test('an expectation that is unknown changes nothing', async () => {
