@@ -235,6 +235,8 @@ function checkHeaders(exchange: Exchange): void {
   const { auth, raw, request } = exchange.row
   if (auth !== 'signed' && identityHeaders.some(name => exchange.header(name) !== undefined))
     throw new WireRefusal('identity_headers_not_allowed')
+  if (mediaType(exchange.header('content-encoding') ?? 'identity') !== 'identity')
+    throw new Refusal('requestMalformed', { why: 'bodies are taken as they are, without Content-Encoding' })
   const type = mediaType(exchange.header('content-type'))
   if (raw !== undefined && type !== raw)
     throw new Refusal('requestMalformed', { why: `Content-Type must be ${raw}` })
