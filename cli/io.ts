@@ -1,6 +1,7 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
-import { Failure, wordsOf } from '../protocol/encoding/errors.ts'
+import { Failure, systemCode, wordsOf } from '../protocol/encoding/errors.ts'
 import { shownJson } from '../protocol/encoding/plain-text.ts'
+import { type Output, outputTo } from './output.ts'
 import { withTimes } from './times.ts'
 
 export type Io = {
@@ -9,6 +10,7 @@ export type Io = {
   readonly now: () => number
   readonly stdin: NodeJS.ReadStream
   out(text: string): void
+  readonly output: Omit<Output, 'write'>
   err(text: string): void
   /** A person reads standard error, so that a hint is welcome. */
   readonly hints: boolean
@@ -20,19 +22,21 @@ export function processIo(): Io {
   const { env } = process
   const quiet =
     env['SVC_HINTS'] === '0' || env['CI'] !== undefined || AGENT_ENVIRONMENTS.some(name => env[name])
+  const output = outputTo(process.stdout)
   return {
     env,
     cwd: process.cwd(),
     now: Date.now,
     stdin: process.stdin,
-    out: writer(process.stdout),
-    err: writer(process.stderr),
+    out: output.write,
+    output,
+    err: errorWriter(process.stderr),
     hints: process.stderr.isTTY === true && !quiet,
   }
 }
 
 /** Writes until the reader goes away, as `head` does, and is silent from then on. */
-function writer(stream: NodeJS.WriteStream): (text: string) => void {
+function errorWriter(stream: NodeJS.WriteStream): (text: string) => void {
   let isOpen = true
   let isWatched = false
   return text => {
@@ -61,6 +65,18 @@ export class CommandFailed extends Failure {
 /** What an error says, for a sentence of ours that goes on with it. */
 export function messageOf(error: unknown): string {
   return wordsOf(error)
+}
+
+/** Ends a command whose output did not arrive; a reader that goes away, as `head` does, has what it wanted. */
+export async function requireOutput(io: Io, needs: 'reader' | 'room'): Promise<void> {
+  const fault = await io.output.taken()
+  if (needs === 'reader' && io.output.isNull)
+    throw new CommandFailed('standard output goes nowhere', 'leave out the redirection to /dev/null')
+  if (fault === undefined) return
+  const isReader = systemCode(fault) === 'EPIPE'
+  if (isReader && needs === 'room') return
+  const why = isReader ? 'its reader went away' : wordsOf(fault)
+  throw new CommandFailed(`standard output could not be written: ${why}`)
 }
 
 /** JSON as a terminal may see it. */

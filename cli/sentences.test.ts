@@ -26,6 +26,7 @@ async function run(argv: string[]): Promise<{ code: number; out: string; err: st
     out: text => {
       said.out += text
     },
+    output: { taken: async () => undefined, lost: new AbortController().signal, isNull: false },
     err: text => {
       said.err += text
     },

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -119,4 +119,56 @@ test('times in what people read stand there as RFC 3339 too', async () => {
 test('profile set changes the capabilities', async () => {
   const ran = await svc('profile', 'set', '--caps', 'text.sum,text.count')
   expect(JSON.parse(ran.stdout)).toMatchObject({ caps: ['text.sum', 'text.count'] })
+})
+
+describe('output that does not arrive', () => {
+  const shell = (script: string) =>
+    spawnSync(
+      'bash',
+      ['-o', 'pipefail', '-c', script.replaceAll('SVC', `"${process.execPath}" "${program}"`)],
+      {
+        env: world.env('alice'),
+        encoding: 'utf8',
+      },
+    )
+  const nextKey = () => existsSync(world.dir('alice', 'identity.next'))
+
+  test('is a failure of the command, in words', () => {
+    for (const command of ['status', 'version', 'help --all', 'id ls', 'doctor']) {
+      const ran = shell(`SVC ${command} > /dev/full`)
+      expect([command, ran.status, ran.stderr]).toEqual([
+        command,
+        1,
+        'svc: standard output could not be written: the disk is full\n',
+      ])
+    }
+  })
+
+  test('leaves the next key where it is', () => {
+    for (const [goes, why] of [
+      ['> /dev/full', 'standard output could not be written: the disk is full'],
+      ['| exec 0<&-', 'standard output could not be written: its reader went away'],
+      ['>&-', 'standard output goes nowhere'],
+      ['> /dev/null', 'standard output goes nowhere'],
+    ] as const) {
+      const ran = shell(`SVC id next export --remove ${goes}`)
+      expect([goes, ran.status, nextKey()]).toEqual([goes, 1, true])
+      expect(ran.stderr).toContain(why)
+    }
+  })
+
+  test('and one that arrives takes it off the machine, which status and doctor mention', async () => {
+    const file = world.dir('alice', 'phrase.json')
+    expect(shell(`SVC id next export --remove > "${file}"`).status).toBe(0)
+    const said = JSON.parse(readFileSync(file, 'utf8')) as { recovery_phrase: string; removed: boolean }
+    expect([said.removed, nextKey()]).toEqual([true, false])
+    const absent = 'the next key is not on this machine'
+    expect(JSON.stringify((await world.svc('alice', 'status'))['warnings'])).toContain(absent)
+    expect((await svc('doctor')).stdout.split(absent)).toHaveLength(2)
+    const refused = await svc('id', 'rotate')
+    expect(refused.stderr).toContain('try: svc id next import < phrase.txt')
+    writeFileSync(file, said.recovery_phrase)
+    expect(shell(`SVC id next import < "${file}"`).status).toBe(0)
+    expect(nextKey()).toBe(true)
+  })
 })

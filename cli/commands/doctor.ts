@@ -12,10 +12,13 @@ export const doctor: Run = async (io, input) => {
   const { dir } = selectIdentity(io.env, input.id)
   const { finding, status } = await ask(io, input, dir)
   const url = status?.hub_url ?? undefined
+  const home = checkHome(dir)
+  const said = home.map(({ found }) => found).join('\n')
+  const isNew = (seen: Finding) => seen.check !== 'warning' || !said.includes(seen.found)
   const findings = [
-    ...checkHome(dir),
+    ...home,
     finding,
-    ...(status === undefined ? [] : checkStatus(status)),
+    ...(status === undefined ? [] : checkStatus(status).filter(isNew)),
     ...(url === undefined ? [] : [await checkClock(url, io.now)]),
   ]
   const bad = findings.filter(({ state }) => state === 'wrong').length

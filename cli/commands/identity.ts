@@ -15,7 +15,7 @@ import {
 import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { CommandFailed, hint, type Io, printJson, requireOutput } from '../io.ts'
 import { start } from './node.ts'
 import { readStandardInput } from './values.ts'
 
@@ -97,11 +97,15 @@ function open(io: Io, id: string | undefined) {
 export const nextExport: Run = async (io, input) => {
   const identity = open(io, input.id)
   const removed = input.flags.has('--remove')
-  const phrase = identity.exportNext(removed)
+  const phrase = identity.exportNext()
   io.err(
     'svc: write this phrase down and keep it away from this machine; with it the next key can be made again\n',
   )
   printJson(io, { aid: identity.aid, recovery_phrase: phrase, removed })
+  if (removed) {
+    await requireOutput(io, 'reader')
+    identity.removeNext(phrase)
+  }
   return 0
 }
 

@@ -36,7 +36,10 @@ function stream(io: Io, url: string, { socket, headers }: Door): Promise<void> {
     request.on('error', error =>
       reject(new CommandFailed(`the node does not answer: ${messageOf(error)}`, 'svc up')),
     )
-    process.stdout.on('error', () => request.destroy())
+    io.output.lost.addEventListener('abort', () => {
+      request.destroy()
+      resolve()
+    })
   })
 }
 

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
+import { keyWarning } from '../../daemon/identity/key-warning.ts'
 import { roomWarning } from '../../daemon/platform/room.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
@@ -20,7 +21,7 @@ const SECRETS = [
 /** Key, modes, configuration and disk. */
 export function checkHome(dir: string): Finding[] {
   if (!fs.existsSync(dir)) return [note('data directory', `${dir} does not exist yet`, 'svc up')]
-  return [checkModes(dir), checkKey(dir), checkConfiguration(dir), checkRoom(dir)]
+  return [checkModes(dir), ...checkKey(dir), checkConfiguration(dir), checkRoom(dir)]
 }
 
 function checkModes(dir: string): Finding {
@@ -34,15 +35,19 @@ function checkModes(dir: string): Finding {
   return wrong('data directory', `other users can read ${open.join(', ')}`, `chmod -R go-rwx ${dir}`)
 }
 
-function checkKey(dir: string): Finding {
+function checkKey(dir: string): Finding[] {
   const path = join(dir, 'identity.kel')
   try {
     const found = peekIdentity(dir)
-    if (found === undefined) return note('identity', `${path} does not exist yet`, 'svc up')
-    return ok('identity', `${found.aid}`)
+    if (found === undefined) return [note('identity', `${path} does not exist yet`, 'svc up')]
+    const warning = keyWarning(found)
+    if (found.deactivated) return [wrong('identity', `${found.aid}: ${warning}`, 'svc id new <name>')]
+    const identity = ok('identity', found.aid)
+    if (warning === undefined) return [identity]
+    return [identity, note('next key', warning, 'svc id next import < phrase.txt')]
   } catch (error) {
     const mend = `put a backup of ${path} back; without one this identity is lost, and svc id new makes another`
-    return wrong('identity', `${path} cannot be read: ${wordsOf(error)}`, mend)
+    return [wrong('identity', `${path} cannot be read: ${wordsOf(error)}`, mend)]
   }
 }
 

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
+import { keyWarning } from '../identity/key-warning.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
 import { roomWarning } from '../platform/room.ts'
@@ -26,6 +27,7 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
       ctx.hub.home !== undefined && !ctx.hub.isCompared && ctx.hub.oldCopy === undefined,
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
+    [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],

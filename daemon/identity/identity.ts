@@ -65,11 +65,17 @@ export function openIdentity(dir: string, inputs: IdentityInputs): Identity {
 }
 
 /** Reads the public half of an identity without opening it, for listings. */
-export function peekIdentity(dir: string): VerifiedKel | undefined {
+export function peekIdentity(dir: string): IdentityState | undefined {
   const file = join(dir, 'identity.kel')
   const stored = findFile(file)
-  return stored === undefined ? undefined : parseIdentity(stored, file).log
+  if (stored === undefined) return undefined
+  const { log } = parseIdentity(stored, file)
+  const next = readNextSeed(join(dir, 'identity.next'))
+  const hasNextKey = next !== undefined && isCommitted(log, next)
+  return { aid: log.aid, seq: log.seq, deactivated: log.deactivated, hasNextKey }
 }
+
+export type IdentityState = { aid: string; seq: number; deactivated: boolean; hasNextKey: boolean }
 
 function createIdentity(dir: string, inputs: IdentityInputs): Identity {
   const next = join(dir, 'identity.next')
@@ -228,11 +234,17 @@ export class Identity {
     this.#log = log
   }
 
-  /** The next key as a phrase that can be written down; `remove` takes it off this machine. */
-  exportNext(remove: boolean): string {
-    const seed = this.#requireNextSeed()
-    if (remove) removeDurably(join(this.dir, 'identity.next'))
-    return phraseOfSeed(seed)
+  /** The next key as a phrase that can be written down. */
+  exportNext(): string {
+    return phraseOfSeed(this.#requireNextSeed())
+  }
+
+  /** Takes the next key off this machine, as long as it is the one that this phrase brings back. */
+  removeNext(phrase: string): void {
+    const seed = readNextSeed(join(this.dir, 'identity.next'))
+    if (seed === undefined || !equal(seed, seedOfPhrase(phrase)))
+      throw new KeyRefused('wrong_phrase', 'the next key has changed meanwhile; export it again')
+    removeDurably(join(this.dir, 'identity.next'))
   }
 
   /** Brings the next key back from its phrase; refuses any other key. */
@@ -258,7 +270,7 @@ export class Identity {
     if (seed === undefined)
       throw new KeyRefused(
         'next_key_missing',
-        'the next key is not on this machine; bring it back with: svc id next import <phrase>',
+        'the next key is not on this machine; bring it back with: svc id next import, which reads the phrase from standard input',
       )
     return seed
   }

@@ -148,7 +148,7 @@ describe('auto-reply', () => {
   )
 
   test('never sends the phrase of the next key', async () => {
-    const phrase = bob.ctx.identity.exportNext(false)
+    const phrase = bob.ctx.identity.exportNext()
     await starts({}, `echo 'Words: ${phrase.replaceAll(' ', ' . ')}'`)
     const id = await asked('ask: leak')
     await expect.poll(() => events(id), LATER).toContain('refused')

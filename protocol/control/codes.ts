@@ -24,7 +24,7 @@ export const controlCodes = {
   },
   identity_deactivated: { status: 409, next: 'svc id new <name>' },
   old_copy: { status: 409, next: 'svc status; stop this node before its files are replaced' },
-  next_key_missing: { status: 409, next: 'svc id next import' },
+  next_key_missing: { status: 409, next: 'svc id next import < phrase.txt' },
   no_auto_reply: { status: 409, next: 'svc autoreply set --agent <tool>' },
   backend_failed: { status: 502, next: 'svc autoreply show, svc logs' },
   no_receipt: { status: 409, next: 'svc thread <id>; both sides must end first' },

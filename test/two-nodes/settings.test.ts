@@ -33,7 +33,8 @@ describe('registering', () => {
   test('where the next key was taken off the machine asks for the recovery phrase, before anything changes', async () => {
     const node = await lab.start('phrase')
     await lab.hub.running.hub.context.store.admit(node.aid, true)
-    const phrase = node.ctx.identity.exportNext(true)
+    const phrase = node.ctx.identity.exportNext()
+    node.ctx.identity.removeNext(phrase)
     const join = (given: object) => node.handlers.hubRegister({ url: lab.line.url, ...given }, never)
     await expect(join({})).rejects.toMatchObject({ code: 'next_key_missing' })
     await expect(join({ recovery_phrase: 'not the phrase' })).rejects.toMatchObject({
