@@ -102,7 +102,9 @@ test('a content type is taken by its meaning', async () => {
 test('a body that says it is compressed is refused, not read as it is', async () => {
   const compressed = { headers: { 'Content-Encoding': 'gzip' } }
   expectRefusal(await sendRow('relayPoll', agent, compressed), 'bad_request')
-  expect((await sendRow('relayPoll', agent, { headers: { 'Content-Encoding': 'Identity' } })).status).toBe(200)
+  expect((await sendRow('relayPoll', agent, { headers: { 'Content-Encoding': 'Identity' } })).status).toBe(
+    200,
+  )
 })
 
 describe('a JSON route', () => {
