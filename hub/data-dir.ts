@@ -14,7 +14,8 @@ import {
 } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
 import { makeFolder } from './store/files.ts'
-import { type GroupCommitted, type Store, type StoreBroken, StoreRefused } from './store/port.ts'
+import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
+import { isFull } from './store/sqlite/database.ts'
 import { lockDirectory } from './store/sqlite/lock.ts'
 import { DATABASE_FILE, openStore } from './store/sqlite/open.ts'
 
@@ -56,6 +57,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const { directory, now, random } = options
   makeWritable(directory)
   const lock = lockDirectory(directory)
+  let store: Store | undefined
   try {
     if (existsSync(join(directory, RESTORE_MARKER)))
       throw new StoreRefused(
@@ -67,19 +69,23 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     if (parts.state === 'none') closeSync(openSync(marker, 'w', 0o600))
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
-    const store = openStore({ ...options, release: RELEASE })
-    const blobs = new Blobs(directory, error => store.fail(error))
-    const secret = await ensureSecret(store, random)
-    if ((await store.setting(MODE_SETTING)) === undefined) await store.putSetting(MODE_SETTING, 'closed')
+    const opened = openStore({ ...options, release: RELEASE })
+    store = opened
+    const blobs = new Blobs(directory, error => opened.fail(error))
+    const secret = await ensureSecret(opened, random)
+    if ((await opened.setting(MODE_SETTING)) === undefined) await opened.putSetting(MODE_SETTING, 'closed')
     rmSync(marker, { force: true })
     const close = async (): Promise<void> => {
-      await store.close()
+      await opened.close()
       lock.release()
     }
-    return { identity, created, store, blobs, secret, close }
+    return { identity, created, store: opened, blobs, secret, close }
   } catch (error) {
+    await store?.close()
     lock.release()
-    throw error
+    throw isFull(error)
+      ? new StoreFull(`the disk of ${directory} is full; free some room, then try again`)
+      : error
   }
 }
 

@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
@@ -89,7 +89,7 @@ function fail(error: unknown, command: Command, { err }: Terminal): number {
     return EXIT_USAGE
   }
   if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
-  const expected = error instanceof Refusal || isOfSystem(error)
+  const expected = error instanceof Refusal || error instanceof Failure || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
 }

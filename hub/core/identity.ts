@@ -10,7 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { publicKey } from '../../protocol/crypto/engine.node.ts'
@@ -100,6 +100,8 @@ export function rotateIdentity(
 
 /** Finishes or drops a rotation that was interrupted; for whoever has the directory for himself. */
 export function settleRotation(directory: string, kel: VerifiedKel): void {
+  // What writes that found no room have left.
+  for (const name of [IDENTITY_FILE, COMING_FILE]) rmSync(join(directory, `${name}.new`), { force: true })
   const coming = join(directory, COMING_FILE)
   const seed = readNext(coming)
   if (seed !== undefined && isCommitted(kel, seed)) renameSync(coming, join(directory, NEXT_FILE))
@@ -138,10 +140,12 @@ function readIdentity(path: string): HubIdentity {
 /** Replaces a file so that a crash leaves the old or the new one. */
 function writeWhole(path: string, content: Uint8Array): void {
   const fresh = `${path}.new`
-  const file = openSync(fresh, 'w', 0o600)
-  writeSync(file, content)
-  fsyncSync(file)
-  closeSync(file)
+  try {
+    writeFileSync(fresh, content, { mode: 0o600, flush: true })
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
   renameSync(fresh, path)
   syncFolder(dirname(path))
 }

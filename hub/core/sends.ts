@@ -15,6 +15,7 @@ import { type ByteSource, type Content, readEnvelopeHead } from './envelope-body
 import type { HeldPolls } from './held-polls.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { RoomWatch } from './room-watch.ts'
 import type { Sessions, SessionUse } from './sessions.ts'
 import type { Strangers } from './strangers.ts'
 
@@ -64,16 +65,18 @@ export class Sends {
   readonly #context: HubContext
   readonly #parts: SendsParts
   readonly #capabilities: Capabilities
+  readonly #room: RoomWatch
 
   constructor(context: HubContext, parts: SendsParts) {
     this.#context = context
     this.#parts = parts
     this.#capabilities = new Capabilities(context)
+    this.#room = new RoomWatch(context.alert)
   }
 
   /** Takes one envelope, or says under which id the very same one waits already. */
   async send({ source, declared, ...credential }: Submission): Promise<Sent> {
-    const { blobs, random, limits } = this.#context
+    const { blobs, random, limits, now } = this.#context
     const body = await readEnvelopeHead(source, declared)
     if (body.size > limits.envelopeBytesMax)
       throw new Refusal('tooLarge', { limitBytes: limits.envelopeBytesMax })
@@ -81,10 +84,13 @@ export class Sends {
     if ('repeated' in judged) return judged.repeated
     source.accept(judged.accepted.agent.row.aid)
     try {
-      return await this.#keep(judged.accepted, await body.read(blobs, random))
+      const sent = await this.#keep(judged.accepted, await body.read(blobs, random))
+      this.#room.taken(now())
+      return sent
     } catch (error) {
-      if (error instanceof StoreFull) throw new Refusal('mailboxFull')
-      throw error
+      if (!(error instanceof StoreFull)) throw error
+      this.#room.refused(now())
+      throw new Refusal('mailboxFull')
     }
   }
 

@@ -9,7 +9,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
-import { copyLive, faultClass } from '../store/sqlite/database.ts'
+import { copyLive, isFull } from '../store/sqlite/database.ts'
 import { inspectDatabase } from '../store/sqlite/inspect.ts'
 import {
   copyFile,
@@ -48,12 +48,6 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
       ? new StoreRefused(`not enough space for a backup at ${target}; free some, or choose another place`)
       : error
   }
-}
-
-/** Both the system and the engine say so in their own way. */
-export function isFull(error: unknown): boolean {
-  const code = systemCode(error)
-  return code === 'ENOSPC' || code === 'EDQUOT' || faultClass(error) === 'full'
 }
 
 function checkTarget(target: string, directory: string): void {

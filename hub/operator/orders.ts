@@ -2,6 +2,7 @@
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { type Quota, StoreRefused } from '../store/port.ts'
+import { isFull } from '../store/sqlite/database.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
 import {
   type OperatorContext,
@@ -38,9 +39,26 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
 /** Carries out an order and tells the state after it; one that changed something is written down. */
 export async function carryOut(order: Order, context: OperatorContext): Promise<OrderResult> {
   const carrier = carriers[order.command] as Carrier<Order['command']>
-  const result = await carrier(order as never, context)
+  const result = await withRoom(() => carrier(order as never, context), context)
   if (isChange(order)) context.audit(order)
   return result
+}
+
+/** On a full disk the operator's own orders have the room that is kept for it; each may be repeated. */
+async function withRoom(
+  carry: () => Promise<OrderResult>,
+  { store }: Pick<OperatorContext, 'store'>,
+  last = false,
+): Promise<OrderResult> {
+  try {
+    return await carry()
+  } catch (error) {
+    if (!isFull(error)) throw error
+    if (!last && store.giveUpReserve()) return await withRoom(carry, { store }, true)
+    throw new StoreRefused(
+      'the disk is full, or the store has grown to its limit; free some room, then repeat the command',
+    )
+  }
 }
 
 const CHANGES: ReadonlySet<Order['command']> = new Set([

@@ -10,10 +10,10 @@ import { ensureIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 import { makeFolder, syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
+import { isFull } from '../store/sqlite/database.ts'
 import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
 import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
 import { readMigrations } from '../store/sqlite/migrate.ts'
-import { isFull } from './backup.ts'
 import { copyFile, DATABASE_COPY, digestFile, type Manifest, readManifest } from './manifest.ts'
 
 const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]

@@ -292,6 +292,8 @@ export interface Store {
   totals(): Promise<MailTotals>
   /** Quick integrity check: an empty list, or what is wrong. */
   check(): Promise<string[]>
+  /** Gives up the room kept for a full disk; false where there was none. */
+  giveUpReserve(): boolean
   /** Ends all writing: a file beside the rows could not be brought to the disk. */
   fail(error: StoreBroken): void
   /** Whether writes have failed for want of room, or for good. */

@@ -109,11 +109,17 @@ describe.runIf(hasCompiler)('the disk', () => {
     const saved = join(place, 'saved')
     const at = ['--data-dir', history.directory]
     const backup = await runHub(['backup', saved, ...at], { env })
-    expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('no room for a backup')])
+    expect([backup.code, backup.stderr]).toEqual([
+      1,
+      expect.stringContaining('not enough space for a backup'),
+    ])
     expect(readdirSync(place)).toEqual(['reserve'])
     expect((await runHub(['backup', saved, ...at])).code).toBe(0)
     const restore = await runHub(['restore', saved, '--data-dir', join(place, 'fresh')], { env })
-    expect([restore.code, restore.stderr]).toEqual([1, expect.stringContaining('no room to restore')])
+    expect([restore.code, restore.stderr]).toEqual([
+      1,
+      expect.stringContaining('not enough space to restore'),
+    ])
     expect(readdirSync(join(place, 'fresh'))).toEqual([])
     expect((await runHub(['restore', saved, '--data-dir', join(place, 'fresh')])).code).toBe(0)
     await history.stop()

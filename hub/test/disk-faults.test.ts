@@ -1,15 +1,17 @@
 /** The disk at its limits: no more room, and a flush that fails. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { Order } from '../operator/order-shapes.ts'
 import { orderRunningHub } from '../operator/socket.ts'
+import { faultyDisk, hasCompiler } from '../testing/disk.ts'
 import { callRoute, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope, sendHeaders, type TestEnvelope } from '../testing/mail.ts'
-import { startHubChild } from '../testing/process.ts'
+import { runHub, startHubChild } from '../testing/process.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -51,6 +53,102 @@ test('a full disk refuses sends; polls and acks go on and make room for the next
   agent.target = hub
   expect((await agent.poll({ limit: 256 })).messages.length).toBe(acknowledged.length - 5 + 1)
   await hub.close()
+})
+
+test('the operator is told once when mail begins to be refused for want of room, and once when that has ended', async () => {
+  const hub = await startTestHub({ limits: { storeBytesMax: 2 * MIB } })
+  const agent = await registeredAgent(hub)
+  await fillUp(hub, agent)
+  await fillUp(hub, agent)
+  const told = () => hub.alerts.filter(({ event }) => /refused|room/.test(event))
+  expect(told().map(({ event }) => event)).toEqual(['mail is refused: no room on the disk or in the store'])
+  const { messages } = await agent.poll({ limit: 256 })
+  const items = messages.map(({ id }) => ({
+    id,
+    handle: toBase64url(random(16)),
+    dack: toBase64url(random(540)),
+  }))
+  await agent.call('relayAck', { items })
+  hub.clock.advance(60_000)
+  for (let sent = 0; sent < 2; sent++) {
+    const envelope = sealedUnderCapability(agent, agent.capability())
+    expect((await sendEnvelope(hub, envelope)).status).toBe(200)
+  }
+  expect(told().map(({ event }) => event)).toEqual([
+    'mail is refused: no room on the disk or in the store',
+    'there is room for mail again',
+  ])
+  await hub.close()
+})
+
+describe.runIf(hasCompiler)('on a full disk', () => {
+  /** A place whose disk is full while `mark` exists; the library takes the place's own file for a reserve nobody gives up. */
+  function fullPlace(): { directory: string; mark: string; env: Record<string, string> } {
+    const place = mkdtempSync(join(tmpdir(), 'svc-hub-full-'))
+    folders.push(place)
+    writeFileSync(join(place, 'reserve'), '')
+    const mark = join(place, 'full')
+    return { directory: join(place, 'data'), mark, env: faultyDisk(place, { fullWhile: mark }) }
+  }
+
+  test.each(['init', 'serve'])('%s of a new hub says so in a sentence and ends with 1', async command => {
+    const { directory, mark, env } = fullPlace()
+    writeFileSync(mark, '')
+    const { code, stderr } = await runHub([command, '--data-dir', directory], { env })
+    expect([code, stderr]).toEqual([
+      1,
+      `svc-hub: the disk of ${directory} is full; free some room, then try again\n`,
+    ])
+    rmSync(mark)
+    expect((await runHub(['init', '--data-dir', directory], { env })).code).toBe(0)
+  })
+
+  test('the orders of the operator take what is kept in reserve, and say so where there is none', async () => {
+    const home = mkdtempSync(join(tmpdir(), 'svc-hub-full-'))
+    folders.push(home)
+    const mark = join(tmpdir(), `svc-hub-mark-${process.pid}`)
+    folders.push(mark)
+    const hub = await startHubChild(home, { env: faultyDisk(home, { fullWhile: mark }) })
+    const agent = new TestAgent(hub)
+    const order = (given: Order) => orderRunningHub(home, given)
+    await order({ command: 'admit', aid: agent.aid })
+    expect((await agent.register()).status).toBe(200)
+    writeFileSync(mark, '')
+    const { aid } = agent
+    const orders: Order[] = [
+      { command: 'block', aid },
+      { command: 'unblock', aid },
+      { command: 'admission', mode: 'open' },
+      { command: 'remove', aid },
+      { command: 'rotate' },
+    ]
+    for (const given of orders) {
+      writeFileSync(join(home, 'reserve'), 'room')
+      expect([given.command, await order(given)]).toMatchObject([given.command, { ok: true }])
+      expect(existsSync(join(home, 'reserve'))).toBe(false)
+    }
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toMatchObject({ code: 0 })
+  })
+
+  test('orders without a reserve say so and leave nothing; the end is in order', async () => {
+    const { directory, mark, env } = fullPlace()
+    const hub = await startHubChild(directory, { env })
+    const { aid } = new TestAgent(hub)
+    await orderRunningHub(directory, { command: 'admit', aid })
+    rmSync(join(directory, 'reserve'))
+    writeFileSync(mark, '')
+    for (const given of [{ command: 'block', aid }, { command: 'rotate' }] as Order[])
+      expect(await orderRunningHub(directory, given)).toEqual({
+        ok: false,
+        error: expect.stringMatching(/the disk is full.*; free some room, then repeat the command/),
+      })
+    expect(readdirSync(directory).filter(name => name.endsWith('.new'))).toEqual([])
+    hub.kill('SIGTERM')
+    expect(await hub.exited).toMatchObject({ code: 0 })
+    expect(hub.said()).toContain('"stopped"')
+    expect(hub.said()).not.toContain('the store failed')
+  })
 })
 
 test('a failed flush ends all writing with 503 and the process with 1; what was acknowledged is kept', async () => {

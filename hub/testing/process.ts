@@ -15,6 +15,8 @@ export type HubChild = Target & {
   pid: number
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   kill(signal: NodeJS.Signals): void
+  /** What it wrote to its log. */
+  said(): string
 }
 
 export type HubChildOptions = {
@@ -37,7 +39,7 @@ export async function startHubChild(directory: string, options: HubChildOptions 
     process.execPath,
     [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
     {
-      stdio: ['ignore', 'pipe', failing ? 'ignore' : 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
         ...options.env,
@@ -46,6 +48,11 @@ export async function startHubChild(directory: string, options: HubChildOptions 
     },
   )
   running.add(child)
+  let said = ''
+  child.stderr.on('data', chunk => {
+    said += String(chunk)
+    if (!failing) process.stderr.write(chunk)
+  })
   child.once('exit', () => running.delete(child))
   const exited = once(child, 'exit').then(([code, signal]) => ({
     code: code as number | null,
@@ -64,6 +71,7 @@ export async function startHubChild(directory: string, options: HubChildOptions 
     pid: child.pid ?? 0,
     exited,
     kill: signal => void child.kill(signal),
+    said: () => said,
   }
 }
 

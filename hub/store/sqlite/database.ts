@@ -1,5 +1,7 @@
 /** The one place that imports node:sqlite: opening with the hub's pragmas, prepared statements, error classes. */
 import * as sqlite from 'node:sqlite'
+import { systemCode } from '../../../protocol/encoding/errors.ts'
+import { StoreFull } from '../port.ts'
 
 type Engine = sqlite.DatabaseSync
 type Statement = sqlite.StatementSync
@@ -114,6 +116,15 @@ export function openLock(path: string): Database {
   return database
 }
 
+/** Ends a transaction without its changes. */
+export function rollBack(db: Database): void {
+  try {
+    db.exec('ROLLBACK')
+  } catch {
+    // Nothing to roll back: the engine did it itself.
+  }
+}
+
 export type FaultClass = 'busy' | 'full' | 'broken' | 'other'
 
 /** What kind of trouble an error of the engine is. */
@@ -126,6 +137,12 @@ export function faultClass(error: unknown): FaultClass {
   if (primary === RESULT_FULL || code === RESULT_IOERR_SHMSIZE) return 'full'
   if (primary === RESULT_IOERR || primary === RESULT_CORRUPT || primary === RESULT_NOTADB) return 'broken'
   return 'other'
+}
+
+/** Whether there was no room: system, engine and store say so each in its own way. */
+export function isFull(error: unknown): boolean {
+  const code = systemCode(error)
+  return code === 'ENOSPC' || code === 'EDQUOT' || error instanceof StoreFull || faultClass(error) === 'full'
 }
 
 /** Copies a whole database into a new file in one consistent step. */

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { StoreRefused } from '../port.ts'
 import { putSetting } from './account-writes.ts'
-import { copyDatabase, type Database } from './database.ts'
+import { copyDatabase, type Database, rollBack } from './database.ts'
 
 const FOLDER = new URL(import.meta.url.endsWith('.ts') ? '../migrations/' : './migrations/', import.meta.url)
 const FILE_NAME = /^(\d{4})-[a-z0-9-]+\.sql$/
@@ -42,7 +42,7 @@ export function migrate(
     putSetting(database, { name: 'release', value: release })
     database.exec('COMMIT')
   } catch (error) {
-    database.exec('ROLLBACK')
+    rollBack(database)
     throw error
   }
 }

@@ -33,9 +33,13 @@ export function openStore(options: StoreOptions): Store {
   const path = join(options.directory, DATABASE_FILE)
   const reserve = join(options.directory, RESERVE_FILE)
   const { first, gaveUp } = openFirst(path, reserve)
-  migrate(first, path, options.release)
-  const reader = openReader(path)
-  first.close()
+  let reader: Database
+  try {
+    migrate(first, path, options.release)
+    reader = openReader(path)
+  } finally {
+    first.close()
+  }
   if (!gaveUp) makeReserve(reserve)
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
@@ -121,6 +125,11 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     check: async () => {
       const rows = reader.all<{ quick_check: string }>('PRAGMA quick_check')
       return rows.map(row => row.quick_check).filter(line => line !== 'ok')
+    },
+    giveUpReserve() {
+      if (!existsSync(reserve)) return false
+      rmSync(reserve)
+      return true
     },
     fail: error => writer.fail(error),
     health: () => ({ full: writer.full, broken: writer.broken }),

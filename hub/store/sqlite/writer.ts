@@ -3,7 +3,7 @@
  * group, and answers a group only after its commit.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { openWriter } from './database.ts'
+import { faultClass, openWriter } from './database.ts'
 import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
 
 export type WriterData = { path: string; groupMax: number; bytesMax: number | undefined }
@@ -43,8 +43,17 @@ function release({ name, argument }: Job): void {
   if (content?.buffer instanceof ArrayBuffer) content.buffer.transfer(0)
 }
 
+/** Shortens the log beside the database; where there is no room for that, the next start does. */
+function tidy(): void {
+  try {
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (faultClass(error) !== 'full') throw error
+  }
+}
+
 function close(): void {
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  tidy()
   db.close()
   port?.postMessage({ closed: true } satisfies FromWriter)
   port?.close()

@@ -2,7 +2,7 @@
 import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
-import { type Database, type FaultClass, faultClass } from './database.ts'
+import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { addReview } from './review-store.ts'
 
@@ -87,14 +87,6 @@ function runAlone(db: Database, job: Job): Outcome {
     db.run('ROLLBACK TO item')
     db.run('RELEASE item')
     return failed(error)
-  }
-}
-
-function rollBack(db: Database): void {
-  try {
-    db.exec('ROLLBACK')
-  } catch {
-    // Nothing to roll back: the engine did it itself.
   }
 }
 
