@@ -10,7 +10,14 @@ import { operationsOf } from './control/operations.ts'
 import { ControlServer } from './control/server.ts'
 import { type GroundOptions, openGround } from './ground.ts'
 import { controlHost, controlPort } from './home/config.ts'
-import { announceDaemon, type Environment, runtimeDirectories, withdrawDaemon } from './home/home.ts'
+import {
+  announceDaemon,
+  type Environment,
+  freeControlPort,
+  isGivenAddress,
+  runtimeDirectories,
+  withdrawDaemon,
+} from './home/home.ts'
 import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
@@ -146,15 +153,21 @@ type Door = {
 async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Promise<void> {
   const { handlers, token, control, name, env } = door
   const config = ctx.settings.current
+  const [host, port] = [controlHost(config), controlPort(config)]
   const server = new ControlServer({
     ctx,
     handlers,
     token,
-    host: controlHost(config),
-    port: controlPort(config),
+    host,
+    port,
+    otherPort: isGivenAddress(host, port) ? async () => freeControlPort(new Set()) : undefined,
     socket: controlSocket(env, ctx.dir),
   })
   control.bound = await server.listen()
+  if (port !== 0 && control.bound !== config.control_addr) {
+    control.missed = config.control_addr
+    ctx.log.warn({ wanted: control.missed, address: control.bound }, 'the control address is in use')
+  }
   undo.defer(() => server.close())
   const entry = {
     pid: process.pid,

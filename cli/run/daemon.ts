@@ -27,7 +27,6 @@ import { CommandFailed, type Io, messageOf } from '../io.ts'
 import { toolCalls } from './tool-calls.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
-const PORT_ATTEMPTS_MAX = 8
 
 /** Runs the node until a signal, `svc stop` or, on stdio, the end of the client. */
 export async function runDaemon(io: Io, input: Input, options: { stdio: boolean }): Promise<number> {
@@ -57,24 +56,18 @@ function sayWarnings(io: Io, node: Node): void {
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
 async function openNode(io: Io, input: Input, onShutdown: () => void): Promise<Node> {
   const { dir, name } = selectIdentity(io.env, input.id)
-  const fresh = !existsSync(join(dir, 'config.json'))
-  for (let attempt = 1; ; attempt++) {
-    try {
-      if (fresh) await choosePort(io, dir)
-      return await startNode({ dir, name, env: io.env, onShutdown })
-    } catch (error) {
-      const taken = systemCode(error) === 'EADDRINUSE'
-      // somebody else took the port between the look and the listening
-      if (taken && fresh && attempt < PORT_ATTEMPTS_MAX) continue
-      throw explain(error as Error, dir, taken)
-    }
+  try {
+    if (!existsSync(join(dir, 'config.json'))) await choosePort(io, dir)
+    return await startNode({ dir, name, env: io.env, onShutdown })
+  } catch (error) {
+    throw explain(error as Error, dir)
   }
 }
 
-function explain(error: Error, dir: string, addressTaken: boolean): Error {
+function explain(error: Error, dir: string): Error {
   if (error instanceof DirectoryBusy) return error
   const config = join(dir, 'config.json')
-  if (addressTaken)
+  if (systemCode(error) === 'EADDRINUSE')
     return new CommandFailed(
       `the control address ${readConfig(dir).control_addr} is in use`,
       `change control_addr in ${config}`,

@@ -2,4 +2,6 @@
 export class ControlAddress {
   /** `host:port`. */
   bound = ''
+  /** The configured one, where somebody else holds it. */
+  missed: string | undefined
 }

@@ -216,7 +216,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
       foreign: counted(ctx.store, 'foreign'),
     },
     chain: ctx.chain.head(),
-    warnings: warningsOf(ctx, parts.autoReply.fault),
+    warnings: warningsOf(ctx, { autoReplyFault: parts.autoReply.fault, control: parts.control }),
   }
 }
 

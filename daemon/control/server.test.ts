@@ -10,12 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import * as http from 'node:http'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
+import { daemonsOf, freeControlPort, isGivenAddress } from '../home/home.ts'
 import { proofOf } from '../home/proof.ts'
 import { controlSocket, ownSocket } from '../home/socket.ts'
 import { type Node, startNode } from '../node.ts'
@@ -136,6 +137,21 @@ describe('the control interface', () => {
     expect(
       (await ask('GET', '/ping', { Host: `localhost:${port}`, Origin: `http://localhost:${port}` })).status,
     ).toBe(200)
+  })
+
+  test.each(['Host', 'Origin', 'Sec-Fetch-Site'])('%s twice is refused, whichever is ours', async name => {
+    const own = node.controlAddress
+    const ours = { Host: own, Origin: `http://${own}`, 'Sec-Fetch-Site': 'none' }
+    for (const foreign of ['evil.example', 'http://evil.example', 'none', own]) {
+      const extra = `${name}: ${foreign}`
+      const lines = Object.entries(ours).map(([given, value]) => `${given}: ${value}`)
+      for (const head of [
+        [...lines, extra],
+        [extra, ...lines],
+      ])
+        expect([head, await statusOf(head)]).toEqual([head, '403'])
+      expect(await statusOf(lines)).toBe('200')
+    }
   })
 
   test('an unknown member, a duplicate member and a body that is too large are refused', async () => {
@@ -262,6 +278,31 @@ describe('the control interface', () => {
     expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
   })
 
+  test('a port that somebody else holds keeps no node from starting, and status says where it is', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-taken-'))
+    const held = await holding(await freeControlPort(new Set()))
+    writeConfig(dir, { ...readConfig(dir), control_addr: held.address })
+    const env = { SVC_RUNTIME_DIR: join(dir, 'run') }
+    await using moved = await startNode({ dir, env })
+    expect(moved.controlAddress).not.toBe(held.address)
+    expect((await fetch(`http://${moved.controlAddress}/ping`)).status).toBe(200)
+    expect(daemonsOf(env)[0]?.control_addr).toBe(moved.controlAddress)
+    const { warnings } = await moved.handlers.status(undefined, new AbortController().signal)
+    const sentence = `config.json: control_addr ${held.address} is in use by another program, so this node listens on ${moved.controlAddress}`
+    expect(warnings).toContainEqual(expect.stringContaining(sentence))
+    expect(readConfig(dir).control_addr).toBe(held.address)
+    held.server.close()
+  })
+
+  test('an address that its owner chose is taken or none', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-chosen-'))
+    const held = await holding(await portOfChoice())
+    writeConfig(dir, { ...readConfig(dir), control_addr: held.address })
+    const started = startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') } })
+    await expect(started).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    held.server.close()
+  })
+
   test('listens on the loopback of IPv6 too, as the address says it', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'svc-v6-'))
     writeConfig(dir, { ...readConfig(dir), control_addr: '[::1]:0' })
@@ -270,6 +311,36 @@ describe('the control interface', () => {
     expect((await fetch(`http://${six.controlAddress}/ping`)).status).toBe(200)
   })
 })
+
+/** The status of a request with these lines of a head, sent as they are. */
+function statusOf(lines: readonly string[]): Promise<string | undefined> {
+  const [host, port] = node.controlAddress.split(':')
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), host, () => {
+      socket.write(['GET /ping HTTP/1.1', ...lines, 'Connection: close', '', ''].join('\r\n'))
+    })
+    socket.once('data', data => {
+      resolve(data.toString().split(' ')[1])
+      socket.destroy()
+    })
+    socket.once('error', reject)
+  })
+}
+
+/** A free port that no identity is given. */
+async function portOfChoice(): Promise<number> {
+  const held = await holding(0)
+  const port = Number(held.address.split(':')[1])
+  const next = isGivenAddress('127.0.0.1', port) ? await portOfChoice() : port
+  await new Promise(done => held.server.close(done))
+  return next
+}
+
+async function holding(port: number) {
+  const server = createServer()
+  await new Promise<void>(done => server.listen(port, '127.0.0.1', done))
+  return { server, address: `127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
 
 function firstEvents(path: string, count: number): Promise<string[]> {
   const [host, port] = node.controlAddress.split(':')

@@ -13,6 +13,7 @@ import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
@@ -30,6 +31,9 @@ type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 const DROPPED_FOR_MS = 5_000
 const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
+const PORT_ATTEMPTS_MAX = 8
+/** What says for whom and from where a request is. */
+const ORIGIN_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export type ControlOptions = {
@@ -38,6 +42,8 @@ export type ControlOptions = {
   token: string
   host: string
   port: number
+  /** Another port, where that one is in use; without it the start ends there. */
+  otherPort: (() => Promise<number>) | undefined
   /** Path of the socket for the programs of this user. */
   socket: string
 }
@@ -73,15 +79,28 @@ export class ControlServer {
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
-    const { port } = this.#options
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
-    await listening(this.#server, () => this.#server.listen(port, host))
+    await this.#listenOn(host)
     await this.#listenLocally()
     const bound = (this.#server.address() as AddressInfo).port
     for (const name of [...LOOPBACK, host])
       this.#hosts.add(name.includes(':') ? `[${name}]:${bound}` : `${name}:${bound}`)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
+  }
+
+  async #listenOn(host: string): Promise<void> {
+    const { otherPort } = this.#options
+    let port = this.#options.port
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await listening(this.#server, () => this.#server.listen(port, host))
+      } catch (error) {
+        const isTaken = systemCode(error) === 'EADDRINUSE' && attempt < PORT_ATTEMPTS_MAX
+        if (otherPort === undefined || !isTaken) throw error
+        port = await otherPort()
+      }
+    }
   }
 
   /** A file system without sockets leaves the address alone. */
@@ -148,9 +167,10 @@ export class ControlServer {
     else send(response, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
-  /** Host exactly ours; an Origin, where a browser sends one, ours too; no cross-site fetch. */
+  /** Host exactly ours; an Origin, where a browser sends one, ours too; no cross-site fetch; none of these twice. */
   #isOwnOrigin(request: http.IncomingMessage): boolean {
     const { host, origin } = request.headers
+    if (ORIGIN_HEADERS.some(name => (request.headersDistinct[name]?.length ?? 0) > 1)) return false
     const site = request.headers['sec-fetch-site']
     if (host === undefined || !this.#hosts.has(host.toLowerCase())) return false
     if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return false

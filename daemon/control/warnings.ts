@@ -8,11 +8,17 @@ import { cardWarning } from '../membership/card.ts'
 import { roomWarning } from '../platform/room.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
+import type { ControlAddress } from './address.ts'
 
 type Needs = Pick<Context, 'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'now'>
 
-/** `autoReplyFault`: why auto-reply does not run although it is configured. */
-export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): string[] {
+type State = {
+  /** Why auto-reply does not run although it is configured. */
+  autoReplyFault?: string | undefined
+  control?: ControlAddress
+}
+
+export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}): string[] {
   const host = controlHost(ctx.settings.current)
   const warnings: [boolean, string | undefined][] = [
     [
@@ -31,6 +37,10 @@ export function warningsOf(ctx: Needs, autoReplyFault: string | undefined): stri
     [true, stoppedWarning(ctx.hub)],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],
+    [
+      control?.missed !== undefined,
+      `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,
+    ],
     [true, anewWarning(ctx)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [

@@ -14,7 +14,7 @@ export const CONTROL_PORT_FIRST = 39_811
 export const CONTROL_HOST = '127.0.0.1'
 export const IDENTITY_NAME_CHARACTERS_MAX = 64
 export const DEFAULT_IDENTITY = 'default'
-const CONTROL_PORTS_TRIED_MAX = 1000
+const CONTROL_PORT_END = CONTROL_PORT_FIRST + 1000
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const RESERVED_NAME = 'ids'
 
@@ -208,12 +208,20 @@ function isZombie(pid: number): boolean {
   return /^[ZX]/.test(stat.slice(stat.lastIndexOf(')') + 2))
 }
 
-/** The first loopback port from 39811 upward that is neither taken by another identity nor in use. */
+/**
+ * The first loopback port from 39811 upward that is neither taken by another identity nor in use; 0, which means any
+ * that is free, where somebody holds them all.
+ */
 export async function freeControlPort(taken: ReadonlySet<number>): Promise<number> {
-  for (let port = CONTROL_PORT_FIRST; port < CONTROL_PORT_FIRST + CONTROL_PORTS_TRIED_MAX; port++) {
+  for (let port = CONTROL_PORT_FIRST; port < CONTROL_PORT_END; port++) {
     if (!taken.has(port) && (await isPortFree(port))) return port
   }
-  throw new HomeError(`no free control port from ${CONTROL_PORT_FIRST} upward`)
+  return 0
+}
+
+/** Whether an address is one of those that an identity is given, and no choice of its owner. */
+export function isGivenAddress(host: string, port: number): boolean {
+  return host === CONTROL_HOST && port >= CONTROL_PORT_FIRST && port < CONTROL_PORT_END
 }
 
 function isPortFree(port: number): Promise<boolean> {

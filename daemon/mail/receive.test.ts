@@ -329,7 +329,7 @@ describe('a numbered message', () => {
   test('of a stranger that claims more than was sent is not believed, and a contact is named', () => {
     const claim = (number: number) =>
       take(received(kinds.message, { document: words('w') }, { number, storedUpTo: 9 }))
-    const advised = () => warningsOf(bob.ctx, undefined).filter(one => one.includes('restore a newer one'))
+    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
     bob.ctx.contacts.remove('alice')
     claim(2)
     expect(advised()).toEqual([])
@@ -352,7 +352,7 @@ describe('a numbered message', () => {
       { interactionId: bytes(16) },
     ],
   ] as const)('of a contact that is %s is named to the owner', (_, kind, payload, changes) => {
-    const advised = () => warningsOf(bob.ctx, undefined).filter(one => one.includes('restore a newer one'))
+    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
     expect(advised()).toEqual([])
     take(received(kind, payload as never, { number: 2, ...changes }))
     expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])

@@ -213,7 +213,7 @@ describe('a requester', () => {
     taken(receipt)
     expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
     expect(of(alice).receiptState).toBe('disputed')
-    expect(warningsOf(alice.ctx, undefined).join()).toContain('two receipts of one task')
+    expect(warningsOf(alice.ctx).join()).toContain('two receipts of one task')
     expect(verifyInteraction(alice.ctx, of(alice)).verdict).toBe('invalid')
     const uploads = { firstAnswer: async () => {} }
     const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
