@@ -143,6 +143,15 @@ describe('a backup', () => {
     expect([stored(), await leases.end(lease)]).toEqual([0, false])
   })
 
+  test('that could not be restored is none: its folder goes', async () => {
+    const place = folder()
+    rmSync(join(hub.directory, 'identity.next'))
+    await expect(save(hub, join(place, 'saved'))).rejects.toThrow(
+      /no backup was made, because it could not be restored: .*identity\.next/,
+    )
+    expect(readdirSync(place)).toEqual([])
+  })
+
   test('never overwrites, and does not go into the directory that it saves', async () => {
     const place = folder()
     await expect(save(hub, place)).rejects.toThrow(/already exists; choose a new folder/)

@@ -1,6 +1,6 @@
 /**
  * Copying a data directory as it stands at one moment: rows first, then the files that they name, which the running hub
- * keeps meanwhile. The copy becomes visible under its name when all of it is on the disk.
+ * keeps meanwhile. The copy becomes visible under its name when all of it is on the disk and was read again.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
@@ -21,6 +21,7 @@ import {
   makeManifest,
   SMALL_FILES,
 } from './manifest.ts'
+import { backupFaults } from './restore.ts'
 
 export type BackupOptions = {
   directory: string
@@ -39,6 +40,7 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   await mkdir(draft, { mode: 0o700 })
   try {
     const manifest = await fill(draft, options)
+    await requireRestorable(draft)
     await rename(draft, target)
     await syncFolder(dirname(target))
     return manifest
@@ -48,6 +50,15 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
       ? new StoreRefused(`not enough space for a backup at ${target}; free some, or choose another place`)
       : error
   }
+}
+
+/** What can't be restored never gets the name of a backup. */
+async function requireRestorable(draft: string): Promise<void> {
+  const { faults } = await backupFaults(draft)
+  if (faults.length > 0)
+    throw new StoreRefused(
+      `no backup was made, because it could not be restored: ${faults.join(', ')}; find out more with: svc-hub doctor`,
+    )
 }
 
 function checkTarget(target: string, directory: string): void {

@@ -29,28 +29,25 @@ export async function backupKeeping(folder: string, keep: number, config: Config
   const collection = resolve(folder)
   makeFolder(collection)
   const code = await save(join(collection, nameOfNow(Date.now())), config)
-  // Only a backup that was read again and found whole may take the place of an older one.
-  if (code === 0) await removeOlder(collection, keep, identityOf(config.dataDir).aid)
+  await removeOlder(collection, keep, identityOf(config.dataDir).aid)
   return code
 }
 
-/** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock; then reads it all again. */
+/** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock. */
 async function save(target: string, { dataDir }: Config): Promise<number> {
   const identity = identityOf(dataDir)
   const write = (alone: boolean): Promise<Manifest> =>
     writeBackup({ directory: dataDir, target, hub: identity.aid, now: Date.now, alone })
+  const report = (manifest: Manifest): number => print({ backup: target, ...facts(manifest), faults: [] })
   const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
   if (answer === undefined) {
     const lock = lockDirectory(dataDir)
     settleRotation(dataDir, identity.kel)
-    await write(true).finally(() => lock.release())
-  } else if (!answer.ok) {
-    throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
-  } else {
-    const kept = keepRenewed(dataDir, String(answer.result['lease']))
-    await write(false).finally(() => kept.letGo())
+    return report(await write(true).finally(() => lock.release()))
   }
-  return await check(target)
+  if (!answer.ok) throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
+  const kept = keepRenewed(dataDir, String(answer.result['lease']))
+  return report(await write(false).finally(() => kept.letGo()))
 }
 
 /** Takes the promise to keep files anew while a long backup runs; one that was killed loses it by itself. */
