@@ -297,9 +297,12 @@ describe('the node', () => {
     child.stdout.setEncoding('utf8').on('data', chunk => {
       text += chunk
     })
-    await pause(300)
-    const id = await delegate('bob', 'seen?')
-    await until(async () => text.includes(id))
+    // It shows what comes from when it listens on, which may take a moment.
+    await until(async () => {
+      const id = await delegate('bob', 'seen?')
+      await pause(500)
+      return text.includes(id)
+    })
     const lines = text
       .trim()
       .split('\n')
