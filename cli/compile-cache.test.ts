@@ -42,5 +42,6 @@ describe('the folder of compiled code', () => {
     const file = join(home(), 'file')
     fs.writeFileSync(file, '')
     expect(compileCacheFolder({ HOME: file })).toBeUndefined()
+    expect(compileCacheFolder({ HOME: '/proc/x' })).toBeUndefined()
   })
 })

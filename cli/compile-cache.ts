@@ -5,6 +5,7 @@
 import * as fs from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
+import { makeFolders } from '../protocol/folders.ts'
 
 const PRIVATE_MODE = 0o700
 const OTHERS_WRITE = 0o022
@@ -23,7 +24,7 @@ export function compileCacheFolder(env: Readonly<Record<string, string | undefin
   const own = join(caches, 'svc')
   const folder = join(own, 'compiled')
   try {
-    fs.mkdirSync(folder, { recursive: true, mode: PRIVATE_MODE })
+    makeFolders(folder, PRIVATE_MODE)
     return [caches, own, folder].every(path => isPrivate(path, user)) ? folder : undefined
   } catch {
     return undefined

@@ -16,6 +16,7 @@ const formats = [
 ]
 const nodeFloor = [
   ...formats,
+  'protocol/folders.ts',
   'protocol/build-info.ts',
   'protocol/control',
   'daemon/refusal.ts',
@@ -42,8 +43,9 @@ const hubBase = [
 ]
 
 export const rooms: Record<string, Room> = {
-  'protocol/build-info.ts': { purpose: 'version, commit and time of this build', uses: [] },
   'protocol/encoding': { purpose: 'bytes and text to values; nothing of ours', uses: [] },
+  'protocol/folders.ts': { purpose: 'folders on paths that people give', uses: ['protocol/encoding'] },
+  'protocol/build-info.ts': { purpose: 'version, commit and time of this build', uses: [] },
   'protocol/crypto': {
     purpose: 'hashes, signatures, HPKE, streams; two engines behind `#crypto`',
     uses: ['protocol/encoding'],
@@ -175,7 +177,7 @@ export const rooms: Record<string, Room> = {
   },
   'daemon/platform': {
     purpose: 'the machine below: durable files, SQLite, fault points, timers, events, memory',
-    uses: ['protocol/encoding', 'protocol/contract', 'protocol/control'],
+    uses: ['protocol/encoding', 'protocol/folders.ts', 'protocol/contract', 'protocol/control'],
   },
   'daemon/home': {
     purpose: 'the data directory: where, lock, configuration, token',
@@ -257,9 +259,10 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
   'cli/times.ts': { purpose: 'times of a reply for people', uses: [] },
+  'cli/output.ts': { purpose: 'standard output, and whether all of it arrived', uses: [] },
   'cli/io.ts': {
     purpose: 'streams, environment and exit codes of a command',
-    uses: ['cli/times.ts', 'protocol/encoding'],
+    uses: ['cli/times.ts', 'cli/output.ts', 'protocol/encoding'],
   },
   'cli/command.ts': { purpose: 'what a command is', uses: ['cli/io.ts'] },
   'cli/version.ts': {
@@ -297,7 +300,7 @@ export const rooms: Record<string, Room> = {
   },
   'cli/install': {
     purpose: 'what svc puts into the files of coding agents, and how it is taken out again',
-    uses: ['protocol/encoding', 'cli/io.ts'],
+    uses: ['protocol/encoding', 'protocol/folders.ts', 'cli/io.ts'],
   },
   'cli/doctor': {
     purpose: 'what `svc doctor` looks at',
@@ -346,6 +349,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/build-info.ts',
       'protocol/encoding',
+      'protocol/folders.ts',
       'protocol/contract',
       'protocol/control',
       'cli/io.ts',

@@ -201,6 +201,10 @@ describe('a task with files', () => {
     mkdirSync(out)
     const { files } = (await b('pull', id, '--out', out)) as { files: { path: string }[] }
     expect(files.some(pulled => readFileSync(pulled.path, 'utf8') === '1\n2\n3\n')).toBe(true)
+    const here = await world.run(world.programs.svc, ['pull', id], world.env('bob'), out)
+    expect(JSON.parse(here.stdout)).toMatchObject({ out })
+    expect((await fails('bob', 'pull', id, '--out', '/proc/x')).stderr).toContain('cannot write to /proc/x')
+    expect(await b('status')).toMatchObject({ aid: bob })
   })
 
   test('end, accept-end, results: there is a receipt', async () => {

@@ -102,11 +102,8 @@ export const message = asks(async (control, input, io) => {
 })
 
 export const pull = asks((control, input, io) => {
-  const out = flags(input, '--out')[0]
-  return control.call('pull', {
-    interaction_id: first(input),
-    ...present({ out: out === undefined ? undefined : resolve(io.cwd, out) }),
-  })
+  const out = resolve(io.cwd, flags(input, '--out')[0] ?? '.')
+  return control.call('pull', { interaction_id: first(input), out })
 })
 
 export const end = asks((control, input) =>

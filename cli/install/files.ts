@@ -2,6 +2,7 @@
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { makeFolders } from '../../protocol/folders.ts'
 import { CommandFailed } from '../io.ts'
 
 const FILE_BYTES_MAX = 64 * 1024 * 1024
@@ -37,7 +38,7 @@ export function writeText(path: string, text: string | undefined): void {
       fs.rmSync(target, { force: true })
       return
     }
-    fs.mkdirSync(dirname(target), { recursive: true })
+    makeFolders(dirname(target))
     const mode = fs.existsSync(target) ? fs.statSync(target).mode & 0o7777 : NEW_FILE_MODE
     const draft = join(dirname(target), `.${basename(target)}.svc-${process.pid}`)
     const file = fs.openSync(draft, 'wx', NEW_FILE_MODE)
@@ -58,7 +59,7 @@ export function writeText(path: string, text: string | undefined): void {
 export function keepBackup(path: string): void {
   const copy = backupPath(path)
   if (fs.existsSync(copy)) return
-  fs.mkdirSync(dirname(copy), { recursive: true })
+  makeFolders(dirname(copy))
   fs.writeFileSync(copy, readText(path) ?? '', { mode: NEW_FILE_MODE, flag: 'wx' })
 }
 

@@ -155,7 +155,7 @@ export const workCommands: readonly CommandRow[] = [
     client: true,
     summary: 'save attachments and documents',
     positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
-    flags: [takes('--out', 'DIR', 'folder for the files; without it the data directory of the node decides')],
+    flags: [takes('--out', 'DIR', 'folder for the files; without it the one in which the command runs')],
     example: 'svc pull <id> --out reports',
     load: async () => (await work()).pull,
   },

@@ -1,9 +1,9 @@
 /** Operations on tasks: delegate, converse, end, rate, verify. Each answers after its commit, not after the network. */
 
-import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { makeFolders } from '../../protocol/folders.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
 import { cleanName, saveBytes } from '../attachments/file-names.ts'
@@ -106,7 +106,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     },
 
     async pull(given) {
-      return pullFiles(ctx, at(given.interaction_id), given.out ?? process.cwd())
+      return pullFiles(ctx, at(given.interaction_id), given.out)
     },
 
     async end(given) {
@@ -191,7 +191,7 @@ function endView(interaction: Interaction): EndView {
 function pullFiles(ctx: Context, interaction: Interaction, out: string) {
   const directory = resolve(out)
   try {
-    fs.mkdirSync(directory, { recursive: true })
+    makeFolders(directory)
   } catch (error) {
     refuse('file_unreadable', `cannot write to ${directory}: ${fileFault(error)}`)
   }

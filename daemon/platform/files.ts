@@ -3,6 +3,7 @@
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { makeFolders } from '../../protocol/folders.ts'
 import { faultPoint } from './faults.ts'
 
 export const SECRET_FILE_MODE = 0o600
@@ -80,7 +81,7 @@ export function syncDirectory(path: string): void {
 
 /** Creates a directory that only this user can enter; one that exists keeps its mode. */
 export function ensureSecretDirectory(path: string): void {
-  fs.mkdirSync(path, { recursive: true, mode: SECRET_DIRECTORY_MODE })
+  makeFolders(path, SECRET_DIRECTORY_MODE)
 }
 
 /** Why a file could not be read or written, for a sentence that names it. */

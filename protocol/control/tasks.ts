@@ -127,7 +127,7 @@ export const taskOperations = {
   pull: operation('/pull', {
     reads: false,
     afterEnd: true,
-    request: byInteraction.extend({ out: z.string().optional() }),
+    request: byInteraction.extend({ out: z.string() }),
     reply: z.strictObject({
       interaction_id: interactionId,
       out: z.string(),
