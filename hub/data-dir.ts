@@ -15,8 +15,8 @@ import {
 import { Blobs } from './store/blobs.ts'
 import { makeFolder } from './store/files.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
-import { isFull } from './store/sqlite/database.ts'
-import { lockDirectory } from './store/sqlite/lock.ts'
+import { isFull, isOfEngine } from './store/sqlite/database.ts'
+import { LOCK_FILE, lockDirectory } from './store/sqlite/lock.ts'
 import { DATABASE_FILE, openStore } from './store/sqlite/open.ts'
 
 const SECRET_SETTING = 'pow_secret'
@@ -56,6 +56,7 @@ export type DataDirectoryOptions = {
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory, now, random } = options
   makeWritable(directory)
+  refuseForeign(directory)
   const lock = lockDirectory(directory)
   let store: Store | undefined
   try {
@@ -69,7 +70,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     if (parts.state === 'none') closeSync(openSync(marker, 'w', 0o600))
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
-    const opened = openStore({ ...options, release: RELEASE })
+    const opened = openStore({ ...options, needsHeld: parts.state === 'whole', release: RELEASE })
     store = opened
     const blobs = new Blobs(directory, error => opened.fail(error))
     const secret = await ensureSecret(opened, random)
@@ -83,9 +84,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   } catch (error) {
     await store?.close()
     lock.release()
-    throw isFull(error)
-      ? new StoreFull(`the disk of ${directory} is full; free some room, then try again`)
-      : error
+    throw inWords(error, directory)
   }
 }
 
@@ -113,6 +112,55 @@ function isMissing(path: string): boolean {
 /** Refuses a directory that lost a part of its hub. */
 export function refusePart(parts: Parts): void {
   if (parts.state === 'part') throw new StoreRefused(`${parts.found}; ${parts.next}`)
+}
+
+/** What the engine says of a store that does not open, with what to do. */
+function inWords(error: unknown, directory: string): unknown {
+  if (isFull(error)) return new StoreFull(`the disk of ${directory} is full; free some room, then try again`)
+  if (!isOfEngine(error)) return error
+  return new StoreRefused(
+    `${join(directory, DATABASE_FILE)} cannot be used: ${error.message}; keep this directory aside, and restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
+    { cause: error },
+  )
+}
+
+/** What each file of a hub must allow to the user that works on it. */
+const ACCESS: Record<string, number> = {
+  [LOCK_FILE]: constants.R_OK | constants.W_OK,
+  [DATABASE_FILE]: constants.R_OK | constants.W_OK,
+  [`${DATABASE_FILE}-wal`]: constants.R_OK | constants.W_OK,
+  [`${DATABASE_FILE}-shm`]: constants.R_OK | constants.W_OK,
+  [IDENTITY_FILE]: constants.R_OK,
+  [NEXT_FILE]: constants.R_OK,
+  blobs: constants.R_OK | constants.W_OK | constants.X_OK,
+  tmp: constants.R_OK | constants.W_OK | constants.X_OK,
+}
+
+/** A file that this user can't work with, such as one that a command run as root left, and what mends it. */
+export function foreignFile(directory: string): { found: string; next: string } | undefined {
+  const foreign = Object.keys(ACCESS).find(name => !allows(join(directory, name), ACCESS[name]))
+  if (foreign === undefined) return undefined
+  const path = join(directory, foreign)
+  const { uid, gid } = statSync(directory)
+  return {
+    found: `this user cannot read and write ${path}, which belongs to user ${statSync(path).uid}`,
+    next: `as root: chown -R ${uid}:${gid} ${directory} && chmod -R u+rwX ${directory}`,
+  }
+}
+
+function allows(path: string, access: number | undefined): boolean {
+  try {
+    accessSync(path, access)
+    return true
+  } catch (error) {
+    return systemCode(error) === 'ENOENT'
+  }
+}
+
+/** Refuses, in words, files that this user can't work with. */
+export function refuseForeign(directory: string): void {
+  const foreign = foreignFile(directory)
+  if (foreign !== undefined) throw new StoreRefused(`${foreign.found}; ${foreign.next}`)
 }
 
 /** Refuses, in words, a directory that this user cannot write. */

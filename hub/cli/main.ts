@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
+import { isOfEngine } from '../store/sqlite/database.ts'
 import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
 import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
@@ -82,14 +83,17 @@ function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags }: 
 }
 
 function fail(error: unknown, command: Command, { err }: Terminal): number {
-  const message = wordsOf(error)
+  const message = isOfEngine(error)
+    ? `the store cannot be read or written: ${error.message}; find out more with: svc-hub doctor`
+    : wordsOf(error)
   err(`svc-hub: ${message}\n`)
   if (error instanceof UsageError) {
     err(`usage: svc-hub ${withFlags(command)}\n`)
     return EXIT_USAGE
   }
   if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
-  const expected = error instanceof Refusal || error instanceof Failure || isOfSystem(error)
+  const expected =
+    error instanceof Refusal || error instanceof Failure || isOfEngine(error) || isOfSystem(error)
   if (!expected && error instanceof Error) err(`${error.stack ?? ''}\n`)
   return EXIT_FAILED
 }

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { publicKey } from '../../protocol/crypto/engine.node.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { decode } from '../../protocol/encoding/cbor.ts'
-import { Refusal } from '../../protocol/encoding/errors.ts'
+import { Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
 import { blob, bytes, literal, record, required } from '../../protocol/encoding/record.ts'
 import {
   decodeKel,
@@ -56,6 +56,20 @@ export class RotationRefused extends Refusal<'rotation'> {
   override name = 'RotationRefused'
   constructor(sentence: string) {
     super('rotation', sentence)
+  }
+}
+
+/** The file of the identity is there and can't be used. */
+export class IdentityRefused extends Refusal<'identity'> {
+  override name = 'IdentityRefused'
+  readonly found: string
+  readonly next =
+    `restore ${IDENTITY_FILE} and ${NEXT_FILE} from a backup; without them this would be another hub`
+  constructor(path: string, cause: unknown) {
+    const found = `${path} cannot be read: ${wordsOf(cause)}`
+    super('identity', found, { cause })
+    this.found = found
+    this.message = `${found}; ${this.next}`
   }
 }
 
@@ -132,9 +146,13 @@ function isCommitted(kel: VerifiedKel, seed: Uint8Array): boolean {
 }
 
 function readIdentity(path: string): HubIdentity {
-  const file = IdentityFile.read(decode(readFileSync(path)), path)
-  const kel = verifyKel(decodeKel(file.kel))
-  return { aid: kel.aid, seq: kel.seq, seed: file.seed, kel, kelBytes: encodeKel(kel.events) }
+  try {
+    const file = IdentityFile.read(decode(readFileSync(path)), path)
+    const kel = verifyKel(decodeKel(file.kel))
+    return { aid: kel.aid, seq: kel.seq, seed: file.seed, kel, kelBytes: encodeKel(kel.events) }
+  } catch (error) {
+    throw new IdentityRefused(path, error)
+  }
 }
 
 /** Replaces a file so that a crash leaves the old or the new one. */

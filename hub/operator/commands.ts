@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import type { Config } from '../config.ts'
 import { ensureIdentity, type HubIdentity, settleRotation } from '../core/identity.ts'
-import { partsOf, refusePart } from '../data-dir.ts'
+import { partsOf, refuseForeign, refusePart } from '../data-dir.ts'
 import { makeFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
@@ -75,6 +75,7 @@ function identityOf(directory: string): HubIdentity {
   }
   const parts = partsOf(directory)
   refusePart(parts)
+  refuseForeign(directory)
   if (parts.state !== 'whole')
     throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
   return ensureIdentity(directory, never, never).identity

@@ -1,9 +1,8 @@
 /** The doctor on the data directory: who may read it, whose it is, the identity, and what interrupted work left there. */
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
-import { ensureIdentity, hasNextKey } from '../core/identity.ts'
+import { ensureIdentity, hasNextKey, IdentityRefused } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 
 const OTHERS = 0o077
@@ -73,8 +72,8 @@ function checkIdentity(directory: string): { finding: Finding; aid: string | und
       aid,
     }
   } catch (error) {
-    const why = wordsOf(error)
-    return { finding: wrong('identity', `identity.kel cannot be read: ${why}`, mend), aid: undefined }
+    if (!(error instanceof IdentityRefused)) throw error
+    return { finding: wrong('identity', error.found, error.next), aid: undefined }
   }
 }
 

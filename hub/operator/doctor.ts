@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
-import { isWritable, partsOf } from '../data-dir.ts'
+import { foreignFile, isWritable, partsOf } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
-import { lockDirectory } from '../store/sqlite/lock.ts'
+import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
 import { checkClock, checkNetwork, checkRoom, checkRuntime, checkSignatures } from './doctor-machine.ts'
@@ -41,6 +41,8 @@ export async function examine(read: () => Config): Promise<Finding[]> {
     const mend = `run svc-hub doctor as the owner of ${dataDir}, the user that the hub runs as`
     return [...machine, wrong('data directory', `this user cannot write to ${dataDir}`, mend)]
   }
+  const foreign = foreignFile(dataDir)
+  if (foreign !== undefined) return [...machine, wrong('owner', foreign.found, foreign.next)]
   const parts = partsOf(dataDir)
   if (parts.state === 'part') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (parts.state !== 'whole') {
@@ -52,9 +54,8 @@ export async function examine(read: () => Config): Promise<Finding[]> {
 
 async function examineHub(config: Config): Promise<Finding[]> {
   const { dataDir } = config
-  const { running, lock, finding } = await findRunning(dataDir)
+  const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
-    const alone = lock !== undefined
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
     const { findings: ofStore, clockMs } = checkStore(dataDir, alone)
     return [
@@ -73,6 +74,8 @@ async function examineHub(config: Config): Promise<Finding[]> {
 
 type Found = {
   running: RunningState | undefined
+  /** Nobody else works in the directory. */
+  alone: boolean
   lock: ReturnType<typeof lockDirectory> | undefined
   finding: Finding
 }
@@ -83,21 +86,22 @@ async function findRunning(directory: string): Promise<Found> {
   if (answer?.ok === true) {
     const running = answer.result as RunningState
     const found = `process ${running.pid} serves at ${running.url}`
-    return { running, lock: undefined, finding: ok('process', found) }
+    return { running, alone: false, lock: undefined, finding: ok('process', found) }
   }
   try {
-    const lock = lockDirectory(directory)
+    // Where no lock lies nobody holds it, and none is made.
+    const lock = existsSync(join(directory, LOCK_FILE)) ? lockDirectory(directory) : undefined
     const finding = note(
       'process',
       'no hub is running on this directory',
       `svc-hub serve --data-dir ${directory}`,
     )
-    return { running: undefined, lock, finding }
+    return { running: undefined, alone: true, lock, finding }
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error
     const mend = `find it with: fuser ${join(directory, 'lock')}; stop it and restart the hub`
     const finding = wrong('process', 'a process holds the directory but does not answer', mend)
-    return { running: undefined, lock: undefined, finding }
+    return { running: undefined, alone: false, lock: undefined, finding }
   }
 }
 

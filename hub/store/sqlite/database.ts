@@ -139,6 +139,11 @@ export function faultClass(error: unknown): FaultClass {
   return 'other'
 }
 
+/** Whether the engine refused something, as it does with what is no database or a damaged one. */
+export function isOfEngine(error: unknown): error is Error {
+  return error instanceof Error && 'errcode' in error
+}
+
 /** Whether there was no room: system, engine and store say so each in its own way. */
 export function isFull(error: unknown): boolean {
   const code = systemCode(error)

@@ -17,6 +17,8 @@ function takeLock(path: string, directory: string): ReturnType<typeof openLock> 
   try {
     return openLock(path)
   } catch (error) {
+    if (faultClass(error) === 'broken')
+      throw new StoreRefused(`${path} is damaged; remove it while no svc-hub uses ${directory}`)
     if (faultClass(error) !== 'busy') throw error
     throw new StoreRefused(`another svc-hub is using ${directory}; stop it first, or give another --data-dir`)
   }

@@ -27,11 +27,16 @@ export function migrate(
   path: string,
   release: string,
   migrations = readMigrations(),
+  needsHeld = false,
 ): void {
   const held = schemaNumber(database)
   const newest = migrations.length
   if (held > newest) throw newerThanThis(database, held, newest)
   if (held === newest) return
+  if (held === 0 && needsHeld)
+    throw new StoreRefused(
+      `${path} holds no store of a hub; restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
+    )
   if (held > 0) backUp(database, `${path}.before-schema-${held + 1}`)
   database.exec('BEGIN IMMEDIATE')
   try {

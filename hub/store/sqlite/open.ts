@@ -22,6 +22,8 @@ export type StoreOptions = {
   directory: string
   release: string
   onBroken: (error: StoreBroken) => void
+  /** There was a store before: an empty one is not taken for it. */
+  needsHeld?: boolean
   groupMax?: number
   /** The database file grows no further. */
   bytesMax?: number | undefined
@@ -35,7 +37,7 @@ export function openStore(options: StoreOptions): Store {
   const { first, gaveUp } = openFirst(path, reserve)
   let reader: Database
   try {
-    migrate(first, path, options.release)
+    migrate(first, path, options.release, undefined, options.needsHeld)
     reader = openReader(path)
   } finally {
     first.close()
