@@ -21,7 +21,8 @@ const UNFINISHED = "('pending', 'open', 'end_proposed')"
 
 type ListRequest = {
   side: 'sent' | 'received'
-  unfinished?: boolean
+  pending?: boolean | undefined
+  unfinished?: boolean | undefined
   ended?: boolean
   q?: string | undefined
   limit?: number | undefined
@@ -34,6 +35,7 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
   const limit = given.limit ?? LIST_LIMIT_DEFAULT
   const conditions = ['side = ?']
   const parameters: (string | number)[] = [given.side]
+  if (given.pending === true) conditions.push("state = 'pending'")
   if (given.unfinished === true) conditions.push(`state IN ${UNFINISHED}`)
   if (given.ended === true) conditions.push("state = 'ended'")
   if (given.q !== undefined && given.q !== '') {

@@ -17,6 +17,7 @@ import type { Contact } from '../store/contacts.ts'
 import { counted } from '../store/counters.ts'
 import { outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
+import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { findAgents } from './directory.ts'
@@ -214,6 +215,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
       pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
       outbox: outboxSize(ctx.store),
       foreign: counted(ctx.store, 'foreign'),
+      strangers_refused: counted(ctx.store, STRANGERS_REFUSED),
     },
     chain: ctx.chain.head(),
     warnings: warningsOf(ctx, { autoReplyFault: parts.autoReply.fault, control: parts.control }),

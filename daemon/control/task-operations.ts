@@ -57,7 +57,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async inbox(given, signal) {
       if (given.pull === true) await pullMail(ctx)
-      const list = () => listOf(ctx, { ...given, side: 'received', unfinished: given.pending === true })
+      const list = () => listOf(ctx, { ...given, side: 'received' })
       return waitingList(ctx, list, given.wait_s, signal)
     },
 

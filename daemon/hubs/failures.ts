@@ -7,7 +7,7 @@ import { HubStopped, HubUnreachable } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
 export const confirmationReasons: Record<number, string> = {
-  1: 'refused by the policy of the recipient',
+  1: 'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact',
   2: 'the recipient could not use it',
   3: 'refused for its times',
   5: 'the interaction had ended',

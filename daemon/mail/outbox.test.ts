@@ -457,7 +457,10 @@ describe('questions about deliveries', () => {
   })
 
   test.each([
-    [dackCodes.refusedByPolicy, 'refused by the policy of the recipient'],
+    [
+      dackCodes.refusedByPolicy,
+      'refused by the policy of the recipient, who may take no more from strangers now; ask to be added as a contact',
+    ],
     [dackCodes.malformed, 'the recipient could not use it'],
     [dackCodes.ended, 'the interaction had ended'],
   ])('a confirmation with code %s is a refusal that says so', async (code, reason) => {

@@ -11,6 +11,7 @@ import { counted } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
 import { proposeEnd, say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
+import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 
@@ -143,15 +144,28 @@ describe('a task', () => {
       expect(take(received(kinds.acceptEnd, answer, { number: 3 }))).toBe(dackCodes.stored)
     })
 
+    test('that has ended or was withdrawn leaves its place to the next one', () => {
+      bob.ctx.settings.change({ guest_messages: 1 })
+      expect(take(delegation())).toBe(dackCodes.stored)
+      const next = () => take(delegation('next', { interactionId: bytes(16) }))
+      expect(next()).toBe(dackCodes.refusedByPolicy)
+      for (const state of ['cancelled', 'ended', 'declined'] as const) {
+        bob.ctx.store.run("UPDATE interactions SET state = ? WHERE state = 'pending'", state)
+        expect([state, next()]).toEqual([state, dackCodes.stored])
+      }
+    })
+
     test('that is withdrawn counts for a day all the same', () => {
       bob.ctx.settings.change({ guest_messages: 1 })
+      const refused = () => counted(bob.ctx.store, STRANGERS_REFUSED)
       const withdrawn = () => {
         const interactionId = bytes(16)
         const code = take(delegation('again', { interactionId }))
         take(received(kinds.cancelled, { reason: '' }, { number: 2, interactionId }))
         return code
       }
-      expect([withdrawn(), withdrawn()]).toEqual([dackCodes.stored, dackCodes.refusedByPolicy])
+      for (let n = 0; n < 10; n++) expect(withdrawn()).toBe(dackCodes.stored)
+      expect([refused(), withdrawn(), refused()]).toEqual([0, dackCodes.refusedByPolicy, 1])
       world.pass(DAY_MS + 1)
       expect(withdrawn()).toBe(dackCodes.stored)
     })

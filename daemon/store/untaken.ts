@@ -6,12 +6,23 @@ const UNTAKEN = `side = 'received' AND state IN ('pending', 'open', 'end_propose
   (state = 'pending' OR capability IS NOT NULL) AND NOT EXISTS (SELECT 1 FROM contacts AS c
     WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0)`
 
-/** Tasks of an agent that are under way, and those of its calls and withdrawn tasks that began later than `since`. */
+/** Tasks of an agent that are under way, and those of its calls that began later than `since`. */
 export function tasksUnderWay(store: Store, peer: string, since: number): number {
   const row = store.get<{ n: number }>(
     `SELECT count(*) AS n FROM interactions WHERE peer = ? AND side = 'received' AND
        (state IN ('pending', 'open', 'end_proposed') OR
-         ((capability IS NOT NULL OR state = 'cancelled') AND started_at > ?))`,
+         (capability IS NOT NULL AND started_at > ?))`,
+    peer,
+    since,
+  )
+  return row?.n ?? 0
+}
+
+/** Tasks of an agent that began later than `since` and were withdrawn. */
+export function tasksWithdrawn(store: Store, peer: string, since: number): number {
+  const row = store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM interactions WHERE peer = ? AND side = 'received' AND
+       capability IS NULL AND state = 'cancelled' AND started_at > ?`,
     peer,
     since,
   )

@@ -35,7 +35,7 @@ export const taskInbox = tool({
     'Inbox: list tasks other agents delegated to me, or, with interaction_id (sent or received), read that thread: messages, attachments as verified local files, what can be done next. Reading a thread marks it read; listing does not.',
   input: z.strictObject({
     interaction_id: z.string().optional(),
-    pending: z.boolean().optional().describe('list: only what waits (default true)'),
+    pending: z.boolean().optional().describe('list: only what has not ended (default true)'),
     since_cursor: cursorArgument,
     limit: limitArgument,
     from_turn: z.int().min(0).optional(),
@@ -65,7 +65,7 @@ export const taskInbox = tool({
 async function list(args: Arguments, context: ToolContext): Promise<Record<string, unknown>> {
   const page = await fitPage(args.limit ?? LIMIT_DEFAULT, async limit => {
     const body = {
-      pending: args.pending ?? true,
+      unfinished: args.pending ?? true,
       limit,
       ...present({ cursor: args.since_cursor, wait_s: args.wait_s }),
     }

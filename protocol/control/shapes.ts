@@ -220,6 +220,8 @@ export const nodeStatusShape = z.strictObject({
     outbox: count,
     /** Messages refused because they came from nobody's interaction. */
     foreign: count,
+    /** Tasks of strangers refused because they had as many here as they may. */
+    strangers_refused: count,
   }),
   chain: chainHeadShape,
   warnings: z.array(z.string()),

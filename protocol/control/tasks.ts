@@ -66,7 +66,10 @@ export const taskOperations = {
   inbox: operation('/inbox', {
     reads: true,
     request: z.strictObject({
+      /** Only what waits for approval. */
       pending: z.boolean().optional(),
+      /** Only what has not ended. */
+      unfinished: z.boolean().optional(),
       q: z.string().max(256).optional(),
       wait_s: wait.optional(),
       pull: z.boolean().optional(),

@@ -51,7 +51,7 @@ describe('auto-reply', () => {
     const eve = await lab.member('eve')
     const id = await ask(eve, 'ask: secret')
     await until('it waits', async () =>
-      (await bob.handlers.inbox({ pending: true }, never)).items.some(item => item.interaction_id === id),
+      (await bob.handlers.inbox({ unfinished: true }, never)).items.some(item => item.interaction_id === id),
     )
     await bob.handlers.approve({ interaction_id: id }, never)
     const known = await ask(alice, 'ask: known')
