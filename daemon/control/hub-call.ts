@@ -21,6 +21,20 @@ export async function hubCall<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+export const isUnreachable = (error: unknown): error is OperationRefused =>
+  error instanceof OperationRefused && error.code === 'hub_unreachable'
+
+/** What is to be published is kept here also when the hub does not answer. */
+export async function publishing(work: () => Promise<void>): Promise<void> {
+  try {
+    await hubCall(work)
+  } catch (error) {
+    if (!isUnreachable(error)) throw error
+    const kept = 'the new profile is kept here, the hub has not been given it'
+    refuse('hub_unreachable', `${error.message}; ${kept}`, 'the same command again, once the hub answers')
+  }
+}
+
 function clockStep(error: ClocksApart): string | undefined {
   return error instanceof DatedAhead ? undefined : 'date; set the clock of this machine, then: svc status'
 }

@@ -22,7 +22,7 @@ import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { findAgents } from './directory.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
-import { hubCall } from './hub-call.ts'
+import { hubCall, isUnreachable, publishing } from './hub-call.ts'
 import { warningsOf } from './warnings.ts'
 
 type Needs = Pick<
@@ -117,7 +117,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     async profileSet(given) {
       const config = ctx.settings.change(withoutUndefined(given))
       const published = [given.summary, given.readme, given.caps].some(one => one !== undefined)
-      if (published && ctx.hub.home !== undefined) await hubCall(() => sync.updateProfile(parts.lifetime))
+      if (published && ctx.hub.home !== undefined) await publishing(() => sync.updateProfile(parts.lifetime))
       const { summary, readme, pricing, caps } = config
       const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
       return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
@@ -248,6 +248,7 @@ async function joinHub(
   if (given.wire !== undefined && given.wire !== newestWire)
     refuse('hub_incompatible', `this node speaks wire ${newestWire}, not ${given.wire}`, 'svc version')
   if (given.recovery_phrase !== undefined) importPhrase(ctx, given.recovery_phrase)
+  const { name, caps, guest_messages, accept_delegations } = ctx.settings.current
   ctx.settings.change(
     withoutUndefined({
       name: given.name,
@@ -258,7 +259,10 @@ async function joinHub(
   )
   const { hub, reply } = await hubCall(() =>
     parts.membership.join(given.url, AbortSignal.any([signal, parts.lifetime])),
-  )
+  ).catch(error => {
+    if (isUnreachable(error)) ctx.settings.change({ name, caps, guest_messages, accept_delegations })
+    throw error
+  })
   ctx.settings.change({ hub_url: hub.url })
   parts.wake()
   const note = cardWarning(ctx, hub)

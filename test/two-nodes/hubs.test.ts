@@ -63,9 +63,10 @@ describe('hubs that this node cannot talk to', () => {
   test('a page of a proxy without the header does not, and nothing is rotated for it', async () => {
     const node = await lab.start('proxied')
     const hub = await stub(502, { 'Content-Type': 'text/html' }, '<h1>bad gateway</h1>')
-    await expect(node.handlers.hubRegister({ url: hub.url }, never)).rejects.toMatchObject({
-      code: 'hub_unreachable',
-    })
+    const asked = { url: hub.url, name: 'prox', caps: ['text.count'], guest_messages: 2 }
+    await expect(node.handlers.hubRegister(asked, never)).rejects.toMatchObject({ code: 'hub_unreachable' })
+    const { name, caps, guest_messages } = node.ctx.settings.current
+    expect([name, caps, guest_messages]).toEqual(['', [], 5])
     expect((await node.handlers.status(undefined, never)).hub).toBeNull()
     hub.close()
   })
@@ -108,6 +109,21 @@ describe('an open hub', () => {
 })
 
 describe('profile, visibility, leaving', () => {
+  test('a profile that the hub cannot be given is kept here, and the refusal says so', async () => {
+    const node = await lab.member('pauline')
+    await lab.line.down()
+    try {
+      await expect(node.handlers.profileSet({ summary: 'kept' }, never)).rejects.toMatchObject({
+        code: 'hub_unreachable',
+        message: expect.stringContaining('the new profile is kept here'),
+        next: 'the same command again, once the hub answers',
+      })
+    } finally {
+      await lab.line.up()
+    }
+    expect(node.ctx.settings.current.summary).toBe('kept')
+  })
+
   test('what is set is found in the directory, and a hub that was left is forgotten', async () => {
     const node = await lab.member('paula')
     const set = await node.handlers.profileSet({ summary: 'counts words', pricing: '{"x":1}' }, never)
