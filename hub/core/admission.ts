@@ -35,8 +35,9 @@ export class Admission {
   async judge(given: Newcomer, address: string): Promise<'admitted' | 'open'> {
     const { store, limits, now } = this.#context
     if (await this.#isAdmitted(given.aid)) return 'admitted'
-    if (!(await this.#isOpen()) || this.#refusedRanges.holds(await store.refusedRanges(), address))
-      throw new Refusal('admissionRequired', { aid: given.aid })
+    if (!(await this.#isOpen())) throw new Refusal('admissionRequired', { aid: given.aid, keptOut: 'closed' })
+    if (this.#refusedRanges.holds(await store.refusedRanges(), address))
+      throw new Refusal('admissionRequired', { aid: given.aid, keptOut: 'range' })
     if (given.checkOnly) {
       const retryAfterMs = this.#checks.take(addressBucket(address), now())
       if (retryAfterMs > 0) throw new Refusal('rateLimited', { retryAfterMs })
@@ -88,7 +89,8 @@ export class Admission {
 
   /** Refuses whom the operator blocks. */
   async checkBlocked(aid: string): Promise<void> {
-    if ((await this.#context.store.account(aid)).blocked) throw new Refusal('admissionRequired', { aid })
+    if ((await this.#context.store.account(aid)).blocked)
+      throw new Refusal('admissionRequired', { aid, keptOut: 'blocked' })
   }
 
   async #isOpen(): Promise<boolean> {

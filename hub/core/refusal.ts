@@ -44,7 +44,12 @@ export type RefusalReason =
   | 'unknownAgent'
   | 'witnessElsewhere'
 
+/** What keeps an AID out: admission is closed, its address range is refused, or the operator blocks it. */
+export type KeptOut = 'blocked' | 'closed' | 'range'
+
 export type Facts = {
+  /** For the operator alone; no line passes it on. */
+  keptOut?: KeptOut
   /** Fills the sentence: what exactly is wrong. */
   why?: string
   aid?: string

@@ -2,21 +2,28 @@
  * Who was refused registration lately, for the operator. In memory only and bounded; an AID stands here as it was
  * claimed, because those who are refused at the door prove nothing.
  */
+import { present } from '../../protocol/encoding/present.ts'
 import { makeRoom } from './bounded.ts'
-import type { RefusalReason } from './refusal.ts'
+import type { KeptOut, Refusal, RefusalReason } from './refusal.ts'
 
 const KEPT_MAX = 1000
 
-export type RefusedLately = { aid: string; reason: RefusalReason; atMs: number; times: number }
+export type RefusedLately = {
+  aid: string
+  reason: RefusalReason
+  keptOut?: KeptOut
+  atMs: number
+  times: number
+}
 
 export class RefusedNewcomers {
   readonly #held = new Map<string, RefusedLately>()
 
-  note(aid: string, reason: RefusalReason, nowMs: number): void {
+  note(aid: string, { code: reason, facts }: Refusal, nowMs: number): void {
     const times = (this.#held.get(aid)?.times ?? 0) + 1
     this.#held.delete(aid)
     makeRoom(this.#held, KEPT_MAX)
-    this.#held.set(aid, { aid, reason, atMs: nowMs, times })
+    this.#held.set(aid, { aid, reason, ...present({ keptOut: facts.keptOut }), atMs: nowMs, times })
   }
 
   /** The newest first. */

@@ -93,7 +93,7 @@ export class Registry {
       return await this.#admission.judge(given, address)
     } catch (error) {
       if (error instanceof Refusal && error.code !== 'powRequired')
-        this.refused.note(given.aid, error.code, this.#context.now())
+        this.refused.note(given.aid, error, this.#context.now())
       throw error
     }
   }

@@ -31,17 +31,32 @@ describe('a blocked agent', () => {
       aid: agent.aid,
       admitted: true,
       blocked: true,
-      registered: false,
+      registered: true,
       waiting_envelopes: 1,
       waiting_bytes: expect.any(Number),
     })
     expect((await held).messages).toEqual([])
     expect(await isListed(agent)).toBe(false)
+    const shown = (await order({ command: 'agents' })) as { agents: unknown[] }
+    expect(shown.agents).toMatchObject([{ aid: agent.aid, registered: true, blocked: true }])
+    expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({
+      registered: true,
+      blocked: true,
+    })
+    expect(await order({ command: 'admit', aid: agent.aid })).toMatchObject({
+      blocked: true,
+      next: `it stays blocked; let it in again with: svc-hub unblock ${agent.aid}`,
+    })
     expect(await reasonOf(agent.call('relayPoll', {}))).toBe('unauthorized')
     expect(await reasonOf(agent.call('relaySession', { epk: toBase64url(new Uint8Array(1216)) }))).toBe(
       'unauthorized',
     )
-    expect(await reasonOf(agent.register())).toBe('admission_required')
+    const refusal = await agent.register()
+    expect(refusal.json['reason']).toBe('admission_required')
+    expect(JSON.stringify(refusal.json)).not.toContain('block')
+    expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({
+      refused_lately: { reason: 'admission_required', because: 'the operator blocks it' },
+    })
     expect(await reasonOf(deliver(agent))).toBe('recipient_unknown')
     await hub.restart()
     agent.target = hub
@@ -143,6 +158,7 @@ describe('the list of agents', () => {
       {
         aid: refused.aid,
         reason: 'admission_required',
+        because: 'admission is closed and it is not admitted',
         at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         times: 2,
       },
@@ -186,6 +202,9 @@ test('from a refused address range only those register whom the operator admitte
     reasonOf(agent.call('register', { aid: agent.aid, kel: agent.kel }, from(address)))
   expect(await order({ command: 'ranges', refuse: '192.0.2.9/24' })).toEqual({ refused: ['192.0.2.0/24'] })
   expect(await register('192.0.2.200')).toBe('admission_required')
+  expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({
+    refused_lately: { because: 'its address range is refused and it is not admitted' },
+  })
   expect(await register('198.51.100.1')).toBe('pow_required')
   await order({ command: 'admit', aid: agent.aid })
   expect(await register('192.0.2.200')).toBeUndefined()

@@ -2,6 +2,7 @@
 import { present } from '../../protocol/encoding/present.ts'
 import type { Agent } from '../core/agents.ts'
 import { leave, putBack, setAside } from '../core/leaving.ts'
+import type { KeptOut } from '../core/refusal.ts'
 import type { RefusedLately } from '../core/refused-lately.ts'
 import type { Overview } from '../store/port.ts'
 import {
@@ -36,7 +37,7 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
   const { admitted, blocked, quota } = await store.account(aid)
   return {
     aid,
-    registered: agent?.row.registered === true,
+    registered: isRegistered(agent, blocked),
     admitted,
     blocked,
     ...(agent && profileMembers(agent)),
@@ -48,7 +49,9 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
 
 export async function admit({ aid }: OrderOf<'admit'>, context: OperatorContext): Promise<OrderResult> {
   await context.store.admit(aid, true)
-  return await standing(aid, context)
+  const stands = await standing(aid, context)
+  if (stands['blocked'] !== true) return stands
+  return { ...stands, next: `it stays blocked; let it in again with: svc-hub unblock ${aid}` }
 }
 
 export async function unadmit({ aid }: OrderOf<'unadmit'>, context: OperatorContext): Promise<OrderResult> {
@@ -84,7 +87,13 @@ export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContex
 async function standing(aid: string, { agents, store, changed }: OperatorContext): Promise<OrderResult> {
   changed(aid)
   const { admitted, blocked } = await store.account(aid)
-  return { aid, admitted, blocked, registered: (await agents.findRegistered(aid)) !== undefined }
+  return { aid, admitted, blocked, registered: isRegistered(await agents.find(aid), blocked) }
+}
+
+/** One that is blocked stays registered to the operator: it is back once it is unblocked. */
+function isRegistered(agent: Agent | undefined, blocked: boolean): boolean {
+  if (agent?.row.registered === true) return true
+  return blocked && agent?.row.keys !== undefined && !agent.log.deactivated
 }
 
 async function waiting(aid: string, { store }: OperatorContext): Promise<OrderResult> {
@@ -117,9 +126,16 @@ function profileMembers({ row, log }: Agent): OrderResult {
   }
 }
 
-const refusedMembers = ({ aid, reason, atMs, times }: RefusedLately): OrderResult => ({
+const BECAUSE: Record<KeptOut, string> = {
+  blocked: 'the operator blocks it',
+  closed: 'admission is closed and it is not admitted',
+  range: 'its address range is refused and it is not admitted',
+}
+
+const refusedMembers = ({ aid, reason, keptOut, atMs, times }: RefusedLately): OrderResult => ({
   aid,
   reason: reason.replaceAll(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
+  ...present({ because: keptOut && BECAUSE[keptOut] }),
   at: momentOf(atMs),
   times,
 })

@@ -69,7 +69,7 @@ describe('a running hub', () => {
     expect(json((await runHub(['stats', ...at])).stdout)).toMatchObject({ agents: 1, admission: 'open' })
 
     const blocked = await runHub(['block', agent.aid, ...at])
-    expect(json(blocked.stdout)).toMatchObject({ aid: agent.aid, blocked: true, registered: false })
+    expect(json(blocked.stdout)).toMatchObject({ aid: agent.aid, blocked: true, registered: true })
     expect(json((await runHub(['unblock', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
     const listed = json((await runHub(['agents', ...at])).stdout) as { agents: { aid: string }[] }
     expect(listed).toMatchObject({ agents: [{ aid: agent.aid, registered: true, blocked: false }] })
@@ -96,7 +96,7 @@ describe('a running hub', () => {
     expect(json((await runHub(['admission', ...at])).stdout)).toEqual({ admission: 'open' })
     expect(json((await runHub(['stats', '--json', ...at])).stdout)).toMatchObject({ agents: 1 })
     expect(json((await runHub(['ranges', ...at])).stdout)).toEqual({ refused: ['192.0.2.0/24'] })
-    expect(json((await runHub(['block', agent.aid, ...at])).stdout)).toMatchObject({ registered: false })
+    expect(json((await runHub(['block', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
     const alone = json((await runHub(['agents', ...at])).stdout)
     expect(alone).toEqual({ agents: [expect.objectContaining({ aid: agent.aid, blocked: true })] })
     expect(json((await runHub(['unblock', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
