@@ -172,3 +172,34 @@ describe('output that does not arrive', () => {
     expect(nextKey()).toBe(true)
   })
 })
+
+test('a home that cannot be written is named, by doctor too', async () => {
+  const file = world.dir('alice', 'a-file')
+  writeFileSync(file, '')
+  const folder = join(file, 'home')
+  const there = (env: Record<string, string>, ...args: string[]) =>
+    world.run(program, args, { ...world.env('alice'), ...env })
+  const up = await there({ SVC_DATA_DIR: folder }, 'up')
+  expect([up.code, up.stderr]).toEqual([1, expect.stringContaining(`the data directory ${folder} cannot be`)])
+  const made = await there({ SVC_HOME: '/proc/x' }, 'id', 'new', 'second')
+  expect([made.code, made.stderr]).toEqual([
+    1,
+    expect.stringContaining('directory /proc/x/ids/second cannot be'),
+  ])
+  const { code, stdout } = await there({ SVC_DATA_DIR: folder }, 'doctor')
+  expect([code, stdout]).toEqual([1, expect.stringContaining(`${file} cannot be written`)])
+})
+
+test('an identity that is not there is said to be none', async () => {
+  const { code, stderr } = await svc('status', '--id', 'typo')
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`svc: there is no identity "typo"; running: `)])
+})
+
+test('a deactivated identity is named by status and doctor, which advise no hub', async () => {
+  await svc('id', 'deactivate', '--yes')
+  const over = 'this identity is deactivated'
+  expect(JSON.stringify((await world.svc('alice', 'status'))['warnings'])).toContain(over)
+  const { code, stdout } = await svc('doctor')
+  expect([code, stdout]).toEqual([1, expect.stringContaining(over)])
+  expect(stdout).not.toContain('hub-register')
+})

@@ -3,7 +3,7 @@
  * only daemon, and calls operations. When nothing answers, the error names what was tried and which nodes do run.
  */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   type DaemonEntry,
@@ -201,6 +201,8 @@ export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
       ? 'no other node of yours is running'
       : `running: ${list.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
   const name = target.selection.name
+  if (name !== undefined && name !== DEFAULT_IDENTITY && !existsSync(target.selection.dir))
+    return new UnreachableNode(`there is no identity "${name}"; ${known}`, `svc id ls, or svc id new ${name}`)
   const start =
     name === undefined
       ? `SVC_DATA_DIR=${shellWord(target.dataDir)} svc up`

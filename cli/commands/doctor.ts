@@ -14,7 +14,9 @@ export const doctor: Run = async (io, input) => {
   const url = status?.hub_url ?? undefined
   const home = checkHome(dir)
   const said = home.map(({ found }) => found).join('\n')
-  const isNew = (seen: Finding) => seen.check !== 'warning' || !said.includes(seen.found)
+  const isOver = home.some(({ check, state }) => check === 'identity' && state === 'wrong')
+  const isNew = (seen: Finding) =>
+    seen.check === 'hub' ? !isOver : seen.check !== 'warning' || !said.includes(seen.found)
   const findings = [
     ...home,
     finding,

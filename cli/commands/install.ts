@@ -14,7 +14,7 @@ export const install: Run = async (io, input) => {
   const launch = launchOf(io, input)
   if (input.flags.has('--list')) return list(io, launch)
   const tool = chosen(input)
-  if (tool === undefined) return suggest(io, launch)
+  if (tool === undefined) return suggest(io, input, launch)
   const wish = { mcp: input.flags.has('--mcp'), allowSend: input.flags.has('--allow-send') }
   if (wish.allowSend && !wish.mcp) throw new CommandFailed('--allow-send needs --mcp', 'svc help install')
   if (wish.allowSend && tool.allowSend === undefined)
@@ -37,14 +37,19 @@ export const install: Run = async (io, input) => {
 }
 
 /** What is installed here, and what would be done. */
-function suggest(io: Io, launch: Launch): number {
+function suggest(io: Io, input: Input, launch: Launch): number {
+  if (input.flags.has('--remove'))
+    throw new CommandFailed(
+      'expected the tool to remove svc from; svc install --list says where it is',
+      'svc install <tool> --remove',
+    )
   const found = agentTools.filter(tool => isInstalled(tool, io.env))
+  const none = `none of ${ids()} is installed here; svc install <tool> works all the same`
   printJson(io, {
     found: found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) })),
     would: found.map(tool => `svc install ${tool.id} --mcp`),
+    ...present({ note: found.length === 0 ? none : undefined }),
   })
-  if (found.length === 0)
-    hint(io, `none of ${ids()} is installed here; svc install <tool> works all the same`)
   return 0
 }
 

@@ -16,7 +16,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { connect, findTarget, unreachable } from '../client/control.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { CommandFailed, hint, type Io, messageOf, printJson } from '../io.ts'
 import { parseInteger } from './values.ts'
 
 const READY_WAIT_MS = 8_000
@@ -64,9 +64,8 @@ async function detach(io: Io, input: Input): Promise<number> {
     printJson(io, { state: 'running', already: true, ...describe(running.entry) })
     return 0
   }
-  ensureSecretDirectory(selection.dir)
   const fresh = !existsSync(join(selection.dir, 'identity.kel'))
-  const log = openSync(join(selection.dir, 'daemon.log'), 'a', 0o600)
+  const log = openLog(selection.dir)
   const id = input.id === undefined ? [] : ['--id', input.id]
   const child = spawn(process.execPath, [process.argv[1] as string, 'daemon', ...id], {
     detached: true,
@@ -85,6 +84,19 @@ async function detach(io: Io, input: Input): Promise<number> {
   }
   hint(io, 'svc hub-register <url>   (help: svc help)')
   return 0
+}
+
+/** The log of a node, with the data directory that it stands in. */
+function openLog(dir: string): number {
+  try {
+    ensureSecretDirectory(dir)
+    return openSync(join(dir, 'daemon.log'), 'a', 0o600)
+  } catch (error) {
+    throw new CommandFailed(
+      `the data directory ${dir} cannot be written: ${messageOf(error)}`,
+      'mend that, or choose another folder with SVC_HOME',
+    )
+  }
 }
 
 /** Settings that do nothing are named where a person started the node. */

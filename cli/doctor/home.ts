@@ -1,6 +1,6 @@
 /** What can be seen of a node's data directory from outside, whether the node runs or not. */
 import * as fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import { keyWarning } from '../../daemon/identity/key-warning.ts'
@@ -20,8 +20,27 @@ const SECRETS = [
 
 /** Key, modes, configuration and disk. */
 export function checkHome(dir: string): Finding[] {
-  if (!fs.existsSync(dir)) return [note('data directory', `${dir} does not exist yet`, 'svc up')]
+  const held = existingFolder(dir)
+  if (!isWritable(held))
+    return [
+      wrong('data directory', `${held} cannot be written`, 'mend that, or choose another with SVC_HOME'),
+    ]
+  if (held !== dir) return [note('data directory', `${dir} does not exist yet`, 'svc up')]
   return [checkModes(dir), ...checkKey(dir), checkConfiguration(dir), checkRoom(dir)]
+}
+
+/** The folder itself or the nearest one above it that is there. */
+function existingFolder(dir: string): string {
+  return fs.existsSync(dir) ? dir : existingFolder(dirname(dir))
+}
+
+function isWritable(path: string): boolean {
+  try {
+    fs.accessSync(path, fs.constants.W_OK | fs.constants.X_OK)
+    return fs.statSync(path).isDirectory()
+  } catch {
+    return false
+  }
 }
 
 function checkModes(dir: string): Finding {

@@ -229,6 +229,10 @@ describe('svc install', () => {
   })
 
   test('without a name says what is installed here and what it would do', () => {
+    expect(JSON.parse(run().out)).toMatchObject({
+      found: [],
+      note: expect.stringMatching(/none of claude, .* is installed/),
+    })
     given('bin/codex', '')
     expect(JSON.parse(run().out)).toEqual({
       found: [{ tool: 'codex', name: 'Codex', persona: 'absent', mcp: 'absent' }],
@@ -247,6 +251,7 @@ describe('svc install', () => {
     [['claude', '--allow-send'], /--allow-send needs --mcp/],
     [['copilot', '--mcp', '--allow-send'], /GitHub Copilot CLI has no word for --allow-send/],
     [['claude', '--mcp', '--remove'], /leave out --mcp/],
+    [['--remove'], /expected the tool to remove svc from; svc install --list says where it is/],
   ])('refuses %j', (args, sentence) => {
     const { code, err } = run(...args)
     expect([code, err]).toEqual([1, expect.stringMatching(sentence)])
