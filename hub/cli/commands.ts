@@ -11,6 +11,7 @@ import { rotateIdentity } from '../core/identity.ts'
 import { systemRandom } from '../core/random.ts'
 import { type DataDirectory, openDataDirectory, partsOf, refusePart } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
+import { limitSettings } from '../limits-config.ts'
 import { makeLog, toStderr } from '../log.ts'
 import type { OperatorContext, Order, OrderResult } from '../operator/order-shapes.ts'
 import { carryOut } from '../operator/orders.ts'
@@ -208,6 +209,14 @@ export function aidOf(text: string | undefined): string {
   return text
 }
 
+/** One mailbox may have what all may have. */
+function checkBounds(flag: string, value: number): void {
+  const name = flag.replaceAll('-', '_')
+  const bounds = limitSettings[name] ?? limitSettings[`mailbox_${name}`]
+  if (bounds !== undefined && (value < bounds.min || value > bounds.max))
+    throw new UsageError(`--${flag} expects a whole number from ${bounds.min} to ${bounds.max}`)
+}
+
 export function quotaOrder(aid: string, flags: Flags): Order {
   const given = Object.fromEntries(
     quotaFlags.flatMap(flag => {
@@ -215,6 +224,7 @@ export function quotaOrder(aid: string, flags: Flags): Order {
       if (text === undefined) return []
       if (typeof text !== 'string' || !/^[0-9]{1,15}$/.test(text))
         throw new UsageError(`--${flag} expects a whole number`)
+      checkBounds(flag, Number(text))
       return [[flag.replaceAll('-', '_'), Number(text)]]
     }),
   )

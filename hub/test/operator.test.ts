@@ -170,6 +170,11 @@ describe('the command line', () => {
     [['ranges', 'drop', '::/0'], /expected ls, refuse or allow, got drop/],
     [['help', 'nonsense'], /unknown command: nonsense; commands: serve/],
     [['quota', `AQ${'A'.repeat(42)}`, '--envelopes', 'many'], /whole number/],
+    [
+      ['quota', `AQ${'A'.repeat(42)}`, '--envelopes', '0'],
+      /--envelopes expects a whole number from 1 to 10000000/,
+    ],
+    [['quota', `AQ${'A'.repeat(42)}`, '--bytes', '5'], /--bytes expects a whole number from 1048576 to/],
   ])('%j ends with exit code 2 and says why', async (args, why) => {
     const { code, err } = await say(args)
     expect(code).toBe(2)
