@@ -97,7 +97,8 @@ describe('pointer files', () => {
 
   test('a runtime directory that others can enter is refused', () => {
     const shared = fresh()
-    mkdirSync(join(shared, 'run'), { mode: 0o755 })
+    mkdirSync(join(shared, 'run'))
+    chmodSync(join(shared, 'run'), 0o755)
     expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: join(shared, 'run') })).toThrow(
       /not a private directory/,
     )

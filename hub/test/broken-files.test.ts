@@ -1,5 +1,14 @@
 /** Files of a hub that are damaged or belong to another user: one sentence names the file and says what to do. */
-import { chmodSync, cpSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -93,21 +102,3 @@ test('the doctor makes no lock where none lies', async () => {
   expect(findings.find(({ check }) => check === 'process')?.found).toMatch(/no hub is running/)
   expect(readdirSync(directory).sort()).toEqual(before)
 })
-
-/** Root may do everything, so a test as root is none. */
-test.runIf(process.getuid?.() !== 0)(
-  'a file that this user cannot write is named with its owner',
-  async () => {
-    const directory = copy()
-    chmodSync(join(directory, 'lock'), 0o000)
-    const why = new RegExp(`cannot read and write \\S+lock, which belongs to user ${process.getuid?.()}`)
-    for (const argv of [['serve', '--listen', '127.0.0.1:0'], ['stats'], ['backup', join(folder, 'saved')]])
-      expect(await say(...argv, '--data-dir', directory)).toEqual({
-        code: 1,
-        err: expect.stringMatching(why),
-      })
-    expect(await look(directory)).toContainEqual(
-      expect.objectContaining({ check: 'owner', found: expect.stringMatching(why) }),
-    )
-  },
-)
