@@ -6,7 +6,7 @@ import type { HubClient } from '../hubs/hub.ts'
 import type { Handlers } from './handlers.ts'
 import { hubCall } from './hub-call.ts'
 
-type Needs = Pick<Context, 'contacts' | 'hub' | 'now'>
+type Needs = Pick<Context, 'contacts' | 'hub' | 'identity' | 'now'>
 
 const FIND_LIMIT_DEFAULT = 10
 const SUGGESTED_MAX = 5
@@ -15,7 +15,9 @@ const DAY_MS = 86_400_000
 export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
   const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
   const q = query === '' ? undefined : query
-  const listed = await hubCall(() => hub.listAgents({ limit, ...present({ q, cap: capability, cursor }) }))
+  const listed = await hubCall(ctx.identity.aid, () =>
+    hub.listAgents({ limit, ...present({ q, cap: capability, cursor }) }),
+  )
   return {
     agents: listed.agents.map(agent => ({
       aid: agent.aid,
