@@ -3,6 +3,7 @@ import { statSync } from 'node:fs'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { keyWarning } from '../identity/key-warning.ts'
+import { hasClaim } from '../mail/claims.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
 import { roomWarning } from '../platform/room.ts'
@@ -59,8 +60,8 @@ export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}):
     ...ctx.contacts
       .list()
       .map(({ aid, petname }): [boolean, string] => [
-        petname !== null && counted(ctx.store, `numbers_ahead:${aid}`) > 0,
-        `${petname} says that it holds messages from this node that are not here; if these files came from a backup, restore a newer one`,
+        petname !== null && hasClaim(ctx, aid),
+        `${petname} says that it holds messages from this node that are not here, which may be untrue; only if these files came from a backup, restore a newer one`,
       ]),
     [
       contradictedInteractions(ctx.store) > 0,

@@ -13,6 +13,7 @@ import { proposeEnd, say } from '../tasks/conversation.ts'
 import { textMessage } from '../tasks/messages.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { hasClaim } from './claims.ts'
 import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 
 let world: TestWorld
@@ -324,10 +325,10 @@ describe('a numbered message', () => {
     take(received(kinds.message, { document: words('w') }, { number: 2, storedUpTo: 1 }))
     const stands = (key: number) => bob.ctx.threads.message(key).delivery
     expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
-    expect(counted(bob.ctx.store, `numbers_ahead:${alice.aid}`)).toBe(0)
+    expect(hasClaim(bob.ctx, alice.aid)).toBe(false)
     take(received(kinds.message, { document: words('w') }, { number: 3, storedUpTo: 3 }))
     expect(stands(second)).toBe('delivered')
-    expect(counted(bob.ctx.store, `numbers_ahead:${alice.aid}`)).toBe(1)
+    expect(hasClaim(bob.ctx, alice.aid)).toBe(true)
   })
 
   test('that proposes the end proves that the sender holds what it does not name as missing', () => {
@@ -370,6 +371,45 @@ describe('a numbered message', () => {
     expect(advised()).toEqual([])
     take(received(kind, payload as never, { number: 2, ...changes }))
     expect(advised()).toEqual([expect.stringMatching(/^alice says that it holds messages/)])
+  })
+
+  describe('that a contact claimed what is not here', () => {
+    const advised = () => warningsOf(bob.ctx).filter(one => one.includes('restore a newer one'))
+    const says = (number: number, storedUpTo: number) =>
+      take(received(kinds.message, { document: words('w') }, { number, storedUpTo }))
+
+    test('is no longer said once its messages agree, and is said again', () => {
+      says(2, 9)
+      expect(advised()).toEqual([expect.stringContaining('which may be untrue')])
+      says(3, 0)
+      expect(advised()).toEqual([])
+      says(4, 9)
+      expect(advised()).toHaveLength(1)
+    })
+
+    test('is no longer said once the task is over', () => {
+      says(2, 9)
+      expect(advised()).toHaveLength(1)
+      set({ state: 'ended' })
+      expect(advised()).toEqual([])
+    })
+
+    test('of a task that is not here is said until its next message', () => {
+      take(received(kinds.result, { document: words('r') }, { number: 2, interactionId: bytes(16) }))
+      expect(advised()).toHaveLength(1)
+      says(2, 0)
+      expect(advised()).toEqual([])
+    })
+
+    test('in one task is said whatever it says in another', () => {
+      const claimed = only()
+      says(2, 9)
+      const interactionId = bytes(16)
+      take(delegation('another', { interactionId }))
+      take(received(kinds.message, { document: words('w') }, { number: 2, interactionId }))
+      expect(bob.ctx.threads.byKey(claimed.key).state).toBe('open')
+      expect(advised()).toHaveLength(1)
+    })
   })
 
   test('an end that is proposed twice crossing gives way to the requester', () => {

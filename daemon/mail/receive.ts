@@ -34,6 +34,7 @@ import { answerWithEffect, resolveCapability } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
+import { dropClaim, noteClaim } from './claims.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** How long after its expiry a message id is still remembered. */
@@ -145,7 +146,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   const id = toBase64url(body.interactionId as Uint8Array)
   if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
   const interaction = ctx.threads.find(body.from, id) ?? ctx.threads.find(ctx.identity.aid, id)
-  if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteAhead(ctx, body.from)
+  if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteClaim(ctx, body.from)
   if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
   if (!isRoleRight(interaction, message)) return dackCodes.malformed
   const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
@@ -340,13 +341,9 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
 
 /** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
 function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
-  if (storedUpTo > interaction.numbered) noteAhead(ctx, interaction.peer)
+  if (storedUpTo > interaction.numbered) noteClaim(ctx, interaction.peer, interaction)
+  else dropClaim(ctx, interaction)
   for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
-}
-
-/** Our store is older than what we sent, or the peer does not tell the truth: of a contact the owner hears. */
-function noteAhead(ctx: Context, peer: string): void {
-  if (ctx.contacts.isContact(peer)) count(ctx.store, `numbers_ahead:${peer}`)
 }
 
 /** The peer's last message names what it lacks below the highest number it holds; it holds the rest. */
@@ -356,7 +353,7 @@ function confirmByLists(
   { peerHighest, missing }: { peerHighest: number; missing: readonly number[] },
 ): void {
   const isAhead = peerHighest > interaction.numbered
-  if (isAhead) noteAhead(ctx, interaction.peer)
+  if (isAhead) noteClaim(ctx, interaction.peer, interaction)
   if (isAhead || missing.length === MISSING_MAX) return
   const lacked = new Set(missing)
   for (const { key, number } of unproven(ctx, interaction, peerHighest))

@@ -16,3 +16,9 @@ export function count(store: Store, name: string, by = 1): void {
 export function counted(store: Store, name: string): number {
   return store.get<Pick<Counter, 'value'>>('SELECT value FROM counters WHERE name = ?', name)?.value ?? 0
 }
+
+/** Sets what stands for the newest of something; undefined takes it out. */
+export function note(store: Store, name: string, value: number | undefined): void {
+  store.run('DELETE FROM counters WHERE name = ?', name)
+  if (value !== undefined) count(store, name, value)
+}

@@ -36,7 +36,7 @@ const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed', 'exp
 const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
 
 export const isRequester = (interaction: Interaction): boolean => interaction.side === 'sent'
-export const isOver = (interaction: Interaction): boolean => OVER_STATES.has(interaction.state)
+export const isOver = (interaction: Pick<Interaction, 'state'>): boolean => OVER_STATES.has(interaction.state)
 
 /** Whether this side may still send a numbered message. */
 export function maySend(interaction: Interaction): boolean {

@@ -1,0 +1,34 @@
+/**
+ * What a contact says that it holds of ours and we do not: either this store is older than what it sent, or the contact
+ * does not tell the truth. The owner hears of the newest claim of each contact while its task goes on.
+ */
+import type { Context } from '../context.ts'
+import { counted, note } from '../store/counters.ts'
+import type { Interaction } from '../store/threads.ts'
+import { isOver } from '../tasks/conversation.ts'
+
+/** Stands for a task that is not in this store. */
+const UNKNOWN_TASK = -1
+const nameOf = (peer: string): string => `claim:${peer}`
+
+/** Of anybody else than a contact it is not believed. */
+export function noteClaim(ctx: Context, peer: string, interaction?: Interaction): void {
+  if (ctx.contacts.isContact(peer)) note(ctx.store, nameOf(peer), interaction?.key ?? UNKNOWN_TASK)
+}
+
+/** A message of that task, or after one of a task that is not here any message, claims nothing more. */
+export function dropClaim(ctx: Context, { peer, key }: Interaction): void {
+  const claimed = counted(ctx.store, nameOf(peer))
+  if (claimed === key || claimed === UNKNOWN_TASK) note(ctx.store, nameOf(peer), undefined)
+}
+
+/** Whether this peer's newest claim stands. */
+export function hasClaim(ctx: Pick<Context, 'store'>, peer: string): boolean {
+  const claimed = counted(ctx.store, nameOf(peer))
+  if (claimed <= 0) return claimed === UNKNOWN_TASK
+  const found = ctx.store.get<Pick<Interaction, 'state'>>(
+    'SELECT state FROM interactions WHERE key = ?',
+    claimed,
+  )
+  return found !== undefined && !isOver(found)
+}
