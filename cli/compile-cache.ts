@@ -14,18 +14,24 @@ const OTHERS_WRITE = 0o022
 export function compileCacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const user = process.getuid?.()
   if (user === undefined) return undefined
-  const given = env['XDG_CACHE_HOME']
-  const caches =
-    given !== undefined && isAbsolute(given)
-      ? given
-      : join(env['HOME'] || homedir() || userInfo().homedir, '.cache')
+  const caches = cachesFolder(env)
   // A home that is named relative to wherever the command runs is nobody's.
-  if (!isAbsolute(caches)) return undefined
+  if (caches === undefined || !isAbsolute(caches)) return undefined
   const own = join(caches, 'svc')
   const folder = join(own, 'compiled')
   try {
     makeFolders(folder, PRIVATE_MODE)
     return [caches, own, folder].every(path => isPrivate(path, user)) ? folder : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function cachesFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  const given = env['XDG_CACHE_HOME']
+  if (given !== undefined && isAbsolute(given)) return given
+  try {
+    return join(env['HOME'] || homedir() || userInfo().homedir, '.cache')
   } catch {
     return undefined
   }

@@ -1,6 +1,6 @@
 /** The command line as a person's shell treats it: pipes, odd environments, texts from standard input. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -87,6 +87,28 @@ test('an empty HOME means the home of the user, not the folder of the shell', ()
   const listed = execFileSync(process.execPath, [program, 'id', 'ls'], { cwd, env, encoding: 'utf8' })
   expect(listed).not.toContain(cwd)
   expect(existsSync(join(cwd, '.cache'))).toBe(false)
+})
+
+const unlisted = { uid: 54_321, gid: 54_321 }
+const reads = `require('node:fs').accessSync(${JSON.stringify(program)})`
+/** Only root may run a program as somebody else, and that one must reach this folder. */
+const runsUnlisted =
+  process.getuid?.() === 0 && spawnSync(process.execPath, ['-e', reads], unlisted).status === 0
+
+test.runIf(runsUnlisted)('a user who stands in no list of users needs HOME, or is told so', () => {
+  const cwd = mkdtempSync('/tmp/svc-unlisted-')
+  chownSync(cwd, unlisted.uid, unlisted.gid)
+  const runs = (env: Record<string, string>) =>
+    spawnSync(process.execPath, [program, 'id', 'ls'], {
+      ...unlisted,
+      cwd,
+      env: { PATH: process.env['PATH'], ...env },
+      encoding: 'utf8',
+    })
+  for (const env of [{ HOME: cwd }, { HOME: cwd, SVC_HOME: join(cwd, 'own') }])
+    expect(runs(env)).toMatchObject({ status: 0, stderr: '' })
+  const refused = runs({})
+  expect([refused.status, refused.stderr]).toEqual([1, 'svc: this user has no home directory; set HOME\n'])
 })
 
 test('settings that do nothing in this build are named at the start, and in status', async () => {

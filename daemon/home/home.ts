@@ -27,9 +27,20 @@ export class HomeError extends Failure {
   override name = 'HomeError'
 }
 
+/** The home of this user; one whose id stands in no list of users has it from HOME alone. */
+export function userHome(env: Environment): string {
+  try {
+    return env['HOME'] || homedir() || userInfo().homedir
+  } catch (error) {
+    throw new HomeError('this user has no home directory; set HOME', { cause: error })
+  }
+}
+
+const userId = (): number => process.getuid?.() ?? userInfo().uid
+
 /** The container of named identities. */
 export function homeDirectory(env: Environment): string {
-  return resolve(env['SVC_HOME'] || join(env['HOME'] || homedir() || userInfo().homedir, '.svc'))
+  return resolve(env['SVC_HOME'] || join(userHome(env), '.svc'))
 }
 
 /** Refuses a name that is not one, or that may not be given to a new identity. */
@@ -115,7 +126,7 @@ export function runtimeDirectories(env: Environment, shared = '/tmp'): string[] 
   if (given) return [privateDirectory(given)]
   const session = env['XDG_RUNTIME_DIR']
   const known = session && isAbsolute(session) && fs.existsSync(session) ? [join(session, 'svc')] : []
-  const usable = [...known, join(shared, `svc-${userInfo().uid}`)].filter(isPrivate)
+  const usable = [...known, join(shared, `svc-${userId()}`)].filter(isPrivate)
   return usable.length > 0 ? usable : [privateDirectory(join(homeDirectory(env), 'run'))]
 }
 
@@ -134,7 +145,7 @@ function isPrivate(path: string): boolean {
 function privateDirectory(path: string): string {
   ensureSecretDirectory(path)
   const stat = fs.lstatSync(path)
-  if (!stat.isDirectory() || stat.uid !== userInfo().uid || (stat.mode & 0o077) !== 0)
+  if (!stat.isDirectory() || stat.uid !== userId() || (stat.mode & 0o077) !== 0)
     throw new HomeError(`${path} is not a private directory of this user; remove it and start again`)
   ensureSecretDirectory(join(path, 'daemons'))
   return path

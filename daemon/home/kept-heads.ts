@@ -3,10 +3,9 @@
  * would sign other records under the same sequence numbers, and nothing in it says that it is one.
  */
 import * as fs from 'node:fs'
-import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { ensureSecretDirectory, findFile } from '../platform/files.ts'
-import { type Environment, runtimeDirectories } from './home.ts'
+import { type Environment, runtimeDirectories, userHome } from './home.ts'
 
 const FOLDER = 'heads'
 const WRITE_PAUSE_MS = 1000
@@ -17,7 +16,7 @@ export type KeptHead = { length: number; headId: string }
 /** The runtime directories and, unless one was named, the state directory of the user. */
 function foldersOf(env: Environment): string[] {
   const state = env['XDG_STATE_HOME']
-  const base = state && isAbsolute(state) ? state : join(env['HOME'] || homedir(), '.local', 'state')
+  const base = state && isAbsolute(state) ? state : join(userHome(env), '.local', 'state')
   const own = env['SVC_RUNTIME_DIR'] ? [] : [join(base, 'svc')]
   return [...runtimeDirectories(env), ...own].map(folder => join(folder, FOLDER))
 }
