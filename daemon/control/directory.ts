@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000
 export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
   const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
   const q = query === '' ? undefined : query
-  const listed = await hubCall(ctx.identity.aid, () =>
+  const listed = await hubCall(ctx.identity, () =>
     hub.listAgents({ limit, ...present({ q, cap: capability, cursor }) }),
   )
   return {

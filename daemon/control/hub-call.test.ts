@@ -5,7 +5,7 @@ import { hubCall } from './hub-call.ts'
 
 const OWN = `A${'b'.repeat(43)}`
 const refusedWith = (reason: string, error: string, members = {}) =>
-  hubCall(OWN, async () => {
+  hubCall({ aid: OWN }, async () => {
     throw new Refused(403, { reason, error, ...members }, undefined)
   }).catch((thrown: unknown) => thrown)
 

@@ -10,8 +10,10 @@ import { refuse } from '../refusal.ts'
 
 const WORDS_MAX = 500
 
-/** `aid`: this node's own, the only one that a command to copy may name. */
-export async function hubCall<T>(aid: string, work: () => Promise<T>): Promise<T> {
+type Own = { readonly aid: string }
+
+/** `own`: this node's identity, the only one that a command to copy may name; a call may have made it anew. */
+export async function hubCall<T>(own: Own, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -20,7 +22,7 @@ export async function hubCall<T>(aid: string, work: () => Promise<T>): Promise<T
     if (error instanceof HubStopped) return refuse('hub_incompatible', error.message)
     if (error instanceof KeyRefused)
       return refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
-    if (error instanceof Refused) return refuseAs(error, aid)
+    if (error instanceof Refused) return refuseAs(error, own)
     return refuse('hub_unreachable', describe(error))
   }
 }
@@ -29,9 +31,9 @@ export const isUnreachable = (error: unknown): error is OperationRefused =>
   error instanceof OperationRefused && error.code === 'hub_unreachable'
 
 /** What is to be published is kept here also when the hub does not answer. */
-export async function publishing(aid: string, work: () => Promise<void>): Promise<void> {
+export async function publishing(own: Own, work: () => Promise<void>): Promise<void> {
   try {
-    await hubCall(aid, work)
+    await hubCall(own, work)
   } catch (error) {
     if (!isUnreachable(error)) throw error
     const kept = 'the new profile is kept here, the hub has not been given it'
@@ -44,7 +46,7 @@ function clockStep(error: ClocksApart): string | undefined {
 }
 
 /** A hub's words stay on one line, so that none of them looks like a word of this node. */
-function refuseAs(error: Refused, aid: string): never {
+function refuseAs(error: Refused, { aid }: Own): never {
   if (error.code === 'wire_too_old') refuse('hub_incompatible', error.message)
   if (error.code === 'admission_required')
     refuse(

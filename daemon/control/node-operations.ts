@@ -106,7 +106,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return joinHub(ctx, parts, given, signal)
     },
     async hubLeave(given) {
-      const left = await hubCall(ctx.identity.aid, () => membership.leave(given.url))
+      const left = await hubCall(ctx.identity, () => membership.leave(given.url))
       if (left.current) ctx.settings.change({ hub_url: undefined })
       return { status: 'left', hub_url: left.url, current: left.current }
     },
@@ -118,13 +118,13 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       const config = ctx.settings.change(withoutUndefined(given))
       const published = [given.summary, given.readme, given.caps].some(one => one !== undefined)
       if (published && ctx.hub.home !== undefined)
-        await publishing(ctx.identity.aid, () => sync.updateProfile(parts.lifetime))
+        await publishing(ctx.identity, () => sync.updateProfile(parts.lifetime))
       const { summary, readme, pricing, caps } = config
       const note = given.pricing === undefined ? {} : { note: PROFILE_NOTE }
       return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
     },
     async visibility(given) {
-      await hubCall(ctx.identity.aid, () => home().setVisibility(given.visibility))
+      await hubCall(ctx.identity, () => home().setVisibility(given.visibility))
       ctx.settings.change({ visibility: given.visibility })
       return { visibility: given.visibility }
     },
@@ -258,7 +258,7 @@ async function joinHub(
       accept_delegations: given.accept_delegations,
     }),
   )
-  const { hub, reply } = await hubCall(ctx.identity.aid, () =>
+  const { hub, reply } = await hubCall(ctx.identity, () =>
     parts.membership.join(given.url, AbortSignal.any([signal, parts.lifetime])),
   ).catch(error => {
     if (isUnreachable(error)) ctx.settings.change({ name, caps, guest_messages, accept_delegations })
@@ -283,7 +283,7 @@ async function withNextKey<T>(ctx: Needs, phrase: string | undefined, work: () =
   if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
   if (phrase !== undefined) importPhrase(ctx, phrase)
   if (!ctx.identity.hasNextKey) refuse('next_key_missing', 'the next key is not on this machine')
-  return hubCall(ctx.identity.aid, work)
+  return hubCall(ctx.identity, work)
 }
 
 function importPhrase(ctx: Needs, phrase: string): void {

@@ -7,17 +7,19 @@ import { counted, note } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isOver } from '../tasks/conversation.ts'
 
+type Needs = Pick<Context, 'contacts' | 'store'>
+
 /** Stands for a task that is not in this store. */
 const UNKNOWN_TASK = -1
 const nameOf = (peer: string): string => `claim:${peer}`
 
 /** Of anybody else than a contact it is not believed. */
-export function noteClaim(ctx: Context, peer: string, interaction?: Interaction): void {
+export function noteClaim(ctx: Needs, peer: string, interaction?: Interaction): void {
   if (ctx.contacts.isContact(peer)) note(ctx.store, nameOf(peer), interaction?.key ?? UNKNOWN_TASK)
 }
 
 /** A message of that task, or after one of a task that is not here any message, claims nothing more. */
-export function dropClaim(ctx: Context, { peer, key }: Interaction): void {
+export function dropClaim(ctx: Needs, { peer, key }: Interaction): void {
   const claimed = counted(ctx.store, nameOf(peer))
   if (claimed === key || claimed === UNKNOWN_TASK) note(ctx.store, nameOf(peer), undefined)
 }
