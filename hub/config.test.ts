@@ -116,11 +116,8 @@ describe('bounds', () => {
     ],
     [
       { base_url: 'hub.example' },
-      'base_url: expected a base URL, got hub.example; write it as http(s)://host',
+      'base_url: expected a URL of scheme, host and port alone, got hub.example; write it as https://host or https://host:port',
     ],
-    [{ base_url: 'ftp://hub.example' }, 'base_url: expected a base URL, got ftp://hub.example'],
-    [{ base_url: 'https://me@hub.example' }, 'base_url: expected a base URL, got https://me@hub.example'],
-    [{ base_url: 'https://hub.example/?a' }, 'base_url: expected a base URL, got https://hub.example/?a'],
     [{ name: ' ' }, 'name: expected a name of 1 to 80 characters without control characters; correct it'],
     [{ name: 'a\u202eb' }, 'name: expected a name'],
     [{ contact: 'nobody' }, 'contact: expected an e-mail address or a URL, got nobody; write it as'],
@@ -158,10 +155,48 @@ describe('bounds', () => {
     )
   })
 
+  test.each([
+    ['ftp://hub.example'],
+    ['https://hub.example/svc'],
+    ['https://hub.example//'],
+    ['https://hub.example/?a'],
+    ['https://hub.example/?'],
+    ['https://hub.example/#a'],
+    ['https://hub.example#'],
+    ['https://me@hub.example', 'https://…@hub.example'],
+    ['https://me:secret@hub.example', 'https://…@hub.example'],
+    ['https://:secret@hub.example', 'https://…@hub.example'],
+  ])('base_url %s is refused, since the hub serves at the root of a host alone', (text, shown = text) => {
+    const expected = `--base-url: expected a URL of scheme, host and port alone, got ${shown}; write it as https://host or https://host:port`
+    expect(refusal(() => readConfig({ baseUrl: text }, {}))).toBe(expected)
+  })
+
+  test('base_url takes a host with or without a port, and a slash at its end', () => {
+    const base = (text: string) => readConfig({ baseUrl: text }, {}).baseUrl
+    expect(base('https://hub.example')).toBe('https://hub.example')
+    expect(base('https://Hub.Example:443/')).toBe('https://hub.example')
+    expect(base('http://[::1]:8088/')).toBe('http://[::1]:8088')
+  })
+
   test('listen takes a host name, an IPv4 and an IPv6 address, and port 0', () => {
     const listen = (text: string) => readConfig({ listen: text }, {}).listen
     expect(listen('localhost:80')).toEqual({ host: 'localhost', port: 80 })
     expect(listen('[::1]:8088')).toEqual({ host: '::1', port: 8088 })
     expect(listen(':0')).toEqual({ host: '0.0.0.0', port: 0 })
   })
+})
+
+test('a folder, and a file that is not there, are refused as such, with what to give', () => {
+  const missing = join(folder, 'missing.json')
+  expect(refusal(() => readConfig({ config: folder }, {}))).toBe(
+    `the configuration file ${folder} is a folder; name a file with --config`,
+  )
+  expect(refusal(() => readConfig({ config: missing }, {}))).toBe(
+    `the configuration file ${missing} does not exist; name another with --config`,
+  )
+})
+
+test('a wire that is not served is refused with those that are, wherever it is given', () => {
+  expect(refusal(() => fromFile({ wire: 2 }))).toBe(`${file}: wire has a value that is not supported; use 3`)
+  expect(refusal(() => readConfig({ wire: '2' }, {}))).toMatch(/this release serves wire 3, not wire 2/)
 })

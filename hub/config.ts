@@ -2,8 +2,8 @@
  * Configuration of a hub: one JSON file, `SVC_HUB_*` in the environment, flags, in rising order of strength. Strict: an
  * unknown member refuses the start.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { Malformed } from '../protocol/encoding/bytes.ts'
 import { systemCode, systemFault } from '../protocol/encoding/errors.ts'
@@ -13,6 +13,7 @@ import { ConfigRefused, type Given } from './config-refused.ts'
 import type { About } from './core/about.ts'
 import type { Limits } from './core/limits.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
+import { givingBack } from './store/files.ts'
 
 export const LISTEN_DEFAULT = '127.0.0.1:8088'
 export const DATA_DIR_DEFAULT = './svc-hub-data'
@@ -43,6 +44,8 @@ export type Config = {
   dataDir: string
   about?: About
   limits: Limits
+  /** What was given outside the data directory, by name: files, variables, flags. A backup does not hold it. */
+  outside?: string[]
 }
 /** What flags may say; all of it as text. */
 export type ConfigFlags = {
@@ -81,14 +84,72 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
   checkApart(config, operatorListen?.from ?? '')
-  return config
+  return { ...config, outside: outsideOf(config.dataDir, path, { flags, env }) }
+}
+
+/** These say where the hub is, not how it is to be. */
+const PLACES = ['SVC_HUB_DATA_DIR', 'SVC_HUB_CONFIG']
+const FLAGS: [member: keyof ConfigFlags, flag: string][] = [
+  ['listen', '--listen'],
+  ['baseUrl', '--base-url'],
+  ['operatorListen', '--operator-listen'],
+  ['wire', '--wire'],
+]
+
+type Sources = { flags: ConfigFlags; env: Record<string, string | undefined> }
+
+/** Names only: a setting may hold what a backup, or a terminal, should not show. */
+function outsideOf(dataDir: string, path: string, { flags, env }: Sources): string[] {
+  const isInside = resolve(path) === join(dataDir, CONFIG_FILE)
+  return [
+    ...(existsSync(path) && !isInside ? [resolve(path)] : []),
+    ...KNOWN_ENVIRONMENT.filter(name => env[name] !== undefined && !PLACES.includes(name)),
+    ...FLAGS.filter(([member]) => flags[member] !== undefined).map(([, flag]) => flag),
+  ]
 }
 
 function readFile(path: string, named: boolean): z.infer<typeof fileShape> {
-  if (existsSync(path)) return accept(fileShape, () => readFileSync(path), path)
-  if (named)
-    throw new ConfigRefused(`the configuration file ${path} does not exist`, 'name another with --config')
-  return {}
+  // In a directory that can't be entered none is seen; whatever opens the directory refuses that.
+  return named || existsSync(path) ? accept(fileShape, () => readFileSync(path), path) : {}
+}
+
+const NAME_ANOTHER = 'name another with --config'
+
+/** Why the system did not let a configuration file be read. */
+function unreadable(path: string, code: string): ConfigRefused {
+  switch (code) {
+    case 'ENOENT':
+      return new ConfigRefused(`the configuration file ${path} does not exist`, NAME_ANOTHER)
+    case 'EISDIR':
+      return new ConfigRefused(`the configuration file ${path} is a folder`, 'name a file with --config')
+    case 'EACCES':
+    case 'EPERM':
+      return forbidden(path)
+    default:
+      return new ConfigRefused(`${path}: cannot be read: ${systemFault(code)}`, NAME_ANOTHER)
+  }
+}
+
+/** A file of another user in a directory of this one is what a command run as root left there. */
+function forbidden(path: string): ConfigRefused {
+  const found = `this user cannot read ${path}`
+  const folder = dirname(resolve(path))
+  const owner = ownerOf(path)
+  if (owner === undefined) return new ConfigRefused(`${found}: permission denied`, NAME_ANOTHER)
+  const isOwn = ownerOf(folder) === process.geteuid?.()
+  return new ConfigRefused(
+    `${found}, which belongs to user ${owner}`,
+    isOwn ? givingBack(folder) : `let this user read it, or ${NAME_ANOTHER}`,
+  )
+}
+
+/** Whose a file is; undefined where this user can't see that. */
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid
+  } catch {
+    return undefined
+  }
 }
 
 function limitsFrom(text: string | undefined): z.infer<typeof limitsShape> {
@@ -102,8 +163,7 @@ function accept<S extends z.ZodObject>(shape: S, read: () => string | Uint8Array
     value = parseJson(read())
   } catch (error) {
     const code = systemCode(error)
-    if (code !== undefined)
-      throw new ConfigRefused(`${from}: cannot be read: ${systemFault(code)}`, 'check its permissions')
+    if (code !== undefined) throw unreadable(from, code)
     if (!(error instanceof Malformed)) throw error
     throw new ConfigRefused(`${from}: not valid JSON: ${error.message}`, 'correct it')
   }
@@ -125,6 +185,11 @@ function fault(from: string, issue: z.core.$ZodIssue | undefined): ConfigRefused
       return new ConfigRefused(`${from}: ${member} is too small`, `use ${issue.minimum} or more`)
     case 'too_big':
       return new ConfigRefused(`${from}: ${member} is too large`, `use ${issue.maximum} or less`)
+    case 'invalid_value':
+      return new ConfigRefused(
+        `${from}: ${member} has a value that is not supported`,
+        `use ${issue.values.join(' or ')}`,
+      )
     case 'invalid_type':
       return new ConfigRefused(
         `${from}: ${member === '' ? '' : `${member} `}must be ${kinds[issue.expected] ?? 'of another type'}`,
@@ -182,12 +247,18 @@ function parseListen({ text, from }: Given): Listen {
 
 function parseBaseUrl({ text, from }: Given): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  const plain =
-    url !== undefined && /^https?:$/.test(url.protocol) && `${url.search}${url.hash}${url.username}` === ''
-  if (!plain)
-    throw new ConfigRefused(`${from}: expected a base URL, got ${text}`, 'write it as http(s)://host')
-  return text.replace(/\/+$/, '')
+  // Routes, links and signatures all begin at the root.
+  const isRoot = url?.href === `${url?.origin}/` && !/[?#\s]/.test(text)
+  if (url === undefined || !isRoot || !/^https?:$/.test(url.protocol))
+    throw new ConfigRefused(
+      `${from}: expected a URL of scheme, host and port alone, got ${withoutSecret(text)}`,
+      'write it as https://host or https://host:port',
+    )
+  return url.origin
 }
+
+/** Nothing that could be a password is repeated. */
+const withoutSecret = (text: string): string => text.replace(/\/\/.*@/, '//…@')
 
 function checkApart({ listen, operatorListen }: Config, from: string): void {
   if (operatorListen === undefined || operatorListen.port === 0) return

@@ -1,5 +1,14 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
-import { accessSync, closeSync, constants, existsSync, openSync, rmSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE } from '../protocol/build-info.ts'
 import { fromHex, toHex } from '../protocol/encoding/bytes.ts'
@@ -13,10 +22,11 @@ import {
   settleRotation,
 } from './core/identity.ts'
 import { Blobs } from './store/blobs.ts'
-import { makeFolder } from './store/files.ts'
+import { givingBack, makeFolder } from './store/files.ts'
 import { type GroupCommitted, type Store, type StoreBroken, StoreFull, StoreRefused } from './store/port.ts'
 import { isFull, isOfEngine } from './store/sqlite/database.ts'
 import { LOCK_FILE, lockDirectory } from './store/sqlite/lock.ts'
+import type { Migrated } from './store/sqlite/migrate.ts'
 import { DATABASE_FILE, openStore } from './store/sqlite/open.ts'
 
 const SECRET_SETTING = 'pow_secret'
@@ -50,12 +60,19 @@ export type DataDirectoryOptions = {
   /** The database file grows no further. */
   bytesMax?: number | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
+  /** A store of an older schema is refused, not migrated. */
+  keepsOlder?: boolean
+  onMigrated?: ((migrated: Migrated) => void) | undefined
+  /** Only a hub that is there already is opened. */
+  existing?: boolean | undefined
 }
 
 /** Opens a data directory for this process alone, creating what is missing. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory, now, random } = options
+  if (options.existing === true) requireHub(directory)
   makeWritable(directory)
+  refuseRoot(directory)
   refuseForeign(directory)
   const lock = lockDirectory(directory)
   let store: Store | undefined
@@ -65,7 +82,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
         `${directory} contains an unfinished restore; empty it, then: svc-hub restore <backup> --data-dir ${directory}`,
       )
     const parts = partsOf(directory)
-    refusePart(parts)
+    refuseUnusable(parts)
     const marker = join(directory, CREATING_MARKER)
     if (parts.state === 'none') closeSync(openSync(marker, 'w', 0o600))
     const { identity, created } = ensureIdentity(directory, now, random)
@@ -88,10 +105,26 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-export type Parts = { state: 'none' | 'new' | 'whole' } | { state: 'part'; found: string; next: string }
+/** Refuses a directory without a whole hub, such as the empty one where a disk was to be mounted. */
+function requireHub(directory: string): void {
+  const parts = partsOf(directory)
+  refuseUnusable(parts)
+  if (parts.state !== 'whole')
+    throw new StoreRefused(
+      `there is no hub in ${directory}, and --existing makes none; mount the disk that holds it, or make a new hub with: svc-hub init --data-dir ${directory}`,
+    )
+}
+
+export type Parts = { state: 'none' | 'new' | 'whole' } | { state: 'unusable'; found: string; next: string }
 
 /** Looks at a directory; `new` says that a first start there did not come to its end. */
 export function partsOf(directory: string): Parts {
+  if (!isEnterable(directory))
+    return {
+      state: 'unusable',
+      found: `this user cannot enter ${directory}: permission denied`,
+      next: 'run svc-hub as the owner of that directory, or give another --data-dir',
+    }
   if (existsSync(join(directory, CREATING_MARKER))) return { state: 'new' }
   const missing = NEEDED.filter(name => isMissing(join(directory, name)))
   if (missing.length === 0) return { state: 'whole' }
@@ -101,7 +134,17 @@ export function partsOf(directory: string): Parts {
   const next = missing.includes(DATABASE_FILE)
     ? 'restore a backup: svc-hub restore <backup> --data-dir <new folder>; a new store would be another hub'
     : `copy ${IDENTITY_FILE} there from a backup; without it this would be another hub`
-  return { state: 'part', found, next }
+  return { state: 'unusable', found, next }
+}
+
+/** What can't be entered looks empty; one that is not there, or is no directory, is another matter. */
+function isEnterable(directory: string): boolean {
+  try {
+    accessSync(`${directory}/.`, constants.X_OK)
+    return true
+  } catch (error) {
+    return !['EACCES', 'EPERM'].includes(systemCode(error) ?? '')
+  }
 }
 
 /** A database that holds nothing is as good as none. */
@@ -109,9 +152,9 @@ function isMissing(path: string): boolean {
   return !existsSync(path) || statSync(path).size === 0
 }
 
-/** Refuses a directory that lost a part of its hub. */
-export function refusePart(parts: Parts): void {
-  if (parts.state === 'part') throw new StoreRefused(`${parts.found}; ${parts.next}`)
+/** Refuses a directory that lost a part of its hub, or that this user cannot look into. */
+export function refuseUnusable(parts: Parts): void {
+  if (parts.state === 'unusable') throw new StoreRefused(`${parts.found}; ${parts.next}`)
 }
 
 /** What the engine says of a store that does not open, with what to do. */
@@ -141,10 +184,9 @@ export function foreignFile(directory: string): { found: string; next: string } 
   const foreign = Object.keys(ACCESS).find(name => !allows(join(directory, name), ACCESS[name]))
   if (foreign === undefined) return undefined
   const path = join(directory, foreign)
-  const { uid, gid } = statSync(directory)
   return {
     found: `this user cannot read and write ${path}, which belongs to user ${statSync(path).uid}`,
-    next: `as root: chown -R ${uid}:${gid} ${directory} && chmod -R u+rwX ${directory}`,
+    next: givingBack(directory),
   }
 }
 
@@ -172,9 +214,35 @@ function makeWritable(directory: string): void {
     const code = systemCode(error)
     if (code === undefined || !UNWRITABLE.has(code)) throw error
   }
+  refuseDangling(directory)
   throw new StoreRefused(
     `this user cannot write to ${directory}; run svc-hub as the owner of that directory, or give another --data-dir`,
   )
+}
+
+function refuseDangling(directory: string): void {
+  const target = existsSync(directory) ? undefined : linkTarget(directory)
+  if (target !== undefined)
+    throw new StoreRefused(
+      `${directory} is a link to ${target}, which does not exist; make that folder, or take the link away`,
+    )
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+/** The modes of files do not keep root out; what it writes keeps out the user whose hub this is. */
+export function refuseRoot(directory: string): void {
+  const { uid } = statSync(directory)
+  if (uid !== 0 && process.geteuid?.() === 0)
+    throw new StoreRefused(
+      `${directory} belongs to user ${uid}, whom files written by root would shut out; run svc-hub as that user`,
+    )
 }
 
 /** Whether this user may make, read and replace files in a directory. */

@@ -81,6 +81,13 @@ export const limitSettings: Record<string, Setting> = {
   sender_waiting: setting('senderWaitingMax', 1, MANY, 'of these waiting, from one sender'),
   probation_hours: setting('probationMs', 0, 30 * 24, 'hours until a new account may review', HOUR_MS),
   review_days: setting('reviewWindowMs', 1, 30, 'days after its end that a task can be reviewed', DAY_MS),
+  trial_credits: setting('trialCredits', 0, MANY, 'credits that a new account is given'),
+  trial_budget: setting(
+    'trialBudget',
+    0,
+    1000 * MANY,
+    'of these, in a UTC day; accounts that came by work wait then',
+  ),
   pow_bits: setting('powBits', POW_BITS_MIN, 40, 'leading zero bits of the work for a registration'),
   registrations_per_day: setting(
     'registrationsPerDay',

@@ -31,6 +31,8 @@ export type ServeOptions = {
   /** The disk failed: the process must end and be started anew. */
   onBroken: () => void
   groupMax?: number
+  /** Serves only a hub that is there already, and makes none. */
+  existing?: boolean
   /** Checks signatures with node:crypto, also where the optional engine is installed. */
   standardEngine?: boolean
 }
@@ -71,6 +73,9 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       ...present({ groupMax: options.groupMax }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),
+      onMigrated: ({ from, to, copy }) =>
+        log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
+      existing: options.existing,
     })
     return await serve(data, options, { now, random, watched })
   } catch (error) {
@@ -183,6 +188,7 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
       hub.adoptIdentity(next)
       return next
     },
+    issuance: async () => hub.issuance,
     audit: order => log.info('order', order),
     changed: aid => hub.agents.forgetAccount(aid),
     endSigner: hub.endSigner,
@@ -190,6 +196,7 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
     leases,
     running: async () => ({
       ...addresses,
+      outside: config.outside ?? [],
       pid: process.pid,
       ...store.health(),
       signatures: await verifier.engine().catch(() => undefined),
@@ -214,7 +221,9 @@ function showFigures(
   const { store, now, verifier } = hub.context
   watched.trouble = () => {
     if (store.health().broken) return 'the store failed'
-    return clock.behindMs > 0 ? `the clock is ${clock.behindMs} ms behind; set it` : undefined
+    return clock.behindMs > 0
+      ? `the clock is ${clock.behindMs} ms behind; set it, or see svc-hub doctor`
+      : undefined
   }
   watched.phase = 'ready'
   watched.metrics.watch({

@@ -1,25 +1,38 @@
 /** What the commands of svc-hub do: serving, and orders to a hub that runs or to the store of one that does not. */
 import { resolve } from 'node:path'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
+import { amountOfText } from '../../protocol/proof/payment.ts'
 import { isLocal } from '../bind.ts'
 import { type Config, DATA_DIR_DEFAULT } from '../config.ts'
+import { addressRangeOf } from '../core/address-ranges.ts'
 import { Agents } from '../core/agents.ts'
 import { rotateIdentity } from '../core/identity.ts'
+import { Issuance } from '../core/ledger/issuance.ts'
 import { systemRandom } from '../core/random.ts'
-import { type DataDirectory, openDataDirectory, partsOf, refusePart } from '../data-dir.ts'
+import { SupplyChain } from '../core/supply/chain.ts'
+import { type DataDirectory, openDataDirectory, partsOf, refuseUnusable } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
-import { limitSettings } from '../limits-config.ts'
 import { makeLog, toStderr } from '../log.ts'
-import type { OperatorContext, Order, OrderResult } from '../operator/order-shapes.ts'
+import {
+  GRANT_REASON_CHARS_MAX,
+  type OperatorContext,
+  type Order,
+  type OrderResult,
+  quotaBounds,
+} from '../operator/order-shapes.ts'
 import { carryOut } from '../operator/orders.ts'
+import { RANGE_EXPECTED } from '../operator/range-orders.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
-import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
+import { whenFree } from '../store/sqlite/lock.ts'
+import { asCalled, EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
+import { ended, takeEndings } from './signals.ts'
 
 export const quotaFlags = [
   'envelopes',
@@ -28,6 +41,8 @@ export const quotaFlags = [
   'stranger-bytes',
   'stranger-per-minute',
 ]
+
+const GRANT_ID_BYTES = 16
 
 type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'operatorUrl'>
 export type Flags = Record<string, string | boolean | undefined>
@@ -40,17 +55,16 @@ export class UsageError extends Refusal<'usage'> {
   }
 }
 
-export async function serve(config: Config): Promise<number> {
+export async function serve(config: Config, existing: boolean): Promise<number> {
   keepPrivate()
   keepMemorySmall()
   const log = makeLog(toStderr, Date.now)
-  const ended = Promise.withResolvers<{ code: number; why: string }>()
-  const onBroken = () => ended.resolve({ code: EXIT_FAILED, why: 'the store failed' })
-  const running = await startHub({ config, log, onBroken })
+  const broken = Promise.withResolvers<Awaited<typeof ended>>()
+  const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
+  const running = await behindCommands(config, () => startHub({ config, log, onBroken, existing }))
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => ended.resolve({ code: 0, why: signal }))
-  process.stdout.write(`${announcement(config, running).join('\n')}\n`)
+  takeEndings()
+  process.stdout.write(`${asCalled(announcement(config, running).join('\n'))}\n`)
   const { url, aid } = running
   const manager = serviceManager({
     env: process.env,
@@ -60,7 +74,7 @@ export async function serve(config: Config): Promise<number> {
   })
   await manager.ready(`serves at ${running.url}`)
   log.info('started', { version: buildInfo.version, wire: config.wire, url, aid, data_dir: config.dataDir })
-  const { code, why } = await ended.promise
+  const { code, why } = await Promise.race([ended, broken.promise])
   log.info('stopping', { why })
   await manager.stopping()
   // Also over a broken store: what is under way gets its refusal, then a supervisor may start anew.
@@ -91,26 +105,41 @@ export function announcement(config: Config, running: Announced): string[] {
 }
 
 export async function init(config: Config): Promise<number> {
-  const data = await openOffline(config)
+  const data = await behindCommands(config, () => openOffline(config))
   const { created } = data
   const { aid } = data.identity
   await data.close()
   return print({ aid, data_dir: config.dataDir, created })
 }
 
+/** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
+async function behindCommands<T>({ dataDir }: Config, take: () => Promise<T>): Promise<T> {
+  const isServed =
+    (await orderRunningHub(dataDir, { command: 'running' }).catch(() => undefined)) !== undefined
+  return isServed ? await take() : await whenFree(take)
+}
+
 /** Gives an order to the running hub, or carries it out on the store of a stopped one, and prints the answer. */
 export async function order(given: Order, config: Config): Promise<number> {
-  return await withHub(config, async carry => print(await carry(given)))
+  return await withHub(config, async carry => {
+    const result = await carry(given)
+    const next = result['next']
+    return print(typeof next === 'string' ? { ...result, next: placed(next, config) } : result)
+  })
 }
 
 type Carry = (given: Order) => Promise<OrderResult>
 
 /** Gives several orders to one hub, running or stopped. */
 async function withHub(config: Config, work: (carry: Carry) => Promise<number>): Promise<number> {
+  return await whenFree(() => withHubNow(config, work))
+}
+
+async function withHubNow(config: Config, work: (carry: Carry) => Promise<number>): Promise<number> {
   const first = await orderRunningHub(config.dataDir, { command: 'running' })
   if (first !== undefined) return await work(given => orderAt(config, given))
   const parts = partsOf(config.dataDir)
-  refusePart(parts)
+  refuseUnusable(parts)
   if (parts.state === 'none') throw noHub(config.dataDir)
   const data = await openOffline(config)
   try {
@@ -137,6 +166,11 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
     now: Date.now,
     limits,
     rotate: () => rotateIdentity(dataDir, identity, Date.now, systemRandom),
+    issuance: async () =>
+      new Issuance(
+        { store, now: Date.now, limits },
+        await SupplyChain.open({ store, identity, now: Date.now }),
+      ),
     audit: given => log.info('order', given),
     changed: () => undefined,
     endSigner: () => undefined,
@@ -166,8 +200,8 @@ export async function agents(
 
 type AgentPage = { agents: unknown[]; next?: string; refused_lately?: unknown[] }
 
-function noHub(directory: string): UsageError {
-  return new UsageError(
+function noHub(directory: string): StoreRefused {
+  return new StoreRefused(
     `there is no hub in ${directory}; name its data directory with --data-dir, or create one with: svc-hub init --data-dir ${directory}`,
   )
 }
@@ -184,6 +218,7 @@ function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
     now: Date.now,
     random: systemRandom,
     onBroken: error => process.stderr.write(`svc-hub: ${error.message}\n`),
+    keepsOlder: true,
   })
 }
 
@@ -199,7 +234,7 @@ export function rangesOrder(what: string | undefined, range: string | undefined)
     return { command: 'ranges' }
   }
   if (what !== 'refuse' && what !== 'allow') throw new UsageError(`expected ls, refuse or allow, got ${what}`)
-  if (range === undefined) throw new UsageError('expected an address range such as 192.0.2.0/24')
+  if (range === undefined || addressRangeOf(range) === undefined) throw new UsageError(RANGE_EXPECTED)
   return { command: 'ranges', [what]: range }
 }
 
@@ -209,12 +244,22 @@ export function aidOf(text: string | undefined): string {
   return text
 }
 
-/** One mailbox may have what all may have. */
 function checkBounds(flag: string, value: number): void {
-  const name = flag.replaceAll('-', '_')
-  const bounds = limitSettings[name] ?? limitSettings[`mailbox_${name}`]
-  if (bounds !== undefined && (value < bounds.min || value > bounds.max))
-    throw new UsageError(`--${flag} expects a whole number from ${bounds.min} to ${bounds.max}`)
+  const { min, max } = quotaBounds(flag.replaceAll('-', '_'))
+  if (value < min || value > max)
+    throw new UsageError(`--${flag} expects a whole number from ${min} to ${max}`)
+}
+
+/** An order to give credits, with an id of its own. */
+export function grantOrder(aid: string, amount: string | undefined, flags: Flags): Order {
+  const reason = flags['reason']
+  if (amount === undefined || amountOfText(amount) === undefined)
+    throw new UsageError('expected an amount: a whole number from 1 to 9007199254740991')
+  if (typeof reason !== 'string' || reason.trim() === '' || reason.length > GRANT_REASON_CHARS_MAX)
+    throw new UsageError(
+      `--reason expects 1 to ${GRANT_REASON_CHARS_MAX} characters, which stay in the log of the hub`,
+    )
+  return { command: 'grant', aid, amount: Number(amount), reason, id: toHex(systemRandom(GRANT_ID_BYTES)) }
 }
 
 export function quotaOrder(aid: string, flags: Flags): Order {

@@ -5,12 +5,12 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { isOfEngine } from '../store/sqlite/database.ts'
-import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
+import { asCalled, EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE, say } from '../terminal.ts'
 import { type Flags, UsageError } from './commands.ts'
 import { type Command, commands, flagTable, shown, type Terminal } from './table.ts'
 
 const standard: Terminal = {
-  out: text => process.stdout.write(text),
+  out: say,
   err: text => process.stderr.write(text),
 }
 
@@ -37,8 +37,10 @@ export async function main(argv: string[], terminal: Terminal = standard): Promi
   }
 }
 
+const isName = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
+
 function find(name: string): Command | undefined {
-  return Object.hasOwn(commands, name) ? commands[name] : undefined
+  return isName(name) ? commands[name] : undefined
 }
 
 function noCommand(given: string, { err }: Terminal): number {
@@ -86,9 +88,9 @@ function fail(error: unknown, command: Command, { err }: Terminal): number {
   const message = isOfEngine(error)
     ? `the store cannot be read or written: ${error.message}; find out more with: svc-hub doctor`
     : wordsOf(error)
-  err(`svc-hub: ${message}\n`)
+  err(`svc-hub: ${asCalled(message)}\n`)
   if (error instanceof UsageError) {
-    err(`usage: svc-hub ${withFlags(command)}\n`)
+    err(`${asCalled(`usage: svc-hub ${withFlags(command)}`)}\n`)
     return EXIT_USAGE
   }
   if (error instanceof ConfigRefused && !(error instanceof AddressRefused)) return EXIT_CONFIG
@@ -112,7 +114,7 @@ function help(name: string | undefined, terminal: Terminal): number {
   if (name === undefined || name === 'help') {
     const rows = Object.values(commands).map(({ usage, summary }) => `  svc-hub ${usage}\n      ${summary}`)
     const title = `svc-hub ${buildInfo.version}: a hub for svc nodes`
-    const more = 'Flags of one command: svc-hub help <command>'
+    const more = asCalled('Flags of one command: svc-hub help <command>')
     terminal.out(`${title}\n\n${rows.join('\n')}\n\n${more}\n`)
     return 0
   }

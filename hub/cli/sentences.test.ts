@@ -1,8 +1,9 @@
 /** Bad input of every command of svc-hub, generated from its table: the refusal is a sentence of ours. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
+import { EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE } from '../terminal.ts'
 import { main } from './main.ts'
 import { commands, flagTable } from './table.ts'
 
@@ -25,6 +26,47 @@ async function run(argv: string[]): Promise<{ code: number; err: string }> {
   })
   return { code, err }
 }
+
+const AID = `AQ${'A'.repeat(42)}`
+const none = join(folder, 'none')
+const OF_ONE = ['admit', 'unadmit', 'block', 'unblock', 'remove', 'quota', 'agents show']
+
+/** Command lines that go wrong, by their exit code. */
+const mistakes: [code: number, lines: string[]][] = [
+  [
+    EXIT_USAGE,
+    [
+      ...OF_ONE.map(command => `${command} Axyz`),
+      ...['admission ajar', 'ranges refuse 192.0.2.0/99', 'ranges allow x', 'ranges drop', 'agents all'],
+      ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
+      ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
+      ...['nonsense', 'stats --nonsense', 'stats more', 'serve --listen', 'help nonsense'],
+    ],
+  ],
+  [
+    EXIT_FAILED,
+    [
+      ...OF_ONE.map(command => `${command} ${AID}`),
+      `grant ${AID} 5 --reason x`,
+      ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],
+      ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
+    ],
+  ],
+  [EXIT_CONFIG, ['stats', 'init', 'serve', `admit ${AID}`].map(line => `${line} --config ${none}`)],
+]
+
+describe('the exit code says what kind of mistake it was', () => {
+  const rows = mistakes.flatMap(([code, lines]) => lines.map(line => [line, code] as const))
+  test.each(rows)('%s: %i', async (line, code) => {
+    const place = /nonsense$/.test(line) ? [] : ['--data-dir', none]
+    expect((await run([...line.split(' '), ...place])).code).toBe(code)
+  })
+
+  test('of every command', () => {
+    const tried = new Set(rows.map(([line]) => line.split(' ')[0]))
+    expect(Object.keys(commands).filter(name => !tried.has(name))).toEqual(['version'])
+  })
+})
 
 describe('bad input is refused in plain words by', () => {
   test.each(Object.entries(commands).filter(([name]) => !MAKING.includes(name)))(
@@ -49,8 +91,8 @@ describe('bad input is refused in plain words by', () => {
     },
   )
 
-  test.each(['serve', 'doctor'])('%s', async name => {
-    const flags = commands[name]?.flags.filter(flag => flagTable[flag]?.value !== undefined) ?? []
+  test.each(['serve', 'doctor'] as const)('%s', async name => {
+    const flags = commands[name].flags.filter(flag => flagTable[flag]?.value !== undefined)
     expect(flags.length).toBeGreaterThan(0)
     for (const flag of flags) {
       const { code, err } = await run([name, `--${flag}`])
@@ -58,3 +100,18 @@ describe('bad input is refused in plain words by', () => {
     }
   })
 })
+
+test.each(['init', 'serve'])(
+  'a data directory that is a link to nowhere is said to be one by %s',
+  async command => {
+    const [link, nowhere] = [join(folder, `dangling-${command}`), join(folder, 'no', 'where')]
+    symlinkSync(nowhere, link)
+    // whatever else listens on this machine
+    const listen = command === 'serve' ? ['--listen', '127.0.0.1:0'] : []
+    const { code, err } = await run([command, '--data-dir', link, ...listen])
+    expect([code, err]).toEqual([
+      EXIT_FAILED,
+      `svc-hub: ${link} is a link to ${nowhere}, which does not exist; make that folder, or take the link away\n`,
+    ])
+  },
+)

@@ -1,12 +1,13 @@
 /** The commands of svc-hub and their flags, in one table. */
 import { buildInfo } from '../../protocol/build-info.ts'
 import { type Config, readConfig } from '../config.ts'
-import { print } from '../terminal.ts'
+import { type commandNames, print } from '../terminal.ts'
 import {
   admissionOrder,
   agents,
   aidOf,
   type Flags,
+  grantOrder,
   init,
   order,
   quotaFlags,
@@ -46,7 +47,9 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     value: 'N',
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
   },
+  existing: { summary: 'serve only a hub that is there already, and make none' },
   check: { summary: 'only verify the backup, write nothing' },
+  reason: { value: 'TEXT', summary: 'what the credits are given for' },
   reset: { summary: "go back to the hub's own limits" },
   json: { summary: 'print one JSON object' },
   envelopes: { value: 'N', summary: 'envelopes that may wait' },
@@ -57,13 +60,13 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
 }
 const placeFlags = ['data-dir', 'config', 'json']
 
-export const commands: Record<string, Command> = {
+export const commands: Readonly<Record<(typeof commandNames)[number], Command>> = {
   serve: {
     usage: 'serve',
     summary: 'run the hub, creating what is missing',
-    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire'],
+    flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'wire', 'existing'],
     positionals: 0,
-    run: (_, flags) => serve(configOf(flags)),
+    run: (_, flags) => serve(configOf(flags), flags['existing'] === true),
   },
   init: {
     usage: 'init',
@@ -135,6 +138,13 @@ export const commands: Record<string, Command> = {
     positionals: 1,
     run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
   },
+  grant: {
+    usage: 'grant <AID> <amount>',
+    summary: 'give an agent credits, which your hub then owes it; the reason stays in your log',
+    flags: [...placeFlags, 'reason'],
+    positionals: 2,
+    run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
+  },
   rotate: {
     usage: 'rotate',
     summary:
@@ -181,7 +191,12 @@ export const commands: Record<string, Command> = {
     flags: ['data-dir', 'config', 'listen', 'base-url', 'operator-listen', 'json'],
     positionals: 0,
     run: async (_, flags) =>
-      (await import('../operator/doctor.ts')).doctor(() => configOf(flags), { json: flags['json'] === true }),
+      (await import('../operator/doctor.ts')).doctor(() => configOf(flags), {
+        json: flags['json'] === true,
+        given: Object.fromEntries(
+          ['listen', 'base-url', 'operator-listen'].map(flag => [flag, flags[flag] as string | undefined]),
+        ),
+      }),
   },
   version: {
     usage: 'version',

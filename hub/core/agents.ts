@@ -12,7 +12,7 @@ import type { Account, AgentRow, PutAgentResult, SignUp, SignUpRefused } from '.
 import { makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { HOUR_MS, QUIET_AFTER_MS } from './limits.ts'
-import type { Refusal } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 
 const CACHED_MAX = 10_000
 const ATTEMPTS_MAX = 5
@@ -101,7 +101,8 @@ export class Agents {
       const row = { ...next.row, number: stored.number, version: stored.version }
       return { agent: this.#remember({ ...next, row }), stored }
     }
-    throw new Error('a registry row changes faster than it can be written')
+    // as often as this only its own agent, or somebody with its key, writes it
+    throw new Refusal('overloaded')
   }
 
   /** Notes that an agent collected mail; written at most once an hour. */

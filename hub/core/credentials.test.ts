@@ -49,7 +49,8 @@ test('one that holds gives its body, again and again', async () => {
 
 describe('is refused', () => {
   test('over its bytes, from its end on, and for another recipient or epoch', async () => {
-    const given = agent.capability({ bytesMax: 1000, expMs: NOW_MS + 1000 })
+    const expMs = agent.endOfDay(0)
+    const given = agent.capability({ bytesMax: 1000, expMs })
     expect([await told(access(given), 1000), await told(access(given), 1001)]).toEqual([
       undefined,
       'accessInvalid',
@@ -57,9 +58,9 @@ describe('is refused', () => {
     const other = new TestAgent(agent.target)
     other.makeKeys()
     expect(await told(access(given), 1000, other)).toBe('accessInvalid')
-    core.clock.ms = NOW_MS + 999
+    core.clock.ms = expMs - 1
     expect(await told(access(given))).toBeUndefined()
-    core.clock.ms = NOW_MS + 1000
+    core.clock.ms = expMs
     expect(await told(access(given))).toBe('accessInvalid')
     core.clock.ms = NOW_MS
     agent.epoch = random(16)

@@ -6,12 +6,19 @@ import { Directory } from './directory.ts'
 import { HeldPolls } from './held-polls.ts'
 import type { HubIdentity } from './identity.ts'
 import { KeyLogs } from './key-logs.ts'
+import { Credits } from './ledger/credits.ts'
+import { Issuance } from './ledger/issuance.ts'
+import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
 import { Registry } from './registry.ts'
 import { Reviews } from './reviews.ts'
 import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
 import { Strangers } from './strangers.ts'
+import { SupplyChain } from './supply/chain.ts'
+import { BookKeeper } from './supply/keeper.ts'
+import { Publication } from './supply/publication.ts'
+import { liabilitySecret } from './supply/secret.ts'
 
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_ROWS_MAX = 500
@@ -24,6 +31,12 @@ export type Hub = {
   mailboxes: Mailboxes
   directory: Directory
   reviews: Reviews
+  credits: Credits
+  issuance: Issuance
+  supply: SupplyChain
+  statements: Statements
+  publication: Publication
+  books: BookKeeper
   sessions: Sessions
   polls: HeldPolls
   clocks: SignerClocks
@@ -54,9 +67,14 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     if (!agent.row.registered && agent.row.keys === undefined) strangers.forget(agent.row.number)
   }
   const keyLogs = new KeyLogs(context)
-  const registry = new Registry(context, agents, keyLogs, endSigner)
+  const supply = await SupplyChain.open(context)
+  const issuance = new Issuance(context, supply)
+  const credits = new Credits(context, { agents, supply })
+  const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
+  const publication = new Publication(context.store, () => liabilitySecret(context))
+  const books = new BookKeeper(context, { supply, credits, issuance, publication })
   return {
     context,
     agents,
@@ -65,6 +83,12 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     mailboxes,
     directory: new Directory(context),
     reviews: new Reviews(context, agents, keyLogs),
+    credits,
+    issuance,
+    supply,
+    statements: new Statements(context),
+    publication,
+    books,
     sessions,
     polls,
     clocks,
@@ -75,7 +99,9 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     },
     async stop() {
       polls.endAll()
+      sends.close()
       await sweeping.stop()
+      await books.stop()
     },
   }
 }

@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { publicKey } from '../../protocol/crypto/engine.node.ts'
-import { equal } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { decode } from '../../protocol/encoding/cbor.ts'
 import { Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
 import { blob, bytes, literal, record, required } from '../../protocol/encoding/record.ts'
@@ -62,12 +62,15 @@ export class RotationRefused extends Refusal<'rotation'> {
 /** The file of the identity is there and can't be used. */
 export class IdentityRefused extends Refusal<'identity'> {
   override name = 'IdentityRefused'
+  readonly why: string
   readonly found: string
   readonly next =
     `restore ${IDENTITY_FILE} and ${NEXT_FILE} from a backup; without them this would be another hub`
   constructor(path: string, cause: unknown) {
-    const found = `${path} cannot be read: ${wordsOf(cause)}`
+    const why = wordsOf(cause)
+    const found = `${path} cannot be used: ${why}`
     super('identity', found, { cause })
+    this.why = why
     this.found = found
     this.message = `${found}; ${this.next}`
   }
@@ -80,13 +83,13 @@ export function ensureIdentity(
   random: (count: number) => Uint8Array,
 ): { identity: HubIdentity; created: boolean } {
   const path = join(directory, IDENTITY_FILE)
-  if (existsSync(path)) return { identity: readIdentity(path), created: false }
+  if (existsSync(path)) return { identity: readIdentity(directory), created: false }
   const seed = random(SEED_BYTES)
   const nextSeed = random(SEED_BYTES)
   const kel = incept({ seed, nextSeed, ts: now() })
   writeWhole(join(directory, NEXT_FILE), NextFile.encode({ v: 1, seed: nextSeed }))
   writeWhole(path, IdentityFile.encode({ v: 1, seed, kel: encodeKel(kel.events) }))
-  return { identity: readIdentity(path), created: true }
+  return { identity: readIdentity(directory), created: true }
 }
 
 /** Reveals the next key and commits to another; a crash at any step leaves the old or the new identity whole. */
@@ -109,7 +112,7 @@ export function rotateIdentity(
   writeWhole(join(directory, IDENTITY_FILE), IdentityFile.encode({ v: 1, seed, kel: encodeKel(kel.events) }))
   faultPoint('hub.rotate.after-kel')
   settleRotation(directory, kel)
-  return readIdentity(join(directory, IDENTITY_FILE))
+  return readIdentity(directory)
 }
 
 /** Finishes or drops a rotation that was interrupted; for whoever has the directory for himself. */
@@ -145,10 +148,14 @@ function isCommitted(kel: VerifiedKel, seed: Uint8Array): boolean {
   return commitment !== undefined && equal(commitment, keyCommitment(publicKey(seed)))
 }
 
-function readIdentity(path: string): HubIdentity {
+/** The identity that a folder holds; makes none. */
+export function readIdentity(directory: string): HubIdentity {
+  const path = join(directory, IDENTITY_FILE)
   try {
     const file = IdentityFile.read(decode(readFileSync(path)), path)
     const kel = verifyKel(decodeKel(file.kel))
+    if (!equal(publicKey(file.seed), kel.publicKey))
+      throw new Malformed('its private key is not the one that its key history names')
     return { aid: kel.aid, seq: kel.seq, seed: file.seed, kel, kelBytes: encodeKel(kel.events) }
   } catch (error) {
     throw new IdentityRefused(path, error)

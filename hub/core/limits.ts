@@ -52,6 +52,10 @@ export type Limits = {
   probationMs: number
   /** Reviews are taken for so long after a task has ended. */
   reviewWindowMs: number
+  /** What a new account is given; 0 gives nothing. */
+  trialCredits: number
+  /** When so many were given in a UTC day, accounts that came by work wait for theirs. */
+  trialBudget: number
   powBits: number
   registrationsPerDay: number
   sessionQuota: number
@@ -103,6 +107,8 @@ export const defaultLimits: Limits = {
   senderWaitingMax: 20,
   probationMs: 72 * HOUR_MS,
   reviewWindowMs: 30 * DAY_MS,
+  trialCredits: 100,
+  trialBudget: 10_000,
   powBits: POW_BITS_MIN,
   registrationsPerDay: 20,
   sessionQuota: 200,

@@ -103,6 +103,9 @@ describe('a poll', () => {
     polls.wake(agent.row.number)
     expect(await held).toEqual({ envelopes: [], more: false, waitedSeconds: 50 })
     expect(asked).not.toHaveBeenCalled()
+    // judged before the change, and held after it
+    expect(await collect(50)).toEqual({ envelopes: [], more: false, waitedSeconds: 50 })
+    expect([asked.mock.calls.length, polls.size]).toEqual([1, 0])
   })
 
   test('that was ended gives nothing, though mail has come', async () => {

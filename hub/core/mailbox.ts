@@ -16,6 +16,7 @@ const RID_BYTES = 16
 const MS_PER_SECOND = 1000
 
 export type Collected = { envelopes: WaitingEnvelope[]; more: boolean }
+const NOTHING: Collected = { envelopes: [], more: false }
 /** How an agent asks for its mail: how long it would wait, and how to learn that it has gone meanwhile. */
 export type Collecting = {
   afterId: number
@@ -50,13 +51,15 @@ export class Mailboxes {
     if (found.envelopes.length > 0 || waitSeconds <= 0 || !polls.mayHold(number))
       return { ...found, waitedSeconds: undefined }
     const waiting = polls.wait(number, waitSeconds * MS_PER_SECOND, onGone)
-    // Mail may have been committed between the first look and the wait.
-    const meanwhile = await this.poll(agent, afterId, limit)
-    if (meanwhile.envelopes.length > 0) polls.end(number)
-    const end = await waiting
-    if (meanwhile.envelopes.length > 0) return { ...meanwhile, waitedSeconds: waitSeconds }
-    if (end !== 'mail' || !(await this.#isCurrent(agent)))
-      return { envelopes: [], more: false, waitedSeconds: waitSeconds }
+    // Mail may have been committed, or the signer shut out, between the first look and the wait.
+    const meanwhile = (await this.#isCurrent(agent)) ? await this.poll(agent, afterId, limit) : NOTHING
+    if (meanwhile === NOTHING || meanwhile.envelopes.length > 0) {
+      polls.end(number)
+      await waiting
+      return { ...meanwhile, waitedSeconds: waitSeconds }
+    }
+    if ((await waiting) !== 'mail' || !(await this.#isCurrent(agent)))
+      return { ...NOTHING, waitedSeconds: waitSeconds }
     agents.noteSeen(agent)
     return { ...(await this.poll(agent, afterId, limit)), waitedSeconds: waitSeconds }
   }

@@ -52,6 +52,8 @@ export type Facts = {
   keptOut?: KeptOut
   /** Fills the sentence: what exactly is wrong. */
   why?: string
+  /** Fills it as well: what to do next, where that is not the usual. */
+  step?: string
   aid?: string
   floorMs?: number
   storedSeq?: number

@@ -20,6 +20,7 @@ import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAc
 import type { HubContext } from './context.ts'
 import { eventsOf, type KeyLogs, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
+import type { Issuance, Trial } from './ledger/issuance.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
@@ -41,13 +42,21 @@ export type CardStatus = 'none' | 'stored' | 'unchanged' | 'refused'
 export type KeysStatus = 'none' | 'stored' | 'unchanged'
 export type Registered =
   | { checked: 'admitted' | 'open' }
-  | { keysStatus: KeysStatus; cardStatus: CardStatus; probationUntilMs: number | undefined }
+  | {
+      keysStatus: KeysStatus
+      cardStatus: CardStatus
+      /** Of a new account only. */
+      probationUntilMs: number | undefined
+      trial: Trial | undefined
+    }
 
 /** Verifies the request's own signature under the key state of a log; throws its refusal. */
 export type VerifySigner = (log: VerifiedKel) => Promise<void>
 
 /** Ends what the signer still holds open after its key state or registration changed. */
 export type EndSigner = (agent: Agent) => void
+
+type Parts = { keyLogs: KeyLogs; endSigner: EndSigner; issuance: Issuance }
 
 export class Registry {
   readonly #context: HubContext
@@ -56,15 +65,17 @@ export class Registry {
   readonly #pushes: RateBuckets
   readonly #admission: Admission
   readonly #keyLogs: KeyLogs
+  readonly #issuance: Issuance
   readonly refused = new RefusedNewcomers()
 
-  constructor(context: HubContext, agents: Agents, keyLogs: KeyLogs, endSigner: EndSigner) {
+  constructor(context: HubContext, agents: Agents, { keyLogs, endSigner, issuance }: Parts) {
     this.#context = context
     this.#agents = agents
     this.#endSigner = endSigner
     this.#pushes = new RateBuckets(context.limits.pushRate)
     this.#admission = new Admission(context)
     this.#keyLogs = keyLogs
+    this.#issuance = issuance
   }
 
   /** Refuses an agent that has not registered while admission is closed. */
@@ -135,7 +146,9 @@ export class Registry {
     const { agent } = await this.#agents.update(given.aid, change, signUpOf)
     if (rotated) this.#endSigner(agent)
     const { probationUntilMs } = agent.row
-    return { keysStatus, cardStatus, probationUntilMs: isNew ? probationUntilMs : undefined }
+    if (!isNew) return { keysStatus, cardStatus, probationUntilMs: undefined, trial: undefined }
+    const trial = await this.#issuance.trialOfNew(given.aid, byWork)
+    return { keysStatus, cardStatus, probationUntilMs, trial }
   }
 
   #newAgent(aid: string, log: VerifiedKel): Agent {

@@ -3,28 +3,48 @@ import type { Alert } from './context.ts'
 
 /** What is short may still find room while what is long does not; so long nothing may have been refused. */
 const ENDED_AFTER_MS = 60_000
+const LOOK_EVERY_MS = 5000
+
+export type RoomWatchParts = { alert: Alert; now: () => number; hasRoom: () => Promise<boolean> }
 
 export class RoomWatch {
-  readonly #alert: Alert
-  #told = false
+  readonly #parts: RoomWatchParts
+  /** Runs while mail is refused. */
+  #timer: NodeJS.Timeout | undefined
   #refused = 0
   #latestMs = 0
 
-  constructor(alert: Alert) {
-    this.#alert = alert
+  constructor(parts: RoomWatchParts) {
+    this.#parts = parts
   }
 
-  refused(nowMs: number): void {
-    this.#latestMs = nowMs
+  refused(): void {
+    this.#latestMs = this.#parts.now()
     this.#refused += 1
-    if (!this.#told) this.#alert('mail is refused: no room on the disk or in the store', {})
-    this.#told = true
+    if (this.#timer !== undefined) return
+    this.#parts.alert('mail is refused: no room on the disk or in the store', {})
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS)
+    this.#timer.unref()
   }
 
-  taken(nowMs: number): void {
-    if (!this.#told || nowMs - this.#latestMs < ENDED_AFTER_MS) return
-    this.#alert('there is room for mail again', { refused: this.#refused })
-    this.#told = false
+  taken(): void {
+    if (!this.#isQuiet()) return
+    this.#parts.alert('there is room for mail again', { refused: this.#refused })
+    this.close()
     this.#refused = 0
+  }
+
+  /** Finds out whether there is room again where no mail comes to tell. */
+  async look(): Promise<void> {
+    if (this.#isQuiet() && (await this.#parts.hasRoom().catch(() => false))) this.taken()
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #isQuiet(): boolean {
+    return this.#timer !== undefined && this.#parts.now() - this.#latestMs >= ENDED_AFTER_MS
   }
 }

@@ -19,6 +19,10 @@ import { RoomWatch } from './room-watch.ts'
 import type { Sessions, SessionUse } from './sessions.ts'
 import type { Strangers } from './strangers.ts'
 
+/** So much free space takes mail again; the largest envelopes need more. */
+const ROOM_FOR_FILES_BYTES = 16 * 1024 * 1024
+/** Rows of a large inline envelope, with what indexes and tombstones add. */
+const ROOM_FOR_ROWS_BYTES = 4 * INLINE_BYTES_MAX
 const RID_BYTES = 16
 const STRANGERS_FULL_RETRY_MS = 600_000
 
@@ -71,12 +75,12 @@ export class Sends {
     this.#context = context
     this.#parts = parts
     this.#capabilities = new Capabilities(context)
-    this.#room = new RoomWatch(context.alert)
+    this.#room = new RoomWatch({ alert: context.alert, now: context.now, hasRoom: () => this.#hasRoom() })
   }
 
   /** Takes one envelope, or says under which id the very same one waits already. */
   async send({ source, declared, ...credential }: Submission): Promise<Sent> {
-    const { blobs, random, limits, now } = this.#context
+    const { blobs, random, limits } = this.#context
     const body = await readEnvelopeHead(source, declared)
     if (body.size > limits.envelopeBytesMax)
       throw new Refusal('tooLarge', { limitBytes: limits.envelopeBytesMax })
@@ -85,13 +89,31 @@ export class Sends {
     source.accept(judged.accepted.agent.row.aid)
     try {
       const sent = await this.#keep(judged.accepted, await body.read(blobs, random))
-      this.#room.taken(now())
+      this.#room.taken()
       return sent
     } catch (error) {
       if (!(error instanceof StoreFull)) throw error
-      this.#room.refused(now())
+      this.#room.refused()
       throw new Refusal('mailboxFull')
     }
+  }
+
+  /** Looks whether mail that was refused for want of room would be taken now. */
+  async lookForRoom(): Promise<void> {
+    await this.#room.look()
+  }
+
+  close(): void {
+    this.#room.close()
+  }
+
+  /** Whether mail would find room; the write shows what the figures don't. */
+  async #hasRoom(): Promise<boolean> {
+    const { store, now } = this.#context
+    const { disk, rows } = await store.room()
+    if (disk < ROOM_FOR_FILES_BYTES || rows < ROOM_FOR_ROWS_BYTES) return false
+    await store.putSetting('room seen', String(now()))
+    return true
   }
 
   /** Queues an accepted envelope; a file that no row names after that is removed. */

@@ -129,3 +129,11 @@ describe('after a start', () => {
     expect(await strangers.unknownIn(1)).toBe(0)
   })
 })
+
+test('mail of before the start that was collected meanwhile counts for nobody', async () => {
+  strangers.noteQueued(share, 1, 7)
+  expect(await strangers.unknownIn(1)).toBe(0)
+  expect(
+    wait({ senderWaiting: 1, unknown: await strangers.unknownIn(1) }, strangers.share('A-other', 1)),
+  ).toBe(0)
+})

@@ -3,6 +3,7 @@
  * another thread costs about as much as a check, and the loop that answers requests must not be held by either.
  */
 import { Worker } from 'node:worker_threads'
+import { type Check, packChecks } from './check-batch.ts'
 import { Refusal } from './refusal.ts'
 import type { EngineChoice } from './signature-engine.ts'
 
@@ -18,8 +19,6 @@ const BATCHES_MAX = 2
 
 /** `standard` leaves the optional engine out. */
 export type VerifierOptions = { standard?: boolean }
-export type Check = { key: Uint8Array; message: Uint8Array; signature: Uint8Array }
-export type Checks = { checks: Check[] }
 /** Verdicts come in the order of the checks, in chunks. */
 export type FromVerifier = { engine: EngineChoice } | { verdicts: boolean[] }
 
@@ -66,12 +65,12 @@ export class Verifier {
 
   #post(): void {
     if (this.#checks.length === 0 || this.#batches.length >= BATCHES_MAX) return
-    const checks = this.#checks
+    const batch = packChecks(this.#checks)
+    this.#batches.push(this.#checks.length)
     this.#posted.push(...this.#waiting)
-    this.#batches.push(checks.length)
     this.#waiting = []
     this.#checks = []
-    this.#ensureWorker().postMessage({ checks } satisfies Checks)
+    this.#ensureWorker().postMessage(batch, [batch.lengths.buffer, batch.bytes.buffer])
   }
 
   #ensureWorker(): Worker {

@@ -53,7 +53,12 @@ describe('a blocked agent', () => {
     )
     const refusal = await agent.register()
     expect(refusal.json['reason']).toBe('admission_required')
-    expect(JSON.stringify(refusal.json)).not.toContain('block')
+    // In the words that everybody reads who is not admitted: they tell nobody whether it is blocked.
+    await hub.running.hub.context.store.putSetting('admission', 'closed')
+    const stranger = new TestAgent(hub)
+    const { json } = await stranger.register()
+    expect(refusal.json['error']).toBe(String(json['error']).replaceAll(stranger.aid, agent.aid))
+    await hub.running.hub.context.store.putSetting('admission', 'open')
     expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({
       refused_lately: { reason: 'admission_required', because: 'the operator blocks it' },
     })
@@ -121,10 +126,51 @@ test('a removed agent loses profile, keys, mail and admission; its key history s
   const kel = await callRoute(hub, 'agentKel', undefined, { params: { aid: agent.aid } })
   expect(kel.json).toMatchObject({ registered: false, kel: expect.any(String) })
   expect(await order({ command: 'agent', aid: agent.aid })).toMatchObject({ name: '', summary: '' })
+  expect((await order({ command: 'agents' }))['agents']).toEqual([])
   expect(await reasonOf(agent.register())).toBe('admission_required')
   await order({ command: 'admit', aid: agent.aid })
   expect((await agent.register()).status).toBe(200)
   expect((await agent.poll()).messages).toEqual([])
+})
+
+test('nobody is removed who is neither registered nor admitted', async () => {
+  const { aid } = new TestAgent(hub)
+  const refused = `${aid} is neither registered nor admitted here; list who is with: svc-hub agents`
+  const remove = () => order({ command: 'remove', aid })
+  await expect(remove()).rejects.toThrow(refused)
+  await order({ command: 'block', aid })
+  await expect(remove()).rejects.toThrow(refused)
+  await order({ command: 'admit', aid })
+  expect(await remove()).toEqual({
+    aid,
+    admitted: false,
+    blocked: true,
+    registered: false,
+    dropped_envelopes: 0,
+  })
+  await expect(remove()).rejects.toThrow(refused)
+})
+
+test('a quota beyond the bounds of the limits is refused, however the order comes', async () => {
+  const { aid } = await registeredAgent(hub)
+  const set = (quota: Record<string, number>) => order({ command: 'quota', aid, quota })
+  const before = await order({ command: 'quota', aid })
+  for (const [member, min, max] of [
+    ['envelopes', 1, 10_000_000],
+    ['bytes', 1_048_576, 1_099_511_627_776],
+    ['stranger_envelopes', 0, 10_000_000],
+    ['stranger_bytes', 0, 1_099_511_627_776],
+    ['stranger_per_minute', 0, 100_000],
+  ] as const) {
+    for (const value of [min - 1, max + 1]) {
+      const sentence = `${member} is out of bounds: ${value}; give a whole number from ${min} to ${max}`
+      await expect(set({ [member]: value })).rejects.toThrow(sentence)
+    }
+    expect(await order({ command: 'quota', aid })).toEqual(before)
+    expect(await set({ [member]: max })).toMatchObject({ [member]: max })
+    expect(await set({ [member]: min })).toMatchObject({ [member]: min })
+    await order({ command: 'quota', aid, reset: true })
+  }
 })
 
 test('an agent that is no longer admitted stays registered, and does not come back once it left', async () => {

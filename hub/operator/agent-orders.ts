@@ -4,7 +4,7 @@ import type { Agent } from '../core/agents.ts'
 import { leave, putBack, setAside } from '../core/leaving.ts'
 import type { KeptOut } from '../core/refusal.ts'
 import type { RefusedLately } from '../core/refused-lately.ts'
-import type { Overview } from '../store/port.ts'
+import { type Overview, StoreRefused } from '../store/port.ts'
 import {
   LISTED_MAX,
   type OperatorContext,
@@ -75,9 +75,12 @@ export async function unblock({ aid }: OrderOf<'unblock'>, context: OperatorCont
 
 /** Takes an agent off with profile, keys and waiting mail, and admits it no longer. */
 export async function remove({ aid }: OrderOf<'remove'>, context: OperatorContext): Promise<OrderResult> {
+  const { admitted, blocked } = await context.store.account(aid)
+  const isHere = isRegistered(await context.agents.find(aid), blocked)
+  if (!isHere && !admitted)
+    throw new StoreRefused(`${aid} is neither registered nor admitted here; list who is with: svc-hub agents`)
   await context.store.admit(aid, false)
-  if ((await context.agents.find(aid)) === undefined)
-    return { ...(await standing(aid, context)), dropped_envelopes: 0 }
+  if (!isHere) return { ...(await standing(aid, context)), dropped_envelopes: 0 }
   const { agent, dropped } = await leave(context.agents, aid)
   context.endSigner(agent)
   return { ...(await standing(aid, context)), dropped_envelopes: dropped }

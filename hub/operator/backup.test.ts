@@ -17,9 +17,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
+import { CLOCK_SETTING } from '../core/clocks.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { openReader, openWriter } from '../store/sqlite/database.ts'
+import { inspectDatabase } from '../store/sqlite/inspect.ts'
 import { migrate, readMigrations } from '../store/sqlite/migrate.ts'
 import {
   random,
@@ -30,12 +32,15 @@ import {
   type TestHub,
 } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { ask, payment } from '../testing/payments.ts'
 import { writeBackup } from './backup.ts'
+import { checkClock } from './doctor-machine.ts'
 import { FileLeases } from './leases.ts'
 import { MANIFEST_FILE, type Manifest } from './manifest.ts'
 import { backupFaults, restoreBackup } from './restore.ts'
 
 const IDS_SKIPPED = 2 ** 32
+const DAY_MS = 86_400_000
 const LARGE_BYTES = 70_000
 
 const folders: string[] = []
@@ -165,6 +170,32 @@ describe('a backup', () => {
   })
 })
 
+describe('what can not be saved is told of with its path', () => {
+  test('a store of a newer release', async () => {
+    const directory = join(folder(), 'newer')
+    cpSync(join(empty, '..', 'data'), directory, { recursive: true })
+    const db = openWriter(join(directory, 'hub.db'))
+    db.exec('PRAGMA user_version = 99')
+    db.close()
+    const place = folder()
+    const saving = writeBackup({
+      directory,
+      target: join(place, 'saved'),
+      hub: hub.aid,
+      now: Date.now,
+      alone: true,
+    })
+    await expect(saving).rejects.toThrow(
+      /newer\/hub\.db was written by a newer svc-hub: it has schema 99, and svc-hub \S+ knows up to \d+; install/,
+    )
+    expect(readdirSync(place)).toEqual([])
+  })
+
+  test.runIf(process.platform === 'linux')('a place where no folder can be made', async () => {
+    await expect(save(hub, '/proc/x')).rejects.toThrow(/^\/proc\/x cannot be made: .*; choose another place$/)
+  })
+})
+
 describe('a restored hub', () => {
   test('gives no message id twice: ids go on 2^32 above those of the backup', async () => {
     const before = (await agent.poll()).messages.map(({ id }) => id)
@@ -206,6 +237,34 @@ describe('a restored hub', () => {
     expect(Number(reply.json['floor'])).toBeGreaterThanOrEqual(hub.clock.now() + 3_500_000)
   })
 
+  test('settles no payment from before it: its lost self may have', async () => {
+    const first = await startHub()
+    const [alice, bob] = [await registeredAgent(first), await registeredAgent(first)]
+    const saved = join(folder(), 'saved')
+    await save(first, saved)
+    const lost = payment(alice, bob, 5)
+    expect((await ask(first, 'x402Settle', lost.request)).json['success']).toBe(true)
+    const directory = join(folder(), 'new')
+    first.clock.advance(1000)
+    await restoreTo(saved, directory, first.clock.now)
+    const restored = await startHub(directory)
+    expect((await ask(restored, 'x402Settle', lost.request)).json['errorReason']).toBe('expired')
+    alice.target = restored
+    expect((await ask(restored, 'x402Settle', payment(alice, bob, 5).request)).json['success']).toBe(true)
+  })
+
+  test('is not made of books that do not agree, which cannot be saved', async () => {
+    const directory = join(folder(), 'new')
+    await restoreTo(target, directory)
+    const db = openWriter(join(directory, 'hub.db'))
+    db.run('UPDATE ledger_totals SET agents = agents + 1, issued = issued + 1')
+    db.close()
+    const saved = join(folder(), 'saved')
+    await expect(
+      writeBackup({ directory, target: saved, hub: hub.aid, now: Date.now, alone: true }),
+    ).rejects.toThrow('hub.db: the accounts of the ledger do not sum up to its totals')
+  })
+
   test('is made in an empty directory only', async () => {
     const target = savedEmpty()
     const directory = folder()
@@ -241,6 +300,18 @@ describe('restore --check', () => {
     expect(existsSync(directory)).toBe(false)
   })
 
+  test('tells what can not be read from what is not there', async () => {
+    const nowhere = join(folder(), 'nowhere')
+    await expect(backupFaults(nowhere)).rejects.toThrow(`${nowhere} does not exist; give a folder`)
+    const target = savedEmpty()
+    rmSync(join(target, 'identity.next'))
+    mkdirSync(join(target, 'identity.next'))
+    expect((await backupFaults(target)).faults).toEqual(['identity.next cannot be read: it is a folder'])
+    rmSync(join(target, MANIFEST_FILE))
+    mkdirSync(join(target, MANIFEST_FILE))
+    await expect(backupFaults(target)).rejects.toThrow(/manifest\.json cannot be read: it is a folder; run/)
+  })
+
   test.each([
     ['no manifest', undefined, /contains no manifest/],
     ['a torn manifest', '{"format": "svc-hub', /not a manifest of this release/],
@@ -261,7 +332,7 @@ describe('restore --check', () => {
     editManifest(target, manifest => ({ ...manifest, schema: 99, release: '9.9.9' }))
     await expect(backupFaults(target)).rejects.toThrow(StoreRefused)
     await expect(restoreTo(target, join(folder(), 'new'))).rejects.toThrow(
-      /schema 99.*run svc-hub release 9\.9\.9/,
+      /newer svc-hub: it has schema 99, and svc-hub \S+ knows up to \d+; install svc-hub 9\.9\.9 or newer$/,
     )
   })
 
@@ -281,6 +352,32 @@ describe('restore --check', () => {
   })
 })
 
+test('a hub that was restored under a clock that ran ahead is restored once more under the right one', async () => {
+  const [ahead, again] = [join(folder(), 'ahead'), join(folder(), 'again')]
+  await restoreTo(target, ahead, () => Date.now() + DAY_MS)
+  const nowMs = hub.clock.now() + 1
+  await restoreTo(target, again, () => nowMs)
+  const known = (directory: string) =>
+    Number(inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true }).setting(CLOCK_SETTING))
+  expect(checkClock(known(ahead), nowMs)).toMatchObject({
+    state: 'wrong',
+    mend: expect.stringMatching(/if it is right now and ran ahead before, restore a backup from before that/),
+  })
+  expect(checkClock(known(again), nowMs).state).toBe('ok')
+})
+
+test('a restore under a clock behind the backup sets no floor in the past: it lies at the backup', async () => {
+  const { made_ms: madeMs } = (await backupFaults(target)).manifest
+  const directory = join(folder(), 'behind')
+  await restoreTo(target, directory, () => madeMs - DAY_MS)
+  const db = openReader(join(directory, 'hub.db'))
+  const { lowest } = db.one<{ lowest: number }>('SELECT min(floor_ms) AS lowest FROM account') ?? {}
+  db.close()
+  expect(lowest).toBe(madeMs)
+  const { setting } = inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true })
+  expect(Number(setting(CLOCK_SETTING))).toBeGreaterThanOrEqual(madeMs)
+})
+
 test('a backup of an older schema is migrated when it is restored', async () => {
   const target = savedEmpty()
   const path = join(target, 'hub.db')
@@ -289,7 +386,7 @@ test('a backup of an older schema is migrated when it is restored', async () => 
   before.close()
   rmSync(path)
   const db = openWriter(path)
-  migrate(db, path, '0.3.0', readMigrations().slice(0, 2))
+  migrate(db, path, { release: '0.3.0', migrations: readMigrations().slice(0, 2) })
   db.exec('PRAGMA journal_mode = DELETE')
   db.close()
   const bytes = readFileSync(path)

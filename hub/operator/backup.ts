@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, realpathSync } from 'node:fs'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { RELEASE } from '../../protocol/build-info.ts'
+import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { copyLive, isFull } from '../store/sqlite/database.ts'
 import { inspectDatabase } from '../store/sqlite/inspect.ts'
+import { newerStore } from '../store/sqlite/migrate.ts'
 import {
   copyFile,
   DATABASE_COPY,
@@ -28,6 +30,8 @@ export type BackupOptions = {
   target: string
   hub: string
   now: () => number
+  /** Settings outside the directory, by name. */
+  outside?: string[]
   /** No hub has the directory open. */
   alone: boolean
 }
@@ -37,7 +41,10 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const target = resolve(options.target)
   checkTarget(target, options.directory)
   const draft = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString('hex')}`)
-  await mkdir(draft, { mode: 0o700 })
+  await mkdir(draft, { mode: 0o700 }).catch(error => {
+    if (isFull(error) || systemCode(error) === undefined) throw error
+    throw new StoreRefused(`${target} cannot be made: ${wordsOf(error)}; choose another place`)
+  })
   try {
     const manifest = await fill(draft, options)
     await requireRestorable(draft)
@@ -70,7 +77,8 @@ function checkTarget(target: string, directory: string): void {
     throw new StoreRefused(`${target} is inside the data directory being saved; choose a place outside`)
 }
 
-async function fill(draft: string, { directory, hub, now, alone }: BackupOptions): Promise<Manifest> {
+async function fill(draft: string, options: BackupOptions): Promise<Manifest> {
+  const { directory, hub, now, outside = [], alone } = options
   const madeMs = now()
   const files: FileEntry[] = []
   for (const path of SMALL_FILES) {
@@ -79,13 +87,17 @@ async function fill(draft: string, { directory, hub, now, alone }: BackupOptions
   }
   const database = join(draft, DATABASE_COPY)
   await copyLive(join(directory, DATABASE_COPY), database, alone)
-  const { schema, release, blobs } = inspectDatabase(database, { deep: false, alone: true })
+  const { schema, newestSchema, release, blobs } = inspectDatabase(database, { deep: false, alone: true })
+  if (schema > newestSchema) {
+    const schemas = { held: schema, newest: newestSchema, release: RELEASE, wrote: release }
+    throw newerStore(join(directory, DATABASE_COPY), schemas)
+  }
   await syncFile(database)
   files.push({ path: DATABASE_COPY, ...(await digestFile(database)) })
   const saved = await copyBlobs(directory, draft, blobs)
   files.push(...saved)
   const missing = blobs.length - saved.length
-  const manifest = makeManifest({ release, schema, hub, made_ms: madeMs, missing, files })
+  const manifest = makeManifest({ release, schema, hub, made_ms: madeMs, missing, outside, files })
   await writeWhole(join(draft, MANIFEST_FILE), `${JSON.stringify(manifest, null, 1)}\n`)
   await syncFolder(draft)
   return manifest

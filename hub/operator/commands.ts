@@ -1,17 +1,19 @@
 /** Saving a hub, looking at what was saved, and making a hub of it again. Loaded only for these commands. */
 import { join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Config } from '../config.ts'
-import { ensureIdentity, type HubIdentity, settleRotation } from '../core/identity.ts'
-import { partsOf, refuseForeign, refusePart } from '../data-dir.ts'
+import { type HubIdentity, readIdentity, settleRotation } from '../core/identity.ts'
+import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
 import { makeFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
-import { lockDirectory } from '../store/sqlite/lock.ts'
+import { lockDirectory, whenFree } from '../store/sqlite/lock.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
-import { nameOfNow, removeOlder } from './kept-backups.ts'
+import { nameOfNow, ofFuture, removeOlder } from './kept-backups.ts'
 import type { Manifest } from './manifest.ts'
-import { backupFaults, restoreBackup } from './restore.ts'
+import type { RunningState } from './order-shapes.ts'
+import { backupFaults, floorOf, restoreBackup } from './restore.ts'
 import { orderRunningHub } from './socket.ts'
 
 /** Well before a promise of an hour ends. */
@@ -28,26 +30,44 @@ export async function backupKeeping(folder: string, keep: number, config: Config
   keepPrivate()
   const collection = resolve(folder)
   makeFolder(collection)
-  const code = await save(join(collection, nameOfNow(Date.now())), config)
-  await removeOlder(collection, keep, identityOf(config.dataDir).aid)
+  const hub = identityOf(config.dataDir).aid
+  const made = nameOfNow(Date.now())
+  const code = await save(join(collection, made), config, () => ofFuture(collection, hub, made))
+  await removeOlder(collection, { keep, hub, made })
   return code
 }
 
 /** Saves a running hub, which keeps its files meanwhile, or a stopped one under its lock. */
-async function save(target: string, { dataDir }: Config): Promise<number> {
+async function save(
+  target: string,
+  { dataDir, outside = [] }: Config,
+  ahead: () => string[] = () => [],
+): Promise<number> {
   const identity = identityOf(dataDir)
-  const write = (alone: boolean): Promise<Manifest> =>
-    writeBackup({ directory: dataDir, target, hub: identity.aid, now: Date.now, alone })
-  const report = (manifest: Manifest): number => print({ backup: target, ...facts(manifest), faults: [] })
+  const source = { directory: dataDir, target, hub: identity.aid, now: Date.now }
+  const report = (manifest: Manifest): number => {
+    const notes = notesOn(manifest, ahead())
+    return print({ backup: target, ...facts(manifest), faults: [], ...present({ notes }) })
+  }
   const answer = await orderRunningHub(dataDir, { command: 'keep_files' })
   if (answer === undefined) {
-    const lock = lockDirectory(dataDir)
+    const lock = await whenFree(() => lockDirectory(dataDir))
     settleRotation(dataDir, identity.kel)
-    return report(await write(true).finally(() => lock.release()))
+    const written = writeBackup({ ...source, outside, alone: true })
+    return report(await written.finally(() => lock.release()))
   }
   if (!answer.ok) throw new StoreRefused(`the running hub refused: ${answer.error}; see its log`)
   const kept = keepRenewed(dataDir, String(answer.result['lease']))
-  return report(await write(false).finally(() => kept.letGo()))
+  const written = settingsOfRunning(dataDir).then(given =>
+    writeBackup({ ...source, outside: given, alone: false }),
+  )
+  return report(await written.finally(() => kept.letGo()))
+}
+
+/** What the hub that runs was given, whatever this command was. */
+async function settingsOfRunning(dataDir: string): Promise<string[]> {
+  const answer = await orderRunningHub(dataDir, { command: 'running' })
+  return answer?.ok === true ? ((answer.result as RunningState).outside ?? []) : []
 }
 
 /** Takes the promise to keep files anew while a long backup runs; one that was killed loses it by itself. */
@@ -70,21 +90,18 @@ function keepRenewed(dataDir: string, first: string): { letGo(): Promise<unknown
 }
 
 function identityOf(directory: string): HubIdentity {
-  const never = (): never => {
-    throw new Error('no identity is made here')
-  }
   const parts = partsOf(directory)
-  refusePart(parts)
+  refuseUnusable(parts)
   refuseForeign(directory)
   if (parts.state !== 'whole')
     throw new StoreRefused(`${directory} contains no hub; give its data directory with --data-dir`)
-  return ensureIdentity(directory, never, never).identity
+  return readIdentity(directory)
 }
 
 /** Tells whether a backup can be restored; changes nothing. */
 export async function check(folder: string): Promise<number> {
   const { manifest, faults } = await backupFaults(folder)
-  print({ backup: resolve(folder), ...facts(manifest), faults })
+  print({ backup: resolve(folder), ...facts(manifest), faults, ...present({ notes: notesOn(manifest) }) })
   if (faults.length === 0) return 0
   process.stderr.write(
     `svc-hub: ${folder} can not be restored: ${faults.join(', ')}; make or use another backup\n`,
@@ -94,24 +111,55 @@ export async function check(folder: string): Promise<number> {
 
 export async function restore(folder: string, { dataDir }: Config): Promise<number> {
   keepPrivate()
+  const nowMs = Date.now()
   const manifest = await restoreBackup({
     backup: folder,
     directory: dataDir,
-    now: Date.now,
+    now: () => nowMs,
     release: RELEASE,
   })
-  return print({ data_dir: dataDir, ...facts(manifest), next: `svc-hub serve --data-dir ${dataDir}` })
+  return print({
+    data_dir: dataDir,
+    ...facts(manifest),
+    notes: [...(notesOn(manifest) ?? []), floorNote(manifest, nowMs)],
+    next: `svc-hub serve --data-dir ${dataDir}`,
+  })
+}
+
+const shownTime = (ms: number): string => new Date(ms).toISOString()
+
+/** Up to which time the restored hub accepts nothing, and whether the clocks of backup and restore agree. */
+function floorNote(manifest: Manifest, nowMs: number): string {
+  const floorMs = floorOf(manifest, nowMs)
+  const refused = `nothing signed before ${shownTime(floorMs)}`
+  return floorMs === nowMs
+    ? `${refused}, the time of this machine, is accepted; if its clock is wrong, set it and restore again, to another new folder, before you serve`
+    : `${refused}, the time of the backup, is accepted, because the clock of this machine is behind it at ${shownTime(nowMs)}; set the clock and restore again, to another new folder, before you serve; if it is right, the backup was made while a clock ran ahead, so restore an older one`
 }
 
 function facts(manifest: Manifest): Record<string, unknown> {
-  const { hub, release, schema, files, missing } = manifest
+  const { hub, release, schema, files, missing, outside = [] } = manifest
   return {
     hub,
     release,
     schema,
-    made: new Date(manifest.made_ms).toISOString(),
+    made: shownTime(manifest.made_ms),
     files: files.length,
     bytes: files.reduce((sum, { bytes }) => sum + bytes, 0),
     missing,
+    ...present({ outside: outside.length === 0 ? undefined : outside }),
   }
+}
+
+/** What the figures don't say by themselves; undefined where there is nothing. */
+function notesOn({ missing, outside = [] }: Manifest, ahead: string[] = []): string[] | undefined {
+  const notes = [
+    ahead.length > 0 &&
+      `future: ${ahead.join(', ')} beside it ${ahead.length === 1 ? 'is' : 'are'} dated later than this backup, so a clock is or was wrong; they are kept and not counted, so remove them yourself`,
+    missing > 0 &&
+      `missing: ${missing} waiting envelopes had lost their files before the backup; they cannot be delivered and will expire`,
+    outside.length > 0 &&
+      'outside: these settings stood outside the data directory and are not in the backup; save them beside it, and give them to the restored hub',
+  ].filter(note => note !== false)
+  return notes.length === 0 ? undefined : notes
 }

@@ -40,7 +40,7 @@ test.each([
 })
 
 test('the unit starts the hub, starts it again only after a failure, and leaves it time to stop', () => {
-  expect(unit).toMatch(/^ExecStart=\S+ svc-hub serve$/m)
+  expect(unit).toMatch(/^ExecStart=\S+ svc-hub serve --existing$/m)
   expect(unit).toMatch(/^Restart=on-failure$/m)
   expect(unit).toMatch(/^Type=notify$/m)
   expect(unit).toMatch(/^NotifyAccess=all$/m)
@@ -49,6 +49,14 @@ test('the unit starts the hub, starts it again only after a failure, and leaves 
   expect(final).toEqual([EXIT_USAGE, EXIT_CONFIG])
   const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
   expect(seconds).toBeGreaterThan(10)
+})
+
+test.each([
+  ['svc-hub.service', unit, []],
+  ['svc-hub-backup.service', backupUnit, ['/var/backups/svc-hub']],
+])('%s waits until the disk of the data directory is mounted', (_, text, more) => {
+  const mounts = /^RequiresMountsFor=(.+)$/m.exec(text)?.[1]?.split(' ')
+  expect(mounts).toEqual([settings(unit)['SVC_HUB_DATA_DIR'], ...more])
 })
 
 const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0

@@ -2,7 +2,7 @@
 import { existsSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
-import { ensureIdentity, hasNextKey, IdentityRefused } from '../core/identity.ts'
+import { hasNextKey, IdentityRefused, readIdentity } from '../core/identity.ts'
 import { RESTORE_MARKER } from '../data-dir.ts'
 
 const OTHERS = 0o077
@@ -40,7 +40,17 @@ export function checkDirectory(
 function checkModes(directory: string): Finding {
   const open = [directory, ...entries(directory)].filter(path => (lstatSync(path).mode & OTHERS) !== 0)
   if (open.length === 0) return ok('modes', `${directory} is private`)
-  return wrong('modes', `other users may read or write ${listed(open)}`, `chmod -R go= ${directory}`)
+  const { uid } = statSync(directory)
+  const mend = `chmod -R go= ${directory}`
+  const found = `other users may read or write ${listed(open)}`
+  if (mayChange(open)) return wrong('modes', found, mend)
+  return wrong('modes', `${found}; this user does not own all of it`, `as root or as user ${uid}: ${mend}`)
+}
+
+/** Only its owner and root may change the modes of a file. */
+function mayChange(paths: string[]): boolean {
+  const own = process.geteuid?.()
+  return own === 0 || paths.every(path => lstatSync(path).uid === own)
 }
 
 /** Files of another user are what a command run as root leaves behind; the hub can't write them. */
@@ -51,17 +61,14 @@ function checkOwner(directory: string): Finding {
   return wrong(
     'owner',
     `${listed(foreign)} do not belong to user ${uid}, whose directory it is`,
-    `chown -R ${uid}:${gid} ${directory}`,
+    `as root: chown -R ${uid}:${gid} ${directory}`,
   )
 }
 
 function checkIdentity(directory: string): { finding: Finding; aid: string | undefined } {
-  const never = (): never => {
-    throw new Error('no identity is made here')
-  }
   const mend = 'restore identity.kel and identity.next from a backup; without them this would be another hub'
   try {
-    const { aid, kel } = ensureIdentity(directory, never, never).identity
+    const { aid, kel } = readIdentity(directory)
     if (hasNextKey(directory, kel)) return { finding: ok('identity', aid), aid }
     return {
       finding: wrong(

@@ -55,25 +55,47 @@ export function checkClock(storedMs: number | undefined, nowMs: number): Finding
   const aheadMs = (storedMs ?? 0) - nowMs
   if (aheadMs <= CLOCK_BACK_MS) return ok('clock', 'is not behind the store')
   const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up`
-  return wrong('clock', found, 'set the clock: timedatectl set-ntp true')
+  return wrong(
+    'clock',
+    found,
+    'set the clock: timedatectl set-ntp true; if it is right now and ran ahead before, restore a backup from before that to a new folder: svc-hub restore <backup> --data-dir <new folder>',
+  )
 }
 
 /** The addresses of a hub, and whether it is this hub that answers there. */
 export async function checkNetwork(
   config: Config,
   running: RunningState | undefined,
-  aid: string | undefined,
+  { aid, clockBehind }: { aid: string | undefined; clockBehind: boolean },
 ): Promise<Finding[]> {
   const own = { ...config, baseUrl: baseUrlOf(config, running) }
   const findings = [checkListen(own, running), await checkBaseUrl(own, running, aid)]
   if (running !== undefined) findings.push(await checkAnswer('listener', running.url, aid))
-  findings.push(await checkOperator(config, running))
+  findings.push(await checkOperator(config, running, clockBehind))
   return findings
 }
 
 /** The address that others use: as the hub that runs was told, however that was, else as the configuration has it. */
 function baseUrlOf({ baseUrl }: Config, running: RunningState | undefined): string | undefined {
   return running !== undefined && running.baseUrl !== running.url ? running.baseUrl : baseUrl
+}
+
+/** Addresses given to the doctor as flags, by the name of the flag. */
+export type GivenAddresses = Partial<Record<'listen' | 'base-url' | 'operator-listen', string | undefined>>
+
+/** Flags that say something else than a hub that runs was told. */
+export function checkGiven(given: GivenAddresses, running: RunningState): Finding[] {
+  const served: Required<GivenAddresses> = {
+    listen: new URL(running.url).host,
+    'base-url': running.baseUrl,
+    'operator-listen': running.operatorUrl && new URL(running.operatorUrl).host,
+  }
+  return Object.entries(served).flatMap(([flag, is]) => {
+    const wanted = given[flag as keyof GivenAddresses]
+    if (wanted === undefined || wanted.replace(/\/+$/, '') === is) return []
+    const found = `--${flag} ${wanted} was not looked at, because the hub runs with ${is ?? 'none'}`
+    return [note('flags', found, 'leave the flag out, or restart the hub with it')]
+  })
 }
 
 /** Where the hub listens; one that runs may have been started with another address than the configuration's. */
@@ -127,7 +149,9 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
       return wrong(check, `${url}/healthz does not answer like a hub`, mend)
     const { body } = await ask(`${url}/hub/identity`)
     const there = identityShape.safeParse(body).data?.aid
-    if (there !== aid) return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
+    // The doctor may not have been able to read which hub this is.
+    if (aid !== undefined && there !== aid)
+      return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
     const offMs = Math.abs(health.dateMs - Date.now())
     if (offMs > CLOCK_OFF_MS)
       return wrong(
@@ -166,7 +190,11 @@ function json(text: string): unknown {
   }
 }
 
-async function checkOperator(config: Config, running: RunningState | undefined): Promise<Finding> {
+async function checkOperator(
+  config: Config,
+  running: RunningState | undefined,
+  clockBehind: boolean,
+): Promise<Finding> {
   const { operatorListen } = config
   const check = 'operator listener'
   if (operatorListen !== undefined && !isLocal(operatorListen.host)) {
@@ -186,9 +214,11 @@ async function checkOperator(config: Config, running: RunningState | undefined):
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(FETCH_MS) })
     const text = (await response.text()).trim()
-    return response.ok
-      ? ok(check, `${url} says ${text}`)
-      : wrong(check, `${url}/readyz says: ${text}`, 'restart the hub; its log says why')
+    if (response.ok) return ok(check, `${url} says ${text}`)
+    const found = `${url}/readyz says: ${text}`
+    return clockBehind
+      ? note(check, found, 'set the clock first, as said above')
+      : wrong(check, found, 'restart the hub; its log says why')
   } catch (error) {
     return wrong(check, `${url} does not answer${networkFault(error)}`, 'restart the hub')
   }

@@ -1,10 +1,12 @@
 /** The doctor on the store: its schema, its integrity, and whether rows and the files they name agree. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { RELEASE } from '../../protocol/build-info.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
 import { type Inspection, inspectDatabase } from '../store/sqlite/inspect.ts'
+import { newerBuild } from '../store/sqlite/migrate.ts'
 import { RESERVE_FILE } from '../store/sqlite/open.ts'
 import { DATABASE_COPY } from './manifest.ts'
 
@@ -30,7 +32,7 @@ export function checkStore(
       ? ok('store', 'hub.db is intact')
       : wrong('store', `hub.db is damaged: ${seen.faults[0]}`, mend)
   return {
-    findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory)],
+    findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory, alone)],
     clockMs: Number(seen.setting(CLOCK_SETTING) ?? 0),
   }
 }
@@ -41,8 +43,8 @@ function checkSchema({ schema, newestSchema, release }: Inspection): Finding {
     return note('schema', `${schema}; this build knows ${newestSchema}`, 'the next start migrates it')
   return wrong(
     'schema',
-    `${schema} is newer than this build, which knows up to ${newestSchema}`,
-    `install svc-hub ${release} or newer`,
+    `${schema} is newer than svc-hub ${RELEASE}, which knows up to ${newestSchema}`,
+    newerBuild(release, RELEASE),
   )
 }
 
@@ -77,8 +79,14 @@ function isOld(path: string): boolean {
   }
 }
 
-function checkReserve(directory: string): Finding {
+function checkReserve(directory: string, alone: boolean): Finding {
   if (existsSync(join(directory, RESERVE_FILE))) return ok('reserve', 'space is reserved for a full disk')
+  if (alone)
+    return note(
+      'reserve',
+      'no space is reserved for a full disk, as after a restore or where it was needed',
+      'the next start with enough room reserves it',
+    )
   return note(
     'reserve',
     'the space reserved for a full disk was given up',

@@ -11,6 +11,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -129,7 +130,7 @@ describe('a stopped hub', () => {
       'a torn identity',
       d => truncateSync(join(d, 'identity.kel'), 40),
       'identity',
-      /cannot be read/,
+      /cannot be used/,
       /backup/,
     ],
     [
@@ -140,7 +141,13 @@ describe('a stopped hub', () => {
       /from a backup/,
     ],
     ['a damaged store', d => smash(join(d, 'hub.db')), 'store', /damaged|cannot be read/, /svc-hub restore/],
-    ['a store of a newer release', newer, 'schema', /99 is newer/, /install svc-hub 9\.9\.9/],
+    [
+      'a store of a newer release',
+      newer,
+      'schema',
+      /99 is newer than svc-hub 0\.3\.0, which/,
+      /install svc-hub 9\.9\.9/,
+    ],
     [
       'a clock that went back',
       d => set(d, CLOCK_SETTING, String(Date.now() + 3_600_000)),
@@ -177,12 +184,28 @@ describe('a stopped hub', () => {
     expect(wrongOnes(findings)).toEqual([])
     const notes = findings.filter(({ state }) => state === 'note').map(({ check }) => check)
     expect(notes).toEqual(['process', 'unfinished files', 'copies', 'files', 'reserve', 'base_url'])
+    expect(named(findings, 'reserve').mend).toBe('the next start with enough room reserves it')
   })
 
-  test('whose lock a process holds that does not answer', async () => {
+  test('whose lock a command holds', async () => {
     const directory = copy()
     const lock = lockDirectory(directory)
+    const looking = look(directory)
+    const late = setTimeout(() => lock.release(), 300)
+    expect(named(await looking, 'process')).toMatchObject({
+      state: 'note',
+      found: 'no hub is running on this directory',
+    })
+    clearTimeout(late)
+  })
+
+  test('whose lock a hub holds that does not answer', async () => {
+    const directory = copy()
+    const lock = lockDirectory(directory)
+    const socket = createServer(peer => peer.destroy())
+    await new Promise<void>(done => socket.listen(join(directory, 'operator.sock'), done))
     const findings = await look(directory)
+    socket.close()
     lock.release()
     expect(named(findings, 'process')).toMatchObject({ state: 'wrong', mend: expect.stringMatching(/fuser/) })
   })
@@ -251,6 +274,26 @@ describe('a running hub', () => {
     expect(named(await look(hub.directory), 'disk')).toMatchObject({ state: 'wrong' })
     store.health = () => ({ full: false, broken: true })
     expect(named(await look(hub.directory), 'disk').found).toBe('a write to the disk failed')
+  })
+
+  test('is not asked at an address given as a flag, and the doctor says so', async () => {
+    const hub = await start()
+    const given = {
+      listen: '127.0.0.1:1',
+      'base-url': 'https://else.example/',
+      'operator-listen': '127.0.0.1:2',
+    }
+    const findings = await examine(() => configOf(hub.directory), given)
+    const said = findings.filter(({ check }) => check === 'flags').map(({ state, found }) => [state, found])
+    const { host } = new URL(hub.url)
+    expect(said).toEqual([
+      ['note', `--listen 127.0.0.1:1 was not looked at, because the hub runs with ${host}`],
+      ['note', `--base-url https://else.example/ was not looked at, because the hub runs with ${hub.url}`],
+      ['note', '--operator-listen 127.0.0.1:2 was not looked at, because the hub runs with none'],
+    ])
+    const same = { listen: host, 'base-url': `${hub.url}/` }
+    const none = await examine(() => configOf(hub.directory), same)
+    expect(none.filter(({ check }) => check === 'flags')).toEqual([])
   })
 
   test('without the operator listener that is configured is to be started again', async () => {

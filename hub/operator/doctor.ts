@@ -5,29 +5,46 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
 import { foreignFile, isWritable, partsOf } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
-import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
-import { EXIT_FAILED, keepPrivate } from '../terminal.ts'
+import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../store/sqlite/lock.ts'
+import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
 import { checkDirectory } from './doctor-directory.ts'
-import { checkClock, checkNetwork, checkRoom, checkRuntime, checkSignatures } from './doctor-machine.ts'
+import {
+  checkClock,
+  checkGiven,
+  checkNetwork,
+  checkRoom,
+  checkRuntime,
+  checkSignatures,
+  type GivenAddresses,
+} from './doctor-machine.ts'
 import { checkStore } from './doctor-store.ts'
 import type { RunningState } from './order-shapes.ts'
-import { orderRunningHub } from './socket.ts'
+import { hasSocket, orderRunningHub } from './socket.ts'
 
 /** Looks at everything and prints it; the exit code is 1 when anything is wrong. */
-export async function doctor(read: () => Config, options: { json: boolean }): Promise<number> {
+export async function doctor(
+  read: () => Config,
+  options: { json: boolean; given?: GivenAddresses },
+): Promise<number> {
   keepPrivate()
-  const findings = await examine(read)
+  const findings = (await examine(read, options.given)).map(withCalls)
   const bad = findings.filter(({ state }) => state === 'wrong').length
-  process.stdout.write(options.json ? asJson(findings, bad) : asText(findings, bad))
+  say(options.json ? asJson(findings, bad) : asText(findings, bad))
   return bad === 0 ? 0 : EXIT_FAILED
 }
 
+const withCalls = (finding: Finding): Finding => ({
+  ...finding,
+  ...present({ mend: finding.mend === undefined ? undefined : asCalled(finding.mend) }),
+})
+
 /** Everything that can be seen from outside, one finding a thing. */
-export async function examine(read: () => Config): Promise<Finding[]> {
+export async function examine(read: () => Config, given: GivenAddresses = {}): Promise<Finding[]> {
   let config: Config
   try {
     config = read()
@@ -37,35 +54,38 @@ export async function examine(read: () => Config): Promise<Finding[]> {
   }
   const machine = [ok('configuration', 'is valid'), checkRuntime(process.versions.node)]
   const { dataDir } = config
+  const parts = partsOf(dataDir)
+  if (parts.state === 'unusable') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (existsSync(dataDir) && !isWritable(dataDir)) {
     const mend = `run svc-hub doctor as the owner of ${dataDir}, the user that the hub runs as`
     return [...machine, wrong('data directory', `this user cannot write to ${dataDir}`, mend)]
   }
   const foreign = foreignFile(dataDir)
   if (foreign !== undefined) return [...machine, wrong('owner', foreign.found, foreign.next)]
-  const parts = partsOf(dataDir)
-  if (parts.state === 'part') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (parts.state !== 'whole') {
     const mend = `svc-hub init --data-dir ${dataDir}, or give the right one with --data-dir`
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }
-  return [...machine, ...(await examineHub(config))]
+  return [...machine, ...(await examineHub(config, given))]
 }
 
-async function examineHub(config: Config): Promise<Finding[]> {
+async function examineHub(config: Config, given: GivenAddresses): Promise<Finding[]> {
   const { dataDir } = config
   const { running, alone, lock, finding } = await findRunning(dataDir)
   try {
     const { findings: ofDirectory, aid } = checkDirectory(dataDir, alone)
     const { findings: ofStore, clockMs } = checkStore(dataDir, alone)
+    const clock = checkClock(clockMs, Date.now())
+    const clockBehind = clock.state === 'wrong'
     return [
       finding,
       ...ofDirectory,
       ...ofStore,
       await checkRoom(dataDir, running),
-      checkClock(clockMs, Date.now()),
+      clock,
       checkSignatures(running),
-      ...(await checkNetwork(config, running, aid)),
+      ...(await checkNetwork(config, running, { aid, clockBehind })),
+      ...(running === undefined ? [] : checkGiven(given, running)),
     ]
   } finally {
     lock?.release()
@@ -80,7 +100,10 @@ type Found = {
   finding: Finding
 }
 
-/** A hub that answers on its socket runs; one that holds the lock and does not answer is stuck. */
+/** What most commands need. */
+const COMMAND_MS = 1000
+
+/** A hub that answers on its socket runs; one that holds the lock and does not answer is stuck. Commands hold it for moments, or have no socket. */
 async function findRunning(directory: string): Promise<Found> {
   const answer = await orderRunningHub(directory, { command: 'running' }).catch(() => undefined)
   if (answer?.ok === true) {
@@ -90,19 +113,31 @@ async function findRunning(directory: string): Promise<Found> {
   }
   try {
     // Where no lock lies nobody holds it, and none is made.
-    const lock = existsSync(join(directory, LOCK_FILE)) ? lockDirectory(directory) : undefined
-    const finding = note(
-      'process',
-      'no hub is running on this directory',
-      `svc-hub serve --data-dir ${directory}`,
-    )
-    return { running: undefined, alone: true, lock, finding }
+    const isLocked = existsSync(join(directory, LOCK_FILE))
+    const lock = isLocked ? await whenFree(() => lockDirectory(directory), COMMAND_MS) : undefined
+    return { running: undefined, alone: true, lock, finding: noneRuns(directory) }
   } catch (error) {
     if (!(error instanceof StoreRefused)) throw error
+    if (error instanceof DirectoryBusy && !hasSocket(directory)) {
+      const finding = note('process', 'a command such as backup works on the directory', 'wait for it to end')
+      return { running: undefined, alone: false, lock: undefined, finding }
+    }
     const mend = `find it with: fuser ${join(directory, 'lock')}; stop it and restart the hub`
     const finding = wrong('process', 'a process holds the directory but does not answer', mend)
     return { running: undefined, alone: false, lock: undefined, finding }
   }
+}
+
+/** A hub that stops in order takes its socket with it. */
+function noneRuns(directory: string): Finding {
+  const next = `svc-hub serve --data-dir ${directory}`
+  return hasSocket(directory)
+    ? wrong(
+        'process',
+        'no hub is running on this directory, and the last one did not stop in order: it was killed, or the machine went down; what it acknowledged is on the disk',
+        next,
+      )
+    : note('process', 'no hub is running on this directory', next)
 }
 
 function asJson(findings: Finding[], bad: number): string {

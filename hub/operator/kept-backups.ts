@@ -15,14 +15,29 @@ export function nameOfNow(nowMs: number): string {
   return `${new Date(nowMs).toISOString().slice(0, 19).replaceAll(':', '-')}Z`
 }
 
-/** Leaves the newest `keep` backups of this hub; whatever else lies in the folder is not touched. */
-export async function removeOlder(folder: string, keep: number, hub: string): Promise<void> {
-  const own = readdirSync(folder)
-    .filter(name => NAME.test(name) && isOf(join(folder, name), hub))
-    .sort()
+/**
+ * Leaves the backup `made` now and the newest before it, `keep` in all, of this hub. Folders of the future, made while a
+ * clock ran ahead, neither count nor go; whatever else lies there is not touched.
+ */
+export async function removeOlder(
+  folder: string,
+  { keep, hub, made }: { keep: number; hub: string; made: string },
+): Promise<void> {
+  const own = backupsOf(folder, hub).filter(name => name <= made)
   const torn = readdirSync(folder).filter(name => TORN_NAME.test(name) && isTorn(join(folder, name)))
   for (const name of [...own.slice(0, Math.max(0, own.length - keep)), ...torn])
     await rm(join(folder, name), { recursive: true, force: true })
+}
+
+/** Backups of this hub whose names lie after that of the one made now. */
+export function ofFuture(folder: string, hub: string, made: string): string[] {
+  return backupsOf(folder, hub).filter(name => name > made)
+}
+
+function backupsOf(folder: string, hub: string): string[] {
+  return readdirSync(folder)
+    .filter(name => NAME.test(name) && isOf(join(folder, name), hub))
+    .sort()
 }
 
 function isOf(path: string, hub: string): boolean {

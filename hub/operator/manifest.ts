@@ -3,11 +3,12 @@
  * backup itself writes, so a manifest can't name a file anywhere else.
  */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import { aidShape } from '../../protocol/contract/shapes.ts'
+import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { writeAll } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
@@ -19,6 +20,8 @@ export const SMALL_FILES = ['identity.kel', 'identity.next', 'config.json'] as c
 const FORMAT = 'svc-hub-backup/1'
 const PATH = /^(hub\.db|identity\.kel|identity\.next|config\.json|blobs\/([0-9a-f]{2})\/\2[0-9a-f]{30})$/
 const DIGEST = /^[0-9a-f]{64}$/
+const NAME_CHARS_MAX = 4096
+const NAMES_MAX = 64
 const PIECE_BYTES = 256 * 1024
 
 const fileShape = z.strictObject({
@@ -34,6 +37,8 @@ const manifestShape = z.strictObject({
   made_ms: z.int().min(0),
   /** Waiting envelopes whose content was gone already when the backup was made. */
   missing: z.int().min(0),
+  /** Settings that stood outside the data directory, by name; a release before this member saved none. */
+  outside: z.array(z.string().max(NAME_CHARS_MAX)).max(NAMES_MAX).optional(),
   files: z.array(fileShape),
 })
 export type FileEntry = z.infer<typeof fileShape>
@@ -48,8 +53,17 @@ export function readManifest(folder: string): Manifest {
   let text: Uint8Array
   try {
     text = readFileSync(join(folder, MANIFEST_FILE))
-  } catch {
-    throw new StoreRefused(`${folder} contains no ${MANIFEST_FILE}; give a folder that svc-hub backup wrote`)
+  } catch (error) {
+    const give = 'give a folder that svc-hub backup wrote'
+    if (systemCode(error) === 'ENOENT')
+      throw new StoreRefused(
+        existsSync(folder)
+          ? `${folder} contains no ${MANIFEST_FILE}; ${give}`
+          : `${folder} does not exist; ${give}`,
+      )
+    throw new StoreRefused(
+      `${join(folder, MANIFEST_FILE)} cannot be read: ${wordsOf(error)}; run svc-hub as a user who may read it, or ${give}`,
+    )
   }
   try {
     return manifestShape.parse(parseJson(text, { depthMax: 8 }))

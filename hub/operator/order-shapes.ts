@@ -1,16 +1,20 @@
 /** What orders there are, what each needs, and what they work with: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
 import { aidShape } from '../../protocol/contract/shapes.ts'
+import { CREDITS_MAX } from '../../protocol/proof/payment.ts'
 import type { Agent, Agents } from '../core/agents.ts'
 import type { HubIdentity } from '../core/identity.ts'
+import type { Issuance } from '../core/ledger/issuance.ts'
 import type { Limits } from '../core/limits.ts'
 import type { RefusedNewcomers } from '../core/refused-lately.ts'
 import type { EngineChoice } from '../core/signature-engine.ts'
+import { limitSettings } from '../limits-config.ts'
 import type { Quota, Store } from '../store/port.ts'
 import type { FileLeases } from './leases.ts'
 
 /** Agents on one page of a listing. */
 export const LISTED_MAX = 500
+export const GRANT_REASON_CHARS_MAX = 200
 const count = z.int().min(0).optional()
 const ofAgent = <const C extends string>(command: C) =>
   z.strictObject({ command: z.literal(command), aid: aidShape })
@@ -48,6 +52,15 @@ export const orderShape = z.discriminatedUnion('command', [
     quota: quotaShape.optional(),
     reset: z.boolean().optional(),
   }),
+  z.strictObject({
+    command: z.literal('grant'),
+    aid: aidShape,
+    amount: z.int().min(1).max(CREDITS_MAX),
+    /** For the log alone. */
+    reason: z.string().min(1).max(GRANT_REASON_CHARS_MAX),
+    /** Names this order: repeated, it gives nothing more. */
+    id: z.string().regex(/^[0-9a-f]{32}$/),
+  }),
   z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
   z.strictObject({ command: z.literal('running') }),
@@ -59,6 +72,8 @@ export type OrderOf<C extends Order['command']> = Extract<Order, { command: C }>
 export type OrderResult = Record<string, unknown>
 
 export type OperatorContext = {
+  /** Gives credits. */
+  issuance: () => Promise<Issuance>
   store: Store
   agents: Agents
   now: () => number
@@ -80,11 +95,20 @@ export type RunningState = {
   url: string
   baseUrl: string
   operatorUrl: string | undefined
+  /** Names of settings that stand outside the data directory. */
+  outside: string[]
   pid: number
   full: boolean
   broken: boolean
   /** What checks signatures; undefined where its thread failed. */
   signatures: EngineChoice | undefined
+}
+
+/** What one mailbox may be given: what all of them may. */
+export function quotaBounds(member: string): { min: number; max: number } {
+  const bounds = limitSettings[member] ?? limitSettings[`mailbox_${member}`]
+  if (bounds === undefined) throw new Error(`no limit is called ${member}`)
+  return bounds
 }
 
 /** The limits that hold for a mailbox, as the operator writes them. */

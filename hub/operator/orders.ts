@@ -1,4 +1,5 @@
 /** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
+import { fromHex } from '../../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { type Quota, StoreRefused } from '../store/port.ts'
@@ -9,6 +10,7 @@ import {
   type Order,
   type OrderOf,
   type OrderResult,
+  quotaBounds,
   quotaMembers,
 } from './order-shapes.ts'
 import { ranges } from './range-orders.ts'
@@ -29,6 +31,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   remove,
   ranges,
   quota,
+  grant,
   rotate,
   stats: (_, context) => stats(context),
   running: async (_, { running }) => ({ ...(await running?.()) }),
@@ -67,6 +70,7 @@ const CHANGES: ReadonlySet<Order['command']> = new Set([
   'block',
   'unblock',
   'remove',
+  'grant',
   'rotate',
 ])
 
@@ -88,6 +92,16 @@ async function admission({ mode }: OrderOf<'admission'>, { store }: OperatorCont
   return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
 }
 
+async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise<OrderResult> {
+  const { aid, amount, id } = order
+  if ((await context.agents.find(aid)) === undefined)
+    throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
+  const issuance = await context.issuance()
+  await issuance.grant(aid, amount, fromHex(id))
+  const { balance, held } = await context.store.holdings(aid, context.now())
+  return { aid, granted: amount, balance, held }
+}
+
 async function rotate(_: OrderOf<'rotate'>, { leases, rotate }: OperatorContext): Promise<OrderResult> {
   if (leases !== undefined && leases.count > 0)
     throw new StoreRefused('a backup is being made, which must not mix two keys; try again when it is done')
@@ -101,6 +115,7 @@ async function quota(
 ): Promise<OrderResult> {
   const held = order.reset === true ? {} : (await store.account(order.aid)).quota
   const given = order.quota ?? {}
+  checkBounds(given)
   const next: Quota = {
     envelopesMax: given.envelopes ?? held.envelopesMax,
     bytesMax: given.bytes ?? held.bytesMax,
@@ -111,6 +126,16 @@ async function quota(
   if (order.quota !== undefined || order.reset === true) await store.setQuota(order.aid, next)
   changed(order.aid)
   return { aid: order.aid, ...quotaMembers(next, limits) }
+}
+
+function checkBounds(given: NonNullable<OrderOf<'quota'>['quota']>): void {
+  for (const [member, value] of Object.entries(given)) {
+    const { min, max } = quotaBounds(member)
+    if (value !== undefined && (value < min || value > max))
+      throw new StoreRefused(
+        `${member} is out of bounds: ${value}; give a whole number from ${min} to ${max}`,
+      )
+  }
 }
 
 async function stats({ store, now }: OperatorContext): Promise<OrderResult> {

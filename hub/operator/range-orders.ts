@@ -3,6 +3,7 @@ import { addressRangeOf } from '../core/address-ranges.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
 
+export const RANGE_EXPECTED = 'expected an address range such as 192.0.2.0/24 or 2001:db8::/32'
 /** Each newcomer is compared with all of them. */
 const RANGES_MAX = 256
 
@@ -27,7 +28,6 @@ export async function ranges(
 
 function spelled(text: string): string {
   const range = addressRangeOf(text)
-  if (range === undefined)
-    throw new StoreRefused(`expected an address range such as 192.0.2.0/24 or 2001:db8::/32, got ${text}`)
+  if (range === undefined) throw new StoreRefused(`${RANGE_EXPECTED}, got ${text}`)
   return range
 }

@@ -2,19 +2,28 @@
  * A backup looked at, and made a data directory again. Nothing is overwritten: the directory must be empty. What comes
  * out is a hub of the past, so floors and message ids are raised before it may serve.
  */
-import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
+import { closeSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { RELEASE } from '../../protocol/build-info.ts'
+import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
-import { ensureIdentity } from '../core/identity.ts'
-import { RESTORE_MARKER } from '../data-dir.ts'
+import { hasNextKey, IDENTITY_FILE, IdentityRefused, NEXT_FILE, readIdentity } from '../core/identity.ts'
+import { RESTORE_MARKER, refuseRoot } from '../data-dir.ts'
 import { makeFolder, syncFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
 import { isFull } from '../store/sqlite/database.ts'
 import { type Inspection, inspectDatabase, raiseRestored } from '../store/sqlite/inspect.ts'
 import { LOCK_FILE, lockDirectory } from '../store/sqlite/lock.ts'
-import { readMigrations } from '../store/sqlite/migrate.ts'
-import { copyFile, DATABASE_COPY, digestFile, type Manifest, readManifest } from './manifest.ts'
+import { newerBuild, readMigrations } from '../store/sqlite/migrate.ts'
+import {
+  copyFile,
+  DATABASE_COPY,
+  digestFile,
+  type FileEntry,
+  type Manifest,
+  readManifest,
+} from './manifest.ts'
 
 const NEEDED_FILES = ['identity.kel', 'identity.next', DATABASE_COPY]
 
@@ -23,32 +32,35 @@ export async function backupFaults(folder: string): Promise<{ manifest: Manifest
   const manifest = readManifest(folder)
   checkSchema(manifest)
   const faults: string[] = []
-  for (const { path, bytes, sha256 } of manifest.files) {
-    if (!existsSync(join(folder, path))) {
-      faults.push(`${path} is missing`)
-      continue
-    }
-    const found = await digestFile(join(folder, path))
-    if (found.bytes !== bytes || found.sha256 !== sha256) faults.push(`${path} differs from what was saved`)
-  }
+  for (const entry of manifest.files) faults.push(...(await fileFaults(folder, entry)))
   const listed = new Set(manifest.files.map(({ path }) => path))
   for (const path of NEEDED_FILES) if (!listed.has(path)) faults.push(`the manifest does not list ${path}`)
   if (faults.length === 0) faults.push(...contentFaults(folder, manifest, listed))
   return { manifest, faults }
 }
 
+async function fileFaults(folder: string, { path, bytes, sha256 }: FileEntry): Promise<string[]> {
+  try {
+    const found = await digestFile(join(folder, path))
+    return found.bytes === bytes && found.sha256 === sha256 ? [] : [`${path} differs from what was saved`]
+  } catch (error) {
+    const code = systemCode(error)
+    if (code === undefined) throw error
+    return [code === 'ENOENT' ? `${path} is missing` : `${path} cannot be read: ${systemFault(code)}`]
+  }
+}
+
 function checkSchema(manifest: Manifest): void {
   const newest = readMigrations().length
   if (manifest.schema > newest)
     throw new StoreRefused(
-      `the backup has schema ${manifest.schema}, this build knows up to ${newest}; run svc-hub release ${manifest.release} or newer`,
+      `the backup was made by a newer svc-hub: it has schema ${manifest.schema}, and svc-hub ${RELEASE} knows up to ${newest}; ${newerBuild(manifest.release, RELEASE)}`,
     )
 }
 
 /** Every file is as it was saved; whether it was worth saving is seen inside. */
 function contentFaults(folder: string, manifest: Manifest, listed: Set<string>): string[] {
-  const faults: string[] = []
-  if (identityOf(folder) !== manifest.hub) faults.push('the identity is not that of the hub that was saved')
+  const faults = identityFaults(folder, manifest.hub)
   const inspected = inspect(join(folder, DATABASE_COPY))
   if (inspected === undefined) return [...faults, `${DATABASE_COPY} can not be read`]
   if (inspected.schema !== manifest.schema) faults.push('the schema differs from the one that was saved')
@@ -58,14 +70,16 @@ function contentFaults(folder: string, manifest: Manifest, listed: Set<string>):
   return faults
 }
 
-function identityOf(folder: string): string | undefined {
-  const never = (): never => {
-    throw new Error('no identity is made here')
-  }
+function identityFaults(folder: string, hub: string): string[] {
   try {
-    return ensureIdentity(folder, never, never).identity.aid
-  } catch {
-    return undefined
+    const { aid, kel } = readIdentity(folder)
+    if (aid !== hub) return ['the identity is not that of the hub that was saved']
+    return hasNextKey(folder, kel)
+      ? []
+      : [`${NEXT_FILE} does not hold the key to which the history in ${IDENTITY_FILE} commits`]
+  } catch (error) {
+    if (!(error instanceof IdentityRefused)) throw error
+    return [`${IDENTITY_FILE} cannot be used: ${error.why}`]
   }
 }
 
@@ -85,6 +99,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const { manifest, faults } = await backupFaults(backup)
   if (faults.length > 0) throw new StoreRefused(`${backup}: ${faults.join(', ')}; restore another backup`)
   makeFolder(directory)
+  refuseRoot(directory)
   requireEmpty(directory)
   const lock = lockDirectory(directory)
   try {
@@ -108,6 +123,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   return manifest
 }
 
+/** Nothing signed before this time is accepted: that of the restore, also where this machine's clock has not come so far. */
+export function floorOf({ made_ms: madeMs }: Manifest, nowMs: number): number {
+  return Math.max(madeMs, nowMs)
+}
+
 function requireEmpty(directory: string): void {
   if (readdirSync(directory).some(name => name !== LOCK_FILE))
     throw new StoreRefused(`${directory} is not empty; give an empty or a new one with --data-dir`)
@@ -126,7 +146,8 @@ async function place(manifest: Manifest, options: RestoreOptions): Promise<void>
     const copied = await copyFile(join(backup, path), target)
     if (copied.sha256 !== sha256) throw new StoreRefused(`${path} changed while it was being read; try again`)
   }
-  raiseRestored(join(directory, DATABASE_COPY), { nowMs: now(), release, clockSetting: CLOCK_SETTING })
+  const nowMs = floorOf(manifest, now())
+  raiseRestored(join(directory, DATABASE_COPY), { nowMs, release, clockSetting: CLOCK_SETTING })
   for (const folder of folders) await syncFolder(folder)
   await syncFolder(directory)
   await rm(marker)

@@ -19,6 +19,9 @@ const ORDER_BYTES_MAX = 16 * 1024
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024
 const ANSWER_MS = 10_000
 
+const SHUT_OUT =
+  'this user may not give orders to the hub that runs there: permission denied; run svc-hub as the user that it runs as'
+
 export type Answer = { ok: true; result: Record<string, unknown> } | { ok: false; error: string }
 
 /** Listens for orders until closed. */
@@ -61,9 +64,14 @@ function answer(socket: Socket, given: Answer): void {
   socket.end(JSON.stringify(given))
 }
 
+/** Whether a hub runs on a data directory, or one that ran there was killed. */
+export function hasSocket(directory: string): boolean {
+  return existsSync(join(directory, SOCKET_FILE))
+}
+
 /** Gives an order to the hub that runs on a data directory; undefined when none does. */
 export async function orderRunningHub(directory: string, order: Order): Promise<Answer | undefined> {
-  if (!existsSync(join(directory, SOCKET_FILE))) return undefined
+  if (!hasSocket(directory)) return undefined
   const reached = reach(directory)
   try {
     const socket = await open(reached.path)
@@ -81,8 +89,9 @@ function open(path: string): Promise<Socket | undefined> {
     const socket = connect({ path, allowHalfOpen: true })
     socket.once('connect', () => resolve(socket))
     socket.once('error', error => {
-      const dead = ['ECONNREFUSED', 'ENOENT'].includes(systemCode(error) ?? '')
-      if (dead) resolve(undefined)
+      const code = systemCode(error) ?? ''
+      if (['ECONNREFUSED', 'ENOENT'].includes(code)) resolve(undefined)
+      else if (code === 'EACCES') reject(new StoreRefused(SHUT_OUT))
       else reject(error)
     })
   })

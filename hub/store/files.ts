@@ -1,5 +1,5 @@
 /** Small steps with files that more than one part of the hub takes. */
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { type FileHandle, open, statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
@@ -40,4 +40,10 @@ export function makeFolder(path: string): void {
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error
   }
+}
+
+/** What gives all files of a directory back to its owner, and lets him use them. */
+export function givingBack(directory: string): string {
+  const { uid, gid } = statSync(directory)
+  return `as root: chown -R ${uid}:${gid} ${directory} && chmod -R u+rwX ${directory}`
 }

@@ -3,6 +3,7 @@
  * an engine commits what arrives together as one transaction, in which each fails alone. The store reads no clock and draws no randomness; times and ids are passed in.
  */
 import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
+import type { LedgerStore } from './ledger-port.ts'
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
 export class StoreFull extends Failure {
@@ -218,7 +219,7 @@ export type StoredReview = {
 /** `ratings` is the sum of all ratings, `mostOfOne` the number of reviews by the reviewer with the most. */
 export type Reputation = { reviews: number; ratings: number; reviewers: number; mostOfOne: number }
 
-export interface Store {
+export interface Store extends LedgerStore {
   /** Queues an envelope. */
   enqueue(item: Enqueue): Promise<EnqueueResult>
   /** Removes envelopes from a mailbox and keeps the confirmations that came along. */
@@ -296,6 +297,8 @@ export interface Store {
   giveUpReserve(): boolean
   /** Ends all writing: a file beside the rows could not be brought to the disk. */
   fail(error: StoreBroken): void
+  /** Bytes that files, and that rows, may still take. */
+  room(): Promise<{ disk: number; rows: number }>
   /** Whether writes have failed for want of room, or for good. */
   health(): { full: boolean; broken: boolean }
   /** Finishes the writes under way, checkpoints and closes. */

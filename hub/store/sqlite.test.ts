@@ -42,7 +42,7 @@ storeContract('SQLite', async () => {
 describe('schema', () => {
   test('carries a number from the first release on', () => {
     const database = openWriter(join(folder(), 'hub.db'))
-    migrate(database, 'unused', '0.3.0')
+    migrate(database, 'unused', { release: '0.3.0' })
     expect(schemaNumber(database)).toBe(readMigrations().length)
     database.close()
   })
@@ -54,19 +54,24 @@ describe('schema', () => {
       ...readMigrations(),
       { number: readMigrations().length + 1, sql: 'CREATE TABLE later (x) ' },
     ]
-    migrate(database, path, '9.9.9', newer)
-    expect(() => migrate(database, path, '0.3.0')).toThrow(StoreRefused)
-    expect(() => migrate(database, path, '0.3.0')).toThrow(/release 9\.9\.9/)
+    migrate(database, path, { release: '9.9.9', migrations: newer })
+    expect(() => migrate(database, path, { release: '0.3.0' })).toThrow(StoreRefused)
+    expect(() => migrate(database, path, { release: '0.3.0' })).toThrow(
+      `${path} was written by a newer svc-hub: it has schema ${newer.length}, and svc-hub 0.3.0 knows up to ${newer.length - 1}; install svc-hub 9.9.9 or newer, or restore a backup from before the upgrade to a new folder`,
+    )
+    expect(() => migrate(database, path, { release: '9.9.9' })).toThrow(
+      /; install svc-hub newer than this build of 9\.9\.9, or/,
+    )
     database.close()
   })
 
   test('copies the database before it migrates, and leaves it as it was when a migration fails', () => {
     const path = join(folder(), 'hub.db')
     const database = openWriter(path)
-    migrate(database, path, '0.3.0')
+    migrate(database, path, { release: '0.3.0' })
     const number = readMigrations().length + 1
     const broken = [...readMigrations(), { number, sql: 'CREATE TABLE later (x); SELECT nonsense' }]
-    expect(() => migrate(database, path, '9.9.9', broken)).toThrow()
+    expect(() => migrate(database, path, { release: '9.9.9', migrations: broken })).toThrow()
     expect(schemaNumber(database)).toBe(number - 1)
     expect(database.one('SELECT 1 FROM sqlite_schema WHERE name = ?', 'later')).toBeUndefined()
     const copy = openReader(`${path}.before-schema-${number}`)
@@ -79,7 +84,7 @@ describe('schema', () => {
 test('an identity that was deactivated before keeps neither profile nor mail after the migration', () => {
   const path = join(folder(), 'hub.db')
   const database = openWriter(path)
-  migrate(database, path, '0.3.0', readMigrations().slice(0, 3))
+  migrate(database, path, { release: '0.3.0', migrations: readMigrations().slice(0, 3) })
   for (const [number, registered] of [
     [1, 0],
     [2, 1],
@@ -103,7 +108,7 @@ test('an identity that was deactivated before keeps neither profile nor mail aft
     )
     database.run("INSERT INTO digest VALUES (?, x'01', 0, 1, 1)", number)
   }
-  migrate(database, path, '0.3.0')
+  migrate(database, path, { release: '0.3.0' })
   const read = (sql: string) => database.all<Record<string, unknown>>(sql).map(row => Object.values(row))
   expect(read('SELECT name, caps, summary, readme, visibility, card, keys IS NULL FROM agent')).toEqual([
     ['', '[]', '', '', 'hub-local', null, 1],
@@ -130,7 +135,7 @@ test('the room for a full disk is made whole again where a killed start left a p
 
 test('no hot query scans a table', () => {
   const database = openWriter(join(folder(), 'hub.db'))
-  migrate(database, 'unused', 'test')
+  migrate(database, 'unused', { release: 'test' })
   for (const [name, sql] of Object.entries({ ...hotQueries, ...reviewQueries, ...signUpQueries })) {
     const parameters = (sql.match(/\?/g) ?? []).map(() => null)
     const plan = database.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...parameters)

@@ -1,5 +1,15 @@
 /** Files of a hub that are damaged or belong to another user: one sentence names the file and says what to do. */
-import { cpSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +19,7 @@ import { readConfig } from '../config.ts'
 import { systemRandom } from '../core/random.ts'
 import { openDataDirectory } from '../data-dir.ts'
 import { examine } from '../operator/doctor.ts'
+import { backupFaults } from '../operator/restore.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-hub-broken-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -37,11 +48,27 @@ async function say(...argv: string[]): Promise<{ code: number; err: string }> {
 
 const look = (dataDir: string) => examine(() => readConfig({ dataDir }, {}))
 
+/** Where the private key stands in identity.kel. */
+const [SEED_FIRST, SEED_LAST] = [6, 37]
+const NOT_ITS_KEY =
+  'its private key is not the one that its key history names; restore identity.kel and identity.next from a backup'
+
+function flipBit(path: string, offset: number): void {
+  const bytes = readFileSync(path)
+  bytes[offset] = (bytes[offset] ?? 0) ^ 1
+  writeFileSync(path, bytes)
+}
+
 const damages: [string, (directory: string) => void, RegExp][] = [
   [
     'a truncated identity.kel',
     directory => truncateSync(join(directory, 'identity.kel'), 20),
-    /^svc-hub: \S+identity\.kel cannot be read: .*; restore identity\.kel and identity\.next from a backup/,
+    /^svc-hub: \S+identity\.kel cannot be used: .*; restore identity\.kel and identity\.next from a backup/,
+  ],
+  [
+    'one bit in the private key',
+    directory => flipBit(join(directory, 'identity.kel'), SEED_LAST),
+    new RegExp(`^svc-hub: \\S+identity\\.kel cannot be used: ${NOT_ITS_KEY}`),
   ],
   [
     'garbage for a store',
@@ -84,6 +111,49 @@ test.each(damages)('%s is named, with what to do', async (_, damage, why) => {
   }
   expect((await look(directory)).filter(({ state }) => state === 'wrong')).not.toEqual([])
 })
+
+test.each([SEED_FIRST, SEED_LAST])('one bit of byte %i of identity.kel makes no backup', async offset => {
+  const directory = copy()
+  const [before, after] = [join(folder, `before-${offset}`), join(folder, `after-${offset}`)]
+  expect(await say('backup', before, '--data-dir', directory)).toEqual({ code: 0, err: '' })
+  flipBit(join(directory, 'identity.kel'), offset)
+  const { code, err } = await say('backup', after, '--data-dir', directory)
+  expect([code, err, existsSync(after)]).toEqual([1, expect.stringContaining(NOT_ITS_KEY), false])
+  const identity = (await look(directory)).find(({ check }) => check === 'identity')
+  expect([identity?.state, `${identity?.found}; ${identity?.mend}`]).toEqual([
+    'wrong',
+    expect.stringContaining(NOT_ITS_KEY),
+  ])
+  expect(await say('restore', '--check', before)).toEqual({ code: 0, err: '' })
+  // One that was made of the damaged file, by a release that did not look.
+  cpSync(join(directory, 'identity.kel'), join(before, 'identity.kel'))
+  listAnew(before, 'identity.kel')
+  expect((await say('restore', '--check', before)).code).toBe(1)
+  expect((await backupFaults(before)).faults).toEqual([
+    'identity.kel cannot be used: its private key is not the one that its key history names',
+  ])
+})
+
+test('a next key to which the hub did not commit makes no backup', async () => {
+  const directory = copy()
+  flipBit(join(directory, 'identity.next'), SEED_LAST)
+  const { code, err } = await say('backup', join(folder, 'next'), '--data-dir', directory)
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/could not be restored: identity\.next does not hold the key to which the history/),
+  ])
+})
+
+/** Makes a manifest name a file as it is now. */
+function listAnew(backup: string, path: string): void {
+  const at = join(backup, 'manifest.json')
+  const manifest = JSON.parse(readFileSync(at, 'utf8')) as { files: { path: string; sha256: string }[] }
+  const sha256 = createHash('sha256')
+    .update(readFileSync(join(backup, path)))
+    .digest('hex')
+  const files = manifest.files.map(file => (file.path === path ? { ...file, sha256 } : file))
+  writeFileSync(at, JSON.stringify({ ...manifest, files }))
+}
 
 test('the doctor makes no lock where none lies', async () => {
   const directory = copy()

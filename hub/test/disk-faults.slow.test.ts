@@ -98,6 +98,24 @@ describe.runIf(hasCompiler)('the disk', () => {
     },
   )
 
+  test('has room again: the log says so within 90 s, though no mail comes', {
+    timeout: 120_000,
+  }, async () => {
+    const history = await newHistory()
+    await history.stop()
+    const mark = join(crashFolder(), 'full')
+    const hub = await history.start({ env: faultyDisk(history.directory, { fullWhile: mark }) })
+    const [agent] = history.agents as [TestAgent]
+    writeFileSync(mark, '')
+    const refused = await sendEnvelope(hub, sealedUnderCapability(agent, agent.capability()))
+    expect(refused.status).toBe(507)
+    rmSync(mark)
+    await expect
+      .poll(() => hub.said(), { timeout: 90_000, interval: 500 })
+      .toMatch(/there is room for mail again/)
+    await history.stop()
+  })
+
   test('has no room for a backup or a restore: a sentence says so, and nothing is left of either', async () => {
     const history = await newHistory()
     const place = crashFolder()

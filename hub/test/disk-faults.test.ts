@@ -81,6 +81,25 @@ test('the operator is told once when mail begins to be refused for want of room,
   await hub.close()
 })
 
+test('that there is room again is told without further mail, and not before there is', async () => {
+  const hub = await startTestHub({ limits: { storeBytesMax: 2 * MIB } })
+  const agent = await registeredAgent(hub)
+  await fillUp(hub, agent)
+  const { sends, context } = hub.running.hub
+  const told = () => hub.alerts.filter(({ event }) => /room for mail again/.test(event)).length
+  hub.clock.advance(60_000)
+  await sends.lookForRoom()
+  expect(told()).toBe(0)
+  const { messages } = await agent.poll({ limit: 256 })
+  await agent.call('relayAck', { items: messages.map(({ id }) => ({ id })) })
+  await sends.lookForRoom()
+  expect(told()).toBe(1)
+  expect(context.store.health().full).toBe(false)
+  await sends.lookForRoom()
+  expect(told()).toBe(1)
+  await hub.close()
+})
+
 describe.runIf(hasCompiler)('on a full disk', () => {
   /** A place whose disk is full while `mark` exists; the library takes the place's own file for a reserve nobody gives up. */
   function fullPlace(): { directory: string; mark: string; env: Record<string, string> } {

@@ -7,7 +7,7 @@ import { fixture } from '../../protocol/testing/agents.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { Admission, MODE_SETTING } from '../core/admission.ts'
 import type { HubContext } from '../core/context.ts'
-import { DAY_MS, defaultLimits, type Limits } from '../core/limits.ts'
+import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
 import { BodyPool } from '../http/body-room.ts'
 import {
@@ -237,6 +237,28 @@ const startEdges = {
       expectEdge([...within, await registerFrom(new TestAgent(hub), third)], 'registration_quota')
     }
   },
+  trialCredits: async hub => {
+    set(hub, { trialCredits: 7 })
+    const [first, second] = [await registeredAgent(hub), await trialLess(hub)]
+    expect([await balanceOf(first), await balanceOf(second)]).toEqual([7, 0])
+  },
+  trialBudget: async () => {
+    const own = await startTestHub({ limits: { probationMs: 0 } })
+    own.clock.advance(DAY_MS - (own.clock.now() % DAY_MS) + 1000)
+    const agents = [await trialLess(own), await trialLess(own), await trialLess(own)]
+    set(own, { trialCredits: 10, trialBudget: 25 })
+    const given = async () => {
+      own.clock.advance(HOUR_MS)
+      await own.running.hub.books.turn()
+      const balances = await Promise.all(agents.map(balanceOf))
+      return balances.filter(balance => balance === 10).length
+    }
+    expect(await given()).toBe(2)
+    expect(await given()).toBe(2)
+    own.clock.advance(DAY_MS)
+    expect(await given()).toBe(3)
+    await own.close()
+  },
   bytesInFlightMax: async hub => {
     const agent = await registeredAgent(hub)
     const capability = agent.capability()
@@ -338,6 +360,16 @@ const startEdges = {
     await narrow.close()
   },
 } satisfies Partial<Record<keyof Limits, Edge>>
+
+async function balanceOf(agent: TestAgent): Promise<unknown> {
+  return (await agent.call('balance', undefined, { params: { aid: agent.aid } })).json['balance']
+}
+
+/** An agent of a time when the hub gave nothing. */
+async function trialLess(hub: TestHub): Promise<TestAgent> {
+  set(hub, { trialCredits: 0 })
+  return await registeredAgent(hub)
+}
 
 /** Limits of slow bodies and a full disk stand under test with the other faults of a disk. */
 const elsewhere = {

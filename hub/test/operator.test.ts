@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { bindServer } from '../bind.ts'
 import { main } from '../cli/main.ts'
@@ -70,6 +70,9 @@ describe('a running hub', () => {
 
     const blocked = await runHub(['block', agent.aid, ...at])
     expect(json(blocked.stdout)).toMatchObject({ aid: agent.aid, blocked: true, registered: true })
+    expect(json((await runHub(['admit', agent.aid, ...at])).stdout)).toMatchObject({
+      next: expect.stringMatching(`: svc-hub unblock ${agent.aid} --data-dir ${directory}$`),
+    })
     expect(json((await runHub(['unblock', agent.aid, ...at])).stdout)).toMatchObject({ registered: true })
     const listed = json((await runHub(['agents', ...at])).stdout) as { agents: { aid: string }[] }
     expect(listed).toMatchObject({ agents: [{ aid: agent.aid, registered: true, blocked: false }] })
@@ -136,6 +139,7 @@ const COMMANDS = {
   remove: '--data-dir DIR',
   ranges: '--config FILE',
   quota: '--stranger-per-minute N',
+  grant: '--reason',
   rotate: '--json',
   stats: '--json',
   backup: '--data-dir DIR',
@@ -152,6 +156,19 @@ describe('the command line', () => {
     expect(existsSync(join(cwd, 'svc-hub-data', 'identity.kel'))).toBe(true)
     const second = json((await runHub(['init'], { cwd })).stdout)
     expect(second).toMatchObject({ created: false, aid: first.aid })
+  })
+
+  test('commands at once on a stopped hub wait for each other', async () => {
+    const at = ['--data-dir', join(folder(), 'data')]
+    await runHub(['init', ...at])
+    const ranges = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24']
+    const ran = await Promise.all([
+      ...ranges.map(range => runHub(['ranges', 'refuse', range, ...at])),
+      runHub(['backup', join(folder(), 'meanwhile'), ...at]),
+    ])
+    for (const { code, stderr } of ran)
+      expect([code, stderr]).toEqual([0, expect.not.stringMatching(/^svc-hub/)])
+    expect(json((await runHub(['ranges', ...at])).stdout)).toEqual({ refused: ranges })
   })
 
   test.each([
@@ -212,6 +229,22 @@ describe('the command line', () => {
       saved.backup.slice(others.length + 1),
       'notes',
     ])
+    expect((await runHub(['restore', '--check', saved.backup])).code).toBe(0)
+  })
+
+  test('a backup is never removed for others that a clock which ran ahead has dated later', async () => {
+    const at = ['--data-dir', join(folder(), 'data')]
+    await runHub(['init', ...at])
+    const others = join(folder(), 'collection')
+    mkdirSync(others)
+    const named = ['2020-01-01', '2020-01-02', '2097-01-01', '2098-01-01'].map(day => `${day}T00-00-00Z`)
+    for (const name of named) expect((await runHub(['backup', join(others, name), ...at])).code).toBe(0)
+    const made = await runHub(['backup', others, '--keep', '2', ...at])
+    const saved = json(made.stdout) as { backup: string; notes: string[] }
+    expect(saved.notes).toContainEqual(
+      expect.stringMatching(/^future: 2097-01-01T00-00-00Z, 2098-01-01T00-00-00Z beside it are dated later/),
+    )
+    expect(readdirSync(others).sort()).toEqual([named[1], basename(saved.backup), named[2], named[3]])
     expect((await runHub(['restore', '--check', saved.backup])).code).toBe(0)
   })
 

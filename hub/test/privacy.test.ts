@@ -2,8 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { agentAccount } from '../core/ledger/names.ts'
+import { openReader } from '../store/sqlite/database.ts'
 import { random, registeredAgent, startTestHub } from '../testing/hub.ts'
-import { scanFiles, scanTables, testNothingTells } from '../testing/privacy-scan.ts'
+import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { scanFiles, scanJoins, scanTables, testNothingTells } from '../testing/privacy-scan.ts'
 
 testNothingTells(150)
 
@@ -18,3 +21,29 @@ test('the scan finds what is there', async () => {
   expect(scanTables(hub.directory, [Buffer.from(agent.aid, 'base64url')], ['agent'])).toContain('agent.aid')
   await hub.close()
 })
+
+test('the scan for joins finds a payment that names the envelope it was for', async () => {
+  const hub = await startTestHub()
+  const [agent, other] = [await registeredAgent(hub), await registeredAgent(hub)]
+  const envelope = sealedUnderCapability(agent, agent.capability())
+  await sendEnvelope(hub, envelope)
+  expect(scanJoins(hub.directory)).toEqual([])
+  const { store } = hub.running.hub.context
+  const digest = (await storedDigests(hub.directory))[0] as Uint8Array
+  await store.post({
+    id: digest,
+    reason: 'payment',
+    atMs: hub.clock.now(),
+    amount: 1,
+    moves: [{ from: agentAccount(other.aid), to: agentAccount(agent.aid), amount: 1 }],
+  })
+  expect(scanJoins(hub.directory)).toContain('ledger_transfer.id = digest.digest')
+  await hub.close()
+})
+
+async function storedDigests(directory: string): Promise<Uint8Array[]> {
+  const db = openReader(join(directory, 'hub.db'))
+  const rows = db.all<{ digest: Uint8Array }>('SELECT digest FROM digest')
+  db.close()
+  return rows.map(row => row.digest)
+}

@@ -11,6 +11,7 @@ import { readMigrations } from '../store/sqlite/migrate.ts'
 const at = (path: string): string => new URL(path, import.meta.url).pathname
 const KEPT = at('../../node_modules/.cache/svc-hub-test/')
 const DIGITS = 16
+const READABLE = 0o022
 
 let bundled: Promise<string> | undefined
 
@@ -26,6 +27,7 @@ async function bundle(): Promise<string> {
       'svc-hub': at('../cli/program.ts'),
       'store-writer': at('../store/sqlite/writer.ts'),
       'verify-worker': at('../core/verify-worker.ts'),
+      'epoch-worker': at('../core/supply/epoch-worker.ts'),
     },
     outdir: KEPT,
     bundle: true,
@@ -44,11 +46,14 @@ async function bundle(): Promise<string> {
   for (const { sql } of readMigrations()) hash.update(sql)
   const folder = join(KEPT, hash.digest('hex').slice(0, DIGITS))
   if (!existsSync(folder)) {
+    // Tests start it as other users too, and a command that ran in this process may have kept new files private.
+    const mask = process.umask(READABLE)
     const draft = join(KEPT, randomUUID())
     mkdirSync(draft, { recursive: true })
     for (const { path, contents } of outputFiles) writeFileSync(join(draft, basename(path)), contents)
     cpSync(at('../store/migrations'), join(draft, 'migrations'), { recursive: true })
     place(draft, folder)
+    process.umask(mask)
   }
   return join(folder, 'svc-hub.js')
 }

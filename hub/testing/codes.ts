@@ -257,6 +257,10 @@ const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
   removedGateway: { gateway_removed: ({ agent }) => sendRow('removedGateway', agent) },
   agentKeys: { unknown_aid: unknown('agentKeys') },
   agentKel: { unknown_aid: unknown('agentKel') },
+  liabilityProof: {
+    proof_unavailable: ({ agent }) =>
+      agent.call('liabilityProof', undefined, { params: { aid: agent.aid }, query: { day: '1' } }),
+  },
   agent: { unknown_aid: unknown('agent') },
   a2aCard: { unknown_aid: unknown('a2aCard') },
   cardKeys: { unknown_aid: unknown('cardKeys') },

@@ -6,9 +6,14 @@ import type { HubContext } from '../core/context.ts'
 import { defaultLimits, type Limits } from '../core/limits.ts'
 import { Verifier } from '../core/verifier.ts'
 import { openDataDirectory } from '../data-dir.ts'
-import { random } from './hub.ts'
+import { random, TestAgent } from './hub.ts'
 
-export type TestCore = { context: HubContext; clock: { ms: number }; close(): Promise<void> }
+export type TestCore = {
+  context: HubContext
+  clock: { ms: number }
+  directory: string
+  close(): Promise<void>
+}
 
 export async function openCore(startMs: number, limits: Partial<Limits> = {}): Promise<TestCore> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-core-'))
@@ -30,12 +35,19 @@ export async function openCore(startMs: number, limits: Partial<Limits> = {}): P
       alert: () => undefined,
     },
     clock,
+    directory,
     async close() {
       await verifier.close()
       await data.close()
       rmSync(directory, { recursive: true })
     },
   }
+}
+
+/** Somebody whose clock is that of the core. */
+export function agentOf({ context, clock }: TestCore): TestAgent {
+  const told = { now: () => clock.ms, advance: () => undefined }
+  return new TestAgent({ url: '', aid: context.identity.aid, clock: told })
 }
 
 /** The code of the refusal that an action ends with, or undefined. */

@@ -11,7 +11,7 @@ import { publicKey } from '../../protocol/crypto/engine.node.ts'
 import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import { deactivate, encodeKel, incept, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KEY_SET_LIFE_MS, KeySet, kidOf } from '../../protocol/identity/keyset.ts'
 import { Capability } from '../../protocol/mail/capability.ts'
 import { openSession } from '../../protocol/mail/session.ts'
@@ -20,7 +20,7 @@ import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts
 import { signRequest } from '../../protocol/wire3/signed-request.ts'
 import type { Config } from '../config.ts'
 import type { About } from '../core/about.ts'
-import { defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
+import { DAY_MS, defaultLimits, HOUR_MS, type Limits } from '../core/limits.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { UNNAMED_CODE } from '../v3/app.ts'
 
@@ -228,6 +228,11 @@ export class TestAgent {
     this.nextSeed = nextSeed
   }
 
+  /** Ends the identity for good. */
+  end(): void {
+    this.log = deactivate(this.log, { seed: this.nextSeed, ts: this.target.clock.now() })
+  }
+
   /** The next key set; `fresh` draws a new encryption key. */
   makeKeys(options: { fresh?: boolean; setSeq?: number } = {}): string {
     if (options.fresh === true) this.encryptionSeed = random(32)
@@ -290,6 +295,11 @@ export class TestAgent {
     return await this.call('register', { aid: this.aid, kel: this.kel, enc_keys: this.makeKeys(), ...more })
   }
 
+  /** 00:00 UTC after so many whole days, by the clock of the hub. */
+  endOfDay(days: number): number {
+    return (Math.floor(this.target.clock.now() / DAY_MS) + days + 1) * DAY_MS
+  }
+
   capability(options: { usesPerDay?: number; bytesMax?: number; expMs?: number } = {}): TestCapability {
     const holderSeed = random(32)
     const capability = Capability.sign(this.mailboxSeed, {
@@ -298,7 +308,7 @@ export class TestAgent {
       recipient: this.aid,
       epoch: this.epoch,
       holderKey: publicKey(holderSeed),
-      expMs: options.expMs ?? this.target.clock.now() + 24 * HOUR_MS,
+      expMs: options.expMs ?? this.endOfDay(1),
       usesPerDayMax: options.usesPerDay ?? 32,
       bytesMax: options.bytesMax ?? 96 * KIB * KIB,
     })

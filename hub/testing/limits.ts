@@ -7,6 +7,7 @@ import { callRoute, type Reply, random, registeredAgent, type TestAgent, type Te
 import { type EnvelopeOptions, sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
 import { reviewUpload } from './reviews.ts'
 
+const MIB = 1024 * 1024
 const MINUTE_MS = 60_000
 const DACK_BYTES = 540
 
@@ -37,13 +38,18 @@ const quota = (hub: TestHub, aid: string, given: Record<string, number>) =>
   hub.running.order({ command: 'quota', aid, quota: given })
 
 const sealed = (agent: TestAgent, options: EnvelopeOptions = {}) =>
-  sealedUnderCapability(agent, agent.capability({ expMs: agent.target.clock.now() + 3 * DAY_MS }), options)
+  sealedUnderCapability(agent, agent.capability({ expMs: agent.endOfDay(3) }), options)
 const deliver = (hub: TestHub, agent: TestAgent, options: EnvelopeOptions = {}): Promise<Reply> =>
   sendEnvelope(hub, sealed(agent, options))
 
-async function deliverTimes(hub: TestHub, agent: TestAgent, times: number): Promise<Reply[]> {
+async function deliverTimes(
+  hub: TestHub,
+  agent: TestAgent,
+  times: number,
+  options: EnvelopeOptions = {},
+): Promise<Reply[]> {
   const replies = []
-  for (let i = 0; i < times; i++) replies.push(await deliver(hub, agent))
+  for (let i = 0; i < times; i++) replies.push(await deliver(hub, agent, options))
   return replies
 }
 
@@ -91,13 +97,15 @@ const limitsOfMailboxes = {
   },
   mailboxBytesMax: async hub => {
     const agent = await registeredAgent(hub)
-    const bytes = sealed(agent).bytes.length
+    // a quota is a MiB at least
+    const large = { contentBytes: MIB / 2 }
+    const bytes = sealed(agent, large).bytes.length
     set(hub, { mailboxBytesMax: 2 * bytes })
-    expectEdge(await deliverTimes(hub, agent, 3), 'mailbox_full')
+    expectEdge(await deliverTimes(hub, agent, 3, large), 'mailbox_full')
     await quota(hub, agent.aid, { bytes: 3 * bytes - 1 })
-    expectEdge(await deliverTimes(hub, agent, 1), 'mailbox_full')
+    expectEdge(await deliverTimes(hub, agent, 1, large), 'mailbox_full')
     await quota(hub, agent.aid, { bytes: 3 * bytes })
-    expectEdge(await deliverTimes(hub, agent, 2), 'mailbox_full')
+    expectEdge(await deliverTimes(hub, agent, 2, large), 'mailbox_full')
   },
   envelopeBytesMax: async hub => {
     const agent = await registeredAgent(hub)

@@ -20,6 +20,7 @@ import {
   type Target,
   type TestAgent,
   type TestCapability,
+  type TestHub,
   type TestSession,
 } from './hub.ts'
 
@@ -105,4 +106,10 @@ export async function sendEnvelope(
     headers: { ...sendHeaders(envelope, use), ...more },
     body: envelope.bytes,
   })
+}
+
+/** Gives one mailbox less room than any operator can. */
+export async function giveBytes({ running }: TestHub, aid: string, bytesMax: number): Promise<void> {
+  await running.hub.context.store.setQuota(aid, { bytesMax })
+  running.hub.agents.forgetAccount(aid)
 }

@@ -8,14 +8,21 @@ import { expect, test } from 'vitest'
 import { sha256 } from '../../protocol/crypto/engine.node.ts'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { aidBytes } from '../../protocol/identity/aid.ts'
-import { openReader, type Value } from '../store/sqlite/database.ts'
-import { registeredAgent, startTestHub, type TestAgent, type TestHub } from './hub.ts'
+import { type Database, openReader, type Value } from '../store/sqlite/database.ts'
+import { random, registeredAgent, startTestHub, type TestAgent, type TestHub } from './hub.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from './mail.ts'
+import { ask, payment } from './payments.ts'
 
-/** Tables whose rows are the registry's own rows of an agent. */
-const REGISTRY_TABLES = ['agent', 'account', 'directory']
+/** Tables whose rows are the registry's own rows of an agent, or its account: who has credits stands there. */
+const CREDIT_TABLES = ['ledger_account', 'ledger_transfer', 'supply_record', 'supply_piece']
+const REGISTRY_TABLES = ['agent', 'account', 'directory', ...CREDIT_TABLES]
+/** Tables that tell of credits, and tables of mail and reviews, to which nothing of them may lead. */
+const LEDGER = /^(ledger|supply)_/
+const MAIL = /^(envelope|digest|delivery|capability_use|revocation|review|mailbox)$/
 const LARGE_CONTENT_BYTES = 70_000
 const LARGE_EVERY = 97
+/** Shorter texts are words. */
+const MEANING_CHARS = 16
 
 /** A text as it could hide on a disk: as it is, as bytes, hex, base64, and hashed. */
 export function forms(secret: Uint8Array): Buffer[] {
@@ -47,6 +54,36 @@ export function scanTables(directory: string, secrets: Uint8Array[], extraTables
   )
   db.close()
   return [...new Set(places)]
+}
+
+/** Pairs of a column of the ledger and one of mail or reviews that have a text or bytes in common. */
+export function scanJoins(directory: string): string[] {
+  const db = openReader(join(directory, 'hub.db'))
+  const tables = db
+    .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    .map(({ name }) => name)
+  const columns = (of: RegExp) => tables.filter(name => of.test(name)).flatMap(table => valuesOf(db, table))
+  const mail = columns(MAIL)
+  const joins = columns(LEDGER).flatMap(one =>
+    mail
+      .filter(other => !one.values.isDisjointFrom(other.values))
+      .map(other => `${one.place} = ${other.place}`),
+  )
+  db.close()
+  return joins
+}
+
+/** The texts and bytes of each column, long enough to mean one thing. */
+function valuesOf(db: Database, table: string): { place: string; values: Set<string> }[] {
+  const found = new Map<string, Set<string>>()
+  for (const row of db.all<Record<string, Value>>(`SELECT * FROM "${table}"`)) {
+    for (const [column, value] of Object.entries(row)) {
+      const values = found.get(column) ?? found.set(column, new Set()).get(column)
+      if (value instanceof Uint8Array || (typeof value === 'string' && value.length >= MEANING_CHARS))
+        values?.add(typeof value === 'string' ? value : Buffer.from(value).toString('hex'))
+    }
+  }
+  return [...found].map(([column, values]) => ({ place: `${table}.${column}`, values }))
 }
 
 /** Files of the hub that hold one of these forms. */
@@ -82,6 +119,7 @@ async function makeTraffic(hub: TestHub, sends: number): Promise<Traffic> {
       const sender = senders[(i / 16) % senders.length] as TestAgent
       const session = await sender.openSession()
       await sendEnvelope(hub, sealedForStranger(recipient, { contentBytes: 512 }), session)
+      await ask(hub, 'x402Settle', payment(sender, recipient, 1, { purpose: random(32) }).request)
     } else await sendEnvelope(hub, sealedUnderCapability(recipient, recipient.capability(), { contentBytes }))
     if (i % 500 === 499) await collect(recipient)
   }
@@ -103,6 +141,7 @@ export function testNothingTells(sends: number): void {
     const hub = await startTestHub()
     const { secrets, senders } = await makeTraffic(hub, sends)
     expect(scanTables(hub.directory, secrets)).toEqual([])
+    expect(scanJoins(hub.directory)).toEqual([])
     expect(scanFiles(hub.directory, secrets, name => !name.startsWith('hub.db'))).toEqual([])
     const tells = hub.alerts.filter(alert => senders.some(one => JSON.stringify(alert).includes(one.aid)))
     expect(tells).toEqual([])

@@ -24,6 +24,8 @@ export type HubChildOptions = {
   fault?: string
   failingFlush?: string
   env?: Record<string, string>
+  /** More arguments for `serve`. */
+  args?: string[]
 }
 
 /** A hub that outlives a failed test would hold the streams of the whole run. */
@@ -37,7 +39,15 @@ export async function startHubChild(directory: string, options: HubChildOptions 
   const failing = options.failingFlush !== undefined || options.env !== undefined
   const child = spawn(
     process.execPath,
-    [await bundledProgram(), 'serve', '--listen', '127.0.0.1:0', '--data-dir', directory],
+    [
+      await bundledProgram(),
+      'serve',
+      '--listen',
+      '127.0.0.1:0',
+      '--data-dir',
+      directory,
+      ...(options.args ?? []),
+    ],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -5,8 +5,10 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { xwingPublicKey } from '../../protocol/crypto/xwing.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type Wire3RouteName, wire3Routes } from '../../protocol/wire3/routes.ts'
+import { DAY_MS } from '../core/limits.ts'
 import { cardOf } from './cards.ts'
 import { type Reply, random, request, TestAgent } from './hub.ts'
+import { order, payment, redemption } from './payments.ts'
 import { reviewUpload } from './reviews.ts'
 
 export const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
@@ -37,12 +39,23 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
   setVisibility: () => ({ visibility: 'public' }),
   uploadReview: agent => reviewUpload(agent, new TestAgent(agent.target)),
   deregister: () => ({}),
+  x402Verify: agent => samplePayment(agent),
+  x402Settle: agent => samplePayment(agent),
+  x402Redeem: agent => redemption(agent, 1, 'reference').request,
+  x402Capture: agent => order(agent, payment(agent, agent, 1), 1),
+  x402Release: agent => order(agent, payment(agent, agent, 1), 0),
 }
+
+const samplePayment = (agent: TestAgent): Record<string, unknown> => payment(agent, agent, 1).request
+
 const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   agents: { cap: 'paint.wall', limit: '10' },
   a2aAgents: { q: 'text', skill: 'paint', tag: 'wall', limit: '10' },
   agentPage: {},
   publicPage: { q: 'text', cap: 'paint.wall' },
+  ledger: { limit: '10', before: '100' },
+  redemptions: { limit: '10', before: '100' },
+  issuance: { from: '0', limit: '10' },
 }
 
 /** A body with all members that its route takes. */
@@ -50,7 +63,10 @@ export const sampleBody = (name: Wire3RouteName, agent: TestAgent): Record<strin
   bodies[name]?.(agent) ?? {}
 
 /** A query with all members that its route takes, but for a cursor, which a hub gives. */
-export const sampleQuery = (name: Wire3RouteName): Record<string, string> => queries[name] ?? {}
+export function sampleQuery(name: Wire3RouteName, { target }: TestAgent): Record<string, string> {
+  if (name === 'liabilityProof') return { day: String(Math.floor(target.clock.now() / DAY_MS) - 1) }
+  return queries[name] ?? {}
+}
 
 export const pathOf = (row: RouteRow, agent: TestAgent): string =>
   callPath(row, { params: { aid: agent.aid, capability: 'any' } })

@@ -21,16 +21,19 @@ import type { Line, LineOptions, Unparsed } from '../http/line.ts'
 import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/reply.ts'
 import { type Found, Router, splitTarget } from '../http/router.ts'
 import { HEADER_BYTES_MAX } from '../http/server.ts'
+import { accountHandlers } from './accounts.ts'
 import { Authenticator, type RequestLine, readSignedHeaders, unauthorized } from './auth.ts'
 import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
 import { directoryHandlers } from './directory.ts'
 import type { Handler, Handlers, Incoming, Wire3Row } from './handler.ts'
 import { pageHandlers } from './pages.ts'
-import { refusalAnswer, refusalCode, WireRefusal } from './refusals.ts'
+import { paymentHandlers } from './payments.ts'
+import { refusalAnswer, refusalCode, refusedMembers, WireRefusal } from './refusals.ts'
 import { registerHandlers } from './register.ts'
 import { relayHandlers } from './relay.ts'
 import { reviewHandlers } from './reviews.ts'
+import { supplyHandlers } from './supply.ts'
 
 const NO_BODY = new Uint8Array(0)
 const JSON_SHARES = 8
@@ -158,6 +161,9 @@ export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
       ...reviewHandlers(hub),
       ...cardHandlers(hub, baseUrl),
       ...pageHandlers(hub, baseUrl, about),
+      ...accountHandlers(hub),
+      ...paymentHandlers(hub),
+      ...supplyHandlers(hub),
     },
   }
 
@@ -180,7 +186,8 @@ export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
     const refused = refusalAnswer(code, facts, baseUrl(), spread)
     if (losesConnection(code, request)) response.shouldKeepAlive = false
     finishUnread(request, response)
-    sendJson(response, refused.status, refused.headers, refused.body)
+    const more = found && refusedMembers(wire3Routes[found.name], code, identity.aid)
+    sendJson(response, refused.status, refused.headers, { ...refused.body, ...more })
     return code
   }
 
@@ -309,13 +316,20 @@ async function authenticate(exchange: Exchange, { hub, authenticator }: Parts): 
   if (row.signer === 'core') return
   if (params['aid'] !== undefined && params['aid'] !== given.aid)
     throw unauthorized('the signer is not the agent of this path')
-  const agent = await hub.agents.findRegistered(given.aid)
+  const agent = await signerOf(row, given.aid, hub)
   if (agent === undefined) {
     if (row.unknownSigner === 'admission') await hub.registry.checkOpen(given.aid)
-    throw unauthorized('the signer is not registered here')
+    throw unauthorized('the signer is not registered here', 'register it again, or ask the operator')
   }
   await authenticator.verify(given, exchange.line, agent.log)
   exchange.signer = agent
+}
+
+/** An agent registered here now; of its account also one that has left and whose identity has not ended. */
+async function signerOf({ signer }: Wire3Row, aid: string, { agents }: Hub): Promise<Agent | undefined> {
+  if (signer !== 'account') return await agents.findRegistered(aid)
+  const agent = await agents.find(aid)
+  return agent?.log.deactivated === true ? undefined : agent
 }
 
 async function carryOut(exchange: Exchange, { handlers, authenticator, watch }: Parts): Promise<void> {

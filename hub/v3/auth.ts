@@ -2,8 +2,10 @@
  * Signed requests (hub API §5.1): the signature first, then the time. Nothing about a signer's clock is told or changed
  * before the signature has verified.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { isAid } from '../../protocol/identity/aid.ts'
 import { keyAt, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
@@ -74,6 +76,6 @@ export class Authenticator {
   }
 }
 
-export function unauthorized(why: string): Refusal {
-  return new Refusal('signatureInvalid', { why })
+export function unauthorized(why: string, step?: string): Refusal {
+  return new Refusal('signatureInvalid', { why, ...present({ step }) })
 }

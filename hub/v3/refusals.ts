@@ -1,6 +1,8 @@
 /** The one place where refusals of the core become codes, statuses, members and headers of wire 3 (hub API §7). */
+import type { RouteRow } from '../../protocol/contract/route.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
 import { type Code, type CodeRow, codes } from '../../protocol/wire3/codes.ts'
 import { headers, WIRE, WIRE_RELEASE } from '../../protocol/wire3/headers.ts'
 import { type Facts, type RefusalReason, refusalOf } from '../core/refusal.ts'
@@ -82,6 +84,20 @@ export function refusalAnswer(code: Code, facts: Facts, baseUrl: string, spread:
   return { status: row.status, headers: refusalHeaders(code, row, facts, spread), body }
 }
 
+/** What a row adds to each of its refusals. */
+export function refusedMembers(
+  { refused }: RouteRow,
+  code: Code,
+  hub: string,
+): Record<string, unknown> | undefined {
+  if (refused === undefined) return undefined
+  const filled = Object.entries(refused.members).map(([name, value]) => [
+    name,
+    value === '{network}' ? networkOf(hub) : value,
+  ])
+  return { ...Object.fromEntries(filled), [refused.reason]: code }
+}
+
 function refusalHeaders(code: Code, row: CodeRow, facts: Facts, spread: number): Record<string, string> {
   const out: Record<string, string> = {}
   if (code === 'ts_stale' && facts.floorMs !== undefined) out[headers.floor] = String(facts.floorMs)
@@ -116,6 +132,7 @@ function sentence(template: string, members: Record<string, unknown>, facts: Fac
   const values: Record<string, unknown> = {
     ...members,
     why: facts.why ?? 'its form is wrong',
+    step: facts.step ?? 'sign with the current key for this hub',
     limit: facts.limitBytes,
     base_url: baseUrl,
   }

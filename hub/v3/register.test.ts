@@ -62,7 +62,7 @@ describe('registering with closed admission', () => {
       keys_status: 'stored',
       card_status: 'none',
       probation_until: expect.any(Number),
-      trial: 'pending',
+      trial: 'granted',
     })
     const probation = (first.json['probation_until'] as number) - hub.clock.now()
     expect(Math.abs(probation - 72 * HOUR_MS)).toBeLessThan(MINUTE_MS)

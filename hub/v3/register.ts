@@ -101,14 +101,11 @@ function profileOf(body: {
 
 function registerAnswer(registered: Registered) {
   if ('checked' in registered) return { status: registered.checked }
-  const { keysStatus, cardStatus, probationUntilMs } = registered
+  const { keysStatus, cardStatus, probationUntilMs, trial } = registered
   return {
     status: 'registered' as const,
     keys_status: keysStatus,
     card_status: cardStatus,
-    ...present({
-      probation_until: probationUntilMs,
-      trial: probationUntilMs === undefined ? undefined : ('pending' as const),
-    }),
+    ...present({ probation_until: probationUntilMs, trial }),
   }
 }

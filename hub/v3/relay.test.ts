@@ -18,6 +18,7 @@ import {
   type TestHub,
 } from '../testing/hub.ts'
 import {
+  giveBytes,
   makeEnvelope,
   sealedForStranger,
   sealedUnderCapability,
@@ -118,14 +119,15 @@ describe('sending', () => {
     expect(answers).toEqual(['session_invalid', undefined, undefined])
   })
 
-  test('refuses a capability of another key, epoch, recipient or hub, an expired or too long one, and a stolen proof', async () => {
+  test('refuses a capability of another key, epoch, recipient or hub, an expired or too long one, one that ends within a day, and a stolen proof', async () => {
     const agent = await registeredAgent(hub)
     const good = agent.capability()
     const foreign = { ...bob.capability() }
     const forged = { ...good, capability: { ...good.capability, signature: random(64) } }
-    const expired = agent.capability({ expMs: hub.clock.now() - 1 })
-    const tooLong = agent.capability({ expMs: hub.clock.now() + 40 * DAY_MS })
-    for (const wrong of [foreign, forged, expired, tooLong])
+    const expired = agent.capability({ expMs: agent.endOfDay(-1) })
+    const finer = agent.capability({ expMs: agent.endOfDay(3) + 1 })
+    const tooLong = agent.capability({ expMs: agent.endOfDay(40) })
+    for (const wrong of [foreign, forged, expired, finer, tooLong])
       expectRefusal(await send(sealedUnderCapability(agent, wrong)), 'access_invalid')
     const elsewhere = sealedUnderCapability(agent, good, { homeHub: bob.aid })
     expectRefusal(await send(elsewhere), 'access_invalid')
@@ -143,7 +145,7 @@ describe('sending', () => {
 
   test('refuses a capability once it is used up for the day, and takes it again on the next', async () => {
     const agent = await registeredAgent(hub)
-    const capability = agent.capability({ usesPerDay: 2, expMs: hub.clock.now() + 3 * DAY_MS })
+    const capability = agent.capability({ usesPerDay: 2, expMs: agent.endOfDay(3) })
     for (let i = 0; i < 2; i++)
       expect((await send(sealedUnderCapability(agent, capability))).status).toBe(200)
     expectRefusal(await send(sealedUnderCapability(agent, capability)), 'access_invalid')
@@ -183,7 +185,7 @@ describe('sending', () => {
   test('takes the keys of the set before for a day, then calls them stale', async () => {
     const agent = await registeredAgent(hub)
     const old = agent.kid
-    const capability = agent.capability({ expMs: hub.clock.now() + 3 * DAY_MS })
+    const capability = agent.capability({ expMs: agent.endOfDay(3) })
     await agent.call(
       'publishKeys',
       { keys: agent.makeKeys({ fresh: true }), prev_seq: 1 },
@@ -250,7 +252,7 @@ describe('limits of a mailbox', () => {
     const { messages } = await agent.poll()
     await agent.call('relayAck', { items: [{ id: messages[0]?.id }] })
     expect((await send(sealedUnderCapability(agent, capability))).status).toBe(200)
-    await quota(agent.aid, { bytes: 10 * KIB })
+    await giveBytes(hub, agent.aid, 10 * KIB)
     expectRefusal(await send(sealedUnderCapability(agent, capability)), 'mailbox_full')
   })
 

@@ -4,7 +4,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
-import { random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { callRoute, random, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { rows, sendRow } from '../testing/routes.ts'
 
@@ -32,7 +32,7 @@ async function answers(name: Wire3RouteName, given: Record<string, string>) {
   return told
 }
 
-const signed = rows.filter(([, row]) => row.auth === 'signed' && row.signer !== 'core')
+const signed = rows.filter(([, row]) => row.auth === 'signed' && row.signer === undefined)
 
 describe.each(signed)('%s', name => {
   test.each(['closed', 'open'])(
@@ -53,6 +53,19 @@ describe.each(signed)('%s', name => {
     },
   )
 })
+
+test.each(rows.filter(([, row]) => row.signer === 'account'))(
+  '%s is answered to an agent that has left, to nobody who was never here',
+  async name => {
+    for (const agent of [stranger, admitted]) expectRefusal(await sendRow(name, agent), 'unauthorized')
+    expect((await sendRow(name, left)).json['reason']).not.toBe('unauthorized')
+    const ended = await registeredAgent(hub)
+    ended.end()
+    const given = { aid: ended.aid, kel: ended.kel }
+    expect((await callRoute(hub, 'pushKel', given)).status).toBe(200)
+    expectRefusal(await sendRow(name, ended), 'unauthorized')
+  },
+)
 
 test('a session is refused with admission_required where admission is closed, else as unauthorized', async () => {
   const { store } = hub.running.hub.context

@@ -43,9 +43,12 @@ export class Refused extends Refusal {
 export class ForeignAnswer extends Failure {
   override name = 'ForeignAnswer'
   readonly status: number
-  constructor(status: number, message: string) {
+  /** The media type that it gave itself. */
+  readonly type: string | undefined
+  constructor(status: number, message: string, type?: string) {
     super(message)
     this.status = status
+    this.type = type
   }
 }
 
@@ -87,12 +90,16 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
     ...present({ signal: given.signal }),
   })
   given.onResponse?.(response)
-  const json = parseReply(response.status, await readReply(response))
+  const json = parseReply(response, await readReply(response))
   if (!response.ok) throw refusalOf(response, json)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
   if (!reply.success)
-    throw new ForeignAnswer(response.status, `the reply of ${row.path} does not have the expected members`)
+    throw new ForeignAnswer(
+      response.status,
+      `the reply of ${row.path} does not have the expected members`,
+      typeOf(response),
+    )
   return reply.data as ReplyOf<R>
 }
 
@@ -124,12 +131,21 @@ async function readReply(response: Response): Promise<Uint8Array> {
   return whole
 }
 
-function parseReply(status: number, bytes: Uint8Array): unknown {
+const MEDIA_TYPE = /^[\w.+-]{1,40}\/[\w.+-]{1,80}/
+
+const typeOf = (response: Response) => MEDIA_TYPE.exec(response.headers.get('Content-Type') ?? '')?.[0]
+
+function parseReply(response: Response, bytes: Uint8Array): unknown {
   try {
     return parseJson(bytes)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    throw new ForeignAnswer(status, `the answer (HTTP ${status}) is not strict JSON: ${error.message}`)
+    const { status } = response
+    throw new ForeignAnswer(
+      status,
+      `the answer (HTTP ${status}) is not strict JSON: ${error.message}`,
+      typeOf(response),
+    )
   }
 }
 
@@ -139,6 +155,7 @@ function refusalOf(response: Response, json: unknown): Refused | ForeignAnswer {
     return new ForeignAnswer(
       response.status,
       `the answer (HTTP ${response.status}) is not a refusal of this interface`,
+      typeOf(response),
     )
   }
   const seconds = response.headers.get('Retry-After') ?? ''

@@ -21,8 +21,11 @@ export type RouteRow = {
   readonly auth: Auth
   /** Action in the signed text of a signed route. */
   readonly action?: string
-  /** `core`: the signature is judged late, under a key log that comes with the request. */
-  readonly signer?: 'core'
+  /**
+   * `core`: the signature is judged late, under a key log that comes with the request · `account`: an agent that has left
+   * may sign as well.
+   */
+  readonly signer?: 'core' | 'account'
   /** `admission`: a signer who is unknown learns how to be admitted. */
   readonly unknownSigner?: 'admission'
   /** JSON request body; absent for GET and for raw bodies. */
@@ -43,6 +46,8 @@ export type RouteRow = {
   readonly codes: readonly string[]
   /** `bodyBytes`, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as. */
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
+  /** Members of every refusal, `{network}` filled in, and the one that holds the code again. */
+  readonly refused?: { readonly members: Readonly<Record<string, unknown>>; readonly reason: string }
   /** A route that no document of the specification has. */
   readonly own?: true
 }

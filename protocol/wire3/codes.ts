@@ -23,7 +23,7 @@ export const codes = {
   access_invalid: row(403, 'the delivery credential is not accepted; refresh the key set and use another'),
   admission_required: row(
     403,
-    '{aid} is not registered here, and only the operator can admit it; ask the operator to run: svc-hub admit {aid}',
+    '{aid} is not registered here, and only the operator can let it in; ask the operator to run: svc-hub admit {aid}, or svc-hub unblock {aid} if it is blocked',
     { members: ['aid'] },
   ),
   aid_deactivated: row(410, 'this identity was deactivated; create a new one with: svc id new <name>'),
@@ -123,7 +123,7 @@ export const codes = {
       members: ['floor'],
     },
   ),
-  unauthorized: row(401, 'the signature does not verify: {why}; sign with the current key for this hub'),
+  unauthorized: row(401, 'the signature is not accepted: {why}; {step}'),
   unavailable: row(503, 'the hub takes no more work at the moment; retry after the stated time', {
     retryAfter: 5,
   }),

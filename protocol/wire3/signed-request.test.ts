@@ -58,7 +58,7 @@ describe('a signed request', () => {
     for (const { route, action, method, path } of vectors.requests) {
       const row = wire3Routes[route as Wire3RouteName]
       expect(row).toMatchObject({ action, method })
-      expect(matchPath(row.path, path), path).toBeDefined()
+      expect(matchPath(row.path, path.split('?')[0] as string), path).toBeDefined()
     }
   })
 

@@ -116,6 +116,13 @@ export function openLock(path: string): Database {
   return database
 }
 
+/** Bytes of the pages that hold something. */
+export function usedBytes(db: Database): number {
+  const pages = db.one<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0
+  const free = db.one<{ freelist_count: number }>('PRAGMA freelist_count')?.freelist_count ?? 0
+  return (pages - free) * PAGE_BYTES
+}
+
 /** Ends a transaction without its changes. */
 export function rollBack(db: Database): void {
   try {

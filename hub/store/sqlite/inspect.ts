@@ -1,9 +1,14 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
 import { putSetting, raiseFloors } from './account-writes.ts'
-import { integrityFaults, openAlone, openReader, openWriter } from './database.ts'
+import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
+import { booksAgree, readSnapshot } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 
+/** From this schema on a store has a ledger. */
+const LEDGER_SCHEMA = 7
+/** No authorization from before this time is settled: it may have been, in the time that was lost. */
+export const RESTORED_SETTING = 'restored_ms'
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
 
@@ -13,7 +18,7 @@ export type Inspection = {
   newestSchema: number
   /** The release that wrote the schema. */
   release: string
-  /** What the engine finds wrong; empty where the check was not asked for. */
+  /** What the engine finds wrong, and books that do not agree; empty where the check was not asked for. */
   faults: string[]
   /** Names of the blobs that waiting envelopes have. */
   blobs: string[]
@@ -24,7 +29,7 @@ export type Inspection = {
 export function inspectDatabase(path: string, options: { deep: boolean; alone: boolean }): Inspection {
   const db = options.alone ? openAlone(path) : openReader(path)
   try {
-    const faults = options.deep ? integrityFaults(db) : []
+    const faults = options.deep ? [...integrityFaults(db), ...ledgerFaults(db)] : []
     const settings = new Map(
       db
         .all<{ name: string; value: string }>('SELECT name, value FROM setting')
@@ -44,6 +49,11 @@ export function inspectDatabase(path: string, options: { deep: boolean; alone: b
   }
 }
 
+function ledgerFaults(db: Database): string[] {
+  if (schemaNumber(db) < LEDGER_SCHEMA || booksAgree(readSnapshot(db))) return []
+  return ['the accounts of the ledger do not sum up to its totals']
+}
+
 /**
  * A restored store is a store of the past: signed requests and message ids of the time since then were given out already.
  * Every floor rises to `nowMs`, every mailbox goes on with ids that were never used.
@@ -54,12 +64,13 @@ export function raiseRestored(
 ): void {
   const db = openWriter(path)
   try {
-    migrate(db, path, given.release)
+    migrate(db, path, { release: given.release })
     db.exec('BEGIN IMMEDIATE')
     raiseFloors(db, given.nowMs)
     const held = db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', given.clockSetting)
     const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
     putSetting(db, { name: given.clockSetting, value: String(clockMs) })
+    putSetting(db, { name: RESTORED_SETTING, value: String(given.nowMs) })
     skipIds(db, IDS_SKIPPED)
     db.exec('COMMIT')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

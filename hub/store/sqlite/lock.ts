@@ -1,11 +1,34 @@
 /** One process a data directory: a lock of the operating system, which ends with the process however it ends. */
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { StoreRefused } from '../port.ts'
 import { faultClass, openLock } from './database.ts'
 
 export const LOCK_FILE = 'lock'
 
 export type DirectoryLock = { release(): void }
+
+/** A command works for moments; whoever finds the directory taken waits so long for it. */
+const WAIT_MS = 5000
+const RETRY_MS = 50
+
+/** Another process works on the data directory. */
+export class DirectoryBusy extends StoreRefused {
+  override name = 'DirectoryBusy'
+}
+
+/** Takes what needs the lock of a data directory, after a short while if another command has it now. */
+export async function whenFree<T>(take: () => T | Promise<T>, waitMs = WAIT_MS): Promise<T> {
+  const untilMs = performance.now() + waitMs
+  for (;;) {
+    try {
+      return await take()
+    } catch (error) {
+      if (!(error instanceof DirectoryBusy) || performance.now() > untilMs) throw error
+      await setTimeout(RETRY_MS)
+    }
+  }
+}
 
 /** Takes the lock of a data directory, or refuses because another process holds it. */
 export function lockDirectory(directory: string): DirectoryLock {
@@ -20,6 +43,8 @@ function takeLock(path: string, directory: string): ReturnType<typeof openLock> 
     if (faultClass(error) === 'broken')
       throw new StoreRefused(`${path} is damaged; remove it while no svc-hub uses ${directory}`)
     if (faultClass(error) !== 'busy') throw error
-    throw new StoreRefused(`another svc-hub is using ${directory}; stop it first, or give another --data-dir`)
+    throw new DirectoryBusy(
+      `another svc-hub is using ${directory}, a hub or a command such as backup; wait for it or stop it, or give another --data-dir`,
+    )
   }
 }

@@ -1,5 +1,6 @@
 /** Bringing a database to the schema of this build: numbered SQL files, one transaction, a copy before it. */
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { StoreRefused } from '../port.ts'
 import { putSetting } from './account-writes.ts'
 import { copyDatabase, type Database, rollBack } from './database.ts'
@@ -21,26 +22,43 @@ export function readMigrations(folder: URL = FOLDER): Migration[] {
   })
 }
 
-/** Migrates in one transaction; refuses a database that a newer release wrote. */
-export function migrate(
-  database: Database,
-  path: string,
-  release: string,
-  migrations = readMigrations(),
-  needsHeld = false,
-): void {
+export type MigrateOptions = {
+  release: string
+  migrations?: Migration[]
+  /** There was a store before: an empty one is not taken for it. */
+  needsHeld?: boolean | undefined
+  /** An older store is left as it is, and refused. */
+  keepsOlder?: boolean | undefined
+}
+
+/** What a migration did, and the copy that it made before. */
+export type Migrated = { from: number; to: number; copy: string }
+
+/** Migrates in one transaction; refuses a database that a newer release wrote. Undefined where nothing was to do. */
+export function migrate(database: Database, path: string, options: MigrateOptions): Migrated | undefined {
+  const { release, migrations = readMigrations() } = options
   const held = schemaNumber(database)
   const newest = migrations.length
-  if (held > newest) throw newerThanThis(database, held, newest)
-  if (held === newest) return
-  if (held === 0 && needsHeld)
+  if (held > newest) throw newerStore(path, { held, newest, release, wrote: writerOf(database) })
+  if (held === newest) return undefined
+  if (held === 0 && options.needsHeld === true)
     throw new StoreRefused(
       `${path} holds no store of a hub; restore a backup: svc-hub restore <backup> --data-dir <new folder>`,
     )
-  if (held > 0) backUp(database, `${path}.before-schema-${held + 1}`)
+  if (held > 0 && options.keepsOlder === true)
+    throw new StoreRefused(
+      `${path} has schema ${held}, and svc-hub ${release} works with ${newest}; start the hub, which migrates it: svc-hub serve --data-dir ${dirname(path)}`,
+    )
+  const copy = `${path}.before-schema-${held + 1}`
+  if (held > 0) backUp(database, copy)
+  apply(database, migrations.slice(held), release)
+  return held > 0 ? { from: held, to: newest, copy } : undefined
+}
+
+function apply(database: Database, migrations: Migration[], release: string): void {
   database.exec('BEGIN IMMEDIATE')
   try {
-    for (const { number, sql } of migrations.slice(held)) {
+    for (const { number, sql } of migrations) {
       database.exec(sql)
       database.exec(`PRAGMA user_version = ${number}`)
     }
@@ -61,10 +79,21 @@ function backUp(database: Database, copy: string): void {
   copyDatabase(database, copy)
 }
 
-function newerThanThis(database: Database, held: number, newest: number): StoreRefused {
-  const row = database.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', 'release')
-  const release = row === undefined ? 'a newer release' : `release ${row.value}`
+type Schemas = { held: number; newest: number; release: string; wrote: string }
+
+/** The refusal of a store that a newer release wrote. */
+export function newerStore(path: string, { held, newest, release, wrote }: Schemas): StoreRefused {
   return new StoreRefused(
-    `the store has schema ${held}, this build knows up to ${newest}; run svc-hub ${release} or newer`,
+    `${path} was written by a newer svc-hub: it has schema ${held}, and svc-hub ${release} knows up to ${newest}; ${newerBuild(wrote, release)}, or restore a backup from before the upgrade to a new folder`,
   )
+}
+
+function writerOf(database: Database): string {
+  const row = database.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', 'release')
+  return row?.value ?? ''
+}
+
+/** What to install for a store or a backup of a newer schema. */
+export function newerBuild(wrote: string, release: string): string {
+  return `install svc-hub ${wrote === '' || wrote === release ? `newer than this build of ${release}` : `${wrote} or newer`}`
 }

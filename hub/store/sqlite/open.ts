@@ -1,11 +1,13 @@
 /** The embedded store: one writer thread, one connection for reading, blobs beside it. */
 import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { freeBytes } from '../files.ts'
 import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
-import { type Database, faultClass, openReader, openWriter } from './database.ts'
+import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
+import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
 import { isRevoked } from './mail-writes.ts'
-import { migrate } from './migrate.ts'
+import { type Migrated, migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
@@ -24,6 +26,9 @@ export type StoreOptions = {
   onBroken: (error: StoreBroken) => void
   /** There was a store before: an empty one is not taken for it. */
   needsHeld?: boolean
+  /** A store of an older schema is refused, not migrated. */
+  keepsOlder?: boolean | undefined
+  onMigrated?: ((migrated: Migrated) => void) | undefined
   groupMax?: number
   /** The database file grows no further. */
   bytesMax?: number | undefined
@@ -37,7 +42,9 @@ export function openStore(options: StoreOptions): Store {
   const { first, gaveUp } = openFirst(path, reserve)
   let reader: Database
   try {
-    migrate(first, path, options.release, undefined, options.needsHeld)
+    const { release, needsHeld, keepsOlder } = options
+    const migrated = migrate(first, path, { release, needsHeld, keepsOlder })
+    if (migrated !== undefined) options.onMigrated?.(migrated)
     reader = openReader(path)
   } finally {
     first.close()
@@ -45,7 +52,8 @@ export function openStore(options: StoreOptions): Store {
   if (!gaveUp) makeReserve(reserve)
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
-  return storeOver(reader, writer, reserve)
+  const room = () => roomOf(options.directory, reader, bytesMax)
+  return { ...storeOver(reader, writer, reserve), path, room }
 }
 
 /** Opening needs a little room; on a full disk the reserve gives it, so that mail can be collected and make more. */
@@ -59,7 +67,21 @@ function openFirst(path: string, reserve: string): { first: Database; gaveUp: bo
   }
 }
 
-function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, reserve: string): Store {
+/** What the disk has left, and what the database may still grow or fill again. */
+async function roomOf(
+  directory: string,
+  reader: Database,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<{ disk: number; rows: number }> {
+  const disk = await freeBytes(directory)
+  return { disk, rows: Math.min(disk, bytesMax - usedBytes(reader)) }
+}
+
+function storeOver(
+  reader: ReturnType<typeof openReader>,
+  writer: WriterClient,
+  reserve: string,
+): Omit<Store, 'path' | 'room'> {
   const freeingRoom = async <T>(change: () => Promise<T>): Promise<T> => {
     try {
       return await change()
@@ -120,6 +142,7 @@ function storeOver(reader: ReturnType<typeof openReader>, writer: WriterClient, 
     async putSetting(name, value) {
       await writer.write('putSetting', { name, value })
     },
+    ...ledgerOver(reader, writer),
     sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
     unusedFiles: async names =>
       names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),

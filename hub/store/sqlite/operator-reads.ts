@@ -2,13 +2,16 @@
 import type { Overview } from '../port.ts'
 import type { Database } from './database.ts'
 
-/** Rows that hold nothing but the floor of a signer's times say nothing to the operator; whom he blocks is set aside only. */
+/**
+ * Rows that hold nothing but the floor of a signer's times or the key history of one that left say nothing to the
+ * operator; whom he blocks is set aside only.
+ */
 const overview = (comparison: '>' | '='): string => `
 SELECT known.aid AS aid, coalesce(registered OR (blocked AND keys IS NOT NULL), 0) AS registered, coalesce(admitted, 0) AS admitted,
   coalesce(blocked, 0) AS blocked, coalesce(name, '') AS name, coalesce(registered_day_ms, 0) AS registeredDayMs,
   coalesce(seen_hour_ms, 0) AS seenHourMs, coalesce(envelopes, 0) AS envelopes, coalesce(bytes, 0) AS bytes
 FROM (
-  SELECT aid FROM agent WHERE aid ${comparison} ?1
+  SELECT aid FROM agent WHERE aid ${comparison} ?1 AND registered = 1
   UNION SELECT aid FROM account WHERE aid ${comparison} ?1 AND (admitted = 1 OR blocked = 1)
   ORDER BY aid LIMIT ?2
 ) AS known

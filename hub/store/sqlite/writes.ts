@@ -3,6 +3,7 @@ import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
+import { addProofPiece, appendEpoch, post } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { addReview } from './review-store.ts'
 
@@ -22,6 +23,9 @@ export const writes = {
   refuseRange,
   setQuota,
   putSetting,
+  post,
+  addProofPiece,
+  appendEpoch,
 }
 
 export type WriteName = keyof typeof writes

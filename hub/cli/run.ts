@@ -1,0 +1,14 @@
+/** A run of the program: command line, standard output, exit code. */
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { EXIT_FAILED, outputFault } from '../terminal.ts'
+import { main } from './main.ts'
+
+// A reader that goes away, as head does, is no failure of a command, and none of a hub that serves.
+process.stdout.on('error', () => undefined)
+process.stderr.on('error', () => undefined)
+process.exitCode = await main(process.argv.slice(2))
+const fault = await outputFault()
+if (fault !== undefined) {
+  process.stderr.write(`svc-hub: standard output could not be written: ${wordsOf(fault)}\n`)
+  process.exitCode = EXIT_FAILED
+}

@@ -1,0 +1,226 @@
+/**
+ * Credits (hub API §4.4, objects: payment): who has how many, payments from one agent to another, and
+ * redemptions. Each transfer is posted once for ever, and every later request for it gets the stored receipt.
+ */
+import { labelled } from '../../../protocol/crypto/hash.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { keyAt } from '../../../protocol/identity/kel.ts'
+import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
+import type { Posting, PostResult } from '../../store/ledger-port.ts'
+import { RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
+import type { Agent, Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import { Refusal } from '../refusal.ts'
+import type { SupplyChain } from '../supply/chain.ts'
+import { Holds } from './holds.ts'
+import { agentAccount, heldAccount, RETIRED } from './names.ts'
+import { checkPosted, PaymentRefused } from './refused.ts'
+import { kindOf, type Settled, Settlements, settledOf } from './settlements.ts'
+import { checkReference, checkRules, misfit, type Payment, type PaymentRequest, paymentOf } from './terms.ts'
+
+const REDEEMED = settlementKinds.redeemed
+/** The clocks of payer and hub may differ by so much. */
+const TOLERANCE_MS = 2 * 60_000
+
+export type Balance = { balance: number; held: number }
+
+export class Credits {
+  readonly #context: HubContext
+  readonly #agents: Agents
+  readonly #supply: SupplyChain
+  readonly #settlements: Settlements
+  readonly holds: Holds
+  /** The books do not agree: nothing is paid until they do. */
+  stopped = false
+
+  constructor(context: HubContext, { agents, supply }: { agents: Agents; supply: SupplyChain }) {
+    this.#context = context
+    this.#agents = agents
+    this.#supply = supply
+    this.#settlements = new Settlements(context, supply)
+    this.holds = new Holds(context, { agents, settlements: this.#settlements })
+  }
+
+  /** What an agent has; what has lapsed of its holds counts as its own again. */
+  async balance(aid: string): Promise<Balance> {
+    const { store, now } = this.#context
+    const { balance, held, lapsed } = await store.holdings(aid, now())
+    return { balance: balance + lapsed, held: held - lapsed }
+  }
+
+  /** Whether a payment would be made; throws why not. Nothing changes. */
+  async verify(request: PaymentRequest): Promise<Payment> {
+    const payment = paymentOf(request, this.#context.identity.aid)
+    if ((await this.#context.store.transfer(payment.transaction)) !== undefined)
+      throw new PaymentRefused('duplicate_settlement')
+    await this.#judge(request, payment)
+    const { body } = payment.authorization
+    if ((await this.balance(body.payer)).balance < body.amount) throw new PaymentRefused('insufficient_funds')
+    return payment
+  }
+
+  /** Makes a payment, or tells again what became of it. */
+  async settle(request: PaymentRequest): Promise<Settled> {
+    this.#checkOpen()
+    const payment = paymentOf(request, this.#context.identity.aid)
+    const stored = await this.#stored(payment.transaction)
+    if (stored?.body.kind === REDEEMED) throw misfit('this authorization was redeemed')
+    if (stored !== undefined) return stored
+    const { refundsMax } = await this.#judge(request, payment)
+    const { body } = payment.authorization
+    await this.holds.lapseAll(body.payer)
+    const settled = this.#settlements.sign({
+      transaction: payment.transaction,
+      kind: kindOf(body),
+      payer: body.payer,
+      payee: body.payTo,
+      amount: body.amount,
+      holdUntil: body.holdUntil,
+    })
+    const result = await this.#context.store.post({
+      ...postingOf(payment, settled),
+      ...present({ refundsMax }),
+      about: body.refundOf,
+    })
+    return settledBy(result, settled)
+  }
+
+  /** Takes credits out of the hub, for a reference that their owner signed. */
+  async redeem(request: PaymentRequest & { reference: string }): Promise<Settled> {
+    this.#checkOpen()
+    const { identity } = this.#context
+    const payment = paymentOf(request, identity.aid)
+    const { body } = payment.authorization
+    const stored = await this.#stored(payment.transaction)
+    if (stored !== undefined) {
+      checkReference(request.reference, body)
+      if (stored.body.kind !== REDEEMED) throw misfit('this authorization was settled as a payment')
+      return stored
+    }
+    await this.#judge(request, payment)
+    await this.holds.lapseAll(body.payer)
+    const change = { aid: body.payer, amount: body.amount, reason: 'redemption' as const }
+    let settled: Settled | undefined
+    const result = await this.#supply.withChange('retired', change, supply => {
+      settled = this.#settlements.sign({
+        transaction: payment.transaction,
+        kind: 4,
+        payer: body.payer,
+        payee: identity.aid,
+        amount: body.amount,
+      })
+      return this.#context.store.post({
+        id: payment.transaction,
+        reason: 'redemption',
+        atMs: settled.body.settledAt,
+        amount: body.amount,
+        moves: [{ from: agentAccount(body.payer), to: RETIRED, amount: body.amount }],
+        receipt: settled.bytes,
+        reference: request.reference,
+        supply,
+      })
+    })
+    if (settled === undefined) throw new Error('a redemption was not signed')
+    return settledBy(result, settled)
+  }
+
+  /** Carries out a payee's order about a hold. */
+  async end(order: Uint8Array, releases: boolean): Promise<Settled> {
+    this.#checkOpen()
+    return await this.holds.end(order, releases)
+  }
+
+  #checkOpen(): void {
+    if (this.stopped) throw new Refusal('overloaded')
+  }
+
+  async #stored(transaction: Uint8Array): Promise<Settled | undefined> {
+    const transfer = await this.#context.store.transfer(transaction)
+    return transfer && settledOf(transfer)
+  }
+
+  /** Everything but the funds: who pays, when, to whom, under which rules, and last the signature. */
+  async #judge(
+    request: PaymentRequest,
+    { authorization }: Payment,
+  ): Promise<{ refundsMax: number | undefined }> {
+    const { body } = authorization
+    const payer = await this.#agents.find(body.payer)
+    if (payer === undefined || payer.log.deactivated) throw new PaymentRefused('unknown_payer')
+    await this.#checkTimes(body)
+    await this.#checkPayee(request, body)
+    checkRules(request, body, this.#context.now())
+    const refundsMax = body.refundOf && (await this.#refundable(body.refundOf, body))
+    await this.#checkSignature(payer, authorization)
+    return { refundsMax }
+  }
+
+  async #checkTimes({ notBefore, notAfter }: Authorization['body']): Promise<void> {
+    const { now, store } = this.#context
+    const nowMs = now()
+    if (notBefore < Number((await store.setting(RESTORED_SETTING)) ?? 0))
+      throw new PaymentRefused('expired', 'it was made before this hub was restored')
+    if (nowMs < notBefore - TOLERANCE_MS) throw new PaymentRefused('expired', 'it is not valid yet')
+    if (nowMs > notAfter + TOLERANCE_MS) throw new PaymentRefused('expired', 'its time is over')
+  }
+
+  /** Payments go to an agent registered here now; refunds to any account, redemptions to the hub alone. */
+  async #checkPayee(
+    { reference }: PaymentRequest,
+    { payer, payTo, refundOf }: Authorization['body'],
+  ): Promise<void> {
+    const toHub = payTo === this.#context.identity.aid
+    if (toHub !== (reference !== undefined))
+      throw misfit(toHub ? 'the hub itself is paid by a redemption' : 'a redemption is paid to the hub')
+    if (toHub) return
+    if (payer === payTo) throw misfit('payer and payee are one')
+    const payee = await this.#agents.find(payTo)
+    const takes = refundOf === undefined ? payee?.row.registered === true : payee !== undefined
+    if (!takes) throw misfit('the payee is not registered here')
+  }
+
+  /** What of a payment may be given back in all: what was paid, or captured of what was held. */
+  async #refundable(transaction: Uint8Array, { payer, payTo }: Authorization['body']): Promise<number> {
+    const { store } = this.#context
+    const transfer = await store.transfer(transaction)
+    const paid = transfer && settledOf(transfer)
+    if (transfer === undefined || paid === undefined || transfer.reason === 'redemption')
+      throw misfit('no payment has this transaction')
+    if (transfer.reason === 'refund') throw misfit('a refund is not given back')
+    if (paid.body.payer !== payTo || paid.body.payee !== payer)
+      throw misfit('the payment was made between others')
+    if (paid.body.kind === 0) return paid.body.amount
+    const captured = await this.holds.captured(transaction)
+    if (captured === 0) throw misfit('nothing was captured of this hold')
+    return captured
+  }
+
+  async #checkSignature({ log }: Agent, { body, bodyBytes, signature }: Authorization): Promise<void> {
+    const key = body.payerKelSeq === log.seq ? keyAt(log, body.payerKelSeq) : undefined
+    const message = labelled(Authorization.label, bodyBytes)
+    const holds = key !== undefined && (await this.#context.verifier.verify(key, message, signature))
+    if (!holds) throw new PaymentRefused('invalid_signature')
+  }
+}
+
+/** The transfer of a payment: to its payee, or into a hold. */
+function postingOf({ authorization, transaction }: Payment, settled: Settled): Posting {
+  const { payer, payTo, amount, holdUntil, refundOf } = authorization.body
+  const from = agentAccount(payer)
+  const payee = agentAccount(payTo)
+  const shared = { id: transaction, atMs: settled.body.settledAt, amount, receipt: settled.bytes }
+  if (holdUntil === undefined)
+    return {
+      ...shared,
+      reason: refundOf === undefined ? 'payment' : 'refund',
+      moves: [{ from, to: payee, amount }],
+    }
+  const moves = [{ from, to: heldAccount(transaction), amount }]
+  return { ...shared, reason: 'hold', moves, parties: { payer: from, payee }, holdUntilMs: holdUntil }
+}
+
+function settledBy(result: PostResult, settled: Settled): Settled {
+  if (result.outcome === 'held') return settledOf(result.transfer) ?? settled
+  checkPosted(result)
+  return settled
+}

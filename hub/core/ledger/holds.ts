@@ -1,0 +1,137 @@
+/**
+ * The end of a hold (objects: hold): captured or released by an order of its payee, or lapsed. It ends once; a lapse is
+ * posted before anything else touches the hold or its payer's credits.
+ */
+import { labelled } from '../../../protocol/crypto/hash.ts'
+import { Malformed } from '../../../protocol/encoding/bytes.ts'
+import { keyAt } from '../../../protocol/identity/kel.ts'
+import { HoldOrder } from '../../../protocol/proof/payment.ts'
+import type { Move, OpenHold } from '../../store/ledger-port.ts'
+import type { Agents } from '../agents.ts'
+import type { HubContext } from '../context.ts'
+import { agentAccount, endId, heldAccount } from './names.ts'
+import { PaymentRefused } from './refused.ts'
+import { type Settled, type Settlements, settledOf } from './settlements.ts'
+import { misfit } from './terms.ts'
+
+const LAPSED_AT_ONCE = 100
+
+type Parts = { agents: Agents; settlements: Settlements }
+
+export class Holds {
+  readonly #context: HubContext
+  readonly #agents: Agents
+  readonly #settlements: Settlements
+
+  constructor(context: HubContext, { agents, settlements }: Parts) {
+    this.#context = context
+    this.#agents = agents
+    this.#settlements = settlements
+  }
+
+  /** Carries out an order of the payee; `releases` when it must give all back. */
+  async end(orderBytes: Uint8Array, releases: boolean): Promise<Settled> {
+    const order = decoded(orderBytes)
+    const { body } = order
+    if ((body.amount === 0) !== releases)
+      throw misfit(releases ? 'a release captures nothing' : 'a capture takes at least one credit')
+    const held = settledOf((await this.#context.store.transfer(body.transaction)) ?? { receipt: undefined })
+    if (held?.body.kind !== 1) throw misfit('no hold has this transaction')
+    if (held.body.payee !== body.payee) throw misfit('the order is not by the payee')
+    if (body.amount > held.body.amount) throw misfit('more is captured than was held')
+    await this.#checkSignature(order)
+    await this.#lapseOne(body.transaction)
+    const ended = await this.#endOf(body.transaction)
+    if (ended !== undefined) return sameEnd(ended, body.amount)
+    const hold = await this.#context.store.openHold(body.transaction)
+    if (hold === undefined) throw new PaymentRefused('hold_ended')
+    return sameEnd(await this.#post(hold, body.amount), body.amount)
+  }
+
+  async #checkSignature(order: HoldOrder): Promise<void> {
+    const { payee, payeeKelSeq } = order.body
+    const log = (await this.#agents.find(payee))?.log
+    const acts = log !== undefined && !log.deactivated && payeeKelSeq === log.seq
+    const key = acts ? keyAt(log, payeeKelSeq) : undefined
+    const holds =
+      key !== undefined &&
+      (await this.#context.verifier.verify(key, labelled(HoldOrder.label, order.bodyBytes), order.signature))
+    if (!holds) throw new PaymentRefused('invalid_signature')
+  }
+
+  async #endOf(transaction: Uint8Array): Promise<Settled | undefined> {
+    const ended = await this.#context.store.transfer(endId(transaction))
+    return ended && settledOf(ended)
+  }
+
+  /** What the payee has taken of a hold that has ended; 0 while it has not. */
+  async captured(transaction: Uint8Array): Promise<number> {
+    const ended = await this.#endOf(transaction)
+    return ended?.body.kind === 2 ? ended.body.amount : 0
+  }
+
+  async #lapseOne(transaction: Uint8Array): Promise<void> {
+    const hold = await this.#context.store.openHold(transaction)
+    if (hold !== undefined && hold.untilMs <= this.#context.now()) await this.#post(hold, 0)
+  }
+
+  /** Gives back what has lapsed, of one payer or of all; true while there is more. */
+  async lapse(payer?: string): Promise<boolean> {
+    const { store, now } = this.#context
+    const lapsed = await store.lapsedHolds(now(), LAPSED_AT_ONCE, payer)
+    await Promise.all(lapsed.map(hold => this.#post(hold, 0)))
+    return lapsed.length === LAPSED_AT_ONCE
+  }
+
+  /** Gives back all that has lapsed of one payer. */
+  async lapseAll(payer: string): Promise<void> {
+    while (await this.lapse(payer));
+  }
+
+  /** Ends a hold: so much to its payee, the rest back to its payer. */
+  async #post(hold: OpenHold, captured: number): Promise<Settled> {
+    const { transaction, payer, payee, amount } = hold
+    const from = heldAccount(transaction)
+    const parties = { payer: agentAccount(payer), payee: agentAccount(payee) }
+    const moves: Move[] = [
+      { from, to: parties.payee, amount: captured },
+      { from, to: parties.payer, amount: amount - captured },
+    ].filter(move => move.amount > 0)
+    const settled = this.#settlements.sign({
+      transaction,
+      kind: captured > 0 ? 2 : 3,
+      payer,
+      payee,
+      amount: captured > 0 ? captured : amount,
+    })
+    const result = await this.#context.store.post({
+      id: endId(transaction),
+      reason: captured > 0 ? 'capture' : 'return',
+      atMs: settled.body.settledAt,
+      amount: settled.body.amount,
+      moves,
+      about: transaction,
+      receipt: settled.bytes,
+      parties,
+    })
+    if (result.outcome === 'posted') return settled
+    const stored = result.outcome === 'held' ? settledOf(result.transfer) : undefined
+    if (stored === undefined) throw new PaymentRefused('hold_ended')
+    return stored
+  }
+}
+
+function decoded(bytes: Uint8Array): HoldOrder {
+  try {
+    return HoldOrder.decode(bytes)
+  } catch (error) {
+    if (error instanceof Malformed) throw new PaymentRefused('malformed_payment', error.message)
+    throw error
+  }
+}
+
+/** The stored end, when it is the one that was ordered. */
+function sameEnd(ended: Settled, captured: number): Settled {
+  if ((ended.body.kind === 2 ? ended.body.amount : 0) !== captured) throw new PaymentRefused('hold_ended')
+  return ended
+}

@@ -1,0 +1,96 @@
+/** What an account sees of itself (hub API §4.4): its entries and redemptions of the last 14 days, newest first. */
+import type { LedgerEntry, LedgerStore, TransferReason } from '../../store/ledger-port.ts'
+import type { HubContext } from '../context.ts'
+import { DAY_MS } from '../limits.ts'
+import { type Settled, settledOf } from './settlements.ts'
+
+const WINDOW_DAYS = 14
+
+/** In the words of the account's owner. */
+export type EntryReason =
+  | 'trial'
+  | 'grant'
+  | 'paid'
+  | 'received'
+  | 'held'
+  | 'captured'
+  | 'returned'
+  | 'refund'
+  | 'redemption'
+export type Entry = Omit<LedgerEntry, 'reason'> & { reason: EntryReason }
+export type Page = { limit: number; before: number | undefined }
+export type Statement<T> = {
+  windowDays: number
+  /** The first entry of the window; none where it has none. */
+  oldestSeq: number | undefined
+  entries: T[]
+  next: string | undefined
+}
+
+export class Statements {
+  readonly #store: LedgerStore
+  readonly #now: () => number
+
+  constructor({ store, now }: Pick<HubContext, 'store' | 'now'>) {
+    this.#store = store
+    this.#now = now
+  }
+
+  async entries(aid: string, page: Page): Promise<Statement<Entry>> {
+    const { rows, ...statement } = await this.#read(aid, page)
+    return { ...statement, entries: rows.map(row => ({ ...row, reason: reasonOf(row) })) }
+  }
+
+  async redemptions(aid: string, page: Page): Promise<Statement<{ settled: Settled; reference: string }>> {
+    const { rows, ...statement } = await this.#read(aid, page, 'redemption')
+    const entries = await Promise.all(rows.map(row => this.#redemption(row)))
+    return { ...statement, entries: entries.filter(entry => entry !== undefined) }
+  }
+
+  /** The reference under which a redemption was made first. */
+  async referenceOf({ body }: Settled): Promise<string> {
+    return (await this.#store.transfer(body.transaction))?.reference ?? ''
+  }
+
+  async #redemption({
+    transaction,
+  }: LedgerEntry): Promise<{ settled: Settled; reference: string } | undefined> {
+    const transfer = transaction && (await this.#store.transfer(transaction))
+    const settled = transfer && settledOf(transfer)
+    return settled && { settled, reference: transfer.reference ?? '' }
+  }
+
+  async #read(
+    aid: string,
+    { limit, before }: Page,
+    reason?: TransferReason,
+  ): Promise<Omit<Statement<never>, 'entries'> & { rows: LedgerEntry[] }> {
+    const sinceMs = this.#now() - WINDOW_DAYS * DAY_MS
+    const query = { aid, sinceMs, reason }
+    const rows = await this.#store.ledgerEntries({ ...query, before, limit: limit + 1 })
+    const shown = rows.slice(0, limit)
+    const last = shown.at(-1)
+    return {
+      windowDays: WINDOW_DAYS,
+      oldestSeq: await this.#store.oldestEntry(aid, sinceMs),
+      rows: shown,
+      next: rows.length > limit && last !== undefined ? String(last.seq) : undefined,
+    }
+  }
+}
+
+const reasons: Record<TransferReason, [gained: EntryReason, given: EntryReason]> = {
+  trial: ['trial', 'trial'],
+  grant: ['grant', 'grant'],
+  payment: ['received', 'paid'],
+  hold: ['held', 'held'],
+  // what was not captured comes back to the payer in the same transfer
+  capture: ['captured', 'captured'],
+  return: ['returned', 'returned'],
+  refund: ['refund', 'refund'],
+  redemption: ['redemption', 'redemption'],
+}
+
+function reasonOf({ reason, delta }: LedgerEntry): EntryReason {
+  return reasons[reason][delta > 0 ? 0 : 1]
+}

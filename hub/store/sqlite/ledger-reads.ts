@@ -1,0 +1,278 @@
+/** Reading the ledger and the supply chain. */
+import type {
+  Holdings,
+  KeptEpoch,
+  LedgerEntry,
+  LedgerSnapshot,
+  OpenHold,
+  PostedTransfer,
+  ProofPiece,
+  SupplyHead,
+  Totals,
+  TransferReason,
+} from '../ledger-port.ts'
+import type { Database } from './database.ts'
+
+export const ledgerQueries = {
+  transfer: 'SELECT seq, reason, amount, at_ms, receipt, reference FROM ledger_transfer WHERE id = ?',
+  holdings: "SELECT number, balance FROM ledger_account WHERE kind = 'agent' AND name = ?",
+  held:
+    'SELECT coalesce(sum(balance), 0) AS held, coalesce(sum(CASE WHEN until_ms <= ?2 THEN balance ELSE 0 END), 0) AS lapsed' +
+    ' FROM ledger_hold JOIN ledger_account ON number = account WHERE payer = ?1 AND is_open = 1',
+  openHold:
+    'SELECT held.name AS held, held.balance AS amount, payer.name AS payer, payee.name AS payee, until_ms FROM ledger_hold' +
+    ' JOIN ledger_account AS held ON held.number = ledger_hold.account' +
+    ' JOIN ledger_account AS payer ON payer.number = ledger_hold.payer' +
+    ' JOIN ledger_account AS payee ON payee.number = ledger_hold.payee',
+  entries:
+    'SELECT e.transfer AS seq, e.delta, t.reason, t.at_ms, t.id, t.about, o.kind, o.name FROM ledger_entry AS e' +
+    ' JOIN ledger_transfer AS t ON t.seq = e.transfer JOIN ledger_account AS o ON o.number = e.other' +
+    ' WHERE e.account = ?1 AND e.transfer < ?2 AND t.at_ms >= ?3 AND (?4 IS NULL OR t.reason = ?4)' +
+    ' ORDER BY e.transfer DESC LIMIT ?5',
+  oldest:
+    'SELECT e.transfer AS seq FROM ledger_entry AS e JOIN ledger_transfer AS t ON t.seq = e.transfer' +
+    ' WHERE e.account = ? AND t.at_ms >= ? ORDER BY e.transfer LIMIT 1',
+  supplyHead: 'SELECT seq, id FROM supply_record ORDER BY seq DESC LIMIT 1',
+} as const
+
+const TRANSACTION_BYTES = 36
+
+type TransferRow = {
+  seq: number
+  reason: TransferReason
+  amount: number
+  at_ms: number
+  receipt: Uint8Array | null
+  reference: string | null
+}
+
+export function readTransfer(db: Database, id: Uint8Array): PostedTransfer | undefined {
+  const row = db.one<TransferRow>(ledgerQueries.transfer, id)
+  if (row === undefined) return undefined
+  const { seq, reason, amount, at_ms, receipt, reference } = row
+  return {
+    seq,
+    reason,
+    amount,
+    atMs: at_ms,
+    receipt: receipt ?? undefined,
+    reference: reference ?? undefined,
+  }
+}
+
+export function readHoldings(db: Database, aid: string, nowMs: number): Holdings {
+  const account = db.one<{ number: number; balance: number }>(ledgerQueries.holdings, aid)
+  if (account === undefined) return { balance: 0, held: 0, lapsed: 0 }
+  const sums = db.one<{ held: number; lapsed: number }>(ledgerQueries.held, account.number, nowMs)
+  return { balance: account.balance, held: sums?.held ?? 0, lapsed: sums?.lapsed ?? 0 }
+}
+
+type HoldRow = { held: string; amount: number; payer: string; payee: string; until_ms: number }
+
+const holdOf = ({ held, amount, payer, payee, until_ms }: HoldRow): OpenHold => ({
+  transaction: new Uint8Array(Buffer.from(held, 'hex')),
+  payer,
+  payee,
+  amount,
+  untilMs: until_ms,
+})
+
+/** The name of the account of a hold. */
+export const holdName = (transaction: Uint8Array): string => Buffer.from(transaction).toString('hex')
+
+export function readOpenHold(db: Database, transaction: Uint8Array): OpenHold | undefined {
+  const sql = `${ledgerQueries.openHold} WHERE held.kind = 'held' AND held.name = ? AND is_open = 1`
+  const row = db.one<HoldRow>(sql, holdName(transaction))
+  return row && holdOf(row)
+}
+
+export function readLapsedHolds(
+  db: Database,
+  { nowMs, limit, payer }: { nowMs: number; limit: number; payer: string | undefined },
+): OpenHold[] {
+  if (payer === undefined) {
+    const sql = `${ledgerQueries.openHold} WHERE is_open = 1 AND until_ms <= ? ORDER BY until_ms LIMIT ?`
+    return db.all<HoldRow>(sql, nowMs, limit).map(holdOf)
+  }
+  const account = db.one<{ number: number }>(ledgerQueries.holdings, payer)
+  if (account === undefined) return []
+  const sql = `${ledgerQueries.openHold} WHERE ledger_hold.payer = ? AND is_open = 1 AND until_ms <= ? LIMIT ?`
+  return db.all<HoldRow>(sql, account.number, nowMs, limit).map(holdOf)
+}
+
+type EntryRow = {
+  seq: number
+  delta: number
+  reason: TransferReason
+  at_ms: number
+  id: Uint8Array
+  about: Uint8Array | null
+  kind: string
+  name: string
+}
+
+export function readEntries(
+  db: Database,
+  query: {
+    aid: string
+    before: number | undefined
+    sinceMs: number
+    limit: number
+    reason?: TransferReason | undefined
+  },
+): LedgerEntry[] {
+  const account = db.one<{ number: number }>(ledgerQueries.holdings, query.aid)
+  if (account === undefined) return []
+  const rows = db.all<EntryRow>(
+    ledgerQueries.entries,
+    account.number,
+    query.before ?? Number.MAX_SAFE_INTEGER,
+    query.sinceMs,
+    query.reason ?? null,
+    query.limit,
+  )
+  return rows.map(({ seq, delta, reason, at_ms, id, about, kind, name }) => ({
+    seq,
+    delta,
+    reason,
+    atMs: at_ms,
+    transaction: transactionAmong(reason === 'refund' ? [id] : [about, id]),
+    counterparty: kind === 'agent' || kind === 'peer' ? name : undefined,
+  }))
+}
+
+/** The first that is a transaction: ids of other kinds are shorter. */
+function transactionAmong(ids: (Uint8Array | null)[]): Uint8Array | undefined {
+  return ids.find((id): id is Uint8Array => id?.length === TRANSACTION_BYTES)
+}
+
+export function readOldestEntry(db: Database, aid: string, sinceMs: number): number | undefined {
+  const account = db.one<{ number: number }>(ledgerQueries.holdings, aid)
+  return account && db.one<{ seq: number }>(ledgerQueries.oldest, account.number, sinceMs)?.seq
+}
+
+export function readSupplyHead(db: Database): SupplyHead | undefined {
+  return db.one<{ seq: number; id: Uint8Array }>(ledgerQueries.supplyHead)
+}
+
+export function readSupplyRecords(
+  db: Database,
+  from: number,
+  limit: number,
+): { seq: number; id: Uint8Array; record: Uint8Array }[] {
+  const sql = 'SELECT seq, id, record FROM supply_record WHERE seq >= ? ORDER BY seq LIMIT ?'
+  return db.all<{ seq: number; id: Uint8Array; record: Uint8Array }>(sql, from, limit)
+}
+
+export function readKeptEpoch(db: Database, day: number | undefined): KeptEpoch | undefined {
+  const sql = 'SELECT day, seq, accounts FROM supply_epoch'
+  return day === undefined
+    ? db.one<KeptEpoch>(`${sql} ORDER BY day DESC LIMIT 1`)
+    : db.one<KeptEpoch>(`${sql} WHERE day = ?`, day)
+}
+
+export function readProofPiece(
+  db: Database,
+  { day, level, piece }: Omit<ProofPiece, 'bytes'>,
+): Uint8Array | undefined {
+  const sql = 'SELECT bytes FROM supply_piece WHERE day = ? AND level = ? AND piece = ?'
+  return db.one<{ bytes: Uint8Array }>(sql, day, level, piece)?.bytes
+}
+
+export function readWithoutTrial(
+  db: Database,
+  { afterAid, nowMs, limit }: { afterAid: string; nowMs: number; limit: number },
+): string[] {
+  const rows = db.all<{ aid: string }>(
+    'SELECT aid FROM agent LEFT JOIN ledger_account AS l ON l.kind = ?1 AND l.name = aid' +
+      ' WHERE aid > ?2 AND registered = 1 AND probation_until_ms <= ?3 AND coalesce(l.trial, 0) = 0 ORDER BY aid LIMIT ?4',
+    'agent',
+    afterAid,
+    nowMs,
+    limit,
+  )
+  return rows.map(row => row.aid)
+}
+
+type TotalsRow = {
+  agents: number
+  holds: number
+  issued: number
+  retired: number
+  owed_by_peers: number
+  due_to_peers: number
+}
+
+const totalsOf = (row: TotalsRow): Totals => ({
+  agents: row.agents,
+  holds: row.holds,
+  issued: row.issued,
+  retired: row.retired,
+  owedByPeers: row.owed_by_peers,
+  dueToPeers: row.due_to_peers,
+})
+
+export function readTotals(db: Database): Totals {
+  const row = db.one<TotalsRow>(
+    'SELECT agents, holds, issued, retired, owed_by_peers, due_to_peers FROM ledger_totals',
+  )
+  if (row === undefined) throw new Error('the ledger has no totals')
+  return totalsOf(row)
+}
+
+/** Σ agents + Σ holds = issued − retired + owed by peers − due to peers. */
+export const totalsAgree = ({ agents, holds, issued, retired, owedByPeers, dueToPeers }: Totals): boolean =>
+  BigInt(agents) + BigInt(holds) ===
+  BigInt(issued) - BigInt(retired) + BigInt(owedByPeers) - BigInt(dueToPeers)
+
+/** What the accounts sum up to; undefined where one is not what its own entries sum up to. */
+export function readRecount(db: Database): Totals | undefined {
+  const unequal = db.one(
+    'SELECT 1 FROM ledger_account LEFT JOIN (SELECT account, sum(delta) AS sum FROM ledger_entry GROUP BY account) ON account = number' +
+      ' WHERE balance <> coalesce(sum, 0) LIMIT 1',
+  )
+  const row = db.one<TotalsRow>(
+    "SELECT coalesce(sum(CASE kind WHEN 'agent' THEN balance END), 0) AS agents," +
+      " coalesce(sum(CASE kind WHEN 'held' THEN balance END), 0) AS holds," +
+      " -coalesce(sum(CASE kind WHEN 'issue' THEN balance END), 0) AS issued," +
+      " coalesce(sum(CASE kind WHEN 'retired' THEN balance END), 0) AS retired," +
+      " -coalesce(sum(CASE WHEN kind = 'peer' AND balance < 0 THEN balance END), 0) AS owed_by_peers," +
+      " coalesce(sum(CASE WHEN kind = 'peer' AND balance > 0 THEN balance END), 0) AS due_to_peers FROM ledger_account",
+  )
+  return row === undefined || unequal !== undefined ? undefined : totalsOf(row)
+}
+
+/** Whether what stands in the totals is what the rows sum up to. */
+export function booksAgree({ totals, recount }: Pick<LedgerSnapshot, 'totals' | 'recount'>): boolean {
+  const names = Object.keys(totals) as (keyof Totals)[]
+  return recount !== undefined && totalsAgree(totals) && names.every(name => totals[name] === recount[name])
+}
+
+/** What each agent is owed: its balance and the holds that it made. */
+function readOwed(db: Database): { aid: string; amount: number }[] {
+  return db.all<{ aid: string; amount: number }>(
+    'SELECT a.name AS aid, a.balance + coalesce(h.held, 0) AS amount FROM ledger_account AS a LEFT JOIN' +
+      ' (SELECT payer, sum(balance) AS held FROM ledger_hold JOIN ledger_account ON number = account WHERE is_open = 1 GROUP BY payer) AS h' +
+      " ON h.payer = a.number WHERE a.kind = 'agent' AND a.balance + coalesce(h.held, 0) > 0 ORDER BY a.name",
+  )
+}
+
+export function readLedgerHw(db: Database): number {
+  return db.one<{ seq: number }>('SELECT coalesce(max(seq), 0) AS seq FROM ledger_transfer')?.seq ?? 0
+}
+
+/** Totals, recount and heads of one moment, and what each agent is owed in it. */
+export function readSnapshot(db: Database): LedgerSnapshot {
+  db.exec('BEGIN')
+  try {
+    return {
+      totals: readTotals(db),
+      recount: readRecount(db),
+      ledgerHw: readLedgerHw(db),
+      head: readSupplyHead(db),
+      owed: readOwed(db),
+    }
+  } finally {
+    db.exec('COMMIT')
+  }
+}
