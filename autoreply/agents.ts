@@ -32,6 +32,8 @@ export type AgentRow = {
   readonly environment: readonly string[]
   /** It can't be asked without its own tools and persona, so the owner must allow tools for it. */
   readonly alwaysTools?: true
+  /** Folders of its owner's that it can't be asked without. */
+  ownFolders?(env: Readonly<Record<string, string | undefined>>): string[]
   /** The login that a run is lent. */
   login?(env: Readonly<Record<string, string | undefined>>): Login
   /** Settings that point the tool at a home of its own for this run, empty but for its login. */
@@ -40,6 +42,8 @@ export type AgentRow = {
   readonly settings?: Readonly<Record<string, string>>
   /** The answer in what the tool printed; undefined when it is not there. */
   answer(stdout: string): string | undefined
+  /** What the run cost, in words for the log, where the tool says it. */
+  cost?(stdout: string): string | undefined
 }
 
 const model = (flag: string, name: string | undefined) => (name === undefined ? [] : [flag, name])
@@ -114,10 +118,26 @@ export const agents: readonly AgentRow[] = [
       ...model('--model', given.model),
     ],
     prompt: 'stdin',
-    environment: ['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CONFIG_DIR'],
+    environment: [
+      'ANTHROPIC_API_KEY',
+      'ANTHROPIC_BASE_URL',
+      'ANTHROPIC_AUTH_TOKEN',
+      'CLAUDE_CODE_OAUTH_TOKEN',
+    ],
+    login: env => ({
+      owners: env['CLAUDE_CONFIG_DIR'] ?? join(ownersHome(env), '.claude'),
+      own: '.claude',
+      files: ['.credentials.json'],
+      renewed: true,
+    }),
+    privateHome: home => ({ CLAUDE_CONFIG_DIR: join(home, '.claude') }),
     // It reads the file behind `@path` in a prompt before any check of permissions, unless both are set.
     settings: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_DISABLE_ATTACHMENTS: '1' },
     answer: stdout => textOf(lastJsonObject(stdout)?.['result']),
+    cost(stdout) {
+      const usd = lastJsonObject(stdout)?.['total_cost_usd']
+      return typeof usd === 'number' ? `${usd} USD` : undefined
+    },
   },
   {
     id: 'codex',
@@ -168,6 +188,15 @@ export const agents: readonly AgentRow[] = [
         .filter(line => line['type'] === 'item.completed' && member(line, 'item', 'type') === 'agent_message')
         .map(line => textOf(member(line, 'item', 'text')))
         .at(-1),
+    cost(stdout) {
+      const turns = jsonLines(stdout).filter(line => line['type'] === 'turn.completed')
+      const counts = turns.flatMap(turn => [
+        member(turn, 'usage', 'input_tokens'),
+        member(turn, 'usage', 'output_tokens'),
+      ])
+      const tokens = counts.reduce<number>((sum, one) => sum + (Number(one) || 0), 0)
+      return tokens === 0 ? undefined : `${tokens} tokens`
+    },
   },
   {
     id: 'gemini',
@@ -269,8 +298,11 @@ export const agents: readonly AgentRow[] = [
       ...model('--model', given.model),
     ],
     prompt: 'file',
-    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENCLAW_HOME'],
+    environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENCLAW_HOME', 'OPENCLAW_STATE_DIR'],
     alwaysTools: true,
+    ownFolders: env => [
+      env['OPENCLAW_STATE_DIR'] ?? join(env['OPENCLAW_HOME'] ?? ownersHome(env), '.openclaw'),
+    ],
     answer: stdout => {
       const reply = lastJsonObject(stdout)
       return (

@@ -21,11 +21,14 @@ export type BackendRequest = {
   systemPrompt: string | undefined
 }
 
+/** `cost`: what the run cost, as far as the program or the server says it, in words for the log. */
+export type Answer = { text: string; cost?: string }
+
 export type Backend = {
   /** Shown in evidence and logs: `exec:claude`, `openai:model`. */
   readonly name: string
   /** One answer; throws {@link BackendFailed}, also when `signal` ends it. */
-  reply(request: BackendRequest, signal: AbortSignal): Promise<{ text: string }>
+  reply(request: BackendRequest, signal: AbortSignal): Promise<Answer>
 }
 
 /** The backend gave no usable answer; `message` is for the owner of the node, never for the peer. */

@@ -5,7 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agents } from './agents.ts'
 import { BackendFailed } from './backend.ts'
-import { type ExecOptions, execBackend, splitWords } from './exec.ts'
+import { type ExecOptions, execBackend } from './exec.ts'
+import { splitWords } from './program.ts'
+import { NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
 
 let root: string
@@ -29,6 +31,8 @@ const options = (command: string, more: Partial<ExecOptions> = {}): ExecOptions 
   openclawAgent: undefined,
   tools: 'none',
   workRoot: join(root, 'work'),
+  sandbox: NO_SANDBOX,
+  hidden: [],
   env: { PATH: process.env['PATH'] },
   random,
   ...more,
@@ -279,5 +283,27 @@ describe('coding agents', () => {
     const agent = agents.find(row => row.id === id)
     expect(agent?.answer(stdout)).toBe(answer)
     for (const other of ['', 'just words', '{"type":"other"}']) expect(agent?.answer(other)).toBeUndefined()
+  })
+
+  test.each([
+    ['claude', '{"result":"42","total_cost_usd":0.0125}', '0.0125 USD'],
+    ['claude', '{"result":"42"}', undefined],
+    ['codex', '{"type":"turn.completed","usage":{"input_tokens":30,"output_tokens":12}}', '42 tokens'],
+    ['codex', '{"type":"turn.completed"}', undefined],
+    ['gemini', '{"response":"42"}', undefined],
+  ])('%s: what a run cost is taken from %s', (id, stdout, cost) => {
+    expect(agents.find(row => row.id === id)?.cost?.(stdout)).toBe(cost)
+  })
+
+  test('an answer says what it cost, and one without that is an answer all the same', async () => {
+    const bin = mkdtempSync(join(root, 'bin-'))
+    const answered = (printed: string) => {
+      writeFileSync(join(bin, 'claude'), `#!/bin/sh\ncat > /dev/null\necho '${printed}'\n`, { mode: 0o755 })
+      const env = { PATH: `${bin}:${process.env['PATH']}`, HOME: bin }
+      const agent = { agent: 'claude', command: undefined, env }
+      return execBackend(options('', agent)).reply(requestOf('x'), never)
+    }
+    expect(await answered('{"result":"42","total_cost_usd":0.5}')).toEqual({ text: '42', cost: '0.5 USD' })
+    expect(await answered('{"result":"42"}')).toEqual({ text: '42' })
   })
 })

@@ -3,20 +3,17 @@
  * machine. So: no shell, an empty work directory of its own, an environment of listed names only, the prompt on
  * standard input, a process group that is killed as a whole, and capped output.
  */
-import { isUtf8 } from 'node:buffer'
-import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
-import { wordsOf } from '../protocol/encoding/errors.ts'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { present } from '../protocol/encoding/present.ts'
 import { type AgentRow, agents, findAgent, type Provider, type ToolAccess } from './agents.ts'
-import { type Backend, BackendFailed, type BackendRequest } from './backend.ts'
+import { type Answer, type Backend, BackendFailed, type BackendRequest } from './backend.ts'
 import { lendLogin } from './private-home.ts'
+import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
+import { runProgram } from './run-program.ts'
+import { confined, type Sandbox } from './sandbox.ts'
 
-export const OUTPUT_BYTES_MAX = 1024 * 1024
-const STDERR_BYTES_MAX = 16 * 1024
-const KILL_AFTER_MS = 5_000
-const DRAIN_MS = 500
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'TMPDIR', 'SystemRoot'] as const
 const NO_ENVIRONMENT: readonly string[] = []
 
@@ -31,6 +28,9 @@ export type ExecOptions = {
   tools: ToolAccess
   /** Folder under which each run gets an empty directory. */
   workRoot: string
+  /** What holds a run, and the folders that it hides whatever else is shown. */
+  sandbox: Sandbox
+  hidden: readonly string[]
   env: Readonly<Record<string, string | undefined>>
   random: (length: number) => Uint8Array
 }
@@ -66,22 +66,19 @@ export function requireProgram({
   env,
 }: Pick<ExecOptions, 'agent' | 'command' | 'env'>): void {
   const line = env['SVC_EXEC_COMMAND'] || command
+  if (command?.trim() === '')
+    throw new BackendFailed('the command is empty; give a program and its arguments with --command')
   const program = line ? splitWords(line)[0] : findAgent(agent ?? '')?.bin
-  if (program !== undefined && !isProgram(program, env['PATH'] ?? ''))
-    throw new BackendFailed(`program not found: ${program}; install it, or give its path with --command`)
+  if (program === undefined || findProgram(program, env['PATH'] ?? '') !== undefined) return
+  throw new BackendFailed(whyNotRun(program))
 }
 
-/** Whether a command line may start with this word: a file that can be run, found as the system finds it. */
-function isProgram(word: string, path: string): boolean {
-  const places = word.includes('/') ? [word] : path.split(delimiter).map(folder => join(folder, word))
-  return places.some(place => {
-    try {
-      accessSync(place, constants.X_OK)
-      return statSync(place).isFile()
-    } catch {
-      return false
-    }
-  })
+function whyNotRun(program: string): string {
+  if (program.includes('/') && !isAbsolute(program))
+    return `${program} is a relative path, and the node runs in another folder; give the path from the root on`
+  if (isAbsolute(program) && existsSync(program))
+    return `${program} is not an executable file; make it so with chmod +x, or put its interpreter before it`
+  return `program not found: ${program}; install it, or give its path with --command`
 }
 
 async function run(
@@ -90,7 +87,7 @@ async function run(
   command: string,
   request: BackendRequest,
   signal: AbortSignal,
-): Promise<{ text: string }> {
+): Promise<Answer> {
   const marker = promptMarker(options.random)
   const folder = join(options.workRoot, `run-${marker}`)
   const [workDir, home] = [join(folder, 'work'), join(folder, 'home')]
@@ -101,39 +98,58 @@ async function run(
     const prompt = promptText(request, marker)
     const promptFile = join(folder, 'request.txt')
     if (agent?.prompt === 'file') writeFileSync(promptFile, prompt, { mode: 0o600 })
-    const words =
-      agent === undefined
-        ? splitWords(command)
-        : [
-            agent.bin,
-            ...agent.argv({
-              model: options.model,
-              tools: options.tools,
-              workDir,
-              home,
-              agentId: options.openclawAgent,
-              promptFile,
-              provider: options.provider,
-            }),
-          ]
-    const provided = options.provider && agent?.provider?.(options.provider, options.model ?? '')
-    const stdout = await runProgram(withArgs(words, [...(provided?.args ?? []), ...options.extraArgs]), {
+    const line = commandLine(options, agent, command, { workDir, home, promptFile })
+    const stdout = await runProgram(held(options, agent, line, folder), {
+      name: options.sandbox.kind === 'none' ? (line[0] ?? '') : `${line[0]} (in bubblewrap)`,
       cwd: workDir,
       env: {
         ...environment(options, agent, home),
         ...agent?.privateHome?.(home, options.env),
-        ...provided?.settings,
+        ...(options.provider && agent?.provider?.(options.provider, options.model ?? '').settings),
       },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
     })
     const text = agent === undefined ? stdout.trim() : agentAnswer(agent, stdout)
-    if (text === '') throw new BackendFailed(`${words[0]} printed no answer`)
-    return { text }
+    if (text === '') throw new BackendFailed(`${line[0]} printed no answer`)
+    return { text, ...present({ cost: costOf(agent, stdout) }) }
   } finally {
     giveBack?.()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** The program and its arguments, as one run of it is started. */
+function commandLine(
+  { model, tools, openclawAgent, provider, extraArgs }: ExecOptions,
+  agent: AgentRow | undefined,
+  command: string,
+  paths: { workDir: string; home: string; promptFile: string },
+): string[] {
+  if (agent === undefined) return withArgs(splitWords(command), extraArgs)
+  const words = [agent.bin, ...agent.argv({ ...paths, model, tools, agentId: openclawAgent, provider })]
+  const provided = provider && agent.provider?.(provider, model ?? '').args
+  return withArgs(words, [...(provided ?? []), ...extraArgs])
+}
+
+/** The same line inside the sandbox, where there is one. */
+function held(
+  { sandbox, hidden, env }: ExecOptions,
+  agent: AgentRow | undefined,
+  line: readonly string[],
+  folder: string,
+): readonly string[] {
+  if (sandbox.kind === 'none') return line
+  // what the owner's own command line names is there for it; of an agent's, only the program
+  const named = agent === undefined ? line.slice(1).filter(word => isAbsolute(word)) : []
+  return confined(sandbox.program, line, {
+    env,
+    folder,
+    hidden,
+    named,
+    own: agent?.ownFolders?.(env) ?? [],
+    network: agent !== undefined,
+  })
 }
 
 /** Further arguments stand before the sign after which everything is words. */
@@ -153,117 +169,25 @@ function agentAnswer(agent: AgentRow, stdout: string): string {
   return answer.trim()
 }
 
-/** A coding agent keeps its login under the owner's HOME; any other command gets one of its own. */
+/** A log can do without it, so what cannot be read says nothing. */
+function costOf(agent: AgentRow | undefined, stdout: string): string | undefined {
+  try {
+    return agent?.cost?.(stdout)
+  } catch {
+    return undefined
+  }
+}
+
+/** Only an agent that can't be asked without folders of its owner's sees the owner's HOME, and outside a sandbox all of them. */
 function environment(
-  { env, provider }: Pick<ExecOptions, 'env' | 'provider'>,
+  { env, provider, sandbox }: Pick<ExecOptions, 'env' | 'provider' | 'sandbox'>,
   agent: AgentRow | undefined,
   own: string,
 ): Record<string, string> {
   const key = provider?.keyEnv === undefined ? [] : [provider.keyEnv]
   const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
-  const home = agent === undefined ? { HOME: own } : {}
+  const isOwners = agent !== undefined && (sandbox.kind === 'none' || agent.ownFolders !== undefined)
+  const home = isOwners ? {} : { HOME: own }
   return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>
-}
-
-type Run = { cwd: string; env: Record<string, string>; stdin: string; signal: AbortSignal }
-
-/** Runs one program to its end and returns what it printed; every other end is a {@link BackendFailed}. */
-function runProgram(words: readonly string[], given: Run): Promise<string> {
-  const [program, ...args] = words
-  if (program === undefined) throw new BackendFailed('the command is empty')
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      cwd: given.cwd,
-      env: given.env,
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    })
-    const stdout: Buffer[] = []
-    const stderr: Buffer[] = []
-    let printed = 0
-    let failure: string | undefined
-    let hardKill: NodeJS.Timeout | undefined
-    let drained: NodeJS.Timeout | undefined
-    const kill = (why: string) => {
-      failure ??= why
-      killGroup(child.pid, 'SIGTERM')
-      hardKill ??= setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_MS)
-    }
-    const onAbort = () => kill('it took too long and was ended')
-    if (given.signal.aborted) onAbort()
-    given.signal.addEventListener('abort', onAbort, { once: true })
-    child.stdout.on('data', (chunk: Buffer) => {
-      printed += chunk.length
-      if (printed > OUTPUT_BYTES_MAX) kill(`it printed more than ${OUTPUT_BYTES_MAX} bytes`)
-      else stdout.push(chunk)
-    })
-    child.stderr.on('data', (chunk: Buffer) => {
-      if (Buffer.concat(stderr).length < STDERR_BYTES_MAX) stderr.push(chunk)
-    })
-    child.stdin.on('error', () => {})
-    child.stdin.end(given.stdin)
-    child.on('error', error => {
-      given.signal.removeEventListener('abort', onAbort)
-      reject(new BackendFailed(`${program} does not start: ${wordsOf(error)}`))
-    })
-    // a process that left the group may hold the pipes open for ever; the answer does not wait for it
-    child.on('exit', () => {
-      killGroup(child.pid, 'SIGKILL')
-      drained = setTimeout(() => {
-        child.stdout.destroy()
-        child.stderr.destroy()
-      }, DRAIN_MS)
-    })
-    child.on('close', code => {
-      clearTimeout(hardKill)
-      clearTimeout(drained)
-      given.signal.removeEventListener('abort', onAbort)
-      const tail = Buffer.concat(stderr).toString('utf8').trim().split('\n').slice(-3).join(' ')
-      if (failure !== undefined) reject(new BackendFailed(`${program}: ${failure}`))
-      else if (code !== 0)
-        reject(
-          new BackendFailed(`${program} ended with ${code ?? 'a signal'}${tail === '' ? '' : `: ${tail}`}`),
-        )
-      else if (!isText(Buffer.concat(stdout)))
-        reject(new BackendFailed(`${program} printed something that is not text`))
-      else resolve(Buffer.concat(stdout).toString('utf8'))
-    })
-  })
-}
-
-/** Text in UTF-8, as far as that can be told: nothing else is an answer. */
-const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0)
-
-function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // the group is gone
-  }
-}
-
-/** Splits a command line into words, with quotes and backslashes but nothing else of a shell. */
-export function splitWords(line: string): string[] {
-  const words: string[] = []
-  let word: string | undefined
-  let quote: string | undefined
-  for (let i = 0; i < line.length; i++) {
-    const character = line[i] as string
-    if (quote !== undefined) {
-      if (character === quote) quote = undefined
-      else if (character === '\\' && quote === '"' && i + 1 < line.length) word = (word ?? '') + line[++i]
-      else word = (word ?? '') + character
-    } else if (character === '"' || character === "'") {
-      quote = character
-      word ??= ''
-    } else if (character === '\\' && i + 1 < line.length) word = (word ?? '') + line[++i]
-    else if (/\s/.test(character)) {
-      if (word !== undefined) words.push(word)
-      word = undefined
-    } else word = (word ?? '') + character
-  }
-  if (quote !== undefined) throw new BackendFailed(`the command has an open ${quote}`)
-  return word === undefined ? words : [...words, word]
 }

@@ -3,7 +3,8 @@
  * a port; an answer is tied to the turn it answers, so that a crash can't produce a second one.
  */
 import { plainText } from '../protocol/encoding/plain-text.ts'
-import { ANSWER_CHARACTERS_MAX, type Backend, type BackendRequest } from './backend.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { ANSWER_CHARACTERS_MAX, type Answer, type Backend, type BackendRequest } from './backend.ts'
 import { holdsSecret } from './secrets.ts'
 
 const HOUR_MS = 3_600_000
@@ -98,22 +99,27 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   async function answer(thread: WaitingThread): Promise<void> {
     const started = now()
     const run = rates.begin(thread.peer)
-    const text = await findAnswer(thread).finally(() => run.end())
+    const { text, cost } = await findAnswer(thread).finally(() => run.end())
     if (await port.answer(thread, text)) {
-      port.report('answered', thread, { backend: settings.backend.name, ms: now() - started })
+      port.report('answered', thread, {
+        backend: settings.backend.name,
+        ms: now() - started,
+        ...present({ cost }),
+      })
     }
     failures.delete(turnKey(thread))
   }
 
-  async function findAnswer(thread: WaitingThread): Promise<string> {
-    if (settings.requireImage && !thread.hasImage) return settings.usageHint ?? USAGE_REPLY
+  async function findAnswer(thread: WaitingThread): Promise<Answer> {
+    if (settings.requireImage && !thread.hasImage) return { text: settings.usageHint ?? USAGE_REPLY }
     const request = await port.request(thread, settings.historyMax)
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(settings.timeoutMs)])
-    const { text } = await settings.backend.reply(request, signal)
+    const { text, cost } = await settings.backend.reply(request, signal)
     const safe = plainText(text).slice(0, ANSWER_CHARACTERS_MAX)
-    if (!holdsSecret(text, port.secrets()) && !holdsSecret(safe, port.secrets())) return safe
+    if (!holdsSecret(text, port.secrets()) && !holdsSecret(safe, port.secrets()))
+      return { text: safe, ...present({ cost }) }
     port.report('refused', thread, { why: 'the answer held a secret of this node' })
-    return REFUSED_REPLY
+    return { text: REFUSED_REPLY, ...present({ cost }) }
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */

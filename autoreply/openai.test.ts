@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openAiBackend } from './openai.ts'
 import { random, requestOf } from './testing.ts'
@@ -50,6 +53,8 @@ const answers: Record<string, (response: ServerResponse, body: Seen['body']) => 
     const timer = setInterval(() => response.write(' '), 20)
     response.once('close', () => clearInterval(timer))
   },
+  counted: (response, body) =>
+    json(response, { ...completion(`echo ${body.messages.length}`), usage: { total_tokens: 12 } }),
   '': (response, body) => json(response, completion(`echo ${body.messages.length}`)),
 }
 
@@ -63,7 +68,7 @@ beforeAll(async () => {
     request.on('end', () => {
       const body = JSON.parse(text) as Seen['body']
       seen.push({ authorization: request.headers.authorization, body })
-      const last = body.messages.at(-1)?.content ?? ''
+      const last = JSON.stringify(body.messages.at(-1)?.content ?? '')
       const said = Object.entries(answers).find(([words]) => last.includes(words))?.[1] ?? answers['']
       said?.(response, body)
     })
@@ -98,6 +103,35 @@ describe('the openai backend', () => {
     expect(body.messages[1]?.content).toMatch(
       /^<peer (\w{16})>\nfirst\n<\/peer \1>\n\n<answer \1>\nanswered\n<\/answer \1>\n\n<peer \1>\nsecond\n<\/peer \1>$/,
     )
+  })
+
+  test('sends the images of the other party, the newest as far as they fit, and says what it cost', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-images-'))
+    const image = (name: string, bytes = 3, mediaType = 'image/png') => {
+      const path = join(folder, name)
+      writeFileSync(path, name)
+      return { name, mediaType, bytes, path }
+    }
+    const MIB = 1024 * 1024
+    const turns = [
+      { role: 'peer' as const, text: 'old', attachments: [image('old', 8 * MIB)] },
+      { role: 'me' as const, text: 'mine', attachments: [image('mine')] },
+      { role: 'peer' as const, text: 'counted', attachments: [image('a', 8 * MIB), image('b', MIB)] },
+      {
+        role: 'peer' as const,
+        text: 'counted',
+        attachments: [image('large', 8 * MIB + 1), image('c.pdf', 3, 'application/pdf'), image('c')],
+      },
+    ]
+    expect(await backend().reply(requestOf('', { turns }), never)).toEqual({
+      text: 'echo 2',
+      cost: '12 tokens',
+    })
+    const parts = seen.at(-1)?.body.messages[1]?.content as unknown as { image_url?: { url: string } }[]
+    expect(parts.slice(1).map(part => part.image_url?.url)).toEqual(
+      ['a', 'b', 'c'].map(name => `data:image/png;base64,${Buffer.from(name).toString('base64')}`),
+    )
+    rmSync(folder, { recursive: true })
   })
 
   test.each([
@@ -141,6 +175,28 @@ describe('the openai backend', () => {
     const failed = await backend().reply(requestOf('key'), never).catch(String)
     expect(failed).toContain('401')
     expect(failed).not.toContain('key-1')
+  })
+
+  test('a server that is not there is named, without what may be secret in its address', async () => {
+    const closed = createServer().listen(0, '127.0.0.1')
+    await new Promise(resolve => closed.once('listening', resolve))
+    const { port } = closed.address() as AddressInfo
+    await new Promise(resolve => closed.close(resolve))
+    const apiBase = `http://127.0.0.1:${port}/v1/?key=secret`
+    const gone = openAiBackend({ apiBase, apiKey: undefined, model: 'small', timeoutMs: 5_000, random })
+    await expect(gone.reply(requestOf(''), never)).rejects.toThrow(
+      `the model server http://127.0.0.1:${port}/v1 failed: nothing listens there`,
+    )
+    await expect(backend().reply(requestOf('break'), never)).rejects.toThrow(
+      `the model server ${base} failed: 500`,
+    )
+  })
+
+  test('an address with a password in it is refused: the key has a flag of its own', () => {
+    const apiBase = 'http://me:secret@127.0.0.1/v1'
+    const made = () => openAiBackend({ apiBase, apiKey: undefined, model: 'small', timeoutMs: 5_000, random })
+    expect(made).toThrow(/without a user and a password.*--api-key/)
+    expect(made).not.toThrow(/secret/)
   })
 
   test('needs a model', () => {

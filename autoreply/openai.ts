@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import OpenAI from 'openai'
 import { wordsOf } from '../protocol/encoding/errors.ts'
-import { type Backend, BackendFailed, type BackendRequest, type ConversationTurn } from './backend.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { type Backend, BackendFailed, type BackendRequest, type ConversationAttachment } from './backend.ts'
 import { conversationText, promptMarker, systemText } from './prompt.ts'
 
 const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
@@ -11,6 +12,8 @@ const NO_KEY = 'none'
 const THOUGHTS = /^[\s\S]*<\/think>|<think>[\s\S]*$/
 const CUT = '[The answer was cut here: the model reached its limit of length.]'
 const IMAGE_BYTES_MAX = 8 * 1024 * 1024
+/** Of all images of one request; the newest go first. */
+const IMAGES_BYTES_MAX = 16 * 1024 * 1024
 
 export type OpenAiOptions = {
   apiBase: string
@@ -24,6 +27,9 @@ export function openAiBackend(options: OpenAiOptions): Backend {
   const { model } = options
   if (!/^https?:\/\//i.test(options.apiBase) || !URL.canParse(options.apiBase))
     throw new BackendFailed(`expected an http or https address for --api-base, got "${options.apiBase}"`)
+  const { username, password } = new URL(options.apiBase)
+  if (username !== '' || password !== '')
+    throw new BackendFailed('expected an address without a user and a password; give the key with --api-key')
   if (model === undefined) throw new BackendFailed('the openai backend needs a model; set --model')
   const client = new OpenAI({
     baseURL: options.apiBase,
@@ -37,15 +43,27 @@ export function openAiBackend(options: OpenAiOptions): Backend {
     async reply(request, signal) {
       const messages = conversation(request, promptMarker(options.random))
       try {
-        return { text: answerIn(await client.chat.completions.create({ model, messages }, { signal })) }
+        const completion: unknown = await client.chat.completions.create({ model, messages }, { signal })
+        return { text: answerIn(completion), ...present({ cost: costOf(completion) }) }
       } catch (error) {
         if (error instanceof BackendFailed) throw error
-        const said = wordsOf(error)
-        const told = options.apiKey ? said.replaceAll(options.apiKey, '(the key)') : said
-        throw new BackendFailed(`the model server failed: ${told}`)
+        const said = `the model server ${shownAddress(options.apiBase)} failed: ${wordsOf(rootOf(error))}`
+        throw new BackendFailed(options.apiKey ? said.replaceAll(options.apiKey, '(the key)') : said)
       }
     },
   }
+}
+
+/** The address without what may be secret in it. */
+function shownAddress(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname.replace(/\/$/, '')
+}
+
+/** What the system said where the connection failed; the library says no more than that it did. */
+function rootOf(error: unknown): unknown {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause === undefined ? error : rootOf(cause)
 }
 
 /** The text of a completion, without what the model thought; a server may have answered with anything. */
@@ -60,6 +78,12 @@ function answerIn(given: unknown): string {
   const text = (content ?? '').replace(THOUGHTS, '').trim()
   if (text === '') throw new BackendFailed('the model gave an empty answer')
   return choice.finish_reason === 'length' ? `${text}\n\n${CUT}` : text
+}
+
+/** The tokens of a completion that {@link answerIn} took; many servers don't count them. */
+function costOf(completion: unknown): string | undefined {
+  const { usage } = completion as { usage?: { total_tokens?: unknown } | null }
+  return typeof usage?.total_tokens === 'number' ? `${usage.total_tokens} tokens` : undefined
 }
 
 /** The body is read as far as an answer can go: a server without end would fill the memory. */
@@ -81,21 +105,37 @@ async function boundedFetch(...given: Parameters<typeof fetch>): Promise<Respons
 /** All turns are one message of the user: one of the assistant would be taken for what the model itself decided to say. */
 function conversation(request: BackendRequest, marker: string): OpenAI.ChatCompletionMessageParam[] {
   const text = conversationText(request, marker)
-  const images = request.turns.filter(turn => turn.role === 'peer').flatMap(imageParts)
+  const images = imagesOf(request).map(imagePart)
   return [
     { role: 'system', content: systemText(request, marker) },
     { role: 'user', content: images.length === 0 ? text : [{ type: 'text', text }, ...images] },
   ]
 }
 
-function imageParts(turn: ConversationTurn): OpenAI.ChatCompletionContentPartImage[] {
-  return turn.attachments
-    .filter(attachment => /^image\/(png|jpeg|gif|webp)$/.test(attachment.mediaType))
-    .flatMap(attachment => {
-      if (attachment.path === null || attachment.bytes > IMAGE_BYTES_MAX) return []
-      const bytes = readFileSync(attachment.path).toString('base64')
-      return [
-        { type: 'image_url' as const, image_url: { url: `data:${attachment.mediaType};base64,${bytes}` } },
-      ]
-    })
+/** Images of the other party that fit, in the order of the conversation. */
+function imagesOf(request: BackendRequest): Image[] {
+  const found = request.turns
+    .filter(turn => turn.role === 'peer')
+    .flatMap(turn => turn.attachments)
+    .filter(isImage)
+  let left = IMAGES_BYTES_MAX
+  const taken: Image[] = []
+  for (const image of found.reverse()) {
+    if (image.bytes > left) break
+    left -= image.bytes
+    taken.unshift(image)
+  }
+  return taken
+}
+
+type Image = ConversationAttachment & { path: string }
+
+function isImage(attachment: ConversationAttachment): attachment is Image {
+  const { mediaType, path, bytes } = attachment
+  return /^image\/(png|jpeg|gif|webp)$/.test(mediaType) && path !== null && bytes <= IMAGE_BYTES_MAX
+}
+
+function imagePart({ mediaType, path }: Image): OpenAI.ChatCompletionContentPartImage {
+  const bytes = readFileSync(path).toString('base64')
+  return { type: 'image_url', image_url: { url: `data:${mediaType};base64,${bytes}` } }
 }

@@ -1,11 +1,15 @@
 /** What a coding agent finds of its owner, told to a program that takes and leaves whatever it can. */
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,6 +18,7 @@ import { describe, expect, test } from 'vitest'
 import { BackendFailed } from './backend.ts'
 import { execBackend } from './exec.ts'
 import { lendLogin } from './private-home.ts'
+import { NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
 
 const never = new AbortController().signal
@@ -54,6 +59,8 @@ async function run(agent: string, folders: string, files: Record<string, string>
     openclawAgent: undefined,
     tools: 'none',
     workRoot: join(root, 'work'),
+    sandbox: NO_SANDBOX,
+    hidden: [],
     env: { PATH: bin, HOME: home },
     random,
   })
@@ -70,6 +77,7 @@ async function run(agent: string, folders: string, files: Record<string, string>
 const SETTINGS = JSON.stringify({ security: { auth: { selectedType: 'a key' } }, mcpServers: { own: {} } })
 
 describe.each([
+  ['claude', 'env.CLAUDE_CONFIG_DIR', '.claude/.credentials.json', ['.claude/CLAUDE.md', '.claude.json']],
   ['codex', 'env.CODEX_HOME', '.codex/auth.json', ['.codex/AGENTS.md', '.codex/config.toml']],
   ['gemini', 'path.join(env.GEMINI_CLI_HOME, ".gemini")', '.gemini/oauth_creds.json', ['.gemini/GEMINI.md']],
   ['qwen', 'path.join(env.HOME, ".qwen")', '.qwen/oauth_creds.json', ['.qwen/QWEN.md', '.qwen/AGENTS.md']],
@@ -143,4 +151,26 @@ test('a login that was renewed is given back; one that is none, or that the owne
   expect(after('{"token":2}', '{"token":3}')).toBe('{"token":3}')
   expect(after('{"token":2}', undefined, false)).toBe('{"token":1}')
   expect(readdirSync(owners)).toEqual(['auth.json'])
+})
+
+test('what a run puts in the place of its login is not read: a link, a pipe, a second name of another file', () => {
+  const root = mkdtempSync(join(tmpdir(), 'svc-login-'))
+  const [owners, home, other] = [join(root, 'owners'), join(root, 'home'), join(root, 'other.json')]
+  mkdirSync(owners)
+  writeFileSync(other, '{"secret":1}')
+  writeFileSync(join(owners, 'auth.json'), '{"token":1}')
+  const lent = join(home, '.codex', 'auth.json')
+  for (const replace of [
+    () => symlinkSync(other, lent),
+    () => linkSync(other, lent),
+    () => execFileSync('mkfifo', [lent]),
+    () => mkdirSync(lent),
+  ]) {
+    const giveBack = lendLogin({ owners, own: '.codex', files: ['auth.json'], renewed: true }, home)
+    rmSync(lent)
+    replace()
+    giveBack()
+    expect(readFileSync(join(owners, 'auth.json'), 'utf8')).toBe('{"token":1}')
+    rmSync(home, { recursive: true })
+  }
 })

@@ -3,9 +3,14 @@
  * or settings. What the program keeps of a run (the words of a stranger, as a session) goes away with it.
  */
 import {
+  closeSync,
+  constants,
   copyFileSync,
   existsSync,
+  fstatSync,
+  lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   statSync,
@@ -13,6 +18,8 @@ import {
 } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
+
+const LOGIN_BYTES_MAX = 1024 * 1024
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -46,7 +53,8 @@ export function lendLogin({ owners, own, files, renewed }: Login, home: string):
 /** A login that was renewed takes the place of the owner's, unless that is another one by now. */
 function giveBack({ from, to, was }: { from: string; to: string; was: Buffer }): void {
   try {
-    const now = readFileSync(to)
+    const now = readPlain(to)
+    if (now === undefined) return
     JSON.parse(now.toString('utf8'))
     if (now.equals(was) || !readFileSync(from).equals(was)) return
     const beside = `${from}.svc-${process.pid}`
@@ -54,6 +62,18 @@ function giveBack({ from, to, was }: { from: string; to: string; was: Buffer }):
     renameSync(beside, from)
   } catch {
     // No login any more, or a home that cannot be written: the owner's stays as it is.
+  }
+}
+
+/** A regular file where it is said to be: the run may have put a link, a pipe or something endless in its place. */
+function readPlain(path: string): Buffer | undefined {
+  if (lstatSync(dirname(path)).isSymbolicLink()) return undefined
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stat = fstatSync(file)
+    return stat.isFile() && stat.nlink === 1 && stat.size <= LOGIN_BYTES_MAX ? readFileSync(file) : undefined
+  } finally {
+    closeSync(file)
   }
 }
 

@@ -39,7 +39,15 @@ export type Ground = {
   readonly random: (length: number) => Uint8Array
 }
 
+/** What the modules of this build serve. */
+export type Served = {
+  serves(capability: string): boolean
+  /** Capabilities for the directory: those of the settings, and those that modules offer. */
+  offered(): string[]
+}
+
 export type Context = Ground & {
+  readonly modules: Served
   /** Looks after the stock of delivery capabilities that a peer holds of ours. */
-  readonly topUps: { note(peer: string): void }
+  readonly topUps: { note(peer: string): void; hurry(peer: string): void }
 }

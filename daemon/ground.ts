@@ -1,8 +1,11 @@
 /** Opens a data directory: every part of the node that stands below the line, from the bottom up. */
 import type { Logger } from 'pino'
 import { cidText } from '../protocol/crypto/hash.ts'
+import { requireNotMoved } from './archive/moved.ts'
 import { Attachments } from './attachments/attachments.ts'
 import { type Chain, openChain } from './chain/chain.ts'
+import { behindPeer, sayOldCopy } from './chain/old-copy.ts'
+import { restoredAt } from './chain/restored.ts'
 import type { Ground } from './context.ts'
 import { type Environment, homeDirectory, runtimeDirectory } from './home/home.ts'
 import { type KeptHead, KeptHeads } from './home/kept-heads.ts'
@@ -38,6 +41,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const { now } = clock
   ensureSecretDirectory(dir)
   undo.use(lockDirectory(dir))
+  requireNotMoved(dir)
   removeTemporary(dir)
   const identity = openIdentity(dir, { now, random })
   const store = undo.adopt(openStore(dir), opened => opened.close())
@@ -49,14 +53,15 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const attachments = new Attachments(store.folder, random, [dir, homeDirectory(env), runtimeDirectory(env)])
   store.onTaskFailed = error => log.error({ err: error }, 'after a commit')
   const kept = new KeptHeads(env, identity)
-  hub.oldCopy = behindKept(chain, kept.read())
+  const contacts = new Contacts(store, now)
+  const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
+  hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
+  hub.unsettled = sayRestored(restoredAt(store))
   const keep = () => kept.keep(headOf(chain))
   if (hub.oldCopy === undefined) keep()
-  undo.defer(() => {
-    if (hub.oldCopy === undefined) keep()
-  })
+  undo.defer(() => (hub.oldCopy === undefined ? keep() : kept.stop()))
   chain.onAppend = () => {
-    kept.follow(() => headOf(chain))
+    if (hub.oldCopy === undefined) kept.follow(() => headOf(chain))
     events.emit('evidence', { length: chain.length })
   }
   attachments.clean(store)
@@ -66,7 +71,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     keys,
     store,
     chain,
-    contacts: new Contacts(store, now),
+    contacts,
     peers: new PeerBook(store, now, hub),
     capabilities: new Capabilities(store, keys, { identity, now, random }),
     attachments,
@@ -88,11 +93,18 @@ function headOf(chain: Chain): KeptHead {
   return { length, headId: cidText(id) }
 }
 
+/** Why nothing is signed yet in a directory that came from an archive. */
+function sayRestored(madeAtMs: number | undefined): string | undefined {
+  if (madeAtMs === undefined) return undefined
+  const at = new Date(madeAtMs).toISOString()
+  return `this directory was restored from an archive of ${at}; nothing is signed until the hub was asked what came after it, which the node goes on trying`
+}
+
 /** Why this directory is an older copy, when this machine has seen a newer one. */
 function behindKept(chain: Chain, kept: KeptHead | undefined): string | undefined {
   if (kept === undefined) return undefined
   const id = chain.idAt(kept.length)
   if (id !== undefined && cidText(id) === kept.headId) return undefined
-  const found = id === undefined ? `ends at record ${chain.length}` : 'holds another record there'
-  return `the evidence chain of this identity had reached record ${kept.length} on this machine and this directory ${found}: it is an old copy; stop the node and put the newest copy in its place, or, if that is lost, run svc evidence accept`
+  const seen = `the evidence chain of this identity had reached record ${kept.length} on this machine`
+  return sayOldCopy(chain, kept.length, seen)
 }

@@ -6,6 +6,7 @@ import type { Membership } from './membership/home.ts'
 import { forgetCommitted } from './store/idempotency.ts'
 import { takeUpPutOff } from './store/outbox.ts'
 import { takeUpReviews } from './store/reviews.ts'
+import { indexMessages } from './store/search.ts'
 import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
 import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
@@ -18,6 +19,7 @@ type Needs = Pick<
   | 'chain'
   | 'peers'
   | 'capabilities'
+  | 'attachments'
   | 'threads'
   | 'hub'
   | 'wakers'
@@ -65,7 +67,14 @@ async function round(
   // An old copy stays as it is.
   if (ctx.hub.oldCopy !== undefined) return true
   // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-  const chores = [expire, expireUnanswered, () => ctx.keys.deleteOld(), () => ctx.chain.drain()]
+  const chores = [
+    expire,
+    expireUnanswered,
+    () => ctx.keys.deleteOld(),
+    () => ctx.chain.drain(),
+    () => indexMessages(ctx.store),
+    () => ctx.attachments.removeOldTexts(),
+  ]
   for (const chore of chores) attempt(ctx, chore)
   const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToFormer()])
   for (const hub of membership.draining())

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { buildInfo } from '../protocol/build-info.ts'
+import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import type { Context } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import type { Handlers } from './control/handlers.ts'
@@ -22,17 +23,21 @@ import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
 import { PowSolver } from './hubs/pow.ts'
+import { Publication } from './hubs/publication.ts'
+import { phraseOfSeed } from './identity/identity.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { TopUps } from './mail/top-ups.ts'
 import { startMaintenance } from './maintenance.ts'
 import { Membership } from './membership/home.ts'
 import { Sync } from './membership/sync.ts'
+import { Modules } from './modules/modules.ts'
 import { ensureSecretDirectory } from './platform/files.ts'
 import { LogFile } from './platform/log-file.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
+import { Calls } from './tasks/calls.ts'
 import { ReviewUploads } from './tasks/reviews.ts'
 
 export type NodeOptions = {
@@ -91,16 +96,20 @@ async function assemble(
   const { identity, store, attachments, random, wakers, log } = below
   const { now } = ground
   const topUps = new TopUps(below)
-  const ctx: Context = { ...below, topUps }
+  const publication = new Publication()
+  const config = below.settings.current.modules ?? {}
+  const modules = new Modules({ ...below, config, publication })
+  const ctx: Context = { ...below, topUps, modules }
   const connections = new Connections()
   const sync = new Sync(ctx, new PowSolver(store, below.now))
-  const inputs = { identity, connections, now, random, spoolFolder: attachments.folder }
+  const inputs = { identity, connections, now, random, spoolFolder: attachments.folder, publication }
   const membership = new Membership(ctx, inputs, sync)
   membership.open()
   const relay = new Relay(ctx)
   const outbox = new Outbox(ctx)
   const reviews = new ReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
+  declareSecrets(publication, ctx, token)
   const autoReply = new AutoReply(ctx, options.env, token)
   const control = new ControlAddress()
   const lifetime = new AbortController()
@@ -111,6 +120,8 @@ async function assemble(
     autoReply,
     reviews,
     control,
+    publication,
+    modules,
     version: buildInfo.version,
     wake,
     shutdown: () => options.onShutdown?.(),
@@ -118,18 +129,35 @@ async function assemble(
   })
   await listen(ctx, { handlers, token, control, name: options.name, env: options.env }, undo)
   await membership.begin()
-  startPart(undo, relay)
-  startPart(undo, outbox)
-  startPart(undo, topUps)
-  startPart(undo, reviews)
-  undo.use(startMaintenance(ctx, membership, relay))
-  await autoReply.start()
-  undo.defer(() => autoReply.stop())
+  const working = undo.use(new AsyncDisposableStack())
+  const work = async (): Promise<void> => {
+    if (lifetime.signal.aborted) return
+    for (const part of [relay, outbox, topUps, reviews, new Calls(ctx, modules)]) startPart(working, part)
+    working.use(startMaintenance(ctx, membership, relay))
+    await autoReply.start()
+    working.defer(() => autoReply.stop())
+  }
+  if (ctx.hub.unsettled === undefined) await work()
+  else {
+    const settled = membership.settle(hub => relay.drain(hub, 0), lifetime.signal).then(work)
+    undo.defer(() => settled)
+  }
   // Ends the calls that are under way, so that nothing waits for a hub when the node stops.
   undo.defer(() => connections.close())
   undo.defer(() => lifetime.abort())
   log.info({ aid: identity.aid, address: control.bound }, 'node started')
   return { aid: identity.aid, controlAddress: control.bound, handlers, ctx, wake }
+}
+
+/** What of the node itself must stand in nothing that is published; modules declare what they hold. */
+function declareSecrets(publication: Publication, { identity, settings }: Context, token: string): void {
+  const seeds = () => [identity.seed, ...(identity.nextSeed === undefined ? [] : [identity.nextSeed])]
+  publication.declare('the control token', () => [token])
+  publication.declare('the key of a model server', () => [settings.current.auto_reply?.api_key ?? ''])
+  publication.declare('a recovery phrase', () => seeds().map(phraseOfSeed))
+  publication.declare('a private key', () =>
+    seeds().flatMap(seed => [toBase64url(seed), toBase64(seed), toHex(seed)]),
+  )
 }
 
 function startPart(undo: AsyncDisposableStack, part: { start(): void; stop(): void | Promise<void> }): void {

@@ -5,21 +5,30 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
-import { cidText, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
+import { cidText, contentId, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { ATTACHMENT_BYTES_MAX, type Attachment } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
 import { faultPoint } from '../platform/faults.ts'
-import { ensureSecretDirectory, fileFault, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
+import {
+  ensureSecretDirectory,
+  fileFault,
+  replaceFile,
+  SECRET_FILE_MODE,
+  syncDirectory,
+} from '../platform/files.ts'
 import { noteStreamed } from '../platform/stream-memory.ts'
 import { refuse } from '../refusal.ts'
 import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
-import { cleanName, saveFile } from './file-names.ts'
+import { attachmentFileName, cleanName, saveFile } from './file-names.ts'
 
 const READ_BYTES = 256 * 1024
 const TEMPORARY = 'incoming-'
 const CONTENT_ID = /^b[a-z2-7]+$/
+const TEXT_FILE = /^b[a-z2-7]+\.txt$/
+/** A text that was written out can be written out again. */
+const TEXT_FILE_LIFE_MS = 7 * 86_400_000
 /** Environment and memory of processes look like files there. */
 const PROCESS_FILES = '/proc'
 
@@ -43,6 +52,8 @@ const mediaTypes: Record<string, string> = {
 export class Attachments {
   /** Also the place of temporary files, which a start removes. */
   readonly folder: string
+  /** Long texts of others, written out for readers that would be given a part only. */
+  readonly #texts: string
   #random: (length: number) => Uint8Array
   #guarded: string[]
 
@@ -51,6 +62,8 @@ export class Attachments {
     this.folder = join(storeFolder, 'attachments')
     this.#random = random
     ensureSecretDirectory(this.folder)
+    this.#texts = join(storeFolder, 'texts')
+    ensureSecretDirectory(this.#texts)
     this.#guarded = [...guarded, PROCESS_FILES].filter(path => fs.existsSync(path)).map(realPath)
   }
 
@@ -60,7 +73,10 @@ export class Attachments {
    */
   allowed(path: string): string {
     const real = realPath(path)
-    const isReceived = dirname(real) === realPath(this.folder) && CONTENT_ID.test(basename(real))
+    const name = basename(real)
+    const isReceived =
+      (dirname(real) === realPath(this.folder) && CONTENT_ID.test(name)) ||
+      (dirname(real) === realPath(this.#texts) && TEXT_FILE.test(name))
     const isGuarded = this.#guarded.some(directory => isInside(directory, real)) || this.#isLinked(real)
     if (!isReceived && isGuarded) refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
     return real
@@ -136,6 +152,16 @@ export class Attachments {
     return fs.existsSync(path) ? path : undefined
   }
 
+  /** The file that holds exactly this text. */
+  keepText(text: string): { path: string; bytes: number; cid: string } {
+    const bytes = Buffer.from(text.toWellFormed())
+    const cid = cidText(contentId(bytes))
+    const path = join(this.#texts, `${cid}.txt`)
+    if (holds(path, bytes)) fs.utimesSync(path, new Date(), new Date())
+    else replaceFile(path, bytes, 'node.text')
+    return { path, bytes: bytes.length, cid }
+  }
+
   /** Bytes of an attachment from the start, for sealing. */
   read(cid: string): () => AsyncIterable<Uint8Array> {
     const path = join(this.folder, cid)
@@ -145,12 +171,21 @@ export class Attachments {
   /** Writes an attachment under its name into a directory of the user, never over another file. */
   saveAs(cid: string, directory: string, name: string): string {
     const source = this.find(cid) ?? refuse('file_unreadable', `the content of ${name} is not stored here`)
-    return saveFile(source, directory, name)
+    return saveFile(source, directory, attachmentFileName(name))
   }
 
-  /** Removes what a crash left: temporary files, and files that no message names. */
+  /** Removes what a crash left, temporary files and files that no message names, and old texts. */
   clean(store: Store): void {
     this.removeUnnamed(store, fs.readdirSync(this.folder))
+    this.removeOldTexts()
+  }
+
+  /** Removes texts that nobody was given for a while. */
+  removeOldTexts(): void {
+    for (const name of fs.readdirSync(this.#texts)) {
+      const path = join(this.#texts, name)
+      if (Date.now() - fs.statSync(path).mtimeMs > TEXT_FILE_LIFE_MS) fs.rmSync(path, { force: true })
+    }
   }
 
   #temporary(): Temporary {
@@ -166,6 +201,11 @@ export class Attachments {
     faultPoint('node.attachment.after-rename')
     syncDirectory(this.folder)
   }
+}
+
+function holds(path: string, bytes: Buffer): boolean {
+  const held = fs.lstatSync(path, { throwIfNoEntry: false })
+  return held?.isFile() === true && held.size === bytes.length && fs.readFileSync(path).equals(bytes)
 }
 
 async function* readPieces(path: string): AsyncGenerator<Uint8Array> {

@@ -32,6 +32,16 @@ export function cleanName(name: string): string {
   return DEVICE.test(short) ? `_${short}` : short
 }
 
+/** The documents that both sides sign, as they are saved beside attachments. */
+export const documentNames = { request: 'request.json', result: 'result.json' } as const
+
+/** The name under which an attachment is saved: never that of a signed document, however a file system compares. */
+export function attachmentFileName(name: string): string {
+  const clean = cleanName(name)
+  const compared = clean.normalize('NFKC').toLowerCase()
+  return Object.values<string>(documentNames).includes(compared) ? `attached-${clean}` : clean
+}
+
 /** The name cut before its extension, between characters. */
 function shortened(name: string): string {
   const given = extname(name)

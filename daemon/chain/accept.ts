@@ -10,20 +10,25 @@ import { openIdentity } from '../identity/identity.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { ChainRefused } from './file.ts'
+import { loseHeads } from './old-copy.ts'
+import { noteSettled } from './restored.ts'
 
 const ACCEPTED = 'old copy accepted'
 
 /** Forgets how far a newer copy had come; what it signed and this one signs again contradict each other for good. */
 export function acceptCopy(dir: string, env: Environment): { aid: string; length: number } {
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
-  using _lock = lockDirectory(dir)
+  using _lock = lockDirectory(dir, 'command')
   using undo = new DisposableStack()
   const identity = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
   const store = undo.adopt(openStore(dir), opened => opened.close())
   remember(store, ACCEPTED, utf8('yes'))
+  noteSettled(store)
   new KeptHeads(env, identity).forget()
   const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
-  return { aid: identity.aid, length: last?.length ?? 0 }
+  const length = last?.length ?? 0
+  loseHeads(store, length, identity.log.seq)
+  return { aid: identity.aid, length }
 }
 
 /** Whether a key set that a newer copy made may be outnumbered. */

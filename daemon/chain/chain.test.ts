@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { decode } from '../../protocol/encoding/cbor.ts'
+import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -124,10 +125,31 @@ describe('the evidence chain', () => {
     of.chain = await reopen(of)
     const all = lines(of.file)
     const bytes = Buffer.from(all[1] as string, 'base64')
-    bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+    const { signature } = ChainRecord.decode(bytes)
+    const at = bytes.indexOf(signature) + signature.length - 1
+    bytes[at] = (bytes[at] as number) ^ 1
     all[1] = bytes.toString('base64')
     writeFileSync(of.file, `${all.join('\n')}\n`)
     await expect(reopen(of)).rejects.toThrow(/record 1: its signature does not hold/)
+  })
+
+  test('nor may what is not signed of a record be altered', async () => {
+    const of = await fixture(3)
+    of.chain.append('svc.test', { interaction_id: 'AAAAAAAAAAAAAAAAAAAAAA' })
+    of.chain = await reopen(of)
+    expect(of.chain.read().at(-1)).toMatchObject({ version_minor: 1, corr_id: `${'A'.repeat(22)}==` })
+    const all = lines(of.file)
+    of.chain.close()
+    for (const changes of [{ versionMinor: 2 }, { correlation: new Uint8Array(16).fill(1) }]) {
+      const record = ChainRecord.decode(Buffer.from(all.at(-1) as string, 'base64'))
+      const line = Buffer.from(ChainRecord.encode({ ...record, ...changes })).toString('base64')
+      writeFileSync(of.file, `${[...all.slice(0, -1), line].join('\n')}\n`)
+      const opening = openChain(of.dir, of.store, of.identity, Date.now)
+      await expect(opening).rejects.toThrow(/record 3: what is not signed of it was altered/)
+    }
+    writeFileSync(of.file, `${all.join('\n')}\n`)
+    of.chain = await openChain(of.dir, of.store, of.identity, Date.now)
+    expect(of.chain.length).toBe(4)
   })
 
   test('a checkpoint that this identity did not sign is no checkpoint', async () => {

@@ -6,12 +6,13 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { CborValue } from '../../protocol/encoding/cbor.ts'
 import {
   ChainInvalid,
   ChainRecord,
   chainDid,
+  FORK_ANCHOR,
   GENESIS,
   readRecord,
   recordLine,
@@ -26,13 +27,15 @@ import type { Store } from '../store/open.ts'
 import type { VerifiedPart } from './checkpoint.ts'
 import { ChainRefused, verifyChainFile } from './file.ts'
 
+/** Name of the chain's file in the data directory. */
+export const CHAIN_FILE = 'evidence.ael.jsonl'
 export const READ_LIMIT_DEFAULT = 50
 export const READ_LIMIT_MAX = 1000
+/** Beyond every number of a record. */
+const SEQ_END = Number.MAX_SAFE_INTEGER
 const DRAIN_RECORDS_MAX = 512
 /** Records of one moment go to the file together, after what waits for them has been answered. */
 const DRAIN_PAUSE_MS = 50
-/** Event type of the record that keeps two ids of one seq beside each other. */
-export const FORK_ANCHOR = 'svc.chain.fork'
 
 export type ChainHead = {
   chain_did: string
@@ -43,6 +46,10 @@ export type ChainHead = {
 export type ReadOptions = {
   eventType?: string | undefined
   since?: number | undefined
+  /** Only records below this number. */
+  before?: number | undefined
+  /** Only records whose payload names this interaction. */
+  interactionId?: string | undefined
   limit?: number | undefined
 }
 type Row = Pick<ChainRow, 'seq' | 'id' | 'record'>
@@ -56,7 +63,7 @@ export async function openChain(
   identity: Identity,
   now: () => number,
 ): Promise<Chain> {
-  const path = join(dir, 'evidence.ael.jsonl')
+  const path = join(dir, CHAIN_FILE)
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
   try {
     const part = await verifyChainFile({ path, file, store, identity })
@@ -193,21 +200,25 @@ export class Chain {
    */
   read(options: ReadOptions = {}): Record<string, unknown>[] {
     const limit = Math.min(Math.max(options.limit ?? READ_LIMIT_DEFAULT, 1), READ_LIMIT_MAX)
-    const since = options.since ?? 0
-    const rows =
-      options.eventType === undefined
-        ? this.#store.all<Row>(
-            'SELECT seq, id, record FROM chain WHERE seq >= ? ORDER BY seq DESC LIMIT ?',
-            since,
-            limit,
-          )
-        : this.#store.all<Row>(
-            'SELECT seq, id, record FROM chain WHERE type = ? AND seq >= ? ORDER BY seq DESC LIMIT ?',
-            options.eventType,
-            since,
-            limit,
-          )
-    return rows.reverse().map(row => renderRecord(this.#verified(row)))
+    const conditions = ['seq >= ?', 'seq < ?']
+    const parameters: (string | number | Uint8Array)[] = [options.since ?? 0, options.before ?? SEQ_END]
+    if (options.eventType !== undefined) {
+      conditions.push('type = ?')
+      parameters.push(options.eventType)
+    }
+    if (options.interactionId !== undefined) {
+      conditions.push('instr(record, ?) > 0')
+      parameters.push(utf8(options.interactionId))
+    }
+    const rows = this.#store.all<Row>(
+      `SELECT seq, id, record FROM chain WHERE ${conditions.join(' AND ')} ORDER BY seq DESC LIMIT ?`,
+      ...parameters,
+      limit,
+    )
+    const records = rows.reverse().map(row => renderRecord(this.#verified(row)))
+    const names = (payload: unknown) =>
+      (payload as { interaction_id?: unknown }).interaction_id === options.interactionId
+    return options.interactionId === undefined ? records : records.filter(({ payload }) => names(payload))
   }
 
   /** A stored record, when it is the one whose id the open compared with the verified file. */

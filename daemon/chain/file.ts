@@ -10,6 +10,7 @@ import { keyAt } from '../../protocol/identity/kel.ts'
 import {
   ChainInvalid,
   chainDid,
+  isAsWritten,
   parseRecordLine,
   readRecord,
   recordSignatureHolds,
@@ -28,15 +29,46 @@ export class ChainRefused extends Failure {
   override name = 'ChainRefused'
 }
 
-export type ChainFile = { path: string; file: number; store: Store; identity: Identity }
+/** The chain file holds more than the store, which can be completed from it. */
+export class StoreBehind extends ChainRefused {}
+
+export type ChainFile = {
+  path: string
+  file: number
+  store: Store
+  identity: Identity
+  /** Cuts the file off at a byte. */
+  cut: (at: number) => void
+}
 
 /** The good records of the file, after cutting off a torn last line that the store can write again. */
-export async function verifyChainFile(chain: ChainFile): Promise<VerifiedPart> {
+export async function verifyChainFile(chain: Omit<ChainFile, 'cut'>): Promise<VerifiedPart> {
+  const { file } = chain
+  const cut = (at: number) => {
+    fs.ftruncateSync(file, at)
+    fs.fsyncSync(file)
+  }
+  const part = await verify({ ...chain, cut })
+  part.write()
+  return part
+}
+
+/** Throws what a start on this file would; nothing is written. */
+export async function examineChainFile(path: string, store: Store, identity: Identity): Promise<void> {
+  if (!fs.existsSync(path)) return
+  const file = fs.openSync(path, 'r')
+  try {
+    await verify({ path, file, store, identity, cut: () => {} })
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+async function verify(chain: ChainFile): Promise<VerifiedPart> {
   const checkpoint = readCheckpoint(chain.store, chain.identity)
   const part = (await verifyPass(chain, checkpoint)) ?? (await verifyPass(chain, undefined))
   if (part === undefined) throw new Error('a pass without a checkpoint always ends')
   checkUndrained(chain, part.count, part.previous)
-  part.write()
   return part
 }
 
@@ -45,7 +77,7 @@ async function verifyPass(
   chain: ChainFile,
   checkpoint: Checkpoint | undefined,
 ): Promise<VerifiedPart | undefined> {
-  const { path, file, store, identity } = chain
+  const { path, file, store, identity, cut } = chain
   const trusted = checkpoint?.count ?? 0
   const did = chainDid(identity.aid)
   const ids = storedIds(store)
@@ -58,8 +90,7 @@ async function verifyPass(
     if (record === undefined || !line.complete) {
       if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
       if (stored === undefined) throw refused(path, seq, 'it is damaged and the store does not have it')
-      fs.ftruncateSync(file, line.start)
-      fs.fsyncSync(file)
+      cut(line.start)
       break
     }
     if (stored === undefined) throw longer(path, seq)
@@ -93,7 +124,7 @@ export const refused = (path: string, seq: number, why: string) =>
   )
 
 const longer = (path: string, seq: number) =>
-  new ChainRefused(
+  new StoreBehind(
     `${path} holds record ${seq}, which the store does not; the store is older, restore its backup or import with: svc evidence import`,
   )
 
@@ -110,10 +141,12 @@ export function parseLine(
   did: string,
 ): ReadResult | undefined {
   try {
-    const bytes = isJsonLine(line.text)
-      ? recordOfJsonLine(Buffer.from(line.text, 'latin1').toString('utf8'))
-      : parseRecordLine(line.text)
-    return readRecord(bytes, { seq, previous, chainDid: did })
+    const place = { seq, previous, chainDid: did }
+    if (isJsonLine(line.text))
+      return readRecord(recordOfJsonLine(Buffer.from(line.text, 'latin1').toString('utf8')), place)
+    const read = readRecord(parseRecordLine(line.text), place)
+    if (!isAsWritten(read.record)) throw refused(path, seq, 'what is not signed of it was altered')
+    return read
   } catch (error) {
     if (error instanceof Malformed) return undefined
     if (!(error instanceof ChainInvalid)) throw error

@@ -14,9 +14,10 @@ const random = (n: number) => crypto.getRandomValues(new Uint8Array(n))
 
 /** Opens the chain of a directory as a start does, works on it, and closes everything. */
 async function opened<T>(dir: string, work: (chain: Chain, store: Store) => T): Promise<T> {
+  const identity = openIdentity(dir, { now: Date.now, random })
   const store = openStore(dir)
   try {
-    const chain = await openChain(dir, store, openIdentity(dir, { now: Date.now, random }), Date.now)
+    const chain = await openChain(dir, store, identity, Date.now)
     const result = work(chain, store)
     chain.close()
     return result
@@ -58,7 +59,9 @@ describe('importing a chain', () => {
     const { dir, file } = await directory(3)
     const all = lines(file)
     const bytes = Buffer.from(all[2] as string, 'base64')
-    bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+    const { signature } = ChainRecord.decode(bytes)
+    const at = bytes.indexOf(signature)
+    bytes[at] = (bytes[at] as number) ^ 1
     writeFileSync(file, `${[all[0], all[1], bytes.toString('base64')].join('\n')}\n`)
     onStore(dir, 'DELETE FROM chain')
     await expect(importChain(dir)).rejects.toThrow(/record 2: its signature does not hold/)

@@ -9,12 +9,11 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import type { CborValue } from '../../protocol/encoding/cbor.ts'
-import { chainDid, GENESIS, signRecord } from '../../protocol/proof/evidence.ts'
+import { chainDid, FORK_ANCHOR, GENESIS, signRecord } from '../../protocol/proof/evidence.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { appendRow, markInFile } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
-import { FORK_ANCHOR } from './chain.ts'
 import { ChainRefused, linesOf, parseLine, type ReadResult, signedOf, unsigned } from './file.ts'
 import { SignatureChecks } from './signatures.ts'
 
@@ -35,7 +34,7 @@ export async function importChain(
   const path = options.file ?? own
   const now = options.now ?? Date.now
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
-  using _lock = lockDirectory(dir)
+  using _lock = lockDirectory(dir, 'command')
   using undo = new DisposableStack()
   const identity = openIdentity(dir, { now, random: length => new Uint8Array(randomBytes(length)) })
   const records = await readChain(path, identity)

@@ -44,8 +44,6 @@ export function jsonLine(record: ChainRecord): string {
     payload_cbor: toBase64(encode(record.payload)),
     ...present({
       critical_extensions: record.critical,
-      version_minor: record.versionMinor,
-      corr_id: record.correlation === undefined ? undefined : toBase64(record.correlation),
     }),
   })
 }

@@ -2,17 +2,22 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { placeHangingAgent, placeScriptedAgent } from '../../autoreply/attack/testing.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
 import { type Node, startNode } from '../node.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-auto-'))
+const bin = join(dir, 'bin')
 const never = new AbortController().signal
 let node: Node
 
 beforeAll(async () => {
   writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0' })
-  node = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run'), PATH: process.env['PATH'] } })
+  node = await startNode({
+    dir,
+    env: { SVC_RUNTIME_DIR: join(dir, 'run'), PATH: placeScriptedAgent(bin, 'none') },
+  })
 })
 afterAll(() => node.stop())
 
@@ -27,6 +32,15 @@ test.each<[Change, RegExp]>([
   [{ command: 'no-such-program-anywhere' }, /program not found: no-such-program-anywhere/],
   [{ api_base: 'localhost:11434', model: 'm' }, /expected an http or https address for --api-base/],
   [{ api_base: 'http://127.0.0.1:1/v1' }, /needs a model/],
+  [
+    { command: import.meta.filename },
+    /auto-reply\.test\.ts is not an executable file; make it so with chmod \+x/,
+  ],
+  [{ command: './run.sh' }, /\.\/run\.sh is a relative path, .* give the path from the root on/],
+  [{ command: ' ' }, /the command is empty; give a program/],
+  [{ command: 'cat', work_dir: join(dir, 'nope') }, /nope is no folder that this node can write to; make it/],
+  [{ command: 'cat', work_dir: import.meta.filename }, /auto-reply\.test\.ts is no/],
+  [{ command: 'cat', work_dir: 'here' }, /here is not an absolute path/],
   [{ agent: 'claude', command: 'cat' }, /expected one of/],
   [{ backend: 'openai', command: 'cat' }, /does not go with --command/],
 ])('%j is refused, and nothing is written', async (change, sentence) => {
@@ -54,9 +68,63 @@ test('naming a backend clears what belonged to another, and keeps the rest', asy
   })
 })
 
-test('show says what answers whom, with which tools and limits', async () => {
+test('show says what answers whom, with which tools and limits, and what holds it', async () => {
+  await set({ sandbox: false })
   expect((await node.handlers.autoReplyShow(undefined, never)).says).toBe(
-    'cat answers contacts; tools: none; at most 7 answers in a task and 60 an hour for one peer, 180 s each',
+    'cat answers contacts; tools: none; at most 7 answers in a task and 60 an hour for one peer, 180 s each; in no sandbox: it was turned off with --no-sandbox',
   )
-  expect((await set({ strangers: true })).says).toContain('contacts and strangers')
+  expect((await set({ strangers: true })).says).toContain('contacts, and strangers whose task was approved')
+})
+
+test('an agent that leaks when it is attacked is refused, and one that passed is not tried again', async () => {
+  placeScriptedAgent(bin, 'instructions')
+  const before = readFileSync(join(dir, 'config.json'), 'utf8')
+  const refused = /claude 9\.9\.9 \(instructions\) does not withstand .* owner's instructions .*--unsafe/
+  await expect(set({ agent: 'claude', sandbox: false })).rejects.toMatchObject({
+    code: 'bad_request',
+    message: refused,
+  })
+  expect(readFileSync(join(dir, 'config.json'), 'utf8')).toBe(before)
+
+  await set({ agent: 'claude', sandbox: false, unsafe: true })
+  expect(node.ctx.chain.read({ eventType: 'svc.autoreply.unsafe' })[0]?.['payload']).toEqual({
+    agent: 'claude',
+    version: '9.9.9 (instructions)',
+    leaks: ["its owner's instructions reached the model"],
+  })
+  expect(readFileSync(join(dir, 'config.json'), 'utf8')).not.toContain('unsafe')
+  expect((await node.handlers.autoReplyAttack({}, never)).leaks).toHaveLength(1)
+
+  placeScriptedAgent(bin, 'none')
+  await set({ agent: 'claude', sandbox: false })
+  const tried = readFileSync(join(dir, 'autoreply-tried.json'), 'utf8')
+  expect(tried).toContain('9.9.9 (none)')
+  expect(await node.handlers.autoReplyAttack({}, never)).toEqual({
+    agent: 'claude',
+    version: '9.9.9 (none)',
+    sandbox: 'none',
+    leaks: [],
+  })
+  expect(readFileSync(join(dir, 'autoreply-tried.json'), 'utf8')).toBe(tried)
+})
+
+test('the node answers while it waits for the version of an agent that hangs, and stops when nobody waits', async () => {
+  const before = readFileSync(join(dir, 'config.json'), 'utf8')
+  const pids = placeHangingAgent(bin)
+  const patience = new AbortController()
+  const setting = node.handlers.autoReplySet({ agent: 'claude', sandbox: false }, patience.signal)
+  const refused = expect(setting).rejects.toMatchObject({ code: 'bad_request', message: /--version/ })
+  await vi.waitFor(() => expect(pids()).toHaveLength(2))
+  expect((await node.handlers.status(undefined, never)).aid).toBe(node.ctx.identity.aid)
+  patience.abort()
+  await refused
+  expect(readFileSync(join(dir, 'config.json'), 'utf8')).toBe(before)
+  placeScriptedAgent(bin, 'none')
+})
+
+test('what is no coding agent without tools is not attacked', async () => {
+  await expect(node.handlers.autoReplyAttack({}, never)).rejects.toMatchObject({
+    code: 'backend_failed',
+    message: /only a coding agent/,
+  })
 })

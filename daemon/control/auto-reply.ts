@@ -1,6 +1,7 @@
 /** Settings of the auto-reply: what a change makes of them, and how they are shown. */
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { PEER_ANSWERS_PER_HOUR_MAX } from '../../autoreply/loop.ts'
+import type { Sandbox } from '../../autoreply/sandbox.ts'
 import type { ControlCode } from '../../protocol/control/codes.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { autoReplySettings } from '../home/config.ts'
@@ -14,9 +15,9 @@ type AutoReplyView = Awaited<ReturnType<Handlers['autoReplyShow']>>
 const BACKENDS = {
   agent: {
     backend: 'exec',
-    own: ['agent', 'openclaw_agent', 'model', 'provider_url', 'provider_key_env', 'extra_args'],
+    own: ['agent', 'openclaw_agent', 'model', 'provider_url', 'provider_key_env', 'extra_args', 'sandbox'],
   },
-  command: { backend: 'exec', own: ['command', 'extra_args'] },
+  command: { backend: 'exec', own: ['command', 'extra_args', 'sandbox'] },
   api_base: { backend: 'openai', own: ['api_base', 'api_key', 'model'] },
 } as const
 type Named = keyof typeof BACKENDS
@@ -52,22 +53,30 @@ export async function orRefuse<T>(code: ControlCode, work: () => Promise<T>): Pr
 }
 
 /** The block without its secret, and in one sentence what answers whom. */
-export function autoReplyView(config: AutoReplyConfig | undefined): AutoReplyView {
+export function autoReplyView(
+  config: AutoReplyConfig | undefined,
+  sandbox: Sandbox | undefined,
+): AutoReplyView {
   if (config === undefined) return { enabled: false }
   const { api_key, ...shown } = config
   return {
     enabled: true,
-    says: sentence(config),
+    says: sentence(config, sandbox),
     auto_reply: { ...shown, api_key_set: api_key !== undefined },
   }
 }
 
-function sentence(config: AutoReplyConfig): string {
+function sentence(config: AutoReplyConfig, sandbox: Sandbox | undefined): string {
   const { strangers, tools, max_auto_replies, api_timeout_seconds, backend } = autoReplySettings(config)
   const model = config.model ?? 'a model'
   const exec = config.command ?? config.agent ?? 'a program'
   const who = backend === 'openai' ? `${model} at ${config.api_base}` : exec
-  const whom = strangers ? 'contacts and strangers' : 'contacts'
+  const whom = strangers ? 'contacts, and strangers whose task was approved' : 'contacts'
   const limits = `at most ${max_auto_replies} answers in a task and ${PEER_ANSWERS_PER_HOUR_MAX} an hour for one peer, ${api_timeout_seconds} s each`
-  return `${who} answers ${whom}; tools: ${tools}; ${limits}`
+  return `${who} answers ${whom}; tools: ${tools}; ${limits}${holding(sandbox)}`
+}
+
+function holding(sandbox: Sandbox | undefined): string {
+  if (sandbox === undefined) return ''
+  return sandbox.kind === 'none' ? `; in no sandbox: ${sandbox.why}` : '; held in bubblewrap'
 }

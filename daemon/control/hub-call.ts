@@ -1,10 +1,12 @@
 /** Calls to a hub on a user's order: their failures by the codes of the control table. */
 import { Refused } from '../../protocol/contract/client.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
-import { ClocksApart, DatedAhead, HubStopped } from '../hubs/hub.ts'
+import { ClocksApart, DatedAhead, HubStopped, NoHub } from '../hubs/hub.ts'
+import { stepOfOperator } from '../hubs/kept-out.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 
@@ -12,47 +14,95 @@ const WORDS_MAX = 500
 
 type Own = { readonly aid: string }
 
-/** `own`: this node's identity, the only one that a command to copy may name; a call may have made it anew. */
-export async function hubCall<T>(own: Own, work: () => Promise<T>): Promise<T> {
+/**
+ * `own`: this node's identity, the only one that a command to copy may name; a call may have made it anew. `again`: the
+ * command that asked for the call, where nothing goes on by itself until it is given once more.
+ */
+export async function hubCall<T>(own: Own, work: () => Promise<T>, again?: string): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof OperationRefused || error instanceof ConfigError) throw error
-    if (error instanceof ClocksApart) return refuse('hub_refused', error.message, clockStep(error))
-    if (error instanceof HubStopped) return refuse('hub_incompatible', error.message)
-    if (error instanceof KeyRefused)
-      return refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
-    if (error instanceof Refused) return refuseAs(error, own)
-    return refuse('hub_unreachable', describe(error))
+    return refuseFor(error, own, again)
   }
+}
+
+class HubLate extends Failure {
+  override name = 'HubLate'
+  constructor(ms: number) {
+    super(`the hub did not answer within ${ms / 1000} s`)
+  }
+}
+
+/** Somebody waits for the answer, and gives the node itself up after 30 s. */
+const ASKED_MS = 10_000
+const ORDERED_MS = 20_000
+
+/** A question: it is given up in time, also while it is queued or its answer trickles in. */
+export const hubAsked = <T>(own: Own, ask: (signal: AbortSignal) => Promise<T>, ms = ASKED_MS): Promise<T> =>
+  hubCall(own, () => inTime(ask, ms))
+
+/** An order: what is on its way to the hub goes on after the wait for it ended. */
+export const hubOrdered = <T>(own: Own, work: () => Promise<T>, ms = ORDERED_MS): Promise<T> =>
+  hubCall(own, () => inTime(work, ms))
+
+async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, ms: number): Promise<T> {
+  const end = new AbortController()
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    reject(new HubLate(ms))
+    end.abort()
+  }, ms)
+  try {
+    return await Promise.race([work(end.signal), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function refuseFor(error: unknown, own: Own, again: string | undefined): never {
+  if (error instanceof ClocksApart) refuse('hub_refused', error.message, clockStep(error, again))
+  if (error instanceof HubStopped) refuse('hub_incompatible', error.message)
+  if (error instanceof KeyRefused)
+    refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
+  if (error instanceof Refused) refuseAs(error, own, again)
+  const next = addressStep(error) ?? step(again, 'once the hub answers')
+  refuse('hub_unreachable', describe(error), next)
 }
 
 export const isUnreachable = (error: unknown): error is OperationRefused =>
   error instanceof OperationRefused && error.code === 'hub_unreachable'
 
 /** What is to be published is kept here also when the hub does not answer. */
-export async function publishing(own: Own, work: () => Promise<void>): Promise<void> {
+export async function publishing(own: Own, work: () => Promise<void>, ms?: number): Promise<void> {
   try {
-    await hubCall(own, work)
+    await hubOrdered(own, work, ms)
   } catch (error) {
     if (!isUnreachable(error)) throw error
-    const kept = 'the new profile is kept here, the hub has not been given it'
+    const kept = 'the new profile is kept here, the hub has not confirmed it'
     refuse('hub_unreachable', `${error.message}; ${kept}`, 'the same command again, once the hub answers')
   }
 }
 
-function clockStep(error: ClocksApart): string | undefined {
-  return error instanceof DatedAhead ? undefined : 'date; set the clock of this machine, then: svc status'
+const addressStep = (error: unknown) => (error instanceof NoHub ? 'check the address of the hub' : undefined)
+
+const step = (again: string | undefined, when: string) =>
+  again === undefined ? undefined : `${again}, ${when}`
+
+function clockStep(error: ClocksApart, again: string | undefined): string | undefined {
+  if (error instanceof DatedAhead) return step(again, 'once the hub takes it')
+  return `date; set the clock of this machine, then: ${again ?? 'svc status'}`
 }
 
 /** A hub's words stay on one line, so that none of them looks like a word of this node. */
-function refuseAs(error: Refused, { aid }: Own): never {
+function refuseAs(error: Refused, { aid }: Own, again: string | undefined): never {
   if (error.code === 'wire_too_old') refuse('hub_incompatible', error.message)
   if (error.code === 'admission_required')
     refuse(
       'hub_refused',
-      `the hub refused (${error.code}): ${aid} is not registered there, and only the operator can admit it`,
-      `the operator of the hub runs: svc-hub admit ${aid}`,
+      `the hub refused (${error.code}): ${aid} is not registered there, and only the operator can let it in`,
+      [stepOfOperator(aid), ...(again === undefined ? [] : [`then here: ${again}`])].join('; '),
     )
-  refuse('hub_refused', `the hub refused (${error.code}): ${plainLine(error.message, WORDS_MAX)}`)
+  const next = error.code === 'unauthorized' ? 'svc doctor' : step(again, 'once that is mended')
+  refuse('hub_refused', `the hub refused (${error.code}): ${plainLine(error.message, WORDS_MAX)}`, next)
 }

@@ -1,12 +1,13 @@
-/** Lists of interactions, and waiting for something to change in them. */
+/** Lists of interactions, and waiting for the other sides to move one of them on. */
 
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
-import { refuse } from '../refusal.ts'
 import { markReadTo } from '../store/interactions.ts'
+import { HAS_WORDS, indexMessages, phrase } from '../store/search.ts'
 import type { Interaction } from '../store/threads.ts'
+import { changedSince, cursorOf, moment, pageCursor, sinceCursor } from './changes.ts'
 import { summaryView } from './views.ts'
 
 type Needs = Pick<
@@ -30,46 +31,48 @@ type ListRequest = {
 }
 export type Listing = NonNullable<ReplyOf<Operations['results']>>
 
-/** Newest first; the cursor names the last row of the page before. */
+/** Newest first, or what changed since a moment, whatever its state is now. */
 export function listOf(ctx: Needs, given: ListRequest): Listing {
   const limit = given.limit ?? LIST_LIMIT_DEFAULT
+  const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
+  if (cursor?.kind === 'since') {
+    const { keys, upTo } = changedSince(ctx, given.side, cursor, limit)
+    return { items: summaries(ctx, keys), new_cursor: sinceCursor(upTo) }
+  }
   const conditions = ['side = ?']
   const parameters: (string | number)[] = [given.side]
   if (given.pending === true) conditions.push("state = 'pending'")
   if (given.unfinished === true) conditions.push(`state IN ${UNFINISHED}`)
   if (given.ended === true) conditions.push("state = 'ended'")
   if (given.q !== undefined && given.q !== '') {
-    conditions.push(
-      'key IN (SELECT m.interaction FROM messages_text AS t JOIN messages AS m ON m.key = t.rowid WHERE messages_text MATCH ?)',
-    )
-    parameters.push(`"${given.q.replaceAll('"', '""')}"`)
+    // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
+    ctx.store.attempt(() => indexMessages(ctx.store))
+    conditions.push(HAS_WORDS)
+    parameters.push(phrase(given.q))
   }
-  if (given.cursor !== undefined) {
+  if (cursor !== undefined) {
     conditions.push('(updated_at, key) < (?, ?)')
-    parameters.push(...placeOf(given.cursor))
+    parameters.push(cursor.updatedAt, cursor.key)
   }
-  const keys = ctx.store.all<{ key: number }>(
-    `SELECT key FROM interactions WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, key DESC LIMIT ?`,
+  const rows = ctx.store.all<{ key: number; updated_at: number }>(
+    `SELECT key, updated_at FROM interactions WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, key DESC LIMIT ?`,
     ...parameters,
     limit + 1,
   )
-  const page = keys.slice(0, limit).map(row => ctx.threads.byKey(row.key))
-  const last = page.at(-1)
+  const page = rows.slice(0, limit)
+  const last = rows.length > limit ? page.at(-1) : undefined
   return {
-    items: page.map(interaction => summaryView(ctx, interaction)),
-    ...present({
-      next_cursor: keys.length > limit && last !== undefined ? `${last.updatedAt}.${last.key}` : undefined,
-    }),
+    items: summaries(
+      ctx,
+      page.map(row => row.key),
+    ),
+    ...present({ next_cursor: last === undefined ? undefined : pageCursor(last.updated_at, last.key) }),
+    new_cursor: sinceCursor(moment(ctx)),
   }
 }
 
-/** Where a page ended; a cursor that no reply gave would silently list from the start. */
-function placeOf(cursor: string): [updatedAt: number, key: number] {
-  const [, updatedAt, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? []
-  if (updatedAt === undefined || key === undefined)
-    return refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
-  return [Number(updatedAt), Number(key)]
-}
+const summaries = (ctx: Needs, keys: readonly number[]) =>
+  keys.map(key => summaryView(ctx, ctx.threads.byKey(key)))
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
 export async function pullMail(ctx: Needs): Promise<void> {
@@ -78,24 +81,29 @@ export async function pullMail(ctx: Needs): Promise<void> {
   await ctx.events.next(event => event.type === 'hub' || event.type === 'message', PULL_WAIT_MS)
 }
 
-/** The list at once when it holds something unread, else when it has changed or the time asked for is over. */
+/**
+ * The list at once when it holds news: a change since its cursor or, without one, something unread. Else once the other
+ * side of one of its tasks has done something, or the time asked for is over.
+ */
 export async function waitingList(
   ctx: Needs,
-  list: () => Listing,
+  given: ListRequest,
   waitSeconds: number | undefined,
   signal: AbortSignal,
 ): Promise<Listing> {
-  const first = list()
-  if (!waitSeconds || first.items.some(item => item.unread > 0)) return first
-  const before = JSON.stringify(first.items)
+  const first = listOf(ctx, given)
+  const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
+  if (!waitSeconds || cursor?.kind === 'page') return first
+  const isNews = cursor === undefined ? first.items.some(item => item.unread > 0) : first.items.length > 0
+  if (isNews) return first
+  const since = cursor ?? moment(ctx)
   const until = ctx.now() + waitSeconds * 1000
   for (;;) {
     const left = until - ctx.now()
     if (left > 0 && !signal.aborted)
       await ctx.events.next(event => event.type === 'inbox' || event.type === 'message', left, signal)
-    const listed = list()
     const isOver = until <= ctx.now() || signal.aborted
-    if (isOver || JSON.stringify(listed.items) !== before) return listed
+    if (isOver || changedSince(ctx, given.side, since, 1).keys.length > 0) return listOf(ctx, given)
   }
 }
 

@@ -2,16 +2,19 @@
 
 import { buildInfo } from '../../protocol/build-info.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
-import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { newestWire } from '../hubs/open.ts'
+import type { Publication } from '../hubs/publication.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { cardWarning } from '../membership/card.ts'
 import type { Membership } from '../membership/home.ts'
 import type { Sync } from '../membership/sync.ts'
+import type { Modules } from '../modules/modules.ts'
 import { refuse } from '../refusal.ts'
 import type { Contact } from '../store/contacts.ts'
 import { counted } from '../store/counters.ts'
@@ -20,9 +23,12 @@ import type { AutoReply } from '../tasks/auto-reply.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
+import { capabilityOperations } from './capabilities.ts'
+import { balanceOf } from './credits.ts'
 import { findAgents } from './directory.ts'
+import { evidenceOperations } from './evidence.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
-import { hubCall, isUnreachable, publishing } from './hub-call.ts'
+import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
 import { warningsOf } from './warnings.ts'
 
 type Needs = Pick<
@@ -36,6 +42,7 @@ type Needs = Pick<
   | 'capabilities'
   | 'hub'
   | 'settings'
+  | 'modules'
   | 'events'
   | 'now'
   | 'topUps'
@@ -49,6 +56,8 @@ export type NodeParts = {
   sync: Sync
   autoReply: AutoReply
   control: ControlAddress
+  publication: Publication
+  modules: Modules
   version: string
   /** Looks at once at everything that waits for its time. */
   wake: () => void
@@ -99,15 +108,18 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       }, 'node.block')
       if (given.blocked) parts.wake()
       // what was revoked is gone; a contact again gets new ones, or it could never write
-      if (!given.blocked) ctx.topUps.note(contact.aid)
+      else ctx.topUps.hurry(contact.aid)
       return settings(ctx, contactView(contact))
     },
     async hubRegister(given, signal) {
       return joinHub(ctx, parts, given, signal)
     },
     async hubLeave(given) {
-      const left = await hubCall(ctx.identity, () => membership.leave(given.url))
-      if (left.current) ctx.settings.change({ hub_url: undefined })
+      const left = await hubOrdered(ctx.identity, async () => {
+        const done = await membership.leave(given.url)
+        if (done.current) ctx.settings.change({ hub_url: undefined })
+        return done
+      })
       return { status: 'left', hub_url: left.url, current: left.current }
     },
     async accept(given) {
@@ -115,6 +127,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return { accept_delegations: given.on }
     },
     async profileSet(given) {
+      requirePublishable(parts, given)
       const config = ctx.settings.change(withoutUndefined(given))
       const published = [given.summary, given.readme, given.caps].some(one => one !== undefined)
       if (published && ctx.hub.home !== undefined)
@@ -124,49 +137,56 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
     },
     async visibility(given) {
-      await hubCall(ctx.identity, () => home().setVisibility(given.visibility))
-      ctx.settings.change({ visibility: given.visibility })
+      await hubOrdered(ctx.identity, async () => {
+        await home().setVisibility(given.visibility)
+        ctx.settings.change({ visibility: given.visibility })
+      })
       return { visibility: given.visibility }
     },
     async autoReplyShow() {
-      return autoReplyView(ctx.settings.current.auto_reply)
+      return autoReplyView(ctx.settings.current.auto_reply, parts.autoReply.sandbox)
     },
-    async autoReplySet(given) {
+    async autoReplySet({ unsafe = false, ...given }, signal) {
       const auto_reply = chosen(ctx.settings.current.auto_reply, given)
-      await orRefuse('bad_request', () => parts.autoReply.check(auto_reply))
+      await orRefuse('bad_request', () => parts.autoReply.check(auto_reply, given, { unsafe, signal }))
       const config = ctx.settings.change({ auto_reply })
       await parts.autoReply.restart()
-      return autoReplyView(config.auto_reply)
+      return autoReplyView(config.auto_reply, parts.autoReply.sandbox)
     },
     async autoReplyOff() {
       ctx.settings.change({ auto_reply: undefined })
       await parts.autoReply.restart()
-      return autoReplyView(undefined)
+      return autoReplyView(undefined, undefined)
     },
     async autoReplyTest(given, signal) {
       const question = given.question ?? 'Say in one sentence that you are ready.'
       return orRefuse('backend_failed', () => parts.autoReply.test(question, signal))
     },
+    async autoReplyAttack(_, signal) {
+      return orRefuse('backend_failed', () => parts.autoReply.attack(signal))
+    },
     async idRotate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
-        await membership.rotate(parts.lifetime)
-        return identityView(ctx, 'rotated')
+        return identityView(ctx, 'rotated', await membership.rotate(parts.lifetime))
       })
     },
     async idDeactivate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
-        await membership.deactivate(parts.lifetime)
+        const untold = await membership.deactivate(parts.lifetime)
         parts.wake()
-        return identityView(ctx, 'deactivated')
+        return identityView(ctx, 'deactivated', untold)
       })
     },
     async evidence(given) {
       const limit = given.limit ?? EVIDENCE_LIMIT_DEFAULT
-      const records = ctx.chain.read({ eventType: given.event_type, since: given.since, limit })
+      const { event_type: eventType, since, before, interaction_id: interactionId } = given
+      const records = ctx.chain.read({ eventType, since, before, interactionId, limit })
       return { head: ctx.chain.head(), records: records as never }
     },
+    ...evidenceOperations(ctx),
+    ...capabilityOperations(parts.modules),
     async balance() {
-      return refuse('no_credits', 'this build has no payment support')
+      return balanceOf(ctx, home())
     },
   }
 }
@@ -180,8 +200,8 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
   const config = ctx.settings.current
   const home = ctx.hub.last
   const count = (sql: string) => ctx.store.get<{ n: number }>(sql)?.n ?? 0
-  const { reason, state, powProgress } = ctx.hub.state
-  const { auto_reply } = autoReplyView(config.auto_reply)
+  const { reason, state, powProgress, keptOut } = ctx.hub.state
+  const { auto_reply } = autoReplyView(config.auto_reply, parts.autoReply.sandbox)
   return {
     aid: ctx.identity.aid,
     version: parts.version,
@@ -196,6 +216,8 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     accept_delegations: config.accept_delegations,
     guest_messages: config.guest_messages,
     console_url: `http://${parts.control.bound}/console`,
+    deactivated: ctx.identity.log.deactivated,
+    old_copy: ctx.hub.oldCopy !== undefined,
     ...present({ auto_reply }),
     kel_seq: ctx.identity.log.seq,
     pid: process.pid,
@@ -207,7 +229,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
             wire: home.identity.wire,
             state,
             sealed: home.sealed,
-            ...present({ reason }),
+            ...present({ reason, kept_out: keptOut }),
             last_contact_at: home.lastContactAtMs ?? null,
             ...present({ pow_progress: powProgress }),
           },
@@ -219,7 +241,12 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
       strangers_refused: counted(ctx.store, STRANGERS_REFUSED),
     },
     chain: ctx.chain.head(),
-    warnings: warningsOf(ctx, { autoReplyFault: parts.autoReply.fault, control: parts.control }),
+    warnings: warningsOf(ctx, {
+      autoReplyFault: parts.autoReply.fault,
+      autoReplyFailure: parts.autoReply.lastFailure,
+      sandbox: parts.autoReply.sandbox,
+      control: parts.control,
+    }),
   }
 }
 
@@ -230,14 +257,21 @@ const contactView = ({ aid, petname, blocked, addedAt }: Contact) => ({
   added_at: addedAt,
 })
 
-function identityView(ctx: Needs, state: string) {
+/** `untold`: why the hub does not know of the key event yet. */
+function identityView(ctx: Needs, state: string, untold: string | undefined) {
   const hub = ctx.hub.last?.url
+  const note = untold && `the hub does not know of it yet (${untold}); the node goes on telling it`
   return {
     aid: ctx.identity.aid,
     kel_seq: ctx.identity.log.seq,
     state,
-    ...present({ hub }),
+    ...present({ hub, note }),
   }
+}
+
+/** Refuses what would be published before any of it is kept. */
+function requirePublishable({ publication }: NodeParts, profile: object): void {
+  publication.check(profile, () => utf8(JSON.stringify(profile)))
 }
 
 async function joinHub(
@@ -248,6 +282,7 @@ async function joinHub(
 ) {
   if (given.wire !== undefined && given.wire !== newestWire)
     refuse('hub_incompatible', `this node speaks wire ${newestWire}, not ${given.wire}`, 'svc version')
+  requirePublishable(parts, present({ name: given.name, caps: given.caps }))
   if (given.recovery_phrase !== undefined) importPhrase(ctx, given.recovery_phrase)
   const { name, caps, guest_messages, accept_delegations } = ctx.settings.current
   ctx.settings.change(
@@ -258,9 +293,9 @@ async function joinHub(
       accept_delegations: given.accept_delegations,
     }),
   )
-  const { hub, reply } = await hubCall(ctx.identity, () =>
-    parts.membership.join(given.url, AbortSignal.any([signal, parts.lifetime])),
-  ).catch(error => {
+  const join = () => parts.membership.join(given.url, AbortSignal.any([signal, parts.lifetime]))
+  const again = `svc hub-register ${shellWord(given.url)}`
+  const { hub, reply } = await hubCall(ctx.identity, join, again).catch(error => {
     if (isUnreachable(error)) ctx.settings.change({ name, caps, guest_messages, accept_delegations })
     throw error
   })

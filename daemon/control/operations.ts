@@ -28,5 +28,6 @@ function guarded(ctx: Context, handler: AnyHandler): AnyHandler {
 /** Whatever changes something signs something, which an ended identity and an old copy of one must not. */
 function requireSigning(ctx: Context): void {
   if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
-  if (ctx.hub.oldCopy !== undefined) refuse('old_copy', ctx.hub.oldCopy)
+  const why = ctx.hub.oldCopy ?? ctx.hub.unsettled
+  if (why !== undefined) refuse('old_copy', why)
 }

@@ -271,6 +271,23 @@ describe('the control interface', () => {
     expect(() => lockDirectory(other)[Symbol.dispose]()).not.toThrow()
   })
 
+  test('a command that works on a directory is said to be one, and no node', async () => {
+    const { holderOf, lockDirectory } = await import('../home/lock.ts')
+    const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))
+    expect(holderOf(other)).toBeUndefined()
+    expect(readdirSync(other)).toEqual([])
+    {
+      using _held = lockDirectory(other, 'command')
+      expect(() => lockDirectory(other)).toThrow(
+        `another command of svc (pid ${process.pid}) works on ${other}; repeat this once it has ended`,
+      )
+      expect(holderOf(other)?.isNode).toBe(false)
+    }
+    expect(holderOf(other)).toBeUndefined()
+    using _node = lockDirectory(other)
+    expect(holderOf(other)?.isNode).toBe(true)
+  })
+
   test('a pid file that a crash left behind refuses nothing, whichever process has that pid now', async () => {
     const { lockDirectory } = await import('../home/lock.ts')
     const other = mkdtempSync(join(tmpdir(), 'svc-lock-'))

@@ -3,25 +3,39 @@
 import { resolve } from 'node:path'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { makeFolders } from '../../protocol/folders.ts'
-import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
-import { cleanName, saveBytes } from '../attachments/file-names.ts'
+import { withTiers } from '../../protocol/proof/effect.ts'
+import { attachmentFileName, documentNames, saveBytes } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { fileFault } from '../platform/files.ts'
+import { makeFolders } from '../platform/folders.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
-import { acceptEnd, cancel, decline, isCut, isRequester, proposeEnd, say } from '../tasks/conversation.ts'
+import {
+  acceptEnd,
+  cancel,
+  decline,
+  isCut,
+  isOver,
+  isRequester,
+  proposeEnd,
+  say,
+} from '../tasks/conversation.ts'
 import { delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
-import { verifyInteraction } from '../tasks/verify.ts'
-import { suggestPeers } from './directory.ts'
+import { verifyNow } from '../tasks/verify.ts'
+import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
-import { listOf, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
-import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
-import { stoppedWarning } from './warnings.ts'
+import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
+import { searchHistory } from './searching.ts'
+import { answerTurnOf } from './turns.ts'
+import { deliveryView, kindNames, messageIdText, receiptView, threadView } from './views.ts'
+import { waitingWarning } from './warnings.ts'
 
+/** Turns that hold words, by the names under which readers see them. */
+const wordNames: readonly string[] = wordKinds.map(kind => kindNames[kind as Kind])
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
 export type TaskParts = { reviews: Pick<ReviewUploads, 'firstAnswer'> }
@@ -37,8 +51,9 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         refuse('no_credits', 'this build has no payment support')
       if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
       if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
-      if (ctx.contacts.resolve(given.to) === undefined)
-        refuse('unknown_peer', `"${given.to}" is not a contact${await suggestPeers(ctx, given.to)}`)
+      const to = ctx.contacts.resolve(given.to)
+      if (to === undefined)
+        return refuse('unknown_peer', `"${given.to}" is not a contact${await suggestPeers(ctx, given.to)}`)
       const id = delegateTask(ctx, given)
       if ((given.wait_s ?? 0) > 0)
         await waitFor(ctx, id, given.wait_s as number, signal, one => ANSWERED.has(one.state))
@@ -48,7 +63,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return {
         interaction_id: id,
         state: interaction.state,
-        ...present({ warning: stoppedWarning(ctx.hub) }),
+        ...present({ warning: waitingWarning(ctx.hub) ?? (await unlistedWarning(ctx, to)) }),
         ...present({ delivery: first === undefined ? undefined : deliveryView(ctx, first) }),
         ...present({ effect }),
         next: `svc thread ${id}`,
@@ -57,8 +72,11 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async inbox(given, signal) {
       if (given.pull === true) await pullMail(ctx)
-      const list = () => listOf(ctx, { ...given, side: 'received' })
-      return waitingList(ctx, list, given.wait_s, signal)
+      return waitingList(ctx, { ...given, side: 'received' }, given.wait_s, signal)
+    },
+
+    async search(given) {
+      return searchHistory(ctx, given)
     },
 
     async results(query, signal) {
@@ -68,29 +86,43 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         ...present({ limit: query.limit === undefined ? undefined : Number(query.limit) }),
         ...present({ cursor: query.cursor }),
       }
-      const listing = await waitingList(ctx, () => listOf(ctx, given), Number(query.wait_s ?? 0), signal)
+      const listing = await waitingList(ctx, given, Number(query.wait_s ?? 0), signal)
       return query.texts === 'true' ? withTexts(ctx, listing) : listing
     },
 
     async thread(given, signal) {
       const id = given.interaction_id
-      const fromTurn = given.from_turn ?? 1
-      const view = () => threadView(ctx, at(id), { fromTurn, maxChars: given.max_chars })
-      if ((given.wait_s ?? 0) > 0 && view().turns.length === 0)
-        await ctx.events.next(
-          event => event.data['interaction_id'] === id,
-          (given.wait_s as number) * 1000,
+      const answerTurn = () => (given.answer === true ? answerTurnOf(ctx, at(id)) : 1)
+      const view = (options: { textFiles?: boolean } = {}) =>
+        threadView(ctx, at(id), {
+          fromTurn: given.from_turn ?? answerTurn(),
+          fromChar: given.from_char,
+          maxChars: given.max_chars,
+          ownChars: given.own_chars,
+          ...options,
+        })
+      const from = given.from_turn
+      const isTurn = () => view().turns.some(turn => !turn.mine && wordNames.includes(turn.kind))
+      const hasWords = (one: Interaction) => (from === undefined ? one.lastIn > one.readTo : isTurn())
+      if ((given.wait_s ?? 0) > 0)
+        await waitFor(
+          ctx,
+          id,
+          given.wait_s as number,
           signal,
+          one => hasWords(one) || isOver(one) || one.endBy === 'peer',
         )
-      const thread = view()
-      if (given.mark_read !== false && thread.next_turn === undefined) markRead(ctx, at(id))
+      const thread = view({ textFiles: given.text_files === true })
+      // what cannot be written down now can still be read
+      if (given.mark_read !== false && thread.next_turn === undefined)
+        ctx.store.attempt(() => markRead(ctx, at(id)))
       return thread
     },
 
     async message(given) {
       const interaction = at(given.interaction_id)
-      const text =
-        given.text ?? (given.file === undefined ? '' : readText(ctx.attachments.allowed(resolve(given.file))))
+      const quoted = given.file === undefined ? '' : readText(ctx.attachments.allowed(resolve(given.file)))
+      const text = [given.text ?? '', quoted].filter(part => part !== '').join('\n\n')
       const attach = given.attach ?? []
       if (text === '' && attach.length === 0)
         refuse('bad_request', 'a message needs a text, a file or an attachment')
@@ -101,7 +133,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
         turn: message.number,
         state: at(interaction.id).state,
         delivery: deliveryView(ctx, ctx.threads.message(message.key)),
-        ...present({ warning: stoppedWarning(ctx.hub) }),
+        ...present({ warning: waitingWarning(ctx.hub) }),
       }
     },
 
@@ -134,6 +166,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
           ctx.store.afterCommit(() => {
             ctx.events.emit('inbox', { interaction_id: interaction.id, state })
             ctx.topUps.note(interaction.peer)
+            ctx.wakers.calls.wake()
           })
           return ctx.threads.update(interaction, { state })
         }),
@@ -150,7 +183,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     },
 
     async verify(given) {
-      return verifyInteraction(ctx, at(given.interaction_id))
+      return verifyNow(ctx, at(given.interaction_id))
     },
   }
 }
@@ -202,23 +235,27 @@ function pullFiles(ctx: Context, interaction: Interaction, out: string) {
   )
   const files = carrying.flatMap(message =>
     ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-      name: cleanName(name),
+      name: attachmentFileName(name),
       media_type: mediaType,
       bytes: size,
       cid: cidText(cid),
       path: ctx.attachments.saveAs(cidText(cid), directory, name),
     })),
   )
-  for (const [name, bytes] of documentsOf(ctx, interaction)) {
-    files.push({
-      name,
-      media_type: 'application/json',
-      bytes: bytes.length,
-      cid: cidText(contentId(bytes)),
-      path: saveBytes(bytes, directory, name),
-    })
+  const documents = documentsOf(ctx, interaction).map(([name, bytes]) => ({
+    name,
+    media_type: 'application/json',
+    bytes: bytes.length,
+    cid: cidText(contentId(bytes)),
+    path: saveBytes(bytes, directory, name),
+  }))
+  const pathOf = (name: string) => documents.find(document => document.name === name)?.path
+  return {
+    interaction_id: interaction.id,
+    out: directory,
+    files: [...files, ...documents],
+    ...present({ request_file: pathOf(documentNames.request), result_file: pathOf(documentNames.result) }),
   }
-  return { interaction_id: interaction.id, out: directory, files }
 }
 
 /** Request and result documents, byte for byte as they were sent. */
@@ -227,10 +264,10 @@ function documentsOf(ctx: Context, interaction: Interaction): [string, Uint8Arra
   for (const { key } of messagesOf(ctx, interaction, [kinds.delegate, kinds.result, kinds.message])) {
     const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
-    if (decoded.kind === kinds.delegate) found.push(['request.json', decoded.payload.document])
+    if (decoded.kind === kinds.delegate) found.push([documentNames.request, decoded.payload.document])
     const answers = decoded.kind === kinds.result || decoded.kind === kinds.message
     if (answers && interaction.resultCid === documentCid(decoded.payload.document))
-      found.push(['result.json', decoded.payload.document])
+      found.push([documentNames.result, decoded.payload.document])
   }
   return [...new Map(found).entries()]
 }
@@ -250,6 +287,6 @@ function effectOf(ctx: Context, interaction: Interaction): unknown {
   const result = ctx.threads.message(last.key)
   const decoded = decodePayload(result.kind, result.payload)
   return decoded.kind === kinds.result
-    ? JSON.parse(Buffer.from(decoded.payload.document).toString('utf8'))
+    ? withTiers(JSON.parse(Buffer.from(decoded.payload.document).toString('utf8')))
     : undefined
 }

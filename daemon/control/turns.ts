@@ -1,5 +1,5 @@
 /** The messages of a thread that a reader sees, without their payloads. */
-import { kinds } from '../../protocol/mail/payload.ts'
+import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -11,7 +11,12 @@ export type ShownMessage = Omit<Message, 'payload'>
 const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
   retired, auto, delivery, reason`
 
-/** A page of what a reader of a thread sees: one under a retired key too, until the same one came under a good key. */
+/** One under a retired key is shown too, until the same one came under a good key. */
+const SHOWN = `messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
+  AND NOT EXISTS (SELECT 1 FROM messages AS g WHERE g.interaction = m.interaction AND g.retired = 0
+    AND g.digest = m.digest)))`
+
+/** A page of what a reader of a thread sees. */
 export function shownMessages(
   ctx: Needs,
   interaction: Interaction,
@@ -19,13 +24,27 @@ export function shownMessages(
 ): ShownMessage[] {
   return camelRows(
     ctx.store.all(
-      `SELECT ${SHOWN_COLUMNS} FROM messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
-         AND NOT EXISTS (SELECT 1 FROM messages AS g WHERE g.interaction = m.interaction AND g.retired = 0
-           AND g.digest = m.digest))) ORDER BY key LIMIT ? OFFSET ?`,
+      `SELECT ${SHOWN_COLUMNS} FROM ${SHOWN} ORDER BY key LIMIT ? OFFSET ?`,
       interaction.key,
       kinds.delegate,
       page.limit,
       page.skip,
     ),
   )
+}
+
+/** The turn with which the last words of the other side begin: they may be several messages. */
+export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
+  const turn = ctx.store.get<{ n: number }>(
+    `WITH shown AS (SELECT key, kind, direction FROM ${SHOWN}),
+       words AS (SELECT key, direction FROM shown WHERE kind IN (${wordKinds})),
+       newest AS (SELECT max(key) AS key FROM words WHERE direction = 'in'),
+       asked AS (SELECT max(key) AS key FROM words WHERE direction = 'out' AND key < (SELECT key FROM newest)),
+       answer AS (SELECT min(key) AS key FROM words
+         WHERE direction = 'in' AND key > coalesce((SELECT key FROM asked), 0))
+     SELECT count(*) AS n FROM shown WHERE key <= (SELECT key FROM answer)`,
+    interaction.key,
+    kinds.delegate,
+  )
+  return Math.max(turn?.n ?? 0, 1)
 }

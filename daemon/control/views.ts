@@ -12,9 +12,9 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { type Kind, kinds } from '../../protocol/mail/payload.ts'
+import { type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
-import { cleanName } from '../attachments/file-names.ts'
+import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -31,11 +31,13 @@ const PREVIEW_CHARACTERS = 200
 const TURN_CHARACTERS_DEFAULT = 100_000
 const TURNS_PAGE = 16
 const MEDIA_TYPE_CHARACTERS_MAX = 80
+/** Texts from here on are worth a file. */
+const TEXT_FILE_CHARACTERS_MIN = 4_000
 
 export type ThreadView = z.infer<typeof threadShape>
 export type ReceiptSummary = z.infer<typeof receiptSummary>
 
-const kindNames = Object.fromEntries(
+export const kindNames = Object.fromEntries(
   Object.entries(kinds).map(([name, kind]) => [
     kind,
     name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`),
@@ -76,7 +78,7 @@ export function summaryView(ctx: Needs, interaction: Interaction): InteractionSu
     interaction.key,
   )
   const unread = store.get<{ n: number }>(
-    "SELECT count(*) AS n FROM messages WHERE interaction = ? AND direction = 'in' AND key > ?",
+    `SELECT count(*) AS n FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND kind IN (${wordKinds})`,
     interaction.key,
     interaction.readTo,
   )
@@ -120,11 +122,19 @@ function standing(interaction: Interaction): { reason?: string; answer_by?: numb
   }
 }
 
-export type ThreadOptions = { fromTurn: number; maxChars: number | undefined }
+export type ThreadOptions = {
+  fromTurn: number
+  /** Where the text of the first turn goes on. */
+  fromChar?: number | undefined
+  maxChars: number | undefined
+  ownChars?: number | undefined
+  textFiles?: boolean
+}
 
 /** The conversation from a turn on, cut at a number of characters. */
 export function threadView(ctx: Needs, interaction: Interaction, options: ThreadOptions): ThreadView {
   let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
+  let fromChar = options.fromChar ?? 0
   const turns: Turn[] = []
   let next: number | undefined
   for (const [n, message] of shownFrom(ctx, interaction, Math.max(options.fromTurn, 1))) {
@@ -132,7 +142,14 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
       next = n
       break
     }
-    const turn = turnView(ctx, message, n, left)
+    const most = message.direction === 'out' ? (options.ownChars ?? left) : left
+    const turn = turnView(ctx, message, n, { from: fromChar, charactersMax: Math.min(most, left) })
+    if (options.textFiles === true && !turn.mine && message.text.length >= TEXT_FILE_CHARACTERS_MIN)
+      // on a full disk it is read without
+      ctx.store.attempt(() => {
+        turn.text_file = ctx.attachments.keepText(message.text)
+      })
+    fromChar = 0
     left -= turn.text.length
     turns.push(turn)
   }
@@ -162,9 +179,13 @@ function* shownFrom(ctx: Needs, interaction: Interaction, from: number): Generat
   }
 }
 
-function turnView(ctx: Needs, message: ShownMessage, n: number, charactersMax: number): Turn {
+type Part = { from: number; charactersMax: number }
+
+function turnView(ctx: Needs, message: ShownMessage, n: number, { from, charactersMax }: Part): Turn {
   const mine = message.direction === 'out'
-  const text = message.text.slice(0, charactersMax)
+  const text = sliceOf(message.text, from, charactersMax)
+  const end = Math.min(from, message.text.length) + text.length
+  const isPart = text.length < message.text.length
   return {
     n,
     from: message.sender,
@@ -172,9 +193,13 @@ function turnView(ctx: Needs, message: ShownMessage, n: number, charactersMax: n
     kind: kindNames[message.kind],
     at: message.at,
     text,
-    ...present({ truncated: text.length < message.text.length || undefined }),
+    ...present({
+      truncated: isPart || undefined,
+      chars: isPart ? message.text.length : undefined,
+      next_char: end < message.text.length ? end : undefined,
+    }),
     attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-      name: cleanName(name),
+      name: attachmentFileName(name),
       media_type: plainLine(mediaType, MEDIA_TYPE_CHARACTERS_MAX),
       bytes: size,
       cid: cidText(cid),
@@ -186,6 +211,13 @@ function turnView(ctx: Needs, message: ShownMessage, n: number, charactersMax: n
       retired_key: message.retired === 1 || undefined,
     }),
   }
+}
+
+/** A part of a text that ends between characters, and holds at least one. */
+function sliceOf(text: string, from: number, charactersMax: number): string {
+  const end = from + Math.max(charactersMax, 1)
+  const splits = end < text.length && /[\ud800-\udbff]/.test(text.charAt(end - 1))
+  return text.slice(from, splits && end - 1 > from ? end - 1 : end + (splits ? 1 : 0))
 }
 
 /** What makes sense now. */

@@ -1,25 +1,38 @@
 /** What the owner of a node should know and do something about. */
 import { statSync } from 'node:fs'
+import type { Sandbox } from '../../autoreply/sandbox.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { keyWarning } from '../identity/key-warning.ts'
 import { hasClaim } from '../mail/claims.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
+import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 import type { ControlAddress } from './address.ts'
 
-type Needs = Pick<Context, 'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'now'>
+type Needs = Pick<
+  Context,
+  'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'modules' | 'now'
+>
 
 type State = {
   /** Why auto-reply does not run although it is configured. */
   autoReplyFault?: string | undefined
+  /** Why the last automatic answer failed. */
+  autoReplyFailure?: string | undefined
+  /** What holds the program that answers. */
+  sandbox?: Sandbox | undefined
   control?: ControlAddress
 }
 
-export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}): string[] {
+export function warningsOf(
+  ctx: Needs,
+  { autoReplyFault, autoReplyFailure, sandbox, control }: State = {},
+): string[] {
   const host = controlHost(ctx.settings.current)
   const warnings: [boolean, string | undefined][] = [
     [
@@ -31,11 +44,15 @@ export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}):
       `other users of this machine can enter the data directory; tighten it with: chmod 700 ${ctx.dir}`,
     ],
     [
-      ctx.hub.home !== undefined && !ctx.hub.isCompared && ctx.hub.oldCopy === undefined,
+      ctx.hub.home !== undefined &&
+        !ctx.hub.isCompared &&
+        ctx.hub.oldCopy === undefined &&
+        ctx.hub.unsettled === undefined,
       'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
     ],
     [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
+    [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],
     [
@@ -43,7 +60,12 @@ export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}):
       `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,
     ],
     [true, anewWarning(ctx)],
+    [
+      sandbox?.kind === 'none' && ctx.settings.current.auto_reply?.sandbox !== false,
+      `the program that answers tasks is in no sandbox (${sandbox?.kind === 'none' ? sandbox.why : ''}): what it can be talked into, it can do with your files and your network; install bubblewrap and restart the node, or accept it with: svc autoreply set --no-sandbox`,
+    ],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
+    [true, autoReplyFailure],
     [
       counted(ctx.store, 'notice_differs') > 0,
       'the hub showed a key state for this identity that differs from the one held here',
@@ -67,6 +89,10 @@ export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}):
       contradictedInteractions(ctx.store) > 0,
       'a provider signed two receipts of one task that contradict each other; both are kept, and the task takes no review',
     ],
+    [
+      counted(ctx.store, REWRITTEN) > 0,
+      'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
+    ],
     [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
@@ -74,9 +100,21 @@ export function warningsOf(ctx: Needs, { autoReplyFault, control }: State = {}):
 
 /** Names what stands in the configuration in vain; also said at each start. */
 export function settingsWarning(config: Config): string | undefined {
-  const names = settingsWithoutEffect(config)
+  const names = settingsWithoutEffect(config, buildInfo.modules)
   if (names.length === 0) return undefined
   return `config.json: ${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no effect in this build`
+}
+
+/** Why what was just committed does not leave this machine now. */
+export function waitingWarning(hub: Needs['hub']): string | undefined {
+  if (hub.home !== undefined) return stoppedWarning(hub) ?? offlineWarning(hub)
+  return 'this node is registered at no hub; what it sends waits here until svc hub-register <url>'
+}
+
+/** A node that has just started has not reached its hub yet, and has no reason to give. */
+function offlineWarning({ state }: Needs['hub']): string | undefined {
+  if (state.state !== 'offline' || state.reason === undefined) return undefined
+  return `the hub cannot be reached now (${state.reason}); this waits here and goes out once it can`
 }
 
 /** What a node that talks to its hub no longer says wherever something waits for that. */

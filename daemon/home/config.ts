@@ -14,17 +14,10 @@ import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
+import { ModulesConfig } from './module-config.ts'
 
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
-
-const ShellConfig = z.strictObject({
-  allow: z.array(z.string()).optional(),
-  allow_file: z.string().optional(),
-  allow_local: z.boolean().optional(),
-  allow_arbitrary: z.boolean().optional(),
-  max_output_bytes: z.int().positive().optional(),
-})
 
 export const Config = z
   .strictObject({
@@ -42,7 +35,7 @@ export const Config = z
     accept_delegations: z.boolean().default(true),
     guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).default(GUEST_MESSAGES_DEFAULT),
     auto_reply: autoReplyConfig.optional(),
-    modules: z.strictObject({ shell: ShellConfig.optional() }).optional(),
+    modules: ModulesConfig.optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
     message: 'voucher_addr and voucher_url must be given together',
@@ -58,6 +51,7 @@ export const autoReplyDefaults = {
   max_auto_replies: 30,
   strangers: false,
   tools: 'none',
+  sandbox: true,
 } as const
 
 /** The auto-reply block with every default filled in. */
@@ -97,12 +91,15 @@ export function checkConfig(value: unknown): Config {
   throw new ConfigError(`config.json: ${faultOf(result.error, value, 'the whole file')}`)
 }
 
-/** Settings of a configuration that this build reads and does nothing with. */
-export function settingsWithoutEffect(config: Config): string[] {
+/** Settings of a configuration that a build with these modules reads and does nothing with. */
+export function settingsWithoutEffect(config: Config, compiled: readonly string[]): string[] {
   const given: [string, boolean][] = [
     ['voucher_addr', config.voucher_addr !== undefined],
     ['voucher_url', config.voucher_url !== undefined],
-    ['modules.shell', config.modules?.shell !== undefined],
+    ...Object.entries(config.modules ?? {}).map(([name, value]): [string, boolean] => [
+      `modules.${name}`,
+      value !== undefined && !compiled.includes(name),
+    ]),
   ]
   return given.flatMap(([name, isGiven]) => (isGiven ? [name] : []))
 }

@@ -42,6 +42,9 @@ describe('identity selection', () => {
       expect(() => checkIdentityName(name, 'select')).toThrow()
     expect(checkIdentityName('default', 'select')).toBe('default')
     expect(() => checkIdentityName('default', 'create')).toThrow(/cannot be created/)
+    expect(() => checkIdentityName('default', 'remove')).toThrow(
+      /cannot be deleted by name.*svc id deactivate/,
+    )
   })
 
   test('a purged identity that was in use falls back to default', () => {

@@ -7,7 +7,7 @@ import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
-import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
+import { Failure, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 
 export const CONTROL_PORT_FIRST = 39_811
@@ -44,7 +44,7 @@ export function homeDirectory(env: Environment): string {
 }
 
 /** Refuses a name that is not one, or that may not be given to a new identity. */
-export function checkIdentityName(name: string, use: 'select' | 'create'): string {
+export function checkIdentityName(name: string, use: 'select' | 'create' | 'remove'): string {
   if (!NAME.test(name) || name.length > IDENTITY_NAME_CHARACTERS_MAX)
     throw new HomeError(
       `"${name}" is not an identity name; use letters, digits, ".", "_" and "-", at most ${IDENTITY_NAME_CHARACTERS_MAX}`,
@@ -52,6 +52,10 @@ export function checkIdentityName(name: string, use: 'select' | 'create'): strin
   if (name === RESERVED_NAME) throw new HomeError(`"${RESERVED_NAME}" is reserved; choose another name`)
   if (use === 'create' && name === DEFAULT_IDENTITY)
     throw new HomeError(`"${DEFAULT_IDENTITY}" always exists and cannot be created; choose another name`)
+  if (use === 'remove' && name === DEFAULT_IDENTITY)
+    throw new HomeError(
+      `"${DEFAULT_IDENTITY}" cannot be deleted by name, because its folder holds every other identity too; svc id deactivate ends it for good`,
+    )
   return name
 }
 
@@ -79,8 +83,19 @@ const currentFile = (env: Environment) => join(homeDirectory(env), 'current')
 
 /** The identity chosen by `id use`. */
 export function currentIdentity(env: Environment): string {
-  const chosen = findFile(currentFile(env))?.toString('utf8').trim()
+  const chosen = readCurrent(env)?.toString('utf8').trim()
   return chosen ? checkIdentityName(chosen, 'select') : DEFAULT_IDENTITY
+}
+
+function readCurrent(env: Environment): Buffer | undefined {
+  try {
+    return findFile(currentFile(env))
+  } catch (error) {
+    throw new HomeError(
+      `the home ${homeDirectory(env)} cannot be read: ${wordsOf(error)}; mend that, or choose another folder with SVC_HOME`,
+      { cause: error },
+    )
+  }
 }
 
 /** Makes an existing identity the one that is meant when none is named. */
@@ -101,7 +116,7 @@ export function identityNames(env: Environment): string[] {
 
 /** Removes the data directory of a named identity for good. */
 export function purgeIdentity(env: Environment, name: string): void {
-  const dir = identityDirectory(env, checkIdentityName(name, 'create'))
+  const dir = identityDirectory(env, checkIdentityName(name, 'remove'))
   fs.rmSync(dir, { recursive: true, force: true })
   if (currentIdentity(env) === name) chooseIdentity(env, DEFAULT_IDENTITY)
 }

@@ -51,10 +51,15 @@ export class KeptHeads {
 
   /** Writes it wherever that can be done: one place that is left is enough. */
   keep(head: KeptHead): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.stop()
     const text = `${JSON.stringify({ length: head.length, head_id: head.headId })}\n`
     for (const path of this.#paths) write(path, text)
+  }
+
+  /** Follows no longer: what was kept last stays. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
   }
 
   /** What was kept no longer counts. */

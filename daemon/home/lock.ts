@@ -11,24 +11,48 @@ import { openLocked } from '../platform/sqlite.ts'
 
 export class DirectoryBusy extends Failure {
   override name = 'DirectoryBusy'
+  /** A node holds it, which stays; a command ends by itself. */
+  readonly isNode: boolean
+  constructor(message: string, isNode: boolean) {
+    super(message)
+    this.isNode = isNode
+  }
 }
 
-/** Takes the lock of a data directory; refuses while another process holds it. */
-export function lockDirectory(dir: string): Disposable {
-  const path = join(dir, 'lock')
+const LOCK = 'lock'
+const NAMED = 'daemon.lock'
+const OF_COMMAND = 'command'
+
+/** Takes the lock of a data directory, for a node or for a command; refuses while another process holds it. */
+export function lockDirectory(dir: string, purpose: 'node' | 'command' = 'node'): Disposable {
+  const path = join(dir, LOCK)
   fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
   const lock = openLocked(path)
-  const named = join(dir, 'daemon.lock')
-  if (lock === undefined) {
-    const holder = Number(findFile(named)?.toString('utf8'))
-    const who = holder > 0 ? ` (pid ${holder})` : ''
-    throw new DirectoryBusy(`a node${who} already runs on ${dir}; stop it with: svc stop`)
-  }
-  fs.writeFileSync(named, `${process.pid}\n`, { mode: SECRET_FILE_MODE })
+  if (lock === undefined) throw busyWith(dir)
+  const named = join(dir, NAMED)
+  const words = purpose === 'node' ? [process.pid] : [process.pid, OF_COMMAND]
+  fs.writeFileSync(named, `${words.join(' ')}\n`, { mode: SECRET_FILE_MODE })
   return {
     [Symbol.dispose]() {
       fs.rmSync(named, { force: true })
       lock.close()
     },
   }
+}
+
+function busyWith(dir: string): DirectoryBusy {
+  const [holder, purpose] = findFile(join(dir, NAMED))?.toString('utf8').trim().split(' ') ?? []
+  const who = Number(holder) > 0 ? ` (pid ${holder})` : ''
+  return purpose === OF_COMMAND
+    ? new DirectoryBusy(`another command of svc${who} works on ${dir}; repeat this once it has ended`, false)
+    : new DirectoryBusy(`a node${who} already runs on ${dir}; stop it with: svc stop`, true)
+}
+
+/** What holds a data directory now; nothing is held or written afterwards. */
+export function holderOf(dir: string): DirectoryBusy | undefined {
+  const path = join(dir, LOCK)
+  if (!fs.existsSync(path)) return undefined
+  const lock = openLocked(path)
+  lock?.close()
+  return lock === undefined ? busyWith(dir) : undefined
 }

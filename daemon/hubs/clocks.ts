@@ -1,17 +1,31 @@
 /** How far the clock of a hub may be from the one of this machine, and what is said of two that are further apart. */
-import { ClocksApart, DatedAhead } from './hub.ts'
+import { notAhead } from '../platform/clock.ts'
+import { ClocksApart, DatedAhead, type HubClient } from './hub.ts'
 
 const HOUR_MS = 3_600_000
 /** A hub whose clock is further from ours than this is not followed: nothing is signed at a time that it makes up. */
 export const CLOCKS_APART_MAX_MS = 24 * HOUR_MS
 
+/** The time under which something for a hub is dated: as the hub sees it, and never later than it told. */
+export function hubTime(hub: Pick<HubClient, 'timeMs' | 'knownTimeMs'>): number {
+  return notAhead(hub.timeMs, hub.knownTimeMs)
+}
+
 /** Says how far the clock of a hub is from the one of this machine. */
 export function clocksApart(offset: number): ClocksApart {
+  return new ClocksApart(sayApart(offset))
+}
+
+/** The same of a hub that refuses something for its times; undefined where the clocks are no reason. */
+export function sayClockFault(hub: Pick<HubClient, 'timeMs' | 'knownTimeMs'>): string | undefined {
+  const offset = (hub.knownTimeMs ?? hub.timeMs) - hub.timeMs
+  return Math.abs(offset) < HOUR_MS ? undefined : sayApart(offset)
+}
+
+function sayApart(offset: number): string {
   const hours = Math.round(Math.abs(offset) / HOUR_MS)
   const side = offset > 0 ? 'ahead of' : 'behind'
-  return new ClocksApart(
-    `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`,
-  )
+  return `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`
 }
 
 /** Says until when a hub takes no event of this identity. */

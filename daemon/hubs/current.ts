@@ -1,15 +1,20 @@
 /** The hub that this node talks to now, and how it stands with it: set by membership and mail, read by everyone. */
 
 import { present } from '../../protocol/encoding/present.ts'
+import { isAhead } from '../../protocol/identity/kel-times.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Events } from '../platform/events.ts'
+import { datedAhead, hubTime } from './clocks.ts'
 import type { HubClient } from './hub.ts'
+import { sayKeptOut } from './kept-out.ts'
 
 export type HubState = {
   state: 'online' | 'offline' | 'stopped' | 'registering'
   reason?: string
   powProgress?: number
+  /** The hub answers, and takes nothing from this identity. */
+  keptOut?: true
 }
 
 export type Registering = { progress(share: number): void; end(refused: string | undefined): void }
@@ -24,8 +29,11 @@ export class CurrentHub {
   #lost: string | undefined
   #refused: string | undefined
   #registering: { powProgress?: number } | undefined
+  #isKeptOut = false
   /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
   oldCopy: string | undefined
+  /** Why this machine signs nothing until it knows whether it is one; undefined once it does. */
+  unsettled: string | undefined
   /** Whether the hub was asked since the start whether this is the newest copy of the identity. */
   isCompared = false
   /** The question of the start: nothing is signed before it is answered, or has taken too long. */
@@ -51,7 +59,7 @@ export class CurrentHub {
 
   /** The time as our hub sees it, or our own. */
   get timeMs(): number {
-    return this.home?.timeMs ?? this.#clock.now()
+    return this.home === undefined ? this.#clock.now() : hubTime(this.home)
   }
 
   /** What is true now: a stop, a registration under way, else how the last call to the hub went. */
@@ -59,8 +67,21 @@ export class CurrentHub {
     const stopped = this.#last?.stopped
     if (stopped !== undefined) return { state: 'stopped', reason: stopped }
     if (this.#registering !== undefined) return { state: 'registering', ...this.#registering }
-    const reason = this.#lost ?? this.#refused
-    return { state: this.#isReached ? 'online' : 'offline', ...present({ reason }) }
+    const keptOut = this.#isKeptOut || undefined
+    const reason = this.#sayAhead() ?? this.#sayKeptOut() ?? this.#lost ?? this.#refused
+    return { state: this.#isReached ? 'online' : 'offline', ...present({ reason, keptOut }) }
+  }
+
+  /** Why the hub takes nothing for now: whatever else it says follows from that. */
+  #sayAhead(): string | undefined {
+    const { ts } = this.#identity.log
+    const known = this.#last?.knownTimeMs
+    return known !== undefined && isAhead(ts, known) ? datedAhead(ts, known).message : undefined
+  }
+
+  #sayKeptOut(): string | undefined {
+    if (!this.#isKeptOut || this.#last === undefined) return undefined
+    return sayKeptOut(this.#identity.aid, this.#last.url)
   }
 
   settleAt(hub: HubClient): void {
@@ -103,11 +124,14 @@ export class CurrentHub {
   }
 
   /** Notes how the last call to the hub went; true when contact was just lost. */
-  noteContact(error: string | undefined): boolean {
+  noteContact(error: string | undefined, isKeptOut = false): boolean {
     const before = this.#isReached
+    this.#isKeptOut = isKeptOut
     if (error !== undefined) this.#lose(error)
     else if (!before) {
       this.#isReached = true
+      // A hub that answers again after it refused, as one does that unblocked this node, refuses no longer.
+      if (this.#lost !== undefined) this.#refused = undefined
       this.#lost = undefined
       this.#events.emit('hub', { state: 'online' })
     }

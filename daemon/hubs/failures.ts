@@ -1,9 +1,9 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
 
 import { Refused } from '../../protocol/contract/client.ts'
-import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { causeCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { isOutOfRoom } from '../platform/room.ts'
-import { HubStopped, HubUnreachable } from './hub.ts'
+import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
 export const confirmationReasons: Record<number, string> = {
@@ -21,7 +21,6 @@ const NEVER_REACHED = new Set([
   'EHOSTUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ])
-const CAUSES_DEEP_MAX = 6
 
 /** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
 export function neverCounted(error: unknown): boolean {
@@ -29,20 +28,12 @@ export function neverCounted(error: unknown): boolean {
   return NEVER_REACHED.has(causeCode(error) ?? '')
 }
 
-/** The system's code of a failure, wherever in its chain of causes. */
-export function causeCode(error: unknown): string | undefined {
-  let cause = error
-  for (let depth = 0; depth < CAUSES_DEEP_MAX && cause instanceof Error; depth++) {
-    const code = systemCode(cause)
-    if (code !== undefined) return code
-    cause = cause.cause
-  }
-  return undefined
-}
+/** What says all there is to say, whatever caused it. */
+const SAID_WHOLE = [Refused, HubStopped, NoHub, NodeStopping]
 
 /** One short sentence of any failure. */
 export function describe(error: unknown): string {
-  if (error instanceof Refused || error instanceof HubStopped) return error.message
+  if (SAID_WHOLE.some(kind => error instanceof kind)) return (error as Error).message
   if (isOutOfRoom(error)) return 'the disk is full'
   const code = causeCode(error)
   const why = code === undefined ? [] : [systemFault(code)]

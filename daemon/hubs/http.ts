@@ -8,7 +8,7 @@ import ky from 'ky'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Send } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { HubUnreachable } from './hub.ts'
+import { HubUnreachable, NodeStopping } from './hub.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 90_000
@@ -26,11 +26,11 @@ function pool(anonymous: boolean): Agent {
   })
 }
 
-/** A `Send` over one pool. Redirects are an error: a signature is for one path at one hub. */
-function sendOver(agent: Agent): Send {
+/** A `Send` over one pool. Redirects are not followed: a signature is for one path at one hub. */
+function sendOver(agent: Agent, isClosed: () => boolean): Send {
   return async ({ method, url, headers, body, signal }) => {
     const over = async (_request: unknown): Promise<Response> => {
-      const init = { method, headers, redirect: 'error', dispatcher: agent }
+      const init = { method, headers, redirect: 'manual', dispatcher: agent }
       if (body !== undefined) Object.assign(init, { body, duplex: 'half' })
       if (signal !== undefined) Object.assign(init, { signal })
       return await fetch(url, init as unknown as RequestInit)
@@ -38,18 +38,19 @@ function sendOver(agent: Agent): Send {
     try {
       return await ky(url, { method, retry: 0, timeout: false, throwHttpErrors: false, fetch: over })
     } catch (error) {
-      throw new HubUnreachable(url, { cause: error })
+      throw isClosed() ? new NodeStopping({ cause: error }) : new HubUnreachable(url, { cause: error })
     }
   }
 }
 
 /** All connections of one node. */
 export class Connections {
+  #isClosed = false
   #signed = pool(false)
   #anonymous = new Map<string, Agent>()
 
   /** For calls that name the signer. */
-  readonly signed: Send = sendOver(this.#signed)
+  readonly signed: Send = sendOver(this.#signed, () => this.#isClosed)
 
   /** For calls that must not be tied to the signer or to another recipient. */
   anonymous(recipient: string): Send {
@@ -59,10 +60,11 @@ export class Connections {
       agent = pool(true)
     } else this.#anonymous.delete(recipient)
     this.#anonymous.set(recipient, agent)
-    return sendOver(agent)
+    return sendOver(agent, () => this.#isClosed)
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const agents = [this.#signed, ...this.#anonymous.values()]
     this.#anonymous.clear()
     await Promise.all(agents.map(agent => agent.destroy()))

@@ -6,6 +6,7 @@ import type { AgentCard } from '../../protocol/identity/card.ts'
 import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Connections } from './http.ts'
+import type { Publication } from './publication.ts'
 
 /** What the clients of every wire are made of. */
 export type HubInputs = {
@@ -15,6 +16,8 @@ export type HubInputs = {
   random: (length: number) => Uint8Array
   /** Where large envelopes wait to be opened. */
   spoolFolder: string
+  /** What looks at everything that is published. */
+  publication: Publication
 }
 
 /** One version of what node and hub say to each other. */
@@ -92,6 +95,23 @@ export type ListedAgent = {
   quiet: boolean
 }
 
+/** What a hub owes this agent, in whole credits, and the latest of what moved, newest first. */
+export type HubAccount = {
+  network: string
+  balance: number
+  held: number
+  probationUntilMs: number | undefined
+  trial: 'pending' | 'granted' | undefined
+  entries: {
+    atMs: number
+    /** Above 0 what came, below what went. */
+    delta: number
+    reason: string
+    transaction: string | undefined
+    counterparty: string | undefined
+  }[]
+}
+
 /** One hub, one client: signed calls leave one after another with strictly rising times. */
 export interface HubClient {
   readonly url: string
@@ -137,6 +157,8 @@ export interface HubClient {
   bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
   /** Until when this hub takes no reviews of this agent, as far as it said so. */
   readonly probationUntilMs: number | undefined
+  /** The account at this hub, with so many entries at most. */
+  account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
   /** Gives the hub's attestation. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   revoke(capabilityIds: Uint8Array[]): Promise<void>
@@ -145,6 +167,7 @@ export interface HubClient {
     cap?: string
     limit: number
     cursor?: string
+    signal?: AbortSignal
   }): Promise<{ agents: ListedAgent[]; next?: string }>
 }
 
@@ -168,6 +191,19 @@ export class HubUnreachable extends Failure {
   constructor(url: string, options?: ErrorOptions) {
     super(`hub unreachable: ${new URL(url).origin}`, options)
   }
+}
+
+/** The call ended because the node stops; the hub has no part in it. */
+export class NodeStopping extends Failure {
+  override name = 'NodeStopping'
+  constructor(options?: ErrorOptions) {
+    super('this node is stopping', options)
+  }
+}
+
+/** Something else than a hub answers at this address. */
+export class NoHub extends Failure {
+  override name = 'NoHub'
 }
 
 /** The hub speaks another wire than the one in which it was asked. */

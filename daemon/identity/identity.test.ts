@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -61,6 +61,17 @@ describe('identity files', () => {
     open(dir)
     writeFileSync(join(dir, 'identity.kel'), 'torn')
     expect(() => open(dir)).toThrow(/identity\.kel is damaged/)
+  })
+
+  test('an identity.kel with one bit of its private key changed is refused', () => {
+    const dir = fresh()
+    const { seed } = open(dir)
+    const path = join(dir, 'identity.kel')
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf(seed)
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    writeFileSync(path, bytes)
+    expect(() => open(dir)).toThrow(/identity\.kel is damaged \(the seed is not the one of the last event\)/)
   })
 
   test('a lost identity.kel beside its next key is not replaced by a new identity', () => {

@@ -56,33 +56,53 @@ export class KeyRefused extends Refusal<'deactivated' | 'next_key_missing' | 'wr
 /** Opens the identity of a data directory, or makes one where there is none. */
 export function openIdentity(dir: string, inputs: IdentityInputs): Identity {
   ensureSecretDirectory(dir)
+  const identity = readIdentity(dir, inputs)
+  if (identity === undefined) return createIdentity(dir, inputs)
+  settleNextKey(dir, identity.log)
+  return identity
+}
+
+/** The identity of a data directory as its file has it; nothing is written. */
+export function readIdentity(dir: string, inputs: IdentityInputs): Identity | undefined {
   const file = join(dir, 'identity.kel')
   const stored = findFile(file)
-  if (stored === undefined) return createIdentity(dir, inputs)
+  if (stored === undefined) return undefined
   const { seed, log } = parseIdentity(stored, file)
-  settleNextKey(dir, log)
   return new Identity(dir, inputs, seed, log)
 }
 
 /** Reads the public half of an identity without opening it, for listings. */
 export function peekIdentity(dir: string): IdentityState | undefined {
-  const file = join(dir, 'identity.kel')
-  const stored = findFile(file)
-  if (stored === undefined) return undefined
-  const { log } = parseIdentity(stored, file)
+  const log = peekLog(dir)
+  if (log === undefined) return undefined
   const next = readNextSeed(join(dir, 'identity.next'))
   const hasNextKey = next !== undefined && isCommitted(log, next)
   return { aid: log.aid, seq: log.seq, deactivated: log.deactivated, hasNextKey }
 }
 
+/** The key event log of an identity, without opening it. */
+export function peekLog(dir: string): VerifiedKel | undefined {
+  const file = join(dir, 'identity.kel')
+  const stored = findFile(file)
+  return stored === undefined ? undefined : parseIdentity(stored, file).log
+}
+
 export type IdentityState = { aid: string; seq: number; deactivated: boolean; hasNextKey: boolean }
 
-function createIdentity(dir: string, inputs: IdentityInputs): Identity {
-  const next = join(dir, 'identity.next')
-  if (fs.existsSync(next))
+/** What a data directory holds of an identity whose own file is gone. */
+const REMAINS = ['identity.next', 'mailbox.keys', 'evidence.ael.jsonl', 'interactions']
+
+/** Throws where an identity was here: a new one would be another one, beside the records of the first. */
+export function requireNoRemains(dir: string): void {
+  const remains = REMAINS.filter(name => fs.existsSync(join(dir, name)))
+  if (remains.length > 0)
     throw new IdentityDamaged(
-      `${dir} holds identity.next but no identity.kel; restore identity.kel from its backup`,
+      `${dir} holds ${remains.join(', ')} but no identity.kel; restore identity.kel from its backup`,
     )
+}
+
+function createIdentity(dir: string, inputs: IdentityInputs): Identity {
+  requireNoRemains(dir)
   const seed = inputs.random(SEED_BYTES)
   const nextSeed = inputs.random(SEED_BYTES)
   const log = incept({ seed, nextSeed, ts: inputs.now() })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -52,7 +52,7 @@ function opened() {
   const clock = { now: NOW_MS }
   const open = () => new MailboxKeys(dir, { now: () => clock.now, random: seeded('mailbox keys') })
   const { log, identitySeed } = agent('owner of keys')
-  return { clock, open, keys: open(), log, identitySeed }
+  return { dir, clock, open, keys: open(), log, identitySeed }
 }
 
 test('a set stays good for a week, then comes one with a new key and the next number', () => {
@@ -109,4 +109,27 @@ test('a set that was made while the clock ran ahead is replaced by one of the pr
   expect(present).toMatchObject({ setSeq: early.setSeq + 1, ts: NOW_MS })
   expect(present.keys[0]).toMatchObject({ notBefore: NOW_MS })
   expect(keys.seedOf(early.keys[0]?.kid as Uint8Array)).toBeDefined()
+})
+
+test('a file with one bit of a private key changed is refused by name, and stays', () => {
+  const { dir, open, keys, log, identitySeed } = opened()
+  const set = keys.ensureSet(log, identitySeed, STRANGERS)
+  const path = join(dir, 'mailbox.keys')
+  const whole = readFileSync(path)
+  const encryption = keys.seedOf(set.body.keys[0]?.kid as Uint8Array) as Uint8Array
+  for (const [seed, why] of [
+    [encryption, /mailbox\.keys is damaged \(an encryption key is not the one that its number names\)/],
+    [keys.mailboxSeed, /mailbox\.keys is damaged \(the mailbox key is not the one of the key set\)/],
+  ] as const) {
+    const spoiled = Buffer.from(whole)
+    const at = spoiled.indexOf(seed)
+    spoiled[at] = (spoiled[at] ?? 0) ^ 1
+    writeFileSync(path, spoiled)
+    expect(open).toThrow(why)
+    expect(readFileSync(path).equals(spoiled)).toBe(true)
+  }
+  writeFileSync(path, 'torn')
+  expect(open).toThrow(/mailbox\.keys is damaged \(.*\); restore it from its backup, or remove it/)
+  writeFileSync(path, whole)
+  expect(open().set).toEqual(set)
 })

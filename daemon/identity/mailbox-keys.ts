@@ -5,7 +5,8 @@
 import { join } from 'node:path'
 import { publicKey } from '#crypto'
 import { XWING_SEED_BYTES, xwingPublicKey } from '../../protocol/crypto/xwing.ts'
-import { equal } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
 import {
   bytes,
   type Infer,
@@ -27,7 +28,7 @@ import {
   SUITE,
 } from '../../protocol/identity/keyset.ts'
 import { findFile, replaceFile } from '../platform/files.ts'
-import type { IdentityInputs } from './identity.ts'
+import { IdentityDamaged, type IdentityInputs } from './identity.ts'
 
 const PRIVATE_KEYS_MAX = 64
 const EPOCH_BYTES = 16
@@ -56,6 +57,33 @@ const KeysFile = record('mailbox keys file', {
 })
 type KeysFile = Infer<typeof KeysFile>
 
+/** The file's content; a private key that is not that of its public half would fail only where others meet it. */
+function readKeys(stored: Uint8Array, path: string): KeysFile {
+  try {
+    const file = KeysFile.decode(stored)
+    for (const { kid, seed } of file.keys)
+      if (!equal(kidOf(xwingPublicKey(seed)), kid))
+        throw new Malformed('an encryption key is not the one that its number names')
+    const body = file.set?.body
+    const isOfSet = body !== undefined && equal(body.mailboxEpoch, file.epoch)
+    if (isOfSet && !equal(publicKey(file.mailboxSeed), body.mailboxKey))
+      throw new Malformed('the mailbox key is not the one of the key set')
+    return file
+  } catch (error) {
+    throw new IdentityDamaged(
+      `${path} is damaged (${wordsOf(error)}); restore it from its backup, or remove it for new keys, with which mail on its way cannot be opened`,
+      { cause: error },
+    )
+  }
+}
+
+/** Throws where the file is there and no node could start on it; nothing is written. */
+export function requireReadableKeys(dir: string): void {
+  const path = join(dir, 'mailbox.keys')
+  const stored = findFile(path)
+  if (stored !== undefined) readKeys(stored, path)
+}
+
 export class MailboxKeys {
   #path: string
   #inputs: IdentityInputs
@@ -75,7 +103,7 @@ export class MailboxKeys {
             confirmedSet: 0,
             confirmedKel: 0,
           }
-        : KeysFile.decode(stored)
+        : readKeys(stored, this.#path)
     if (stored === undefined) this.#write()
   }
 

@@ -6,6 +6,7 @@ import { encodeAccess } from '../../protocol/mail/access.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes, documentCid } from '../../protocol/proof/documents.ts'
+import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt } from '../../protocol/proof/receipt.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -72,9 +73,9 @@ function placed(role: Role, { name: _, receiptWaits, ...standing }: Standing): I
   return threads.update(interaction, { numbered: 1, ...standing, ...waits })
 }
 
-const receiptOf = (of: Interaction): Uint8Array =>
+const receiptOf = (of: Interaction, seed = peer.ctx.identity.seed): Uint8Array =>
   Receipt.encode(
-    Receipt.sign(peer.ctx.identity.seed, {
+    Receipt.sign(seed, {
       v: 1,
       interactionId: fromBase64url(of.id),
       provider: peer.aid,
@@ -85,7 +86,7 @@ const receiptOf = (of: Interaction): Uint8Array =>
       start: 1,
       end: 2,
       status: 'UNVERIFIED',
-      providerHead: [0, new Uint8Array(36)],
+      providerHead: [0, GENESIS],
       cover: [
         [1, []],
         [1, []],
@@ -101,7 +102,7 @@ function payloadOf(interaction: Interaction, kind: number, number: number): Uint
     requester: peer.aid,
     kelSeq: peer.ctx.identity.log.seq,
     chainLength: 0,
-    chainHead: new Uint8Array(36),
+    chainHead: GENESIS,
     bodyHash: new Uint8Array(32),
   }
   switch (kind) {
@@ -119,6 +120,13 @@ function payloadOf(interaction: Interaction, kind: number, number: number): Uint
       })
     case kinds.capabilities:
       return encodePayload(kinds.capabilities, {})
+    case kinds.heldHead:
+      return encodePayload(kinds.heldHead, {
+        counterSignature: CounterSignature.sign(receiver.ctx.identity.seed, {
+          ...counter,
+          requester: receiver.aid,
+        }),
+      })
     case kinds.declined:
     case kinds.cancelled:
       return encodePayload(kind, { reason: 'enough' })
@@ -144,7 +152,10 @@ const bodyOf = (interaction: Interaction, kind: number, number: number): Message
 })
 
 function taken(interaction: Interaction, kind: number, number: number): number {
-  const body = bodyOf(interaction, kind, number)
+  return takenAs(bodyOf(interaction, kind, number))
+}
+
+function takenAs(body: MessageBody): number {
   return takeIn(receiver.ctx, {
     body,
     digest: messageDigest(body),
@@ -159,7 +170,7 @@ function taken(interaction: Interaction, kind: number, number: number): number {
 describe.each(['provider', 'requester'] as const)('a %s whose interaction is', receiverRole => {
   test.each(standings[receiverRole])('$name answers every kind as the vectors say', standing => {
     const own = cases.filter(one => one.receiver === receiverRole && one.standing === standing.name)
-    expect(own).toHaveLength(24)
+    expect(own).toHaveLength(26)
     const found = own.map(({ kind, number, ...expected }) => {
       const interaction = receiver.within(() => placed(receiverRole, standing))
       const messages = receiver.messages(interaction.id).length
@@ -171,4 +182,20 @@ describe.each(['provider', 'requester'] as const)('a %s whose interaction is', r
     })
     expect(found).toEqual(own)
   })
+})
+
+test('a receipt that its provider did not sign is malformed, before the cut and after it, and stands in no record', () => {
+  const forged = (interaction: Interaction) => {
+    const receipt = Receipt.decode(receiptOf(interaction, receiver.ctx.identity.seed))
+    const body = bodyOf(interaction, kinds.receipt, 0)
+    return takenAs({ ...body, payload: encodePayload(kinds.receipt, { receipt }) })
+  }
+  const standing = (name: string) => standings.requester.find(one => one.name === name) as Standing
+  const length = receiver.ctx.chain.position[0]
+  for (const name of ['own end proposed', 'ended']) {
+    const interaction = receiver.within(() => placed('requester', standing(name)))
+    expect([forged(interaction), taken(interaction, kinds.receipt, 0)]).toEqual([2, 0])
+  }
+  // of the two that are signed one is disputed, because its interaction is over
+  expect(receiver.ctx.chain.position[0]).toBe(length + 1)
 })

@@ -4,10 +4,8 @@ import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../prot
 import { kinds } from '../../protocol/mail/payload.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
-import { outboxSize } from '../store/outbox.ts'
+import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'
-import { say } from '../tasks/conversation.ts'
-import { textMessage } from '../tasks/messages.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
 import { Outbox, sendEntry } from './outbox.ts'
@@ -24,8 +22,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const wrote = (text: string) =>
-  alice.within(() => say(alice.ctx, alice.thread(task.id), textMessage(text, []))).message.key
+const wrote = (text: string) => alice.say(task.id, text).key
 const delivery = (message: number) => alice.ctx.threads.message(message)
 const first = () => alice.messages(task.id)[0]?.key ?? -1
 const refuses = (code: string, members = {}, retryAfterMs?: number) =>
@@ -60,7 +57,7 @@ describe('a message that the hub took', () => {
 
   test('is sent by a session at first contact, and under a capability once one is held', async () => {
     await world.settle()
-    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    bob.say(task.id, 'yes')
     await world.settle()
     wrote('thanks')
     await world.settle()
@@ -125,10 +122,12 @@ describe('the running outbox', () => {
     const outbox = new Outbox(alice.ctx)
     outbox.start()
     await expect.poll(() => asked).toBe(1)
+    world.pass(300_000)
     alice.ctx.wakers.outbox.wake()
     await new Promise(resolve => setTimeout(resolve, 20))
     expect(asked).toBe(1)
     answer.resolve([])
+    await expect.poll(() => asked).toBe(2)
     alice.hub.stopped = 'another node has this identity'
     const going = held()
     wrote('not now')
@@ -183,6 +182,23 @@ describe('refusals of a hub', () => {
       await alice.send()
       expect(alice.entry()).toMatchObject({ state: 'queued', attempts: 1, lastError: code })
       expect(alice.entry().nextAt).toBe(world.clock.ms + 90_000)
+    },
+  )
+
+  test.each(['bad_exp', 'expired'])(
+    '%s is tried again, and says that a clock is wrong and by how much',
+    async code => {
+      alice.hub.answers({
+        send: async () => {
+          alice.hub.knownTimeMs = alice.hub.timeMs - 3 * 24 * 3_600_000
+          throw refusedWith(code)
+        },
+      })
+      await alice.send()
+      expect(alice.entry()).toMatchObject({ state: 'queued', attempts: 1 })
+      expect(alice.entry().lastError).toMatch(
+        /^the clock of the hub is 72 hours behind the one of this machine/,
+      )
     },
   )
 
@@ -244,19 +260,24 @@ describe('refusals of a hub', () => {
     expect(alice.entry().nextAt).toBeGreaterThan(world.clock.ms)
   })
 
-  test('refused access costs a credential each time, and the third time the message has failed', async () => {
+  test('refused access costs a credential each time, and the third time the message waits a minute and has failed', async () => {
     refuses('access_invalid')
     for (let n = 1; n <= 2; n++) {
       await alice.send()
       expect(alice.entry()).toMatchObject({ credentialsTried: n, nextAt: world.clock.ms })
     }
     await alice.send()
-    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: 'access refused' })
+    expect(alice.entry()).toMatchObject({ state: 'queued', lastError: ACCESS_REFUSED })
+    const { length } = alice.hub.sent
+    world.pass(60_000)
+    await alice.send()
+    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: ACCESS_REFUSED })
+    expect(alice.hub.sent).toHaveLength(length)
   })
 
   test('refused access drops the capability that was refused', async () => {
     await world.settle()
-    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    bob.say(task.id, 'yes')
     await world.settle()
     const held = () => alice.ctx.capabilities.heldSeeds().length
     const before = held()
@@ -269,7 +290,7 @@ describe('refusals of a hub', () => {
 
   test('refused access under another epoch voids the stock and costs no credential', async () => {
     await world.settle()
-    bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+    bob.say(task.id, 'yes')
     await world.settle()
     const { identity, keys } = bob.ctx
     keys.startEpoch()
@@ -473,7 +494,7 @@ describe('questions about deliveries', () => {
     'after code %s the message goes again and brings log and key set, without any help of the directory',
     async code => {
       await world.settle()
-      bob.within(() => say(bob.ctx, bob.thread(task.id), textMessage('yes', [])))
+      bob.say(task.id, 'yes')
       await world.settle()
       wrote('known to each other')
       await world.settle()

@@ -7,8 +7,16 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { describe, neverCounted } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
-import { dueEntries, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
-import { afterRefusal, awaitCapability } from './refusals.ts'
+import {
+  ACCESS_REFUSED,
+  dueEntries,
+  markAtHub,
+  nextEntryAt,
+  type OutboxEntry,
+  SESSION,
+} from '../store/outbox.ts'
+import { returnHead } from './heads.ts'
+import { afterRefusal, awaitCapability, isRefused } from './refusals.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
 import { announce, finish, retry } from './steps.ts'
@@ -96,6 +104,7 @@ export class Outbox {
 /** One attempt: whatever comes of it stands in the store when this resolves. */
 export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<void> {
   if (ctx.now() >= entry.deadlineAt) return finish(ctx, entry, 'unknown', 'deadline')
+  if (isRefused(entry)) return finish(ctx, entry, 'failed', ACCESS_REFUSED)
   let sealed: Sealed | undefined
   try {
     sealed = await sealMessage(ctx, entry)
@@ -107,7 +116,8 @@ export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry
 
 function atHub(ctx: Context, entry: OutboxEntry, sealed: Sealed, reply: SendReply): void {
   const { store, threads, now } = ctx
-  store.transaction(() => {
+  // lost with the power, the message is sent anew, and the recipient knows it
+  store.unflushed(() => {
     const sent = {
       rid: reply.rid,
       viaHub: reply.viaHub ?? null,
@@ -119,6 +129,7 @@ function atHub(ctx: Context, entry: OutboxEntry, sealed: Sealed, reply: SendRepl
     if (!markAtHub(store, entry.message, sent)) return
     threads.setDelivery(entry.message, 'at_hub')
     announce(ctx, entry, 'at_hub')
+    returnHead(ctx, entry.peer)
   }, 'node.send')
 }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
+import { Capability } from '../../protocol/mail/capability.ts'
 import { dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/mail/payload.ts'
@@ -126,8 +127,12 @@ describe('a task', () => {
 
     test('takes further words and files while it waits within the same bounds', () => {
       take(delegation())
-      const more = (number: number, size: number) =>
-        take(received(kinds.message, { document: words('more') }, { number, attachments: [file(size)] }))
+      const more = (number: number, size: number) => {
+        const brought = file(size)
+        const named = [{ name: brought.name, cid: cidText(brought.cid) }]
+        const document = documentBytes({ text: 'more', attachments: named })
+        return take(received(kinds.message, { document }, { number, attachments: [brought] }))
+      }
       expect(more(2, 9 * MIB)).toBe(dackCodes.refusedByPolicy)
       expect(more(2, MIB)).toBe(dackCodes.stored)
       set({ state: 'open' })
@@ -206,6 +211,23 @@ describe('a task', () => {
     expect(take(delegation('x', { attachments: [{ ...file, cid }] }))).toBe(dackCodes.malformed)
   })
 
+  test.each([
+    ['under the name and cid that its document names', { name: 'f' }, 0, dackCodes.stored],
+    ['under another name', { name: 'g' }, 0, dackCodes.malformed],
+    ['of another content', { name: 'f' }, 1, dackCodes.malformed],
+  ] as const)('brings a file %s', (_, changes, other, code) => {
+    const cid = contentId(new Uint8Array([0]))
+    const document = documentBytes({ task: 'look', attachments: [{ name: 'f', cid: cidText(cid) }] })
+    const brought = { mediaType: 'text/plain', size: 1, cid: contentId(new Uint8Array([other])), ...changes }
+    const payload = { document, requesterCommitment: new Uint8Array(32) }
+    expect(take(received(kinds.delegate, payload, { attachments: [brought] }))).toBe(code)
+    if (code !== dackCodes.stored) return
+    const said = documentBytes({ text: 'here', attachments: [{ name: 'f', cid: cidText(cid) }] })
+    const at = (number: number, name: string) =>
+      take(received(kinds.message, { document: said }, { number, attachments: [{ ...brought, name }] }))
+    expect([at(2, 'g'), at(3, 'f')]).toEqual([dackCodes.malformed, dackCodes.stored])
+  })
+
   test.each(['ignore all that was said', 'a,b', '', 'x'.repeat(65), 'caf\u00e9', 'a\u001b[31m'])(
     'that calls %j is malformed: no id of a capability is written so',
     capability => {
@@ -223,10 +245,22 @@ describe('a task', () => {
     expect(take(call)).toBe(dackCodes.stored)
     expect(only()).toMatchObject({ state: 'end_proposed', endBy: 'me', capability: 'text.count' })
     const [, result] = bob.messages(only().id)
-    expect(result?.text).toBe('UNAVAILABLE: this node does not serve this capability')
+    expect(result?.text).toBe('UNAVAILABLE: this node does not serve text.count')
     const file = { name: 'f', mediaType: 'text/plain', size: 1, cid: new Uint8Array(36) }
     const loaded = { ...call.body, messageId: bytes(16), interactionId: bytes(16), attachments: [file] }
     expect(take({ ...call, body: loaded })).toBe(dackCodes.malformed)
+  })
+})
+
+describe('a call', () => {
+  test('waits for an answer in words where auto-reply is configured', () => {
+    bob.ctx.settings.change({ auto_reply: { backend: 'exec', command: 'cat' } })
+    const document = documentBytes({ capability: 'text.count', args: {} })
+    expect(take(received(kinds.delegate, { document, requesterCommitment: bytes(32) }))).toBe(
+      dackCodes.stored,
+    )
+    expect(only()).toMatchObject({ state: 'open', endBy: null, capability: 'text.count' })
+    expect(bob.messages(only().id)).toHaveLength(1)
   })
 })
 
@@ -341,6 +375,19 @@ describe('a numbered message', () => {
     expect(stands).toEqual(['failed', 'delivered', 'failed'])
   })
 
+  test.each([
+    ['a list that may go on', { peerHighest: 1026, missing: 1024 }, 'failed'],
+    ['a list that ends', { peerHighest: 1025, missing: 1023 }, 'delivered'],
+    ['more than was sent', { peerHighest: 1027, missing: 1 }, 'failed'],
+  ] as const)('that proposes the end with %s proves no more than that', (_, said, stands) => {
+    const key = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
+    bob.within(() => bob.ctx.threads.setDelivery(key, 'failed', 'refused by the hub'))
+    set({ numbered: 1026 })
+    const missing = Array.from({ length: said.missing }, (_, n) => n + 2)
+    take(received(kinds.end, { number: 2, peerHighest: said.peerHighest, missing }, { number: 2 }))
+    expect(bob.ctx.threads.message(key).delivery).toBe(stands)
+  })
+
   test('of a stranger that claims more than was sent is not believed, and a contact is named', () => {
     const claim = (number: number) =>
       take(received(kinds.message, { document: words('w') }, { number, storedUpTo: 9 }))
@@ -449,7 +496,10 @@ describe('a message of capabilities alone', () => {
     if (one === undefined || two === undefined || three === undefined) throw new Error('none granted')
     const { capability } = two
     const signature = capability.signature.with(0, (capability.signature[0] as number) ^ 1)
+    const { body } = capability
+    const finer = Capability.sign(alice.ctx.keys.mailboxSeed, { ...body, expMs: body.expMs + 1000 })
     const granted = [
+      { ...two, capability: finer },
       { ...one, holderSeed: two.holderSeed },
       { ...two, capability: { ...capability, signature } },
       ...bob.ctx.capabilities.topUp(alice.aid),
@@ -465,6 +515,18 @@ describe('a message of capabilities alone', () => {
     world.pass(100 * DAY_MS)
     take({ ...received(kinds.capabilities, {}), keySet: set })
     expect(bob.ctx.peers.find(alice.aid)?.keys).toBeUndefined()
+  })
+
+  test('whose key set is dated more than five minutes ahead brings none of it, as no hub takes one', () => {
+    const set = alice.ctx.keys.set
+    expect(set).toBeDefined()
+    bob.ctx.store.run('UPDATE peers SET keys = NULL')
+    world.clock.ms = (set?.body.ts ?? 0) - 5 * 60_000 - 1
+    take({ ...received(kinds.capabilities, {}), keySet: set })
+    expect(bob.ctx.peers.find(alice.aid)?.keys).toBeUndefined()
+    world.clock.ms += 1
+    take({ ...received(kinds.capabilities, {}), keySet: set })
+    expect(bob.ctx.peers.find(alice.aid)?.keys).toBeDefined()
   })
 
   test('brings log, key set and a stock that wakes what waits for it', () => {

@@ -12,7 +12,7 @@ import type { KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
-import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
+import { type Attachment, type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { type AnyPayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
 import {
   documentCid,
@@ -22,6 +22,7 @@ import {
 } from '../../protocol/proof/documents.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { doubtHead } from '../peers/heads.ts'
 import { genuineGrants } from '../peers/stock.ts'
 import { count } from '../store/counters.ts'
 import { digestOf } from '../store/messages.ts'
@@ -30,11 +31,12 @@ import type { Interaction } from '../store/threads.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
-import { answerWithEffect, resolveCapability } from '../tasks/dispatch.ts'
+import { answererOf, answerWithEffect, notServed } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
-import { settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
+import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 import { dropClaim, noteClaim } from './claims.ts'
+import { compareHead, returnHead } from './heads.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** How long after its expiry a message id is still remembered. */
@@ -116,8 +118,8 @@ function judge(ctx: Context, received: Received): DackCode {
     if (error instanceof Malformed) return dackCodes.malformed
     throw error
   }
-  const code =
-    message.kind === kinds.capabilities ? takeLoose(ctx, received) : takeNumbered(ctx, received, message)
+  const isLoose = message.kind === kinds.capabilities || message.kind === kinds.heldHead
+  const code = isLoose ? takeLoose(ctx, received, message) : takeNumbered(ctx, received, message)
   if (code === dackCodes.stored) {
     ctx.peers.learn(received.log, received.keySet)
     if (body.capabilities !== undefined) {
@@ -126,11 +128,12 @@ function judge(ctx: Context, received: Received): DackCode {
     }
     ctx.store.afterCommit(() => ctx.topUps.note(body.from))
   } else if (code === dackCodes.malformed) count(ctx.store, 'foreign')
+  returnHead(ctx, body.from)
   return code
 }
 
-/** Kind 8: from contacts and from the other party of an open interaction only, and never with files. */
-function takeLoose(ctx: Context, { body }: Received): DackCode {
+/** Kinds 8 and 11: from contacts and from the other party of an open interaction only, and never with files. */
+function takeLoose(ctx: Context, { body }: Received, message: AnyPayload): DackCode {
   if (body.attachments.length > 0) return dackCodes.malformed
   const known =
     ctx.contacts.isContact(body.from) ||
@@ -138,7 +141,8 @@ function takeLoose(ctx: Context, { body }: Received): DackCode {
       "SELECT 1 FROM interactions WHERE peer = ? AND state NOT IN ('declined', 'cancelled', 'failed', 'expired') LIMIT 1",
       body.from,
     ) !== undefined
-  return known ? dackCodes.stored : dackCodes.malformed
+  const isOurs = message.kind !== kinds.heldHead || (known && compareHead(ctx, body.from, message.payload))
+  return known && isOurs ? dackCodes.stored : dackCodes.malformed
 }
 
 function takeNumbered(ctx: Context, received: Received, message: AnyPayload): DackCode {
@@ -151,7 +155,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   if (!isRoleRight(interaction, message)) return dackCodes.malformed
   const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
   if (refusal !== undefined) return refusal
-  const text = readableText(message)
+  const text = readableText(message, body.attachments)
   if (text === undefined) return dackCodes.malformed
   const stored = ctx.threads.storeIncoming(interaction, body, {
     digest: received.digest,
@@ -190,7 +194,10 @@ function isRoleRight(interaction: Interaction, { kind }: AnyPayload): boolean {
 
 /** Why a numbered message is not taken: its number is held, the cut is made, or a stranger says too much. */
 function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Received): DackCode | undefined {
-  if (ctx.threads.byNumber(interaction.key, 'in', body.number) !== undefined) return dackCodes.malformed
+  if (ctx.threads.byNumber(interaction.key, 'in', body.number) !== undefined) {
+    doubtHead(ctx, body.from)
+    return dackCodes.malformed
+  }
   if (interaction.peerLast !== null && body.number > interaction.peerLast) return dackCodes.ended
   if (isCut(interaction) || (isOver(interaction) && interaction.state !== 'expired')) {
     const late = isCut(interaction) && isRequester(interaction) && interaction.receiptState === 'waiting'
@@ -199,8 +206,8 @@ function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Recei
   return isStep(body.kind) || mayAdd(ctx, interaction, bytesOf(body)) ? undefined : dackCodes.refusedByPolicy
 }
 
-/** What a reader sees of a message; undefined when its document is not one. */
-export function readableText(message: AnyPayload): string | undefined {
+/** What a reader sees of a message; undefined when its document is not one, or names other files than it brings. */
+export function readableText(message: AnyPayload, brought: readonly Attachment[]): string | undefined {
   try {
     switch (message.kind) {
       case kinds.result:
@@ -208,7 +215,7 @@ export function readableText(message: AnyPayload): string | undefined {
       case kinds.quote: {
         const document = parseResultDocument(message.payload.document)
         if ('status' in document) return `${document.status}: ${document.message}`
-        return 'text' in document ? document.text : undefined
+        return 'text' in document && namesAll(document.attachments, brought) ? document.text : undefined
       }
       case kinds.declined:
       case kinds.cancelled:
@@ -234,11 +241,11 @@ function takeDelegate(
   const document = requestOf(payload.document, body)
   if (document === undefined) return dackCodes.malformed
   const capability = 'capability' in document ? document.capability : null
-  const effect = capability === null ? undefined : resolveCapability(ctx)
+  const answerer = capability === null ? undefined : answererOf(ctx, capability)
   const admission = admit(ctx, body.from, bytesOf(body))
   if (admission === 'refused') return dackCodes.refusedByPolicy
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
-  const state = effect === undefined ? admission : 'open'
+  const state = answerer === 'nobody' ? 'open' : admission
   const created = ctx.threads.create({
     id,
     delegator: body.from,
@@ -253,9 +260,13 @@ function takeDelegate(
   })
   const facts = { digest: received.digest, text }
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
-  if (effect !== undefined) answerWithEffect(ctx, interaction, effect)
+  if (answerer === 'nobody') answerWithEffect(ctx, interaction, notServed(capability ?? ''))
+  if (answerer === 'provider') ctx.threads.update(interaction, { autoReply: 0 })
   const about = { interaction_id: id, peer: body.from, state }
-  ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
+  ctx.store.afterCommit(() => {
+    ctx.events.emit('inbox', about)
+    if (answerer === 'provider') ctx.wakers.calls.wake()
+  })
   return dackCodes.stored
 }
 
@@ -267,12 +278,16 @@ function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | unde
       return body.attachments.length === 0 && capTag.safeParse(document.capability).success
         ? document
         : undefined
-    const named = new Set(document.attachments.map(attachment => attachment.cid))
-    return body.attachments.every(attachment => named.has(cidText(attachment.cid))) ? document : undefined
+    return namesAll(document.attachments, body.attachments) ? document : undefined
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error
   }
+}
+
+/** Whether a document names every file that came with it; those that it names besides come later. */
+function namesAll(named: readonly { name: string; cid: string }[], brought: readonly Attachment[]): boolean {
+  return brought.every(({ name, cid }) => named.some(file => file.name === name && file.cid === cidText(cid)))
 }
 
 /** Steps that come once at most and bring nothing to read. */
@@ -303,6 +318,7 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
       confirmByLists(ctx, interaction, message.payload)
       return takeAcceptEnd(ctx, interaction, message.payload)
     case kinds.receipt:
+      if (!isOfProvider(ctx, interaction, message.payload.receipt)) return undefined
       if (isCut(interaction)) return takeReceipt(ctx, interaction, message.payload.receipt)
       // It may overtake the last message of the cut, and is judged when that one is here.
       if (interaction.state !== 'end_proposed' || interaction.receipt !== null) return undefined

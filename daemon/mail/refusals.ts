@@ -1,8 +1,9 @@
 /** What follows from each refusal of a hub; a code that is not named here is tried again when the hub says so. */
 import type { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
+import { sayClockFault } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { countCredential, type OutboxEntry } from '../store/outbox.ts'
+import { ACCESS_REFUSED, countCredential, type OutboxEntry } from '../store/outbox.ts'
 import type { Sealed } from './sealing.ts'
 import { finish, retry } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
@@ -13,9 +14,11 @@ type Needs = Pick<
 >
 
 const CREDENTIALS_TRIED_MAX = 2
+/** A recipient that let this node in again sends new capabilities at once; nobody who is refused waits for longer. */
+const NEW_ACCESS_WAIT_MS = 60_000
 
 export type RefusedAttempt = {
-  hub: Pick<HubClient, 'dropSession'>
+  hub: Pick<HubClient, 'dropSession' | 'timeMs' | 'knownTimeMs'>
   entry: OutboxEntry
   sealed: Sealed | undefined
   refused: Refused
@@ -26,6 +29,8 @@ const steps = new Map<string, Step>([
   ['bad_envelope', giveUp],
   ['bad_request', giveUp],
   ['too_large', giveUp],
+  ['bad_exp', awaitClock],
+  ['expired', awaitClock],
   ['kid_stale', refreshPeer],
   ['recipient_unknown', refreshPeer],
   ['access_invalid', changeCredential],
@@ -46,6 +51,11 @@ function giveUp(ctx: Needs, { entry, refused }: RefusedAttempt): void {
   finish(ctx, entry, 'failed', refused.code)
 }
 
+/** Refused for its times, which are those of this machine: once its clock is set, the same goes. */
+function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
+  retry(ctx, entry, sayClockFault(hub) ?? refused.code, refused.retryAfterMs)
+}
+
 /** The key set or the home of the recipient changed, or it left; its bucket tells. */
 async function refreshPeer(ctx: Needs, { entry, refused }: RefusedAttempt): Promise<void> {
   const before = ctx.peers.find(entry.peer)
@@ -59,13 +69,18 @@ async function refreshPeer(ctx: Needs, { entry, refused }: RefusedAttempt): Prom
 async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
   const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
   const { capabilities, store } = ctx
-  if (sealed?.capability !== undefined) capabilities.drop(sealed.capability)
+  const isRenewed =
+    sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability)
+  if (isRenewed) return retry(ctx, entry, refused.code, 0)
   if (peer?.keys !== undefined && capabilities.dropOtherEpochs(entry.peer, peer.keys.body.mailboxEpoch))
     return retry(ctx, entry, refused.code, 0)
-  if (entry.credentialsTried >= CREDENTIALS_TRIED_MAX) return finish(ctx, entry, 'failed', 'access refused')
   countCredential(store, entry.message)
-  retry(ctx, entry, refused.code, 0)
+  if (entry.credentialsTried < CREDENTIALS_TRIED_MAX) retry(ctx, entry, refused.code, 0)
+  else retry(ctx, entry, ACCESS_REFUSED, NEW_ACCESS_WAIT_MS)
 }
+
+/** Whether every credential was tried that may be, and no newer one came. */
+export const isRefused = (entry: OutboxEntry): boolean => entry.credentialsTried > CREDENTIALS_TRIED_MAX
 
 /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
 export function awaitCapability(ctx: Needs, entry: OutboxEntry, reason: string): void {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { witnessKel } from '../../protocol/identity/kel.ts'
+import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
-import { type TestNode, TestWorld } from '../testing/node.ts'
-import { refusedWith } from '../testing/scripted-hub.ts'
+import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
 import { Relay } from './relay.ts'
 
 let world: TestWorld
@@ -81,6 +83,130 @@ describe('the running relay', () => {
     bob.hub.answers({ poll: () => Promise.reject(new HubStopped('moved')) })
     relay.start()
     await expect.poll(polls).toBeGreaterThan(1)
+  })
+})
+
+describe('a hub that is busy', () => {
+  test('and answers at once instead of holding the poll is asked again seconds later', async () => {
+    bob.hub.answers({ poll: async () => ({ ...nothing, held: false }) })
+    relay.start()
+    await expect.poll(polls).toBe(2)
+    await aWhile(60)
+    expect(polls()).toBe(2)
+    expect(bob.hub.stopped).toBeUndefined()
+  })
+})
+
+describe('the word of the hub on our own key state', () => {
+  const differs = () => counted(bob.ctx.store, 'notice_differs')
+  async function noticed(changes: Partial<KeyStateNotice['body']>, seed = HUB_SEED): Promise<number> {
+    const { aid, log } = bob.ctx.identity
+    const body = {
+      aid,
+      seq: log.seq,
+      headDigest: log.headDigest,
+      hubTs: world.clock.ms,
+      hub: bob.hub.identity.aid,
+      hubSeq: 0,
+      ...changes,
+    }
+    const notice = KeyStateNotice.encode(KeyStateNotice.sign(seed, body))
+    bob.hub.answers({ poll: async () => ({ ...nothing, notice }) })
+    await bob.receive()
+    return differs()
+  }
+
+  test('is compared at the same key state only, and counted where it differs', async () => {
+    expect(await noticed({})).toBe(0)
+    expect(await noticed({ seq: 9, headDigest: new Uint8Array(32) })).toBe(0)
+    expect(await noticed({ headDigest: new Uint8Array(32) })).toBe(1)
+    expect(await noticed({}, new Uint8Array(32).fill(3))).toBe(2)
+  })
+
+  test('that is no notice is passed over', async () => {
+    bob.hub.answers({ poll: async () => ({ ...nothing, notice: new Uint8Array(3) }) })
+    await bob.receive()
+    expect(differs()).toBe(0)
+  })
+})
+
+describe('a message under a key that its sender has retired since', () => {
+  const GRACE_MS = 300_000
+
+  /** Bob knows alice's next key when her message comes, which the hub took so long after the rotation. */
+  async function late(ms: number): Promise<string> {
+    const task = alice.delegate(bob)
+    await world.settle()
+    world.pass(1000)
+    alice.say(task.id, 'words')
+    await alice.send()
+    alice.ctx.identity.rotate(alice.hub.identity.aid, world.clock.ms)
+    const hub = { aid: world.post.log.aid, seq: 0, seed: HUB_SEED }
+    const log = witnessKel(alice.ctx.identity.log, hub, world.clock.ms)
+    bob.within(() => bob.ctx.peers.learn(log, undefined))
+    for (const carried of world.post.carried) carried.acceptedAtMs = world.clock.ms + ms
+    await bob.receive()
+    return task.id
+  }
+
+  test('is taken where the hub took it in time', async () => {
+    const id = await late(GRACE_MS - 1)
+    expect(bob.messages(id).map(({ text }) => text)).toEqual(['count the words', 'words'])
+    expect(counted(bob.ctx.store, 'retired_key')).toBe(0)
+  })
+
+  test('is refused five minutes after the rotation, and shown with that mark', async () => {
+    const id = await late(GRACE_MS)
+    expect(bob.messages(id)).toHaveLength(1)
+    expect(counted(bob.ctx.store, 'retired_key')).toBe(1)
+    const shown = bob.ctx.store.all('SELECT text FROM messages WHERE retired = 1')
+    expect(shown).toEqual([{ text: 'words' }])
+  })
+})
+
+describe('a message that does not bring the log of its sender', () => {
+  beforeEach(async () => {
+    const { id } = alice.delegate(bob)
+    await world.settle()
+    bob.say(id, 'yes')
+    await world.settle()
+    world.pass(DAY_MS)
+    await alice.ask()
+    alice.say(id, 'without my log')
+  })
+  const forget = () => bob.ctx.store.run('DELETE FROM peers')
+  const arrived = () =>
+    bob.ctx.store.get("SELECT 1 FROM messages WHERE text = 'without my log'") !== undefined
+
+  test('asks no directory where that log is here, which would tell who wrote', async () => {
+    await alice.send()
+    const before = bob.hub.calls.length
+    await bob.receive()
+    expect(arrived()).toBe(true)
+    expect(bob.hub.calls.slice(before)).not.toContain('bucket')
+  })
+
+  test('is taken with the log of the directory', async () => {
+    forget()
+    await alice.send()
+    expect(alice.entry().introduces).toBeNull()
+    await bob.receive()
+    expect(arrived()).toBe(true)
+  })
+
+  test('comes again with the log where the directory has none', async () => {
+    forget()
+    world.post.listed.delete(alice.aid)
+    await alice.send()
+    await bob.receive()
+    expect(arrived()).toBe(false)
+    expect(counted(bob.ctx.store, 'sender_unknown')).toBe(1)
+    world.pass(DAY_MS)
+    await alice.ask()
+    world.pass(DAY_MS)
+    await alice.send()
+    await bob.receive()
+    expect(arrived()).toBe(true)
   })
 })
 

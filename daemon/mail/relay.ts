@@ -11,8 +11,10 @@ import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../prot
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
 import type { Context } from '../context.ts'
+import { hubTime } from '../hubs/clocks.ts'
 import { describe } from '../hubs/failures.ts'
 import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
+import { isKeptOut } from '../hubs/kept-out.ts'
 import { learnHubKey } from '../hubs/log.ts'
 import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
@@ -73,7 +75,7 @@ export class Relay {
       } catch (error) {
         if (this.#abort.signal.aborted) return
         failures += 1
-        this.#noteContact(describe(error))
+        this.#noteContact(describe(error), await isKeptOut(error, hub, this.#ctx.identity.log))
         if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
         const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
         await this.#ctx.wakers.relay.sleep(backoff * (0.5 + this.#fraction() * 0.5))
@@ -82,8 +84,8 @@ export class Relay {
   }
 
   /** Whatever the hub has become: a round finds out, and repeats until it is there again. */
-  #noteContact(error: string | undefined): void {
-    if (this.#ctx.hub.noteContact(error)) this.#ctx.wakers.rounds.wake()
+  #noteContact(error: string | undefined, keptOut = false): void {
+    if (this.#ctx.hub.noteContact(error, keptOut)) this.#ctx.wakers.rounds.wake()
   }
 
   #fraction(): number {
@@ -204,7 +206,7 @@ export class Relay {
     const earlier = earlierVerdict(this.#ctx, body, messageDigest)
     if (earlier === dackCodes.stored && body.keySet !== undefined) this.#ctx.peers.learn(log, body.keySet)
     if (earlier !== undefined) return earlier
-    if (!timesFit(envelope.expMs, body.tsMs, hub.timeMs)) return dackCodes.times
+    if (!timesFit(envelope.expMs, body.tsMs, hubTime(hub))) return dackCodes.times
     if (body.kelSeq < log.seq && !isTimely(hub, log, body.kelSeq, acceptedAt)) {
       count(this.#ctx.store, 'retired_key')
       keepRetired(this.#ctx, body, messageDigest)

@@ -28,7 +28,7 @@ export function keepRetired(ctx: Needs, body: MessageBody, digest: Uint8Array): 
 function textOf(body: MessageBody): string | undefined {
   try {
     const message = messagePayload(body)
-    return message.kind === kinds.delegate ? undefined : readableText(message)
+    return message.kind === kinds.delegate ? undefined : readableText(message, body.attachments)
   } catch (error) {
     if (error instanceof Malformed) return undefined
     throw error

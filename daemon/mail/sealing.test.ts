@@ -1,14 +1,14 @@
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_SET_LIFE_MS } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { noteIntroduced } from '../store/peers.ts'
-import { decline, say } from '../tasks/conversation.ts'
+import { decline } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
-import { textMessage } from '../tasks/messages.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { ownState, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
+import { queueCapabilities } from './top-ups.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -23,7 +23,7 @@ afterEach(() => world[Symbol.asyncDispose]())
 const seal = () => sealMessage(alice.ctx, alice.entry())
 const stocked = () =>
   alice.within(() => alice.ctx.capabilities.accept(bob.aid, bob.ctx.capabilities.topUp(alice.aid)))
-const wrote = (id: string) => alice.within(() => say(alice.ctx, alice.thread(id), textMessage('words', [])))
+const wrote = (id: string) => alice.say(id, 'words')
 
 describe('a sealed message', () => {
   test('goes to the home that the recipient names, under a session while no capability is held', async () => {
@@ -53,6 +53,17 @@ describe('a sealed message', () => {
     await seal()
     const digests = JSON.parse(alice.entry().digests) as string[]
     expect(new Set(digests).size).toBe(2)
+  })
+
+  test('brings a stock of eight, and one that brings nothing else twice as many', async () => {
+    const granted = async (make: () => unknown) => {
+      alice.ctx.store.run('DELETE FROM capabilities_issued')
+      make()
+      await seal()
+      return alice.ctx.store.all('SELECT 1 FROM capabilities_issued').length
+    }
+    expect(await granted(() => alice.delegate(bob))).toBe(8)
+    expect(await granted(() => alice.within(() => queueCapabilities(alice.ctx, bob.aid)))).toBe(16)
   })
 
   test('to a stranger whose call nobody approved, or whose task is declined, grants nothing', async () => {
@@ -133,6 +144,19 @@ describe('what has to wait', () => {
     bob.ctx.identity.deactivate(world.clock.ms + 1)
     alice.ctx.peers.learn(bob.ctx.identity.log, undefined)
     await expect(seal()).rejects.toMatchObject({ final: true })
+  })
+
+  test('a file may be as large as the recipient takes of strangers, to the byte', async () => {
+    const path = join(alice.ctx.dir, '..', `edge-${process.pid}.bin`)
+    const most = bob.ctx.keys.set?.body.strangers.bytes as number
+    const sealedWith = (bytes: number) => {
+      writeFileSync(path, Buffer.alloc(bytes))
+      delegateTask(alice.ctx, { to: bob.aid, task: `read ${bytes}`, attach: [path] })
+      return seal()
+    }
+    expect((await sealedWith(most)).delivery.credential).toBe('session')
+    await expect(sealedWith(most + 1)).rejects.toBeInstanceOf(WaitingForCapability)
+    rmSync(path)
   })
 
   test('a file too large for a stranger waits for a capability, and goes with one', async () => {

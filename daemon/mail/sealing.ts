@@ -115,7 +115,7 @@ async function knownPeer(ctx: Needs, aid: string): Promise<Peer & { keys: NonNul
   return peer as Peer & { keys: NonNullable<Peer['keys']> }
 }
 
-/** Reply capabilities of this message: those it carried before, or what the recipient's stock lacks. */
+/** Reply capabilities of this message: those it carried before, while they are good, or what the recipient's stock lacks. */
 function grants(ctx: Needs, entry: OutboxEntry): GrantedCapability[] {
   const { kind } = ctx.threads.message(entry.message)
   const leaves = kind === kinds.declined || kind === kinds.cancelled
@@ -123,8 +123,7 @@ function grants(ctx: Needs, entry: OutboxEntry): GrantedCapability[] {
   const alone = kind === kinds.capabilities
   if (entry.granted === null) return ctx.capabilities.topUp(entry.peer, alone)
   const kept = grantedList.read(decode(entry.granted), 'granted')
-  const epoch = toBase64url(ctx.keys.epoch)
-  return kept.every(({ capability }) => toBase64url(capability.body.epoch) === epoch)
+  return kept.length > 0 && kept.every(({ capability }) => ctx.capabilities.isIssued(capability.body.id))
     ? kept
     : ctx.capabilities.topUp(entry.peer, alone)
 }
@@ -176,7 +175,8 @@ function noteSealed(
   const digests = [...(JSON.parse(entry.digests) as string[]), toBase64url(sealed.digest)].slice(
     -DIGESTS_KEPT_MAX,
   )
-  ctx.store.transaction(() => {
+  // lost with the power, the message is sealed and sent anew, under its own id
+  ctx.store.unflushed(() => {
     if (sealed.capability !== undefined) ctx.capabilities.spend(sealed.capability)
     noteSealing(ctx.store, entry.message, {
       digests: JSON.stringify(digests),

@@ -9,7 +9,6 @@ type Needs = Pick<
 >
 
 const BACKOFF_MAX_MS = 10 * 60_000
-const DOUBLINGS_MAX = 12
 const RESENT_MAX = 5
 
 /** A number in [0, 1). */
@@ -20,8 +19,7 @@ export function fraction(ctx: Pick<Context, 'random'>): number {
 
 /** Tries again after a pause that grows with the attempts, or after the time that was asked for; 0 is at once. */
 export function retry(ctx: Needs, entry: OutboxEntry, reason: string, afterMs?: number): void {
-  const doublings = Math.min(entry.attempts, DOUBLINGS_MAX)
-  const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** doublings, BACKOFF_MAX_MS)
+  const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** entry.attempts, BACKOFF_MAX_MS)
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
   const wait = afterMs === 0 ? 0 : Math.max(afterMs ?? 0, jittered)
   sendAgainAt(ctx.store, entry.message, ctx.now() + wait, reason)

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
-import { say } from '../tasks/conversation.ts'
-import { textMessage } from '../tasks/messages.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { TopUps } from './top-ups.ts'
 
@@ -14,11 +12,7 @@ let id: string
 /** Bob has a task of alice's; both hold a stock of the other's. Pauses of a top-up are nothing here. */
 beforeEach(async () => {
   world = new TestWorld()
-  ;({ alice, bob } = await world.pair())
-  ;({ id } = alice.delegate(bob))
-  await world.settle()
-  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('yes', [])))
-  await world.settle()
+  ;({ alice, bob, id } = await world.conversation())
   topUps = new TopUps({ ...bob.ctx, timings: { ...bob.ctx.timings, topUpPauseMs: 0, topUpSpreadMs: 0 } })
 })
 afterEach(async () => {
@@ -30,7 +24,7 @@ afterEach(async () => {
 const made = () =>
   bob.ctx.store.all('SELECT 1 FROM messages WHERE direction = ? AND kind = ?', 'out', kinds.capabilities)
     .length
-const exhaust = () => bob.ctx.store.run('DELETE FROM capabilities_issued WHERE peer = ?', alice.aid)
+const exhaust = () => bob.ctx.capabilities.forgetIssued(alice.aid)
 const aWhile = () => new Promise(resolve => setTimeout(resolve, 25))
 
 describe('a top-up', () => {
@@ -51,7 +45,7 @@ describe('a top-up', () => {
 
   test('does not go where a queued message brings a stock of its own', async () => {
     exhaust()
-    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('more', [])))
+    bob.say(id, 'more')
     topUps.note(alice.aid)
     await aWhile()
     expect(made()).toBe(0)
@@ -68,6 +62,35 @@ describe('a top-up', () => {
     expect(made()).toBe(1)
     world.pass(30_001)
     await expect.poll(made).toBe(2)
+  })
+
+  test('waits neither for its pause nor for one in flight that is void, where somebody was let in again', async () => {
+    const late = new TopUps(bob.ctx)
+    exhaust()
+    late.hurry(alice.aid)
+    expect(made()).toBe(1)
+    await bob.send()
+    bob.within(() => bob.ctx.capabilities.revokeIssued(alice.aid))
+    late.hurry(alice.aid)
+    expect(made()).toBe(2)
+    late.stop()
+  })
+
+  test('that still waits when its capabilities are taken back brings others', async () => {
+    exhaust()
+    bob.hub.answers({ send: () => Promise.reject(new Error('down')) })
+    const said = bob.say(id, 'more')
+    await bob.send()
+    const carried = () =>
+      bob.entry(said.key).granted === null
+        ? ''
+        : Buffer.from(bob.entry(said.key).granted as Uint8Array).toString('hex')
+    const before = carried()
+    bob.within(() => bob.ctx.capabilities.revokeIssued(alice.aid))
+    world.pass(3_600_000)
+    await bob.send()
+    expect(carried()).not.toBe(before)
+    expect(carried().length).toBe(before.length)
   })
 
   test('looks after everybody with an open task at the start, and nobody else', async () => {

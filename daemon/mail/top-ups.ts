@@ -52,6 +52,12 @@ export class TopUps {
     this.#timers.set(peer, timer)
   }
 
+  /** This peer is let in again: it gets a new stock at once. */
+  hurry(peer: string): void {
+    clearTimeout(this.#timers.get(peer))
+    this.#send(peer)
+  }
+
   #send(peer: string): void {
     this.#timers.delete(peer)
     if (this.#stopped || !this.#needs(peer)) return
@@ -87,7 +93,8 @@ export class TopUps {
     const flying = rows.some(row => {
       if (row.granted === null) return true
       const granted = grantedList.read(decode(row.granted), 'granted')
-      return !granted.some(({ capability }) => capabilities.wasUsed(capability.body.id))
+      const ids = granted.map(({ capability }) => capability.body.id)
+      return ids.some(id => capabilities.isIssued(id)) && !ids.some(id => capabilities.wasUsed(id))
     })
     return flying ? 'in_flight' : undefined
   }

@@ -3,7 +3,7 @@
  * that follows could be earlier. One that nobody has seen is made anew; any other has to wait.
  */
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
-import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
+import { isAhead } from '../../protocol/identity/kel-times.ts'
 import type { Context } from '../context.ts'
 import { datedAhead } from '../hubs/clocks.ts'
 import { ClocksApart, type HubClient } from '../hubs/hub.ts'
@@ -21,21 +21,20 @@ export async function checkAdmission(ctx: Needs, hub: HubClient): Promise<void> 
   try {
     await hub.checkAdmission(ctx.identity.log)
   } catch (error) {
-    if (error instanceof ClocksApart || !isAhead(ctx, hub)) throw error
+    if (error instanceof ClocksApart || !isDatedAhead(ctx, hub)) throw error
   }
-  if (!isAhead(ctx, hub)) return
+  if (!isDatedAhead(ctx, hub)) return
   makeAnew(ctx, hub)
   await hub.checkAdmission(ctx.identity.log)
 }
 
-const hubTime = (ctx: Needs, hub: HubClient): number => Math.min(ctx.now(), hub.knownTimeMs ?? ctx.now())
+const timeAt = (ctx: Needs, hub: HubClient): number => Math.min(ctx.now(), hub.knownTimeMs ?? ctx.now())
 
-const isAhead = (ctx: Needs, hub: HubClient): boolean =>
-  ctx.identity.log.ts > hubTime(ctx, hub) + EVENT_AHEAD_MAX_MS
+const isDatedAhead = (ctx: Needs, hub: HubClient): boolean => isAhead(ctx.identity.log.ts, timeAt(ctx, hub))
 
 function makeAnew(ctx: Needs, hub: HubClient): void {
   const { identity, keys, store, chain, log } = ctx
-  const now = hubTime(ctx, hub)
+  const now = timeAt(ctx, hub)
   const isWitnessed = identity.log.events.some(event => event.witnesses.length > 0)
   if (isWitnessed || wasRegistered(store) || chain.length > 0 || hasMessages(store))
     throw datedAhead(identity.log.ts, now)

@@ -11,7 +11,7 @@ import type { Config } from '../home/config.ts'
 import type { CardBinding, HubClient } from '../hubs/hub.ts'
 import { forgetCard, hubRow, noteBaseUrl, noteCardAnswer, noteCardSeen } from '../store/hubs.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'settings' | 'now'>
+type Needs = Pick<Context, 'identity' | 'store' | 'settings' | 'modules' | 'now'>
 
 const PROTOCOL_VERSION = '1.0'
 const MEDIA_TYPES = ['text/plain', 'application/json']
@@ -71,7 +71,8 @@ const family = (id: string): string => /^[^.:/@]+/.exec(id)?.[0] ?? id
 /** The card that a hub should hold now; undefined when the node wants none there. */
 export function ownCard(ctx: Needs, hub: HubClient): AgentCard | undefined {
   const row = hubRow(ctx.store, hub.url)
-  const { name, caps, summary } = ctx.settings.current
+  const { name, summary } = ctx.settings.current
+  const caps = ctx.modules.offered()
   const wasGiven = row?.cardState != null
   if (caps.length === 0 && !wasGiven) return undefined
   const { identity } = ctx

@@ -3,7 +3,8 @@
  * to another hub is a rotation that names it, durable before it is sent.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Context } from '../context.ts'
+import { Refused } from '../../protocol/contract/client.ts'
+import { noteSettled } from '../chain/restored.ts'
 import { describe } from '../hubs/failures.ts'
 import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
 import { meetHub, openHub } from '../hubs/open.ts'
@@ -15,36 +16,18 @@ import { pushLogTo } from './former.ts'
 import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { compareWithHub } from './own-log.ts'
 import { sendRevocations } from './revocations.ts'
-import type { Sync } from './sync.ts'
+import type { Sync, SyncNeeds } from './sync.ts'
 
-type Needs = Pick<
-  Context,
-  | 'identity'
-  | 'keys'
-  | 'store'
-  | 'chain'
-  | 'peers'
-  | 'capabilities'
-  | 'threads'
-  | 'hub'
-  | 'settings'
-  | 'wakers'
-  | 'events'
-  | 'log'
-  | 'now'
-  | 'hubNow'
->
-
-/** How long a start waits for a hub that does not answer. */
-const COMPARE_AT_START_MS = 3000
+/** How long a start or a key event waits for a hub that does not answer. */
+const HUB_WAIT_MS = 3000
 
 export class Membership {
-  #ctx: Needs
+  #ctx: SyncNeeds
   #inputs: HubInputs
   #sync: Sync
   #begun = Promise.withResolvers<void>()
 
-  constructor(ctx: Needs, inputs: HubInputs, sync: Sync) {
+  constructor(ctx: SyncNeeds, inputs: HubInputs, sync: Sync) {
     this.#ctx = ctx
     this.#inputs = inputs
     this.#sync = sync
@@ -72,12 +55,42 @@ export class Membership {
     const home = hub.home
     if (home === undefined) return
     if (hub.oldCopy !== undefined) return hub.halt(home, hub.oldCopy)
-    const limit = new AbortController()
     const asked = this.#compare().catch((error: unknown) =>
       log.warn({ reason: describe(error) }, 'the hub was not asked whether this is an old copy'),
     )
-    await Promise.race([asked, pause(COMPARE_AT_START_MS, undefined, { signal: limit.signal })])
-    limit.abort()
+    await within(HUB_WAIT_MS, asked)
+  }
+
+  /**
+   * Of a directory that came from an archive: the hub is asked, however long that takes, and the waiting mail read, before
+   * anything else. Then the next key set goes above every one that was given out, so that whoever starts from the same
+   * archive later finds a newer copy.
+   */
+  async settle(drain: (hub: HubClient) => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    const { hub, store, timings } = this.#ctx
+    while (hub.oldCopy === undefined && !(await this.#isSettled(drain))) {
+      await pause(timings.settleMs, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+    }
+    if (hub.oldCopy === undefined) {
+      this.#sync.raiseSet()
+      noteSettled(store)
+    }
+    hub.unsettled = undefined
+  }
+
+  async #isSettled(drain: (hub: HubClient) => Promise<unknown>): Promise<boolean> {
+    const { hub, log } = this.#ctx
+    try {
+      if (hub.home === undefined) return true
+      if (!hub.isCompared) await this.#compare()
+      if (hub.oldCopy === undefined) await drain(hub.home)
+      return true
+    } catch (error) {
+      log.info({ reason: describe(error) }, 'the hub was not asked what came after the archive')
+      // a hub that knows this identity no longer has no mail for it
+      return error instanceof Refused && hub.isCompared
+    }
   }
 
   /** What a crash or a failure interrupted; what it lacks is said, not fatal. */
@@ -141,27 +154,47 @@ export class Membership {
     return { url: address, current }
   }
 
-  /** Rotates the identity key and sends log and set until the hub answered. */
-  async rotate(signal: AbortSignal): Promise<void> {
+  /** Rotates the identity key and tells every hub of it; why the home does not know of it yet, where it does not. */
+  async rotate(signal: AbortSignal): Promise<string | undefined> {
     const { hub, identity } = this.#ctx
+    await this.#askTime()
     identity.rotate(hub.last?.identity.aid, eventTime(this.#ctx, hub.last))
     settleKeyState(this.#ctx, hub.last)
     hub.last?.dropSession()
     this.#wakeMail()
-    await this.#sync.run({ signal, profile: false }).catch(() => undefined)
+    const untold = await this.#tellHome(signal)
     await this.pushToFormer()
+    return untold
   }
 
-  /** Ends the identity: durable first, then told to every hub until each has it. */
-  async deactivate(signal: AbortSignal): Promise<void> {
+  /** Ends the identity: durable first, then told to every hub until each has it; gives what {@link rotate} gives. */
+  async deactivate(signal: AbortSignal): Promise<string | undefined> {
     const { hub, identity } = this.#ctx
+    await this.#askTime()
     identity.deactivate(eventTime(this.#ctx, hub.last))
     settleKeyState(this.#ctx, hub.last)
     this.#wakeMail()
-    await Promise.all([
-      this.#sync.run({ signal, profile: false }).catch(() => undefined),
-      this.pushToFormer(),
-    ])
+    const [untold] = await Promise.all([this.#tellHome(signal), this.pushToFormer()])
+    return untold
+  }
+
+  /** A key event is for good: a hub that has not told its time since the start is asked for it before one is dated. */
+  async #askTime(): Promise<void> {
+    const { last } = this.#ctx.hub
+    if (last === undefined || last.knownTimeMs !== undefined) return
+    await within(
+      HUB_WAIT_MS,
+      last.refresh().catch(() => undefined),
+    )
+  }
+
+  async #tellHome(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      await this.#sync.run({ signal, profile: false })
+      return undefined
+    } catch (error) {
+      return describe(error)
+    }
   }
 
   /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
@@ -186,7 +219,7 @@ export class Membership {
       await this.#revoke(signal)
       return true
     } catch (error) {
-      hub.noteContact(describe(error))
+      if (hub.state.keptOut === undefined) hub.noteContact(describe(error))
       log.info({ reason: describe(error) }, 'registration not confirmed')
       return hub.last?.stopped !== undefined
     }
@@ -229,4 +262,10 @@ export class Membership {
     this.#ctx.wakers.relay.wake()
     this.#ctx.wakers.outbox.wake()
   }
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const limit = new AbortController()
+  await Promise.race([work, pause(ms, undefined, { signal: limit.signal })])
+  limit.abort()
 }

@@ -4,13 +4,13 @@
  */
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
-import { CLOCKS_APART_MAX_MS, clocksApart } from '../hubs/clocks.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart, hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { allEntries } from '../store/outbox.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
 
-type Needs = Pick<
+export type KeyStateNeeds = Pick<
   Context,
   | 'identity'
   | 'keys'
@@ -37,29 +37,29 @@ const NEW_MAILBOX = 'new mailbox due'
 const OUTBOX_SEQ = 'outbox made ready under'
 
 /** Time of a key event: that of the hub, as far as it is near our own. */
-export function eventTime(ctx: Needs, hub: HubClient | undefined): number {
+export function eventTime(ctx: KeyStateNeeds, hub: HubClient | undefined): number {
   const now = ctx.now()
-  const ahead = (hub?.timeMs ?? now) - now
+  const ahead = (hub === undefined ? now : hubTime(hub)) - now
   return now + Math.max(-CLOCKS_APART_MAX_MS, Math.min(ahead, FOLLOWED_AHEAD_MAX_MS))
 }
 
 /** Whether the clock of a hub is followed as far as an event for it needs. */
-export function isClockFollowed(ctx: Needs, hub: HubClient): boolean {
-  return hub.timeMs - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
+export function isClockFollowed(ctx: KeyStateNeeds, hub: HubClient): boolean {
+  return hubTime(hub) - ctx.now() <= FOLLOWED_AHEAD_MAX_MS
 }
 
 /** Refuses to make an event that the hub would not take for its time. */
-export function requireClock(ctx: Needs, hub: HubClient): void {
-  if (!isClockFollowed(ctx, hub)) throw clocksApart(hub.timeMs - ctx.now())
+export function requireClock(ctx: KeyStateNeeds, hub: HubClient): void {
+  if (!isClockFollowed(ctx, hub)) throw clocksApart(hubTime(hub) - ctx.now())
 }
 
 /** Marks the mailbox for replacement; part of the transaction that makes it necessary. */
-export function markNewMailbox(ctx: Needs): void {
+export function markNewMailbox(ctx: KeyStateNeeds): void {
   remember(ctx.store, NEW_MAILBOX, utf8('due'))
 }
 
 /** Does what is still open: the rotation that names the home, the new mailbox, the outbox under the new key. */
-export function settleKeyState(ctx: Needs, home: HubClient | undefined): void {
+export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined): void {
   const { identity, keys, store, capabilities } = ctx
   if (identity.log.deactivated) {
     endOutbox(ctx)
@@ -84,7 +84,7 @@ export function settleKeyState(ctx: Needs, home: HubClient | undefined): void {
 }
 
 /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
-function endOutbox(ctx: Needs): void {
+function endOutbox(ctx: KeyStateNeeds): void {
   const { store, threads, events } = ctx
   const reason = 'this identity was deactivated'
   store.transaction(() => {

@@ -3,30 +3,14 @@
  * list is full makes the mailbox new, which voids them all (hub API: mailbox revoke).
  */
 import { Refused } from '../../protocol/contract/client.ts'
-import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { dueRevocations, removeRevocations } from '../store/capabilities.ts'
-import { markNewMailbox } from './key-state.ts'
-
-type Needs = Pick<
-  Context,
-  | 'identity'
-  | 'keys'
-  | 'store'
-  | 'chain'
-  | 'peers'
-  | 'capabilities'
-  | 'threads'
-  | 'events'
-  | 'log'
-  | 'now'
-  | 'hubNow'
->
+import { type KeyStateNeeds, markNewMailbox } from './key-state.ts'
 
 const IDS_PER_CALL_MAX = 1000
 
 /** Tells the hub what it does not know yet; true when its list was full and a new mailbox is due. */
-export async function sendRevocations(ctx: Needs, hub: HubClient): Promise<boolean> {
+export async function sendRevocations(ctx: KeyStateNeeds, hub: HubClient): Promise<boolean> {
   const { store } = ctx
   ctx.capabilities.clean()
   for (;;) {

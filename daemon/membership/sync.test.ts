@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { KEY_RENEWAL_MS, KeySet } from '../../protocol/identity/keyset.ts'
 import { HubStopped, presented, type RegisterRequest } from '../hubs/hub.ts'
 import { PowSolver } from '../hubs/pow.ts'
+import { Publication } from '../hubs/publication.ts'
 import { hubRow, noteRegistered, writeHome } from '../store/hubs.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
@@ -196,6 +197,7 @@ describe('a round with the hub', () => {
         now: node.ctx.now,
         random: node.ctx.random,
         spoolFolder: node.ctx.attachments.folder,
+        publication: new Publication(),
       },
       sync,
     )
@@ -277,6 +279,17 @@ describe('contact with the hub', () => {
     expect(hub.state).toEqual({ state: 'online', reason: 'not today' })
     const told = node.heard.filter(({ type }) => type === 'hub').map(({ data }) => data['state'])
     expect(told).toEqual(['online', 'offline', 'online'])
+  })
+
+  test('that is found again, as after being unblocked, leaves no reason of a registration refused before', () => {
+    const { hub } = node.ctx
+    hub.noteContact(undefined)
+    hub.beginRegistering().end('the operator admits nobody')
+    expect(hub.state).toEqual({ state: 'online', reason: 'the operator admits nobody' })
+    hub.noteContact('refused')
+    expect(hub.state).toEqual({ state: 'offline', reason: 'refused' })
+    hub.noteContact(undefined)
+    expect(hub.state).toEqual({ state: 'online' })
   })
 
   test('that was there is still there when a proof of work is cancelled', async () => {

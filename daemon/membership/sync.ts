@@ -5,10 +5,10 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { verifyKel } from '../../protocol/identity/kel.ts'
-import { EVENT_AHEAD_MAX_MS } from '../../protocol/identity/kel-times.ts'
+import { isAhead } from '../../protocol/identity/kel-times.ts'
 import { KeySet, STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Context } from '../context.ts'
-import { datedAhead } from '../hubs/clocks.ts'
+import { datedAhead, hubTime } from '../hubs/clocks.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient, PowSolution, Profile, RegisterReply } from '../hubs/hub.ts'
 import { type PowSolver, powChallenge } from '../hubs/pow.ts'
@@ -17,7 +17,7 @@ import { isCardDue, learnAddress, noteCard, ownCard } from './card.ts'
 import { pushLog } from './former.ts'
 import { eventTime, isClockFollowed, settleKeyState } from './key-state.ts'
 
-type Needs = Pick<
+export type SyncNeeds = Pick<
   Context,
   | 'identity'
   | 'keys'
@@ -28,11 +28,13 @@ type Needs = Pick<
   | 'threads'
   | 'hub'
   | 'settings'
+  | 'modules'
   | 'wakers'
   | 'events'
   | 'log'
   | 'now'
   | 'hubNow'
+  | 'timings'
 >
 
 const STRANGER_BYTES = 4 * STRANGER_BYTES_MIN
@@ -45,11 +47,11 @@ type Work = { signal: AbortSignal; onProgress: (share: number) => void }
 type Attempts = { pow: PowSolution | undefined; mayRotate: boolean; work: Work }
 
 export class Sync {
-  #ctx: Needs
+  #ctx: SyncNeeds
   #solver: PowSolver
   #running: Promise<void> = Promise.resolve()
 
-  constructor(ctx: Needs, solver: PowSolver) {
+  constructor(ctx: SyncNeeds, solver: PowSolver) {
     this.#ctx = ctx
     this.#solver = solver
   }
@@ -138,7 +140,7 @@ export class Sync {
       this.#rotateForTime(home)
       attempts.mayRotate = false
     } else if (refused.code === 'kel_ts_out_of_window' && this.#isAhead(home))
-      throw datedAhead(this.#ctx.identity.log.ts, home.timeMs)
+      throw datedAhead(this.#ctx.identity.log.ts, hubTime(home))
     else if (this.#setAfterRollback(refused) === undefined) throw refused
   }
 
@@ -150,13 +152,13 @@ export class Sync {
   }
 
   #isAhead(home: HubClient): boolean {
-    return this.#ctx.identity.log.ts > home.timeMs + EVENT_AHEAD_MAX_MS
+    return isAhead(this.#ctx.identity.log.ts, hubTime(home))
   }
 
   /** Whether a further event could come nearer to the hub's time; none falls behind one that lies ahead. */
   #isBehind(home: HubClient): boolean {
     const { log } = this.#ctx.identity
-    return isClockFollowed(this.#ctx, home) && log.ts < home.timeMs + EVENT_AHEAD_MAX_MS
+    return isClockFollowed(this.#ctx, home) && !isAhead(log.ts, hubTime(home))
   }
 
   async #registerOnce(home: HubClient, pow: PowSolution | undefined): Promise<RegisterReply> {
@@ -205,6 +207,12 @@ export class Sync {
     return this.#solver.solve(task, challenge, work)
   }
 
+  /** A set above every one that this identity gave out; the hub gets it with the next round. */
+  raiseSet(): void {
+    const { keys } = this.#ctx
+    if (keys.set !== undefined) this.#set(keys.set.body.setSeq + 1)
+  }
+
   #set(atLeastSeq?: number): KeySet {
     const { identity, keys, settings } = this.#ctx
     const strangers = { bytes: STRANGER_BYTES, perDay: settings.current.guest_messages }
@@ -212,8 +220,8 @@ export class Sync {
   }
 
   #profile(): Profile {
-    const { name, caps, summary, readme } = this.#ctx.settings.current
-    return { name, caps, summary, readme }
+    const { name, summary, readme } = this.#ctx.settings.current
+    return { name, caps: this.#ctx.modules.offered(), summary, readme }
   }
 }
 

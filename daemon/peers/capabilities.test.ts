@@ -58,6 +58,24 @@ describe('capabilities in stock', () => {
     expect([...ids].sort()).not.toEqual(ids)
   })
 
+  test('one that ends within a day, as earlier releases granted them, is not spent', () => {
+    const [first] = side(bob.aid).capabilities.topUp(alice.aid)
+    if (first === undefined) throw new Error('none granted')
+    const { capability } = first
+    const stale = side(alice.aid)
+    const body = { ...capability.body, expMs: capability.body.expMs - 1 }
+    stale.capabilities.accept(bob.aid, [{ ...first, capability: { ...capability, body } }])
+    expect(stale.capabilities.holdsAny(bob.aid)).toBe(false)
+    expect(stale.capabilities.choose(bob.aid, body.epoch, 1000)).toBeUndefined()
+    stale.capabilities.accept(bob.aid, [
+      {
+        ...first,
+        capability: { ...capability, body: { ...body, id: alice.random(16), expMs: body.expMs + 1 } },
+      },
+    ])
+    expect(stale.capabilities.holdsAny(bob.aid)).toBe(true)
+  })
+
   test('a use is given back when the envelope was never queued', () => {
     const [first] = issuer.capabilities.issuedTo(alice.aid)
     holder.capabilities.refund(first as Uint8Array)
@@ -85,10 +103,39 @@ describe('capabilities in stock', () => {
     expect(issuer.capabilities.isLow(alice.aid)).toBe(false)
   })
 
+  test('one that is refused takes with it what came before, once newer ones are there', () => {
+    const [giver, taker] = [side(bob.aid), side(alice.aid)]
+    const { capabilities } = taker
+    const choose = () => capabilities.choose(bob.aid, giver.keys.epoch, 1000)?.id as Uint8Array
+    capabilities.accept(bob.aid, giver.capabilities.topUp(alice.aid))
+    expect(capabilities.dropRefused(bob.aid, choose())).toBe(false)
+    expect(capabilities.heldSeeds()).toHaveLength(7)
+    giver.capabilities.forgetIssued(alice.aid)
+    const old = choose()
+    const newer = giver.capabilities.topUp(alice.aid, true)
+    capabilities.accept(bob.aid, newer)
+    for (const { capability } of newer) {
+      expect(choose()).not.toEqual(old)
+      capabilities.spend(choose())
+      expect(capability.body.recipient).toBe(bob.aid)
+    }
+    expect(capabilities.dropRefused(bob.aid, choose())).toBe(true)
+    expect(capabilities.heldSeeds()).toHaveLength(16)
+    expect(capabilities.dropRefused(bob.aid, choose())).toBe(false)
+    expect(capabilities.heldSeeds()).toHaveLength(15)
+  })
+
   test('only what was spent shows that a message with it arrived', () => {
     const [id] = issuer.capabilities.issuedTo(alice.aid)
     expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(false)
     issuer.capabilities.noteUse(id as Uint8Array)
     expect(issuer.capabilities.wasUsed(id as Uint8Array)).toBe(true)
+    const other = side(agent('carol').aid)
+    const granted = other.capabilities.topUp(alice.aid).map(({ capability }) => capability.body.id)
+    const used = () => granted.filter(one => other.capabilities.wasUsed(one)).length
+    expect(used()).toBe(0)
+    for (const one of granted.slice(0, 5)) other.capabilities.noteUse(one)
+    expect(used()).toBe(5)
+    expect(other.capabilities.topUp(alice.aid)).toHaveLength(5)
   })
 })

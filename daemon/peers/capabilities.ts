@@ -8,19 +8,21 @@ import { utf8 } from '../../protocol/encoding/bytes.ts'
 import {
   CAPABILITIES_PER_MESSAGE_MAX,
   CAPABILITY_ID_BYTES,
-  CAPABILITY_LIFE_MAX_MS,
   Capability,
   CapabilityBody,
   type GrantedCapability,
+  latestEnd,
 } from '../../protocol/mail/capability.ts'
 import type { MailboxKeys } from '../identity/mailbox-keys.ts'
 import {
   dropHeld,
   dropOtherEpochs,
+  dropUpTo,
   FORGOTTEN,
   forgetUnspent,
   type HeldRow,
   keepHeld,
+  nextBatch,
   noteIssued,
   noteSpent,
   refundHeld,
@@ -43,6 +45,8 @@ const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
 const FORGOTTEN_PER_PEER_MAX = 256
 const DAY_MS = 86_400_000
+/** Earlier releases granted and issued such with a finer end, which no hub takes. */
+const ENDS_WITH_DAY = `expires_at % ${DAY_MS} = 0`
 const USES_DAY = 'capability-uses-day'
 
 export type HeldCapability = { id: Uint8Array; granted: GrantedCapability }
@@ -94,7 +98,7 @@ export class Capabilities {
 
   #unspent(peer: string, now: number): number {
     const row = this.#store.get<{ n: number }>(
-      'SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ?',
+      `SELECT count(*) AS n FROM capabilities_issued WHERE peer = ? AND used = 0 AND expires_at > ? AND ${ENDS_WITH_DAY}`,
       peer,
       now,
     )
@@ -112,6 +116,11 @@ export class Capabilities {
     return row?.used === SPENT
   }
 
+  /** Whether this one is still good: neither taken back nor of a mailbox of before. */
+  isIssued(id: Uint8Array): boolean {
+    return this.#store.get('SELECT 1 FROM capabilities_issued WHERE id = ?', id) !== undefined
+  }
+
   /** No longer counts on what was issued to a peer: the next message brings a full stock. A block still revokes it. */
   forgetIssued(peer: string): void {
     forgetUnspent(this.#store, peer)
@@ -120,7 +129,6 @@ export class Capabilities {
   /** Notes that everything issued to a peer is to be taken back; part of the transaction of its caller. */
   revokeIssued(peer: string): void {
     revokeIssued(this.#store, peer, this.#inputs.now())
-    this.forgetIssued(peer)
   }
 
   /** Ids of everything unexpired that a peer holds of ours, for a revocation. */
@@ -137,6 +145,7 @@ export class Capabilities {
   /** Takes in what a peer granted; expired or foreign ones are left aside. */
   accept(peer: string, granted: readonly GrantedCapability[]): void {
     const now = this.#inputs.now()
+    const batch = nextBatch(this.#store, peer)
     for (const { capability, holderSeed } of granted) {
       const { body } = capability
       if (body.recipient !== peer || body.expMs <= now) continue
@@ -149,16 +158,17 @@ export class Capabilities {
         holderSeed,
         expiresAt: body.expMs,
         bytesMax: body.bytesMax,
+        batch,
       })
     }
     trimHeld(this.#store, peer, HELD_PER_PEER_MAX)
   }
 
-  /** The least used capability of this epoch that takes an envelope of `size` bytes. */
+  /** The least used capability of this epoch that takes an envelope of `size` bytes, of these the newest. */
   choose(peer: string, epoch: Uint8Array, size: number): HeldCapability | undefined {
     const found = this.#store.get(
       `SELECT * FROM capabilities_held
-       WHERE peer = ? AND epoch = ? AND expires_at > ? AND bytes_max >= ? AND uses < ? ORDER BY uses, expires_at LIMIT 1`,
+       WHERE peer = ? AND epoch = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND bytes_max >= ? AND uses < ? ORDER BY uses, batch DESC, expires_at LIMIT 1`,
       peer,
       epoch,
       this.#inputs.now() + 60_000,
@@ -178,7 +188,7 @@ export class Capabilities {
   /** Whether a capability of this peer is in stock. */
   holdsAny(peer: string): boolean {
     const row = this.#store.get(
-      'SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND uses < ? LIMIT 1',
+      `SELECT 1 FROM capabilities_held WHERE peer = ? AND expires_at > ? AND ${ENDS_WITH_DAY} AND uses < ? LIMIT 1`,
       peer,
       this.#inputs.now() + 60_000,
       USES_PER_DAY,
@@ -201,8 +211,14 @@ export class Capabilities {
     refundHeld(this.#store, id)
   }
 
-  drop(id: Uint8Array): void {
+  /**
+   * Drops one that the hub refused, and where the peer has sent newer ones all that came before them, which it has taken
+   * back as well. True in that case: the stock is never emptied so, whatever a hub refuses.
+   */
+  dropRefused(peer: string, id: Uint8Array): boolean {
+    if (dropUpTo(this.#store, peer, id, USES_PER_DAY)) return true
     dropHeld(this.#store, id)
+    return false
   }
 
   /** Drops the stock of every other epoch of a peer; true when there was any. */
@@ -234,8 +250,7 @@ export class Capabilities {
     const { identity, random } = this.#inputs
     const holderSeed = random(32)
     const id = random(CAPABILITY_ID_BYTES)
-    // Midnight UTC, the same for all that are issued that day: a finer time would tell batches and so senders apart.
-    const expMs = Math.floor((now + CAPABILITY_LIFE_MAX_MS) / DAY_MS) * DAY_MS
+    const expMs = latestEnd(now)
     const capability = Capability.sign(this.#keys.mailboxSeed, {
       v: 1,
       id,

@@ -27,6 +27,8 @@ import { remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 import { keepPeer, peerRow } from '../store/peers.ts'
 
+/** As hubs allow it. */
+const SET_AHEAD_MAX_MS = 5 * 60_000
 const BUCKET_CACHED_MS = 3_600_000
 const BUCKETS_CACHED_MAX = 8
 const LOGS_CACHED_MAX = 256
@@ -118,14 +120,19 @@ export class PeerBook {
   /** Keeps a merged log, and a key set when it belongs to that log and is newer than the one held. */
   learn(log: VerifiedKel, set: KeySet | undefined): Peer {
     const held = this.find(log.aid)
-    const isOver = set !== undefined && set.body.exp < Math.max(this.#now(), this.#hub.home?.timeMs ?? 0)
-    const offered = set === undefined || isOver ? undefined : usableKeys(log, set)
+    const offered = set === undefined || !this.#isOfNow(set) ? undefined : usableKeys(log, set)
     const current = held?.keys !== undefined && held.keys.body.kelSeq === log.seq ? held.keys : undefined
     const keys = newerOf(current, offered)
     if (held !== undefined && held.log === log && held.keys === keys) return held
     const stored = { log: encodeKel(log.events), keys: keys === undefined ? null : KeySet.encode(keys) }
     keepPeer(this.#store, { aid: log.aid, ...stored })
     return this.#remember({ peer: { aid: log.aid, log, keys }, ...stored })
+  }
+
+  /** Neither expired nor dated ahead: its hub would take neither, so an answer under it would never arrive. */
+  #isOfNow({ body: { ts, exp } }: KeySet): boolean {
+    const now = Math.max(this.#now(), this.#hub.home?.timeMs ?? 0)
+    return exp >= now && ts <= now + SET_AHEAD_MAX_MS
   }
 
   /** State of our own log and key set that this peer was shown; null when it needs them again. */

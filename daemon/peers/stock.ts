@@ -5,7 +5,7 @@
 import { publicKey } from '#crypto'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import type { VerifiedKeySet } from '../../protocol/identity/keyset.ts'
-import { Capability, type GrantedCapability } from '../../protocol/mail/capability.ts'
+import { Capability, endsWithDay, type GrantedCapability } from '../../protocol/mail/capability.ts'
 import type { Store } from '../store/open.ts'
 import type { Contacts } from './contacts.ts'
 
@@ -33,6 +33,7 @@ export function genuineGrants(
   const { mailboxKey, mailboxEpoch } = keys.body
   return granted.filter(
     ({ capability, holderSeed }) =>
+      endsWithDay(capability.body) &&
       equal(capability.body.epoch, mailboxEpoch) &&
       equal(capability.body.holderKey, publicKey(holderSeed)) &&
       Capability.verify(mailboxKey, capability),

@@ -3,6 +3,11 @@
 /** How finely a hub tells its time. */
 const RESOLUTION_MS = 2000
 
+/** A time of ours, or the one that is known where ours is later. */
+export function notAhead(own: number, known: number | undefined): number {
+  return known !== undefined && own - known > RESOLUTION_MS ? known : own
+}
+
 /** Somebody who says what time it is. */
 export type TimeSource = { readonly knownTimeMs: number | undefined }
 
@@ -19,9 +24,5 @@ export class Clock {
     this.#source = source
   }
 
-  readonly now = (): number => {
-    const own = this.#own()
-    const known = this.#source?.knownTimeMs
-    return known !== undefined && own - known > RESOLUTION_MS ? known : own
-  }
+  readonly now = (): number => notAhead(this.#own(), this.#source?.knownTimeMs)
 }

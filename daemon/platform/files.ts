@@ -2,9 +2,9 @@
 
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
-import { makeFolders } from '../../protocol/folders.ts'
+import { Failure, systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from './faults.ts'
+import { makeFolders } from './folders.ts'
 
 export const SECRET_FILE_MODE = 0o600
 export const SECRET_DIRECTORY_MODE = 0o700
@@ -16,6 +16,31 @@ export function findFile(path: string): Buffer | undefined {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
+  }
+}
+
+/** What a person may name to be read whole. */
+export const FILE_BYTES_MAX = 64 * 1024 * 1024
+
+/** Bytes of a file that a person named; a pipe or a device, which may never end, is refused, and so is a larger one. */
+export function readRegular(path: string, bytesMax: number): Buffer {
+  const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  try {
+    const stat = fs.fstatSync(file)
+    if (!stat.isFile()) throw new NotReadable(stat.isDirectory() ? 'EISDIR' : 'ENXIO')
+    if (stat.size > bytesMax) throw new NotReadable('EFBIG')
+    return fs.readFileSync(file)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+/** Not to be read, for the reason that the system has a code for. */
+class NotReadable extends Failure {
+  readonly code: string
+  constructor(code: string) {
+    super(systemFault(code))
+    this.code = code
   }
 }
 

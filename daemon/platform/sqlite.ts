@@ -13,15 +13,33 @@ const CACHE_KIB = 16_384
 
 export function openDatabase(path: string): Database {
   const database = new Database(path)
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA foreign_keys = ON;
-    PRAGMA secure_delete = ON;
-    PRAGMA busy_timeout = 5000;
-    PRAGMA cache_size = -${CACHE_KIB};
-  `)
-  return database
+  try {
+    database.exec(`
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = FULL;
+      PRAGMA foreign_keys = ON;
+      PRAGMA secure_delete = ON;
+      PRAGMA busy_timeout = 5000;
+      PRAGMA cache_size = -${CACHE_KIB};
+    `)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Opens a file that nothing is written to. */
+export const openReadOnly = (path: string): Database => new Database(path, { readOnly: true })
+
+const PRIMARY_RESULT = 0xff
+const RESULT_CORRUPT = 11
+const RESULT_NOT_A_DATABASE = 26
+
+/** Whether the bytes of the file are to blame. */
+export function isDamage(error: unknown): boolean {
+  const code = ((error as { errcode?: number }).errcode ?? 0) & PRIMARY_RESULT
+  return code === RESULT_CORRUPT || code === RESULT_NOT_A_DATABASE
 }
 
 const RESULT_BUSY = 5

@@ -7,6 +7,8 @@ export type Timings = {
   backoffFirstMs: number
   /** A poll held this long in peace shows that no other node of this identity was there. */
   pollSettledMs: number
+  /** Between two questions to the hub after a restore. */
+  settleMs: number
 }
 
 export const defaultTimings: Timings = {
@@ -14,4 +16,5 @@ export const defaultTimings: Timings = {
   topUpSpreadMs: 1500,
   backoffFirstMs: 1000,
   pollSettledMs: 10_000,
+  settleMs: 10_000,
 }

@@ -25,11 +25,12 @@ export class Waker {
 }
 
 /** One for each part of the node that works by itself: who has something for it wakes it. */
-export type Wakers = Readonly<Record<'outbox' | 'relay' | 'reviews' | 'rounds', Waker>>
+export type Wakers = Readonly<Record<'outbox' | 'relay' | 'reviews' | 'rounds' | 'calls', Waker>>
 
 export const makeWakers = (): Wakers => ({
   outbox: new Waker(),
   relay: new Waker(),
   reviews: new Waker(),
   rounds: new Waker(),
+  calls: new Waker(),
 })

@@ -20,6 +20,8 @@ export const heldTable = {
     bytesMax: integer,
     /** Since midnight UTC. */
     uses: integer,
+    /** Which of a peer's came together, in the order in which they came. */
+    batch: integer,
   },
 } as const
 export const issuedTable = {
@@ -38,8 +40,8 @@ export type IssuedRow = RowOf<typeof issuedTable>
 /** Keeps a granted capability; one that is held already stays as it is. */
 export function keepHeld(store: Store, row: Omit<HeldRow, 'uses'>): void {
   store.run(
-    `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR IGNORE INTO capabilities_held (id, peer, epoch, body, signature, holder_seed, expires_at, bytes_max, batch)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     row.id,
     row.peer,
     row.epoch,
@@ -48,6 +50,7 @@ export function keepHeld(store: Store, row: Omit<HeldRow, 'uses'>): void {
     row.holderSeed,
     row.expiresAt,
     row.bytesMax,
+    row.batch,
   )
 }
 
@@ -71,6 +74,28 @@ export function refundHeld(store: Store, id: Uint8Array): void {
 
 export function dropHeld(store: Store, id: Uint8Array): void {
   store.run('DELETE FROM capabilities_held WHERE id = ?', id)
+}
+
+/** The number of the batch that comes next from a peer. */
+export function nextBatch(store: Store, peer: string): number {
+  const row = store.get<{ last: number | null }>(
+    'SELECT max(batch) AS last FROM capabilities_held WHERE peer = ?',
+    peer,
+  )
+  return (row?.last ?? 0) + 1
+}
+
+/** Drops what came from a peer no later than this one, as far as newer ones can be spent; true when there were any. */
+export function dropUpTo(store: Store, peer: string, id: Uint8Array, usesMax: number): boolean {
+  const { changes } = store.run(
+    `DELETE FROM capabilities_held WHERE peer = ?1 AND batch <= (SELECT batch FROM capabilities_held WHERE id = ?2)
+       AND EXISTS (SELECT 1 FROM capabilities_held AS newer WHERE newer.peer = ?1 AND newer.uses < ?3
+         AND newer.batch > (SELECT batch FROM capabilities_held WHERE id = ?2))`,
+    peer,
+    id,
+    usesMax,
+  )
+  return changes > 0
 }
 
 /** Drops the stock of every other epoch of a peer; true when there was any. */
@@ -102,7 +127,7 @@ export function voidAllIssued(store: Store): void {
   store.run('DELETE FROM revocations')
 }
 
-/** Notes that everything issued to a peer is to be taken back. */
+/** Notes that everything issued to a peer is to be taken back; it is none of ours any more. */
 export function revokeIssued(store: Store, peer: string, now: number): void {
   store.run(
     `INSERT OR IGNORE INTO revocations
@@ -110,6 +135,7 @@ export function revokeIssued(store: Store, peer: string, now: number): void {
     peer,
     now,
   )
+  store.run('DELETE FROM capabilities_issued WHERE peer = ?', peer)
 }
 
 export function dueRevocations(store: Store, max: number): Uint8Array[] {

@@ -88,19 +88,21 @@ describe('the store', () => {
     store.close()
   })
 
-  test('own history is found by full text', () => {
+  test('what may be undone by a power cut waits for no disk, everything else does', () => {
     const store = openStore(fresh())
-    const add = (text: string, id: number) =>
-      store.run(
-        `INSERT INTO messages (direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
-         VALUES ('out', 'a', 'b', ?, 2, 0, 0, x'', x'', ?)`,
-        Uint8Array.of(id),
-        text,
-      )
-    add('summarise the repository', 1)
-    add('translate the readme', 2)
-    const found = store.all("SELECT rowid FROM messages_text WHERE messages_text MATCH 'readme'")
-    expect(found).toEqual([{ rowid: 2 }])
+    const flushes = () => store.get('PRAGMA synchronous')?.['synchronous'] === 2
+    const seen: boolean[] = [flushes()]
+    const look = () => void seen.push(flushes())
+    store.unflushed(look, 'x')
+    store.transaction(look)
+    store.transaction(() => store.unflushed(look, 'x'))
+    expect(() =>
+      store.unflushed(() => {
+        throw new Error('refused')
+      }, 'x'),
+    ).toThrow('refused')
+    look()
+    expect(seen).toEqual([true, false, true, true, true])
     store.close()
   })
 })

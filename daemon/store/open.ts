@@ -2,10 +2,18 @@
 
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Failure } from '../../protocol/encoding/errors.ts'
+import { Failure, wordsOf } from '../../protocol/encoding/errors.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
-import { type Database, openDatabase, type Row, type Statement, transaction } from '../platform/sqlite.ts'
+import {
+  type Database,
+  isDamage,
+  openDatabase,
+  openReadOnly,
+  type Row,
+  type Statement,
+  transaction,
+} from '../platform/sqlite.ts'
 import { schema } from './schema.ts'
 import { upgrades } from './upgrades.ts'
 
@@ -42,6 +50,20 @@ export class Store {
     faultPoint(`${fault}.after-commit`)
     for (const task of this.#afterCommit.splice(0)) this.attempt(task)
     return result
+  }
+
+  /**
+   * The same without waiting for the disk: it gets there with the next transaction that does. A power cut before that
+   * undoes it, so it is for what is then done once more without harm.
+   */
+  unflushed<T>(work: () => T, fault: string): T {
+    if (this.database.isTransaction) return work()
+    this.database.exec('PRAGMA synchronous = NORMAL')
+    try {
+      return this.transaction(work, fault)
+    } finally {
+      this.database.exec('PRAGMA synchronous = FULL')
+    }
   }
 
   /** What `work` would answer now; nothing that it writes stays. */
@@ -103,35 +125,78 @@ export class Store {
   }
 }
 
+const storePath = (dir: string) => join(dir, 'interactions', 'store.db')
+
 /** Opens the store of a data directory, bringing an older schema up to this release. */
 export function openStore(dir: string): Store {
-  const folder = join(dir, 'interactions')
-  ensureSecretDirectory(folder)
-  const path = join(folder, 'store.db')
+  const path = storePath(dir)
+  ensureSecretDirectory(dirname(path))
   if (!fs.existsSync(path)) fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
   return openStoreAt(path)
 }
 
 /** Opens a store file, or one in memory. */
 export function openStoreAt(path: string): Store {
-  const database = openDatabase(path)
-  try {
-    migrate(database, path)
-  } catch (error) {
-    database.close()
-    throw error
-  }
-  return new Store(dirname(path), database)
+  return opened(path, openDatabase, database => migrate(database, path))
 }
 
-function migrate(database: Database, path: string): void {
-  const row = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  const version = row.user_version
-  if (version === STORE_SCHEMA) return
+/**
+ * The store of a stopped node, its pages checked, to be read only; an empty one where there is none, and undefined for
+ * one of an older schema.
+ */
+export function peekStore(dir: string): Store | undefined {
+  const path = storePath(dir)
+  if (!fs.existsSync(path)) return openStoreAt(':memory:')
+  const store = opened(path, openReadOnly, database => checkPages(database, path))
+  if (schemaOf(store.database, path) === STORE_SCHEMA) return store
+  store.close()
+  return undefined
+}
+
+/** An open store that `prepare` has made ready; damage is said with the path, and what helps. */
+function opened(
+  path: string,
+  open: (path: string) => Database,
+  prepare: (database: Database) => void,
+): Store {
+  try {
+    const database = open(path)
+    try {
+      prepare(database)
+    } catch (error) {
+      database.close()
+      throw error
+    }
+    return new Store(dirname(path), database)
+  } catch (error) {
+    if (isDamage(error)) throw damaged(path, wordsOf(error), error)
+    throw error
+  }
+}
+
+const damaged = (path: string, why: string, cause?: unknown) =>
+  new StoreError(
+    `${path} is damaged (${why}); restore ${dirname(path)} from its backup, or move it away and run svc evidence import, which brings back the evidence but no messages`,
+    { cause },
+  )
+
+function checkPages(database: Database, path: string): void {
+  const row = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
+  if (row.quick_check !== 'ok') throw damaged(path, row.quick_check)
+}
+
+function schemaOf(database: Database, path: string): number {
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
   if (version > STORE_SCHEMA)
     throw new StoreError(
       `${path} has schema ${version}, this release knows ${STORE_SCHEMA}; start the newer release that wrote it`,
     )
+  return version
+}
+
+function migrate(database: Database, path: string): void {
+  const version = schemaOf(database, path)
+  if (version === STORE_SCHEMA) return
   if (version > 0) copyBefore(database, `${path}.schema-${version}`)
   transaction(database, () => {
     if (version === 0) database.exec(schema)

@@ -8,7 +8,10 @@ import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
 
 const DUE_MAX = 32
-const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy'] as const
+/** Why a message has failed, or soon will: no capability of the recipient in stock was taken. */
+export const ACCESS_REFUSED =
+  'the hub of the recipient refused the access that the recipient had given; it may have blocked this node: ask it, then send again'
+const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy', ACCESS_REFUSED] as const
 
 /** The credential of what went under a session, which names this node to its hub. */
 export const SESSION = 'session'
@@ -184,10 +187,11 @@ export function countCredential(store: Store, message: number): void {
   store.run('UPDATE outbox SET credentials_tried = credentials_tried + 1 WHERE message = ?', message)
 }
 
-/** What waits because it could only go as a stranger's is due now; true when there was any. */
+/** What waits for capabilities of a peer is due now, with all of its tries; true when there was any. */
 export function hurryEntries(store: Store, peer: string, now: number): boolean {
   const { changes } = store.run(
-    `UPDATE outbox SET next_at = ?1 WHERE peer = ?2 AND state = 'queued' AND next_at > ?1 AND last_error IN (?3, ?4)`,
+    `UPDATE outbox SET next_at = ?1, credentials_tried = 0
+     WHERE peer = ?2 AND state = 'queued' AND next_at > ?1 AND last_error IN (?3, ?4, ?5)`,
     now,
     peer,
     ...WAITING_FOR_STOCK,

@@ -30,7 +30,11 @@ CREATE TABLE peers (
   aid TEXT PRIMARY KEY,
   log BLOB NOT NULL,
   keys BLOB,
-  introduced TEXT
+  introduced TEXT,
+  -- The longest head of its chain that the peer signed, as it is given back, and when it last knew of it.
+  head BLOB,
+  head_length INTEGER,
+  head_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE capabilities_held (
@@ -42,7 +46,8 @@ CREATE TABLE capabilities_held (
   holder_seed BLOB NOT NULL,
   expires_at INTEGER NOT NULL,
   bytes_max INTEGER NOT NULL,
-  uses INTEGER NOT NULL DEFAULT 0
+  uses INTEGER NOT NULL DEFAULT 0,
+  batch INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX capabilities_held_by_peer ON capabilities_held (peer, uses);
 
@@ -204,7 +209,4 @@ CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WI
 CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key');
-CREATE TRIGGER messages_text_added AFTER INSERT ON messages BEGIN
-  INSERT INTO messages_text (rowid, text) VALUES (new.key, new.text);
-END;
 `

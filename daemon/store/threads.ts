@@ -12,6 +12,7 @@ import {
   messageDigest,
 } from '../../protocol/mail/message.ts'
 import type { Kind } from '../../protocol/mail/payload.ts'
+import { wordKinds } from '../../protocol/mail/payload.ts'
 import {
   type Changes,
   createInteraction,
@@ -163,7 +164,7 @@ export class Threads {
     if (hurryEntries(this.#store, peer, this.#inputs.now())) this.#store.afterCommit(this.#inputs.onQueued)
   }
 
-  /** Stores a received message and moves the marks of what is held. */
+  /** Stores a received message and moves the marks of what is held, and of the newest words. */
   storeIncoming(
     interaction: Interaction,
     body: MessageBody,
@@ -172,11 +173,14 @@ export class Threads {
     const key = insertIncoming(this.#store, interaction.key, body, { ...facts, at: this.#inputs.now() })
     const heldHighest = Math.max(interaction.heldHighest, body.number)
     let { heldTo } = interaction
-    if (body.number > 0)
-      while (heldTo < heldHighest && this.byNumber(interaction.key, 'in', heldTo + 1) !== undefined) heldTo++
+    while (this.byNumber(interaction.key, 'in', heldTo + 1) !== undefined) heldTo++
     return {
       message: this.message(key),
-      interaction: this.update(interaction, { heldTo, heldHighest, lastIn: key }),
+      interaction: this.update(interaction, {
+        heldTo,
+        heldHighest,
+        ...present({ lastIn: wordKinds.includes(body.kind) ? key : undefined }),
+      }),
     }
   }
 

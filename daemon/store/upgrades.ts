@@ -36,4 +36,18 @@ ALTER TABLE outbox ADD COLUMN credential TEXT;
 -- A receipt of the same provider that says something else than the one that is kept.
 ALTER TABLE interactions ADD COLUMN contradicting BLOB;
 `,
+  /* sql */ `
+-- The longest head of its chain that the peer signed, as it is given back, and when it last knew of it.
+ALTER TABLE peers ADD COLUMN head BLOB;
+ALTER TABLE peers ADD COLUMN head_length INTEGER;
+ALTER TABLE peers ADD COLUMN head_at INTEGER;
+`,
+  /* sql */ `
+-- The index of words follows the messages.
+DROP TRIGGER messages_text_added;
+`,
+  /* sql */ `
+-- Which capabilities came together, in the order in which they came.
+ALTER TABLE capabilities_held ADD COLUMN batch INTEGER NOT NULL DEFAULT 0;
+`,
 ]

@@ -1,11 +1,12 @@
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AutoReply } from './auto-reply.ts'
-import { proposeEnd, say } from './conversation.ts'
-import { textMessage } from './messages.ts'
+import { proposeEnd } from './conversation.ts'
+import { delegateTask } from './delegation.ts'
 
 const TOKEN = 'control-token-of-this-node'
 
@@ -13,20 +14,24 @@ let world: TestWorld
 let alice: TestNode
 let bob: TestNode
 let loop: AutoReply
+/** Of the owner, outside the data directory. */
+let programs: string
 
 beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
+  programs = mkdtempSync(join(tmpdir(), 'svc-programs-'))
   loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, TOKEN)
 })
 afterEach(async () => {
   await loop.stop()
+  rmSync(programs, { recursive: true })
   await world[Symbol.asyncDispose]()
 })
 
 /** A program that answers with the last line of the prompt that asks, or as it is told. */
 function program(body: string): string {
-  const path = join(bob.ctx.dir, 'answer.sh')
+  const path = join(programs, 'answer.sh')
   writeFileSync(path, `#!/bin/sh\nprompt=$(cat)\n${body}\n`, { mode: 0o755 })
   return path
 }
@@ -69,19 +74,37 @@ describe('auto-reply', () => {
     await answered(id)
     expect(words(id)).toEqual(['ask: one', 'ask: one'])
     expect(bob.thread(id).autoReplies).toBe(1)
+    await expect.poll(() => events(id), LATER).toEqual(['answered'])
     await world.settle()
-    alice.within(() => say(alice.ctx, alice.thread(id), textMessage('ask: two', [])))
+    alice.say(id, 'ask: two')
     await world.settle()
     await answered(id, 2)
     expect(words(id).at(-1)).toBe('ask: two')
     expect(bob.thread(id).autoReplies).toBe(2)
   })
 
+  test('that is there for images alone says so to a task without one, and answers one with an image', async () => {
+    await starts({ require_image: true, usage_hint: 'send an image' })
+    const bare = await asked('ask: bare')
+    await answered(bare)
+    expect(words(bare).at(-1)).toBe('send an image')
+    const image = join(programs, 'a.png')
+    writeFileSync(image, 'an image')
+    const id = delegateTask(alice.ctx, {
+      to: bob.aid,
+      task: 'ask: image',
+      attach: [image],
+    })
+    await world.settle()
+    await answered(id)
+    expect(words(id).at(-1)).toBe('ask: image')
+  })
+
   test('gives way to a person who answered in the meantime', async () => {
     await starts({}, `sleep 0.3; ${ECHO}`)
     const id = await asked('ask: one')
     await new Promise(resolve => setTimeout(resolve, 150))
-    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('I do it myself', [])))
+    bob.say(id, 'I do it myself')
     await aRound()
     expect(words(id)).toEqual(['ask: one', 'I do it myself'])
   })
@@ -90,7 +113,7 @@ describe('auto-reply', () => {
     await starts({}, `sleep 0.4; ${ECHO}`)
     const id = await asked('ask: one')
     await new Promise(resolve => setTimeout(resolve, 150))
-    alice.within(() => say(alice.ctx, alice.thread(id), textMessage('ask: two', [])))
+    alice.say(id, 'ask: two')
     await world.settle()
     await answered(id)
     expect(words(id)).toEqual(['ask: one', 'ask: two', 'ask: two'])
@@ -117,7 +140,7 @@ describe('auto-reply', () => {
     await answered(muted)
     bob.within(() => bob.ctx.threads.update(bob.thread(muted), { autoReply: 0 }))
     await world.settle()
-    alice.within(() => say(alice.ctx, alice.thread(muted), textMessage('ask: again', [])))
+    alice.say(muted, 'ask: again')
     await world.settle()
     await aRound()
     expect([autos(stranger), autos(muted)]).toEqual([0, 1])

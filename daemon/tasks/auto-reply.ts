@@ -1,9 +1,11 @@
 /** The node's side of automatic answers: which threads wait, the one answer a turn, what must never leave. */
-import { join } from 'node:path'
+import { accessSync, constants, statSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
 import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/backend.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
+import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
@@ -13,6 +15,7 @@ import { phraseOfSeed } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
+import type { AgentTrials } from './agent-trials.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 
@@ -53,6 +56,8 @@ export class AutoReply {
   #loop: Loop | undefined
   #stopListening: (() => void) | undefined
   #fault: string | undefined
+  #failed: { atMs: number; reason: string } | undefined
+  #sandbox: Sandbox | undefined
 
   constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
     this.#ctx = ctx
@@ -65,6 +70,18 @@ export class AutoReply {
     return this.#fault
   }
 
+  /** Why the last answer failed, until one succeeds. */
+  get lastFailure(): string | undefined {
+    if (this.#failed === undefined) return undefined
+    const { atMs, reason } = this.#failed
+    return `the last automatic answer failed at ${new Date(atMs).toISOString()}: ${reason}; try it with: svc autoreply test`
+  }
+
+  /** What holds the program that answers; undefined where none does, or no program answers. */
+  get sandbox(): Sandbox | undefined {
+    return this.#sandbox
+  }
+
   /** Starts with the node: a backend that cannot start leaves the node running, and says so in its status. */
   async start(): Promise<void> {
     try {
@@ -75,15 +92,43 @@ export class AutoReply {
     }
   }
 
-  /** Throws {@link BackendFailed} where these settings could not answer anybody. */
-  async check(config: AutoReplyConfig): Promise<void> {
-    await this.#backend(config)
+  /** Throws {@link BackendFailed} where these settings could not answer anybody, or a new version of an agent leaks. */
+  async check(
+    config: AutoReplyConfig,
+    change: object,
+    given: { unsafe: boolean; signal: AbortSignal },
+  ): Promise<void> {
+    requireFolder(config.work_dir)
+    const sandbox = this.#sandboxOf(config)
+    await this.#backend(config, sandbox)
+    const trials = await this.#trials()
+    await trials.require(config, change, { ...given, sandbox: sandbox ?? NO_SANDBOX })
+  }
+
+  /** Attacks the agent that answers, as a task could; what leaked, in sentences. */
+  async attack(signal: AbortSignal) {
+    const given = this.#requireConfig()
+    await this.#backend(given)
+    const trials = await this.#trials()
+    return await trials.attack(given, this.#sandboxOf(given) ?? NO_SANDBOX, signal)
+  }
+
+  /** Loaded only where an agent is set or attacked. */
+  async #trials(): Promise<AgentTrials> {
+    const trials = await import('./agent-trials.ts')
+    return new trials.AgentTrials(this.#ctx, this.#env)
+  }
+
+  #requireConfig(): AutoReplyConfig {
+    return this.#ctx.settings.current.auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
   }
 
   /** Starts, changes or ends the loop as the configuration says. */
   async restart(): Promise<void> {
     await this.stop()
     this.#fault = undefined
+    this.#failed = undefined
+    this.#sandbox = undefined
     const given = this.#ctx.settings.current.auto_reply
     if (given === undefined) return
     const settings = autoReplySettings(given)
@@ -92,10 +137,11 @@ export class AutoReply {
       if (this.#ctx.hub.oldCopy === undefined)
         this.#ctx.chain.append('svc.autoreply.tools', { tools: settings.tools, backend: settings.backend })
     }
+    this.#sandbox = this.#sandboxOf(given)
     this.#loop = startLoop(
       this.#port(),
       {
-        backend: await this.#backend(given),
+        backend: await this.#backend(given, this.#sandbox),
         pollIntervalMs: settings.poll_interval_seconds * 1000,
         historyMax: settings.max_history,
         timeoutMs: settings.api_timeout_seconds * 1000,
@@ -122,8 +168,7 @@ export class AutoReply {
     question: string,
     signal: AbortSignal,
   ): Promise<{ backend: string; answer: string; ms: number }> {
-    const given =
-      this.#ctx.settings.current.auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
+    const given = this.#requireConfig()
     const started = this.#ctx.now()
     const backend = await this.#backend(given)
     const request: BackendRequest = {
@@ -135,11 +180,18 @@ export class AutoReply {
     }
     const timeout = AbortSignal.timeout(autoReplySettings(given).api_timeout_seconds * 1000)
     const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
+    this.#failed = undefined
     return { backend: backend.name, answer: text, ms: this.#ctx.now() - started }
   }
 
+  #sandboxOf({ backend, sandbox }: AutoReplyConfig): Sandbox | undefined {
+    // what stands in for tests is no program of a task
+    if (backend !== 'exec' || this.#env['SVC_EXEC_COMMAND']) return undefined
+    return sandbox === false ? NO_SANDBOX : findSandbox(this.#env)
+  }
+
   /** The model client is loaded only where it is used. */
-  async #backend(config: AutoReplyConfig): Promise<Backend> {
+  async #backend(config: AutoReplyConfig, sandbox = this.#sandboxOf(config)): Promise<Backend> {
     const { dir, random } = this.#ctx
     if (config.backend === 'openai') {
       if (config.api_base === undefined) throw new BackendFailed('the openai backend needs --api-base')
@@ -166,6 +218,8 @@ export class AutoReply {
           : { url: config.provider_url, keyEnv: config.provider_key_env },
       tools: config.tools ?? 'none',
       workRoot: config.work_dir ?? join(dir, 'autoreply'),
+      sandbox: sandbox ?? NO_SANDBOX,
+      hidden: [dir],
       env: this.#env,
       random,
     })
@@ -184,6 +238,8 @@ export class AutoReply {
       secrets: () => this.#secrets(),
       fault: error => ctx.log.warn({ reason: error.message }, 'auto-reply looks again later'),
       report: (event, thread, detail) => {
+        if (event === 'failed') this.#failed = { atMs: ctx.now(), reason: String(detail['error']) }
+        if (event === 'answered') this.#failed = undefined
         ctx.log.info({ event, interaction: thread.interactionId, ...detail }, 'auto-reply')
         ctx.events.emit('autoreply', { event, interaction_id: thread.interactionId })
       },
@@ -280,4 +336,18 @@ export class AutoReply {
       ...seeds,
     ]
   }
+}
+
+/** A path that was mistyped would be made at the first task. */
+function requireFolder(path: string | undefined): void {
+  if (path === undefined) return
+  const refused = (why: string) => new BackendFailed(`--work-dir: ${path} ${why}`)
+  if (!isAbsolute(path)) throw refused('is not an absolute path; give it from the root on')
+  try {
+    accessSync(path, constants.W_OK | constants.X_OK)
+    if (statSync(path).isDirectory()) return
+  } catch {
+    throw refused('is no folder that this node can write to; make it first, or correct the path')
+  }
+  throw refused('is not a folder; make it first, or correct the path')
 }

@@ -13,11 +13,9 @@ import {
   mayCancel,
   maySend,
   proposeEnd,
-  say,
   takeAcceptEnd,
   takeEnd,
 } from './conversation.ts'
-import { textMessage } from './messages.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -26,15 +24,12 @@ let id: string
 
 beforeEach(async () => {
   world = new TestWorld()
-  ;({ alice, bob } = await world.pair())
-  ;({ id } = alice.delegate(bob))
-  await world.settle()
+  ;({ alice, bob, id } = await world.conversation('taken'))
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
 const of = (node: TestNode) => node.thread(id)
-const says = (node: TestNode, text: string) =>
-  node.within(() => say(node.ctx, of(node), textMessage(text, [])))
+const says = (node: TestNode, text: string) => node.say(id, text)
 const ends = (node: TestNode) => node.within(() => proposeEnd(node.ctx, of(node)))
 const accepts = (node: TestNode) => node.within(() => acceptEnd(node.ctx, of(node)))
 const set = (node: TestNode, changes: Partial<Interaction>) =>
@@ -81,9 +76,9 @@ describe('who and when', () => {
 
 describe('saying something', () => {
   test('numbers go up by one on each side, and the words arrive', async () => {
-    expect(says(alice, 'one').message.number).toBe(2)
-    expect(says(alice, 'two').message.number).toBe(3)
-    expect(says(bob, 'three').message.number).toBe(1)
+    expect(says(alice, 'one').number).toBe(2)
+    expect(says(alice, 'two').number).toBe(3)
+    expect(says(bob, 'three').number).toBe(1)
     await world.settle()
     expect(bob.messages(id).map(({ text }) => text)).toEqual(['count the words', 'three', 'one', 'two'])
   })
@@ -98,7 +93,7 @@ describe('saying something', () => {
 
   test('the two messages that end an interaction keep their room', () => {
     set(alice, { numbered: 99_997 })
-    expect(says(alice, 'the last word').message.number).toBe(99_998)
+    expect(says(alice, 'the last word').number).toBe(99_998)
     expect(refusal(() => says(alice, 'one more')).message).toContain('100000 messages')
     expect(ends(alice)).toMatchObject({ state: 'end_proposed', ownLast: 99_999 })
   })

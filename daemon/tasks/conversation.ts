@@ -12,7 +12,7 @@ import type { Interaction, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
 
-type Needs = Pick<
+export type ConversationNeeds = Pick<
   Context,
   | 'identity'
   | 'store'
@@ -47,12 +47,23 @@ export function maySend(interaction: Interaction): boolean {
 export const isCut = (interaction: Interaction): boolean =>
   interaction.ownLast !== null && interaction.peerLast !== null
 
+/** Nothing is said or signed for a task that its user has not taken. */
+function requireApproval({ id, state }: Interaction): void {
+  if (state === 'pending')
+    refuse(
+      'wrong_state',
+      'this task waits for your approval; approve it first, or decline it',
+      `svc approve ${id}, or svc decline ${id}`,
+    )
+}
+
 /** Queues a message of this side, refusing when the interaction takes no more. */
 export function say(
-  ctx: Needs,
+  ctx: ConversationNeeds,
   interaction: Interaction,
   outgoing: Outgoing,
 ): ReturnType<Context['threads']['queue']> {
+  requireApproval(interaction)
   if (!maySend(interaction))
     refuse(
       'wrong_state',
@@ -64,7 +75,8 @@ export function say(
 }
 
 /** Proposes the end: after it this side sends nothing more but the answer to a crossing proposal. */
-export function proposeEnd(ctx: Needs, interaction: Interaction): Interaction {
+export function proposeEnd(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+  requireApproval(interaction)
   if (interaction.endBy === 'peer') return acceptEnd(ctx, interaction)
   if (!maySend(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be ended now`)
@@ -89,7 +101,8 @@ export function proposeEnd(ctx: Needs, interaction: Interaction): Interaction {
 }
 
 /** Accepts the peer's proposal; with it the transcript is complete, and the provider signs the receipt. */
-export function acceptEnd(ctx: Needs, interaction: Interaction): Interaction {
+export function acceptEnd(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+  requireApproval(interaction)
   if (interaction.endBy !== 'peer' || interaction.peerLast === null || isCut(interaction))
     refuse('wrong_state', 'the other side has not proposed the end')
   const number = interaction.numbered + 1
@@ -109,7 +122,11 @@ export function acceptEnd(ctx: Needs, interaction: Interaction): Interaction {
 }
 
 /** The peer proposed the end. If two proposals cross, the requester's counts. Undefined when the cut is made. */
-export function takeEnd(ctx: Needs, interaction: Interaction, payload: Payload<3>): Interaction | undefined {
+export function takeEnd(
+  ctx: ConversationNeeds,
+  interaction: Interaction,
+  payload: Payload<3>,
+): Interaction | undefined {
   if (interaction.endBy === 'me' && isRequester(interaction)) return interaction
   if (isCut(interaction)) return undefined
   const crossed = interaction.endBy === 'me'
@@ -128,7 +145,7 @@ export function takeEnd(ctx: Needs, interaction: Interaction, payload: Payload<3
 
 /** The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. */
 export function takeAcceptEnd(
-  ctx: Needs,
+  ctx: ConversationNeeds,
   interaction: Interaction,
   payload: Payload<4>,
 ): Interaction | undefined {
@@ -140,12 +157,12 @@ export function takeAcceptEnd(
   )
 }
 
-function conclude(ctx: Needs, interaction: Interaction): Interaction {
+function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction {
   const ended = ctx.threads.update(interaction, { state: 'ended' })
   return isRequester(ended) ? ended : makeReceipt(ctx, ended)
 }
 
-function hasResult(ctx: Needs, interaction: Interaction): boolean {
+function hasResult(ctx: ConversationNeeds, interaction: Interaction): boolean {
   const result = ctx.store.get(
     "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND number > 0 LIMIT 1",
     interaction.key,
@@ -155,7 +172,7 @@ function hasResult(ctx: Needs, interaction: Interaction): boolean {
 }
 
 /** The provider does not take the task; a stranger loses what it was given to write with. */
-export function decline(ctx: Needs, interaction: Interaction, reason: string): Interaction {
+export function decline(ctx: ConversationNeeds, interaction: Interaction, reason: string): Interaction {
   if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
@@ -174,13 +191,13 @@ export const mayCancel = (interaction: Interaction): boolean =>
   (!isOver(interaction) || interaction.state === 'expired')
 
 /** The requester withdraws the task; mail that is not delivered is not recalled. */
-export function cancel(ctx: Needs, interaction: Interaction, reason: string): Interaction {
+export function cancel(ctx: ConversationNeeds, interaction: Interaction, reason: string): Interaction {
   if (!mayCancel(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be cancelled from this side`)
   return leave(ctx, interaction, kinds.cancelled, reason)
 }
 
-function leave(ctx: Needs, interaction: Interaction, kind: 9 | 10, reason: string): Interaction {
+function leave(ctx: ConversationNeeds, interaction: Interaction, kind: 9 | 10, reason: string): Interaction {
   const queued = ctx.threads.queue(interaction, {
     kind,
     payload: encodePayload(kind, { reason }),

@@ -1,9 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ANSWER_DEADLINE_MS } from '../store/threads.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { say } from './conversation.ts'
 import { expireUnanswered } from './deadlines.ts'
-import { textMessage } from './messages.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -50,7 +48,7 @@ describe('a task that nobody answers', () => {
     const { id } = alice.delegate(bob)
     await world.settle()
     const other = alice.delegate(bob, 'unanswered')
-    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('yes', [])))
+    bob.say(id, 'yes')
     await world.settle()
     world.pass(ANSWER_DEADLINE_MS + DAY_MS)
     alice.ctx.hub.oldCopy = 'restored'
@@ -69,7 +67,7 @@ describe('a task that nobody answers', () => {
     await world.settle()
     world.pass(ANSWER_DEADLINE_MS)
     expireUnanswered(alice.ctx)
-    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('late', [])))
+    bob.say(id, 'late')
     await world.settle()
     expect(alice.thread(id)).toMatchObject({ state: 'open', reason: null })
   })

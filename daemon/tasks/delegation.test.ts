@@ -3,9 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { say } from './conversation.ts'
 import { delegateTask, sendText } from './delegation.ts'
-import { textMessage } from './messages.ts'
 
 const KIB = 1024
 /** The largest text of a message, and the largest document of a task, in bytes. */
@@ -114,7 +112,7 @@ describe('files', () => {
     await world.settle()
     const id = delegate()
     await world.settle()
-    bob.within(() => say(bob.ctx, bob.thread(id), textMessage('yes', [])))
+    bob.say(id, 'yes')
     await world.settle()
     expect(filesOf(delegate({ attach }))).toEqual([['a', 'b']])
     const said = sendText(alice.ctx, alice.thread(id), { text: 'and these', attach, key: undefined })

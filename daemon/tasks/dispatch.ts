@@ -1,12 +1,13 @@
 /**
- * From a capability id to the effect of running it. This release has no provider: a call is handed to auto-reply as a
- * task in words where one is configured, else it is answered as unavailable.
+ * From a capability id to its effect: a call of what this node serves is run by its provider, any other is handed to
+ * auto-reply as a task in words where one is configured, else it is answered as unavailable.
  */
 
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
-import { utf8 } from '../../protocol/encoding/bytes.ts'
-import type { CborValue } from '../../protocol/encoding/cbor.ts'
+import { utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { CborFloat, type CborValue } from '../../protocol/encoding/cbor.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { DOCUMENT_BYTES_MAX } from '../../protocol/proof/documents.ts'
 import {
   buildEffect,
   type Effect,
@@ -16,34 +17,31 @@ import {
 } from '../../protocol/proof/effect.ts'
 import type { Context } from '../context.ts'
 import type { Interaction } from '../store/threads.ts'
-import { proposeEnd } from './conversation.ts'
+import { type ConversationNeeds, proposeEnd } from './conversation.ts'
 
-type Needs = Pick<
-  Context,
-  | 'identity'
-  | 'store'
-  | 'chain'
-  | 'contacts'
-  | 'peers'
-  | 'capabilities'
-  | 'attachments'
-  | 'threads'
-  | 'settings'
-  | 'wakers'
-  | 'events'
-  | 'now'
-  | 'hubNow'
->
+/** What was observed stands in the chain up to this; the result has all of it. */
+const OBSERVED_BYTES_MAX = 4096
 
-/** The effect of a call on this node, or undefined when it is to be answered in words. */
-export function resolveCapability(ctx: Needs): Effect | undefined {
-  if (ctx.settings.current.auto_reply !== undefined) return undefined
-  return buildEffect({ status: 'UNAVAILABLE', message: 'this node does not serve this capability' })
+/** Who answers a call: its provider, an agent in words, or nobody. */
+export function answererOf(
+  ctx: Pick<Context, 'settings' | 'modules'>,
+  capability: string,
+): 'provider' | 'agent' | 'nobody' {
+  if (ctx.modules.serves(capability)) return 'provider'
+  return ctx.settings.current.auto_reply === undefined ? 'nobody' : 'agent'
 }
 
+export const notServed = (capability: string): Effect =>
+  buildEffect({ status: 'UNAVAILABLE', message: `this node does not serve ${capability}` })
+
 /** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */
-export function answerWithEffect(ctx: Needs, interaction: Interaction, effect: Effect): Interaction {
-  const document = utf8(renderEffect(effect))
+export function answerWithEffect(
+  ctx: ConversationNeeds,
+  interaction: Interaction,
+  given: Effect,
+  isPrivate = false,
+): Interaction {
+  const { effect, document } = fitting(given)
   const resultCid = cidText(contentId(document))
   ctx.chain.append('svc.capability.effect', {
     interaction_id: interaction.id,
@@ -51,9 +49,9 @@ export function answerWithEffect(ctx: Needs, interaction: Interaction, effect: E
     caller_aid: interaction.peer,
     status: effect.status,
     verifiable: isVerifiable(effect),
-    metrics: new Map<string, CborValue>(),
+    metrics: metricsOf(effect),
     result_cid: resultCid,
-    evidence: new Map(Object.entries(renderEvidence(effect.evidence)) as [string, CborValue][]),
+    evidence: evidenceOf(effect, isPrivate),
   })
   const { interaction: answered } = ctx.threads.queue(interaction, {
     kind: kinds.result,
@@ -62,4 +60,23 @@ export function answerWithEffect(ctx: Needs, interaction: Interaction, effect: E
     numbered: true,
   })
   return proposeEnd(ctx, answered)
+}
+
+/** The effect with its document, or that it fits no message. */
+function fitting(effect: Effect): { effect: Effect; document: Uint8Array } {
+  const document = utf8(renderEffect(effect))
+  if (document.length <= DOCUMENT_BYTES_MAX) return { effect, document }
+  const message = `the result is larger than the ${DOCUMENT_BYTES_MAX} bytes that a message takes`
+  const failed = buildEffect({ status: 'FAILED', message })
+  return { effect: failed, document: utf8(renderEffect(failed)) }
+}
+
+const metricsOf = ({ record }: Effect): CborValue =>
+  new Map(Object.entries(record?.metrics ?? {}).map(([name, value]) => [name, new CborFloat(value)]))
+
+function evidenceOf({ evidence = {} }: Effect, isPrivate: boolean): CborValue {
+  const { observedState, ...rest } = evidence
+  const isShort = observedState !== undefined && utf8Length(observedState) <= OBSERVED_BYTES_MAX
+  const kept = isPrivate || !isShort ? rest : evidence
+  return new Map(Object.entries(renderEvidence(kept)) as [string, CborValue][])
 }

@@ -1,13 +1,12 @@
 /** Messages in words, from the text of a user or of a file of theirs. */
 
-import * as fs from 'node:fs'
 import { resolve } from 'node:path'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
-import { fileFault } from '../platform/files.ts'
+import { FILE_BYTES_MAX, fileFault, readRegular } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 import type { Outgoing } from '../store/threads.ts'
 
@@ -24,12 +23,17 @@ export function textMessage(text: string, attachments: readonly Attachment[], au
   }
 }
 
+const AS_A_FILE = 'send it as a file: --attach PATH'
+
+/** The words of a file of this user. */
 export function readText(path: string): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(fs.readFileSync(resolve(path)))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readRegular(resolve(path), FILE_BYTES_MAX))
+    if (!text.includes('\0')) return text
   } catch (error) {
     if (error instanceof TypeError && systemCode(error) === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-      refuse('file_unreadable', `${path} is not UTF-8 text`, 'send it as a file: --attach PATH')
+      refuse('file_unreadable', `${path} is not UTF-8 text`, AS_A_FILE)
     return refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
+  return refuse('file_unreadable', `${path} is not text: it holds NUL bytes`, AS_A_FILE)
 }

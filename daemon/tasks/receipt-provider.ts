@@ -13,12 +13,13 @@ import {
   transcriptDigest,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
-import { coveredMessages, resultOf } from './receipts.ts'
+import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'hubNow'>
+type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
 
 /**
  * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
@@ -43,7 +44,7 @@ export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
     requesterCommitment: interaction.commitment as Uint8Array,
     requestCid: parseCid(interaction.requestCid),
     resultCid: result.cid,
-    start: Math.min(interaction.startedAt, end),
+    start: Math.min(inHubTime(ctx, interaction.startedAt), end),
     end,
     status: result.status,
     providerHead: ctx.chain.position,
@@ -122,6 +123,7 @@ export function takeCounterSignature(
   const sent = sentReceipts(ctx, interaction)
   const receipt = sent.map(one => one.receipt).find(one => counterSignatureHolds(counter, one, requester.log))
   if (receipt === undefined) return undefined
+  noteHead(ctx, { counterSignature: counter })
   for (const { key, delivery } of sent) if (delivery !== 'failed') noteDelivered(ctx, key)
   return ctx.threads.update(interaction, {
     receipt: Receipt.encode(receipt),

@@ -3,7 +3,7 @@
  * message on its way, or disputes. Every function runs inside a transaction of its caller.
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { equal, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
@@ -15,9 +15,10 @@ import {
   verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
-import { coveredMessages, resultOf } from './receipts.ts'
+import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'log' | 'now' | 'hubNow'>
 
@@ -30,8 +31,17 @@ export function takeReceipt(ctx: Needs, interaction: Interaction, receipt: Recei
   if (contradiction !== undefined) return contradiction
   if (interaction.counterSignature !== null)
     return sendCounterSignature(ctx, interaction, interaction.counterSignature)
-  const held = ctx.threads.update(interaction, { receipt: Receipt.encode(receipt), receiptState: 'waiting' })
-  return settleReceipt(ctx, held, receipt)
+  const encoded = Receipt.encode(receipt)
+  const wasDisputed = interaction.receiptState === 'disputed'
+  if (wasDisputed && interaction.receipt !== null && equal(interaction.receipt, encoded)) return interaction
+  const held = ctx.threads.update(interaction, { receipt: encoded, receiptState: 'waiting' })
+  return settleReceipt(ctx, held, receipt, wasDisputed)
+}
+
+/** Whether the provider signed it: what it did not sign is no receipt, whoever sent it. */
+export function isOfProvider(ctx: Needs, { peer }: Interaction, receipt: Receipt): boolean {
+  const log = ctx.peers.find(peer)?.log
+  return receipt.body.provider === peer && log !== undefined && verifyReceipt(receipt, log) !== undefined
 }
 
 /**
@@ -60,15 +70,25 @@ function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): I
   })
 }
 
-/** Judges a receipt that is held; called again when a message arrives that it waited for. */
-export function settleReceipt(ctx: Needs, interaction: Interaction, receipt: Receipt): Interaction {
+/**
+ * Judges a receipt that is held; called again when a message arrives that it waited for. `isRecorded`: the chain knows
+ * already that a receipt of this task is disputed.
+ */
+export function settleReceipt(
+  ctx: Needs,
+  interaction: Interaction,
+  receipt: Receipt,
+  isRecorded = false,
+): Interaction {
+  const disputed = (note: string) => dispute(ctx, interaction, { receipt, note, isRecorded })
   const provider = ctx.peers.find(interaction.peer)
   if (provider === undefined || verifyReceipt(receipt, provider.log) === undefined)
-    return dispute(ctx, interaction, receipt, 'the signature of the provider does not hold')
+    return disputed('the signature of the provider does not hold')
+  noteHead(ctx, { receipt })
   const fault = compare(ctx, interaction, receipt, provider.log.seq)
   if (fault?.fault === 'missing_message')
     return ctx.threads.update(interaction, { receiptNote: describe(fault) })
-  if (fault !== undefined) return dispute(ctx, interaction, receipt, describe(fault))
+  if (fault !== undefined) return disputed(describe(fault))
   if (ctx.chain.isQuarantined)
     return ctx.threads.update(interaction, { receiptNote: 'not signed: the evidence chain is quarantined' })
   const counterSignature = counterSign(ctx, receipt)
@@ -132,6 +152,7 @@ function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq:
     resultCid,
     status,
     now: ctx.hubNow(),
+    startedAt: inHubTime(ctx, interaction.startedAt),
     ownEndAt: interaction.ownEndAt ?? 0,
     own,
     peer,
@@ -170,7 +191,7 @@ export function disputeOverdueReceipts(ctx: Needs): void {
     const interaction = ctx.threads.byKey(key)
     if (interaction.receipt === null) continue
     const note = interaction.receiptNote ?? 'a covered message never arrived'
-    dispute(ctx, interaction, Receipt.decode(interaction.receipt), note)
+    dispute(ctx, interaction, { receipt: Receipt.decode(interaction.receipt), note, isRecorded: false })
   }
 }
 
@@ -181,8 +202,10 @@ function describe({ fault, number }: Fault): string {
     : `the receipt differs in: ${what}, number ${number}`
 }
 
-function dispute(ctx: Needs, interaction: Interaction, receipt: Receipt, note: string): Interaction {
-  recordAccepted(ctx, interaction, receipt, false)
+type Disputed = { receipt: Receipt; note: string; isRecorded: boolean }
+
+function dispute(ctx: Needs, interaction: Interaction, { receipt, note, isRecorded }: Disputed): Interaction {
+  if (!isRecorded) recordAccepted(ctx, interaction, receipt, false)
   return ctx.threads.update(interaction, { receiptState: 'disputed', receiptNote: note })
 }
 

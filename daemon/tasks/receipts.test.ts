@@ -1,16 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
+import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
+import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { warningsOf } from '../control/warnings.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { acceptEnd, proposeEnd, say } from './conversation.ts'
+import { acceptEnd, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 import { makeReceipt, takeCounterSignature } from './receipt-provider.ts'
 import {
   disputeOverdueReceipts,
+  isOfProvider,
   remakeCounterSignature,
   settleReceipt,
   takeReceipt,
@@ -26,11 +29,7 @@ let id: string
 
 beforeEach(async () => {
   world = new TestWorld()
-  ;({ alice, bob } = await world.pair())
-  ;({ id } = alice.delegate(bob))
-  await world.settle()
-  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('the answer', [])))
-  await world.settle()
+  ;({ alice, bob, id } = await world.conversation())
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
@@ -81,8 +80,8 @@ describe('the receipt of a provider', () => {
   })
 
   test('leaves out what the requester lacks, what was refused and what never came', async () => {
-    bob.within(() => say(bob.ctx, of(bob), textMessage('lost', [])))
-    alice.within(() => say(alice.ctx, of(alice), textMessage('never came', [])))
+    bob.say(id, 'lost')
+    alice.say(id, 'never came')
     const [lost] = bob.messages(id).slice(-1) as [Message]
     bob.within(() => bob.ctx.threads.setDelivery(lost.key, 'failed', 'x'))
     set(bob, { peerLast: 3, ownLast: 4, peerLacks: '[3,9]', commitment: of(bob).commitment })
@@ -120,7 +119,7 @@ describe('the receipt of a provider', () => {
       requester: alice.aid,
       kelSeq: signer.log.seq,
       chainLength: 0,
-      chainHead: new Uint8Array(32),
+      chainHead: GENESIS,
       bodyHash: receiptBodyHash(first.bodyBytes),
     })
     const kept = bob.within(() => takeCounterSignature(bob.ctx, of(bob), counter))
@@ -147,7 +146,7 @@ describe('the answer in a receipt', () => {
     const result = bob.within(() =>
       bob.ctx.threads.queue(of(bob), { ...textMessage('done', []), kind: kinds.result }),
     ).message
-    const later = bob.within(() => say(bob.ctx, of(bob), textMessage('by the way', []))).message
+    const later = bob.say(id, 'by the way')
     expect(resultOf([...answer, result, later]).bytes).toEqual(
       documentBytes({ text: 'done', attachments: [] }),
     )
@@ -197,6 +196,29 @@ describe('a requester', () => {
     })
   })
 
+  test('records a dispute once, however often the provider sends what is disputed', async () => {
+    const { body } = await cut()
+    const wrong = (end: number) => signed(body, { transcriptDigest: new Uint8Array(32), end })
+    for (const receipt of [wrong(body.end), wrong(body.end), wrong(body.end + 1), wrong(body.end + 2)])
+      expect(taken(receipt).receiptState).toBe('disputed')
+    expect(records(alice, 'svc.result.accepted')).toHaveLength(1)
+  })
+
+  test('takes for a receipt only what the provider signed', async () => {
+    const { body } = await cut()
+    const isTaken = (seed: Uint8Array) => isOfProvider(alice.ctx, of(alice), Receipt.sign(seed, body))
+    expect(isTaken(bob.ctx.identity.seed)).toBe(true)
+    expect([alice.ctx.identity.seed, new Uint8Array(32).fill(9)].map(isTaken)).toEqual([false, false])
+  })
+
+  test('disputes a start of long before it delegated', async () => {
+    const { body } = await cut()
+    const year = 365 * 86_400_000
+    expect(taken(signed(body, { start: body.start - year })).receiptNote).toBe(
+      'the receipt differs in: times',
+    )
+  })
+
   test('that gets a second receipt which contradicts the signed one keeps both, and reviews neither', async () => {
     const receipt = await cut()
     taken(receipt)
@@ -214,7 +236,7 @@ describe('a requester', () => {
     expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
     expect(of(alice).receiptState).toBe('disputed')
     expect(warningsOf(alice.ctx).join()).toContain('two receipts of one task')
-    expect(verifyInteraction(alice.ctx, of(alice)).verdict).toBe('invalid')
+    expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('invalid')
     const uploads = { firstAnswer: async () => {} }
     const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
     await expect(rated).rejects.toMatchObject({ code: 'no_receipt' })
@@ -223,15 +245,18 @@ describe('a requester', () => {
   test('takes a receipt that was made anew for the same, and a forged one for nothing', async () => {
     const receipt = await cut()
     taken(receipt)
-    const anew = signed(receipt.body, { end: receipt.body.end + 1, providerHead: [9, new Uint8Array(36)] })
+    const anew = signed(receipt.body, {
+      end: receipt.body.end + 1,
+      providerHead: [9, contentId(utf8('another'))],
+    })
     expect(taken(anew)).toMatchObject({ receiptState: 'signed', contradicting: null })
     const forged = Receipt.sign(alice.ctx.identity.seed, { ...receipt.body, status: 'FAILED' })
     expect(taken(forged)).toMatchObject({ receiptState: 'signed', contradicting: null })
-    const verdict = verifyInteraction(alice.ctx, of(alice))
+    const verdict = verifyInteraction(alice.ctx, of(alice), true)
     expect(verdict.signed_by).toEqual(['provider', 'requester'])
     expect(verdict.says).toContain('The requester counter-signed it.')
     set(alice, { counterSignature: null })
-    expect(verifyInteraction(alice.ctx, of(alice))).toMatchObject({
+    expect(verifyInteraction(alice.ctx, of(alice), true)).toMatchObject({
       signed_by: ['provider'],
       says: expect.stringContaining("requester's signature was not shown"),
     })
@@ -256,8 +281,8 @@ describe('a requester', () => {
   })
 
   test('signs a receipt without the message that it had itself named as missing', async () => {
-    bob.within(() => say(bob.ctx, of(bob), textMessage('overtaken', [])))
-    bob.within(() => say(bob.ctx, of(bob), textMessage('arrives first', [])))
+    bob.say(id, 'overtaken')
+    bob.say(id, 'arrives first')
     const overtaken = bob.messages(id).find(({ text }) => text === 'overtaken')?.key ?? 0
     bob.ctx.store.run('UPDATE outbox SET next_at = ? WHERE message = ?', world.clock.ms + DAY_MS, overtaken)
     bob.ctx.store.run('UPDATE outbox SET interaction = NULL WHERE message <> ?', overtaken)

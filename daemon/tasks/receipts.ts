@@ -44,3 +44,7 @@ export function coveredMessages(
     number => ctx.threads.byNumber(interaction.key, direction, number) ?? [],
   )
 }
+
+/** A time of this node's clock as the hub's clock had it, as far as the two differ now. */
+export const inHubTime = (ctx: Pick<Context, 'now' | 'hubNow'>, at: number): number =>
+  at + ctx.hubNow() - ctx.now()

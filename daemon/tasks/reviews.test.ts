@@ -5,8 +5,6 @@ import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
-import { acceptEnd, proposeEnd, say } from './conversation.ts'
-import { textMessage } from './messages.ts'
 import { keepReview, ReviewUploads, reviewStanding } from './reviews.ts'
 
 const TEN_MINUTES_MS = 600_000
@@ -21,15 +19,7 @@ let id: string
 /** A task that bob answered and both have signed off. */
 beforeEach(async () => {
   world = new TestWorld()
-  ;({ alice, bob } = await world.pair())
-  ;({ id } = alice.delegate(bob))
-  await world.settle()
-  bob.within(() => say(bob.ctx, bob.thread(id), textMessage('the answer', [])))
-  await world.settle()
-  alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
-  await world.settle()
-  bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
-  await world.settle()
+  ;({ alice, bob, id } = await world.conversation('signed'))
   uploads = new ReviewUploads(alice.ctx)
   uploads.start()
 })

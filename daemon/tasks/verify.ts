@@ -1,9 +1,11 @@
 /** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
 
-import type { VerifyVerdict } from '../../protocol/control/shapes.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { InteractionState, VerifyVerdict } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import {
@@ -23,25 +25,43 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads'>
+type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads' | 'hub'>
 
-export function verifyInteraction(ctx: Needs, interaction: Interaction): VerifyVerdict {
-  if (interaction.receipt === null) refuse('no_receipt', 'this interaction has no receipt yet')
-  const receipt = Receipt.decode(interaction.receipt)
+/** How long a verdict waits for a hub to say whether the provider has rotated its key. */
+const HUB_WAIT_MS = 3000
+const UNCHECKED_KEY =
+  'the newest of its keys that this node knows; no hub could say whether it has rotated its key since'
+
+/** The verdict after a hub was asked for the present key of the provider. */
+export async function verifyNow(ctx: Needs, interaction: Interaction): Promise<VerifyVerdict> {
+  return verifyInteraction(ctx, interaction, await isKeyChecked(ctx, interaction))
+}
+
+async function isKeyChecked(ctx: Needs, interaction: Interaction): Promise<boolean> {
+  if (!isRequester(interaction)) return true
+  const limit = new AbortController()
+  const asked = ctx.peers.lookup(interaction.peer, { fresh: true }).catch(() => undefined)
+  const found = await Promise.race([asked, pause(HUB_WAIT_MS, undefined, { signal: limit.signal })])
+  limit.abort()
+  return found !== undefined
+}
+
+/** The verdict by what is held here; `keyChecked`: the key history of the provider is as its hub has it now. */
+export function verifyInteraction(ctx: Needs, interaction: Interaction, keyChecked: boolean): VerifyVerdict {
+  const receipt = receiptOf(interaction)
   const ownSide = !isRequester(interaction)
   const peerLog = ctx.peers.find(interaction.peer)?.log
   const provider = ownSide ? ctx.identity.log : peerLog
   const requester = ownSide ? peerLog : ctx.identity.log
   if (provider === undefined) refuse('no_receipt', 'no verified key history of the provider is stored here')
   const evidence = firstHeld(ctx, interaction)
-  const judgement = judgeReceipt(receipt, provider, evidence === undefined ? {} : { evidence })
-  const counterSigned =
-    interaction.counterSignature !== null &&
-    requester !== undefined &&
-    counterSignatureHolds(CounterSignature.decode(interaction.counterSignature), receipt, requester)
+  const judgement = judgeReceipt(receipt, provider, present({ evidence, hub: ctx.hub.home?.identity.log }))
+  const attestation = reviewOf(ctx.store, interaction.key)?.attestation ?? undefined
+  const counterSigned = isCounterSigned(interaction, receipt, requester)
   const content = resultBytes(ctx, interaction, receipt)
   const disputed = interaction.receiptState === 'disputed'
   const providerSigned = verifyReceipt(receipt, provider) !== undefined
@@ -54,7 +74,7 @@ export function verifyInteraction(ctx: Needs, interaction: Interaction): VerifyV
     verdict: disputed ? 'invalid' : judgement.verdict,
     says: disputed
       ? (interaction.receiptNote ?? 'the receipt is disputed')
-      : `${sayJudgement(judgement)} ${saySides(sides)}`.trim(),
+      : `${sayJudgement(judgement, keyChecked ? undefined : UNCHECKED_KEY)} ${saySides(sides)}`.trim(),
     interaction_id: interaction.id,
     provider: receipt.body.provider,
     requester: interaction.delegator,
@@ -65,12 +85,38 @@ export function verifyInteraction(ctx: Needs, interaction: Interaction): VerifyV
     content_checked: content !== undefined && resultMatches(receipt, content),
     counter_signed: counterSigned,
     signed_by: sides,
-    receipt: toBase64(interaction.receipt),
+    receipt: toBase64(Receipt.encode(receipt)),
+    kel: toBase64(encodeKel(provider.events)),
+    key_checked: keyChecked,
     ...present({
+      attestation: attestation && toBase64(attestation),
       retired_at: retired?.retiredAt,
       evidence: retired?.evidence.source,
     }),
   }
+}
+
+/** States in which a task is over without a receipt, for good. */
+const NEVER_SIGNED: readonly string[] = ['declined', 'cancelled', 'failed'] satisfies InteractionState[]
+
+function receiptOf({ id, state, receipt }: Interaction): Receipt {
+  if (receipt !== null) return Receipt.decode(receipt)
+  if (NEVER_SIGNED.includes(state))
+    refuse('no_receipt', `this task is ${state}; it has no receipt and gets none`, `svc thread ${id}`)
+  return refuse(
+    'no_receipt',
+    'this interaction has no receipt yet',
+    `svc thread ${id}; both sides must end first`,
+  )
+}
+
+function isCounterSigned(
+  { counterSignature }: Interaction,
+  receipt: Receipt,
+  requester: VerifiedKel | undefined,
+): boolean {
+  if (counterSignature === null || requester === undefined) return false
+  return counterSignatureHolds(CounterSignature.decode(counterSignature), receipt, requester)
 }
 
 /** Our own chain record of the receipt, which says when it was held. */

@@ -12,7 +12,9 @@ import { askWhatIsDue } from '../mail/status-queries.ts'
 import { TopUps } from '../mail/top-ups.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import type { Interaction, Message } from '../store/threads.ts'
+import { acceptEnd, proposeEnd, say } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
+import { textMessage } from '../tasks/messages.ts'
 import { Post, ScriptedHub } from './scripted-hub.ts'
 
 export const START_MS = 1_790_000_000_000
@@ -50,6 +52,11 @@ export class TestNode {
   delegate(to: TestNode, task = 'count the words'): Interaction {
     const id = delegateTask(this.ctx, { to: to.aid, task })
     return this.thread(id)
+  }
+
+  /** Says something in an interaction. */
+  say(id: string, text: string): Message {
+    return this.within(() => say(this.ctx, this.thread(id), textMessage(text, []))).message
   }
 
   thread(id: string): Interaction {
@@ -100,6 +107,8 @@ export class TestNode {
   }
 }
 
+export type Conversation = { alice: TestNode; bob: TestNode; id: string }
+
 /** Nodes that share a hub and a clock, all of them registered there. */
 export class TestWorld implements AsyncDisposable {
   readonly post = new Post()
@@ -124,7 +133,7 @@ export class TestWorld implements AsyncDisposable {
     keys.confirm(keySet)
     below.hub.settleAt(hub)
     this.post.listed.set(identity.aid, { log: identity.log, keySet })
-    const node = new TestNode({ ...below, topUps }, hub, this.clock, undo)
+    const node = new TestNode({ ...below, topUps, modules: noModules(below) }, hub, this.clock, undo)
     this.#nodes.push(node)
     return node
   }
@@ -135,6 +144,27 @@ export class TestWorld implements AsyncDisposable {
     alice.ctx.contacts.add(bob.aid, 'bob')
     bob.ctx.contacts.add(alice.aid, 'alice')
     return { alice, bob }
+  }
+
+  /** A task of alice's that bob took; that he answered as well; that both ended and signed off as well. */
+  async conversation(upTo: 'taken' | 'answered' | 'signed' = 'answered'): Promise<Conversation> {
+    const { alice, bob } = await this.pair()
+    const { id } = alice.delegate(bob)
+    await this.settle()
+    if (upTo !== 'taken') {
+      bob.say(id, 'the answer')
+      await this.settle()
+    }
+    if (upTo === 'signed') await this.end({ alice, bob, id })
+    return { alice, bob, id }
+  }
+
+  /** Alice proposes to end, bob agrees, and both sign. */
+  async end({ alice, bob, id }: Conversation): Promise<void> {
+    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    await this.settle()
+    bob.within(() => acceptEnd(bob.ctx, bob.thread(id)))
+    await this.settle()
   }
 
   /** Carries mail to and fro until nothing moves. */
@@ -153,3 +183,9 @@ export class TestWorld implements AsyncDisposable {
     for (const node of this.#nodes) await node.close()
   }
 }
+
+/** A build without modules: what the settings name is all that is offered. */
+const noModules = ({ settings }: Pick<Context, 'settings'>): Context['modules'] => ({
+  serves: () => false,
+  offered: () => settings.current.caps,
+})

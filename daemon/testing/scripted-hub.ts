@@ -7,7 +7,15 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
-import type { AckItem, Delivery, HubClient, HubIdentity, PolledEnvelope, StatusReply } from '../hubs/hub.ts'
+import type {
+  AckItem,
+  Delivery,
+  HubAccount,
+  HubClient,
+  HubIdentity,
+  PolledEnvelope,
+  StatusReply,
+} from '../hubs/hub.ts'
 import { newestWire } from '../hubs/open.ts'
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
@@ -106,6 +114,13 @@ export class ScriptedHub implements HubClient {
   }
   deregister(): Promise<void> {
     return this.#say('deregister', [], async () => {})
+  }
+  account(entriesMax: number, signal: AbortSignal): Promise<HubAccount> {
+    const nothing = { balance: 0, held: 0, probationUntilMs: undefined, trial: undefined, entries: [] }
+    return this.#say('account', [entriesMax, signal], async () => ({
+      network: `hub:${this.identity.aid}`,
+      ...nothing,
+    }))
   }
   fetchCard(aid: string): Promise<string | undefined> {
     return this.#say('fetchCard', [aid], async () => undefined)

@@ -15,7 +15,9 @@ export const autoReplyOperations = {
   autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
   autoReplySet: operation('/autoreply/set', {
     reads: false,
-    request: autoReplyConfig.partial(),
+    timeoutMs: LONG_MS,
+    /** `unsafe`: also an agent that leaks when it is attacked. */
+    request: autoReplyConfig.partial().extend({ unsafe: z.boolean().optional() }),
     reply: autoReplyView,
     limits: { bodyBytes: 256 * 1024 },
   }),
@@ -30,6 +32,19 @@ export const autoReplyOperations = {
     timeoutMs: LONG_MS,
     request: z.strictObject({ question: text.optional() }),
     reply: z.strictObject({ backend: z.string(), answer: z.string(), ms: count }),
+    codes: ['no_auto_reply', 'backend_failed'],
+  }),
+  autoReplyAttack: operation('/autoreply/attack', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({}),
+    reply: z.strictObject({
+      agent: z.string(),
+      version: z.string(),
+      sandbox: z.enum(['bubblewrap', 'none']),
+      /** What got out, in sentences; none when it withstood. */
+      leaks: z.array(z.string()),
+    }),
     codes: ['no_auto_reply', 'backend_failed'],
   }),
 } as const

@@ -4,7 +4,7 @@ export type ControlCode = keyof typeof controlCodes
 
 /** Codes of the control interface: status, and what to do next unless the refusal says better. */
 export const controlCodes = {
-  bad_request: { status: 400, next: 'svc help' },
+  bad_request: { status: 400, next: 'svc help <command>' },
   unauthorized: { status: 401, next: 'read control_token.txt of the data directory' },
   forbidden_origin: { status: 403, next: 'use the address that the daemon printed' },
   not_found: { status: 404, next: 'svc help --all' },

@@ -16,6 +16,7 @@ import {
   contactShape,
   evidenceRecordShape,
   foundAgent,
+  interactionId,
   nodeStatusShape,
   peerName,
 } from './shapes.ts'
@@ -29,7 +30,17 @@ const identityReply = z.strictObject({
   kel_seq: count,
   state: z.string(),
   hub: z.string().optional(),
+  /** Why the hub does not know of the key event yet. */
+  note: z.string().optional(),
 })
+
+/** Hubs answer at the root of a host, and nobody's password belongs into an address; what is none is told elsewhere. */
+function isBare(address: string): boolean {
+  const url = URL.parse(address)
+  if (url === null) return true
+  const { username, password, pathname, search, hash } = url
+  return [username, password, search, hash].every(part => part === '') && pathname === '/'
+}
 
 export const nodeOperations = {
   status: operation('/status', { method: 'GET', reads: true, reply: nodeStatusShape }),
@@ -44,6 +55,8 @@ export const nodeOperations = {
     request: z.strictObject({
       query: z.string().max(256).optional(),
       capability: z.string().max(1024).optional(),
+      /** Leaves out this node itself. */
+      others: z.boolean().optional(),
       ...paging,
     }),
     reply: z.strictObject({ agents: z.array(foundAgent), next_cursor: z.string().optional() }),
@@ -92,10 +105,15 @@ export const nodeOperations = {
     reads: false,
     timeoutMs: LONG_MS,
     request: z.strictObject({
-      url: z.url({
-        protocol: /^https?$/,
-        error: 'expected the address of a hub, such as https://hub.example',
-      }),
+      url: z
+        .url({
+          protocol: /^https?$/,
+          error: 'expected the address of a hub, such as https://hub.example',
+        })
+        .refine(isBare, {
+          message:
+            'expected scheme, host and port of a hub alone, such as https://hub.example: leave out the rest',
+        }),
       name: lineShape(NAME_BYTES_MAX).optional(),
       caps: z.array(capTag).max(64).optional(),
       guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),
@@ -171,6 +189,9 @@ export const nodeOperations = {
     request: z.strictObject({
       event_type: z.string().max(128).optional(),
       since: count.optional(),
+      /** Only records below this number. */
+      before: count.optional(),
+      interaction_id: interactionId.optional(),
       limit: z.int().min(1).max(EVIDENCE_LIMIT_MAX).optional(),
     }),
     reply: z.strictObject({
@@ -179,10 +200,72 @@ export const nodeOperations = {
       next_since: count.optional(),
     }),
   }),
+  evidenceExport: operation('/evidence/export', {
+    reads: false,
+    request: z.strictObject({}),
+    reply: z.strictObject({
+      aid: aidShape,
+      length: count,
+      head_id: z.string(),
+      /** Where the records stand: so many lines of this file are what the first line is about. */
+      data_dir: z.string(),
+      chain_file: z.string(),
+      first_line: z.string(),
+    }),
+  }),
+  evidenceHeads: operation('/evidence/heads', {
+    reads: true,
+    request: z.strictObject({ peer: peerName.optional() }),
+    reply: z.strictObject({
+      heads: z.array(
+        z.strictObject({
+          peer: aidShape,
+          peer_name: z.string().nullable(),
+          length: count,
+          head_id: z.string(),
+          /** Base64 of what the peer signed, for `verify --chain --head`. */
+          head: z.string(),
+        }),
+      ),
+    }),
+    codes: ['unknown_peer'],
+  }),
   balance: operation('/balance', {
     method: 'GET',
     reads: true,
-    reply: z.strictObject({}),
-    codes: ['no_credits'],
+    reply: z.strictObject({
+      hub: aidShape,
+      network: z.string(),
+      /** Whole credits that the hub owes this agent, and those that its holds have. */
+      balance: count,
+      held: count,
+      trial: z.enum(['pending', 'granted']).optional(),
+      probation_until: millis.optional(),
+      /** The latest, newest first. */
+      entries: z.array(
+        z.strictObject({
+          at: millis,
+          /** Above 0 what came, below what went. */
+          delta: z.int(),
+          reason: z.enum([
+            'trial',
+            'grant',
+            'paid',
+            'received',
+            'held',
+            'captured',
+            'returned',
+            'refund',
+            'redemption',
+            'moved',
+            'other',
+          ]),
+          transaction: z.string().optional(),
+          counterparty: aidShape.optional(),
+          contact: z.string().optional(),
+        }),
+      ),
+    }),
+    codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible', 'identity_deactivated'],
   }),
 } as const

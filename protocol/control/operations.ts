@@ -5,10 +5,16 @@
 import * as z from 'zod'
 import { route } from '../contract/route.ts'
 import { autoReplyOperations } from './autoreply.ts'
+import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
 import { taskOperations } from './tasks.ts'
 
-export const operations = { ...taskOperations, ...nodeOperations, ...autoReplyOperations } as const
+export const operations = {
+  ...taskOperations,
+  ...nodeOperations,
+  ...autoReplyOperations,
+  ...capabilityOperations,
+} as const
 
 export type Operations = typeof operations
 export type OperationName = keyof Operations

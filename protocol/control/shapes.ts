@@ -89,6 +89,11 @@ export const turnShape = z.strictObject({
   at: millis,
   text: z.string(),
   truncated: z.boolean().optional(),
+  /** Length of the whole text, and where it goes on, when this is a part of it. */
+  chars: count.optional(),
+  next_char: count.optional(),
+  /** The whole text as a file of this machine, under its content id. */
+  text_file: z.strictObject({ path: z.string(), bytes: count, cid: z.string() }).optional(),
   attachments: z.array(attachmentShape),
   delivery: deliveryShape.optional(),
   /** The auto-reply loop wrote it. */
@@ -159,6 +164,8 @@ export const autoReplyConfig = z.strictObject({
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable of the environment' })
     .optional(),
   extra_args: z.array(z.string()).optional(),
+  /** Hold the program in bubblewrap where that is to be had; so unless set. */
+  sandbox: z.boolean().optional(),
   /** Also answer those who are no contacts. */
   strangers: z.boolean().optional(),
   /** What the answering agent may use; reply-only unless set. */
@@ -182,6 +189,9 @@ export const evidenceRecordShape = z.strictObject({
   id: z.string(),
   prev_id: z.string(),
   sig: z.string(),
+  version_minor: count.optional(),
+  /** Base64 of what belongs together: the id of the task. */
+  corr_id: z.string().optional(),
 })
 
 export const nodeStatusShape = z.strictObject({
@@ -198,7 +208,12 @@ export const nodeStatusShape = z.strictObject({
   pricing: z.string(),
   accept_delegations: z.boolean(),
   guest_messages: count,
+  /** Where the console is; a build without one says so there. */
   console_url: z.string(),
+  /** Nobody can sign for this identity any more. */
+  deactivated: z.boolean(),
+  /** A newer copy of this data directory was seen; this one signs nothing. */
+  old_copy: z.boolean(),
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
   kel_seq: count,
   pid: count,
@@ -209,6 +224,8 @@ export const nodeStatusShape = z.strictObject({
       state: z.enum(['online', 'offline', 'stopped', 'registering']),
       sealed: z.boolean(),
       reason: z.string().optional(),
+      /** The hub answers and takes nothing until its operator lets this identity in. */
+      kept_out: z.literal(true).optional(),
       last_contact_at: millis.nullable(),
       /** Progress of a running proof of work: expected share done, 0 to 1. */
       pow_progress: z.number().optional(),
@@ -246,6 +263,12 @@ export const verifyShape = z.strictObject({
   signed_by: z.array(z.enum(['provider', 'requester'])),
   /** Base64 of the receipt, for `verify --receipt`. */
   receipt: z.string().optional(),
+  /** Base64 of the provider's key history, for `verify --receipt --kel`. */
+  kel: z.string().optional(),
+  /** Base64 of a hub's word that it had the receipt, for `verify --receipt --attestation`. */
+  attestation: z.string().optional(),
+  /** Whether a hub was asked just now if the provider has rotated its key since. */
+  key_checked: z.boolean(),
   retired_at: millis.optional(),
   evidence: z.string().optional(),
 })

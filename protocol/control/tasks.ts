@@ -1,6 +1,6 @@
 /** Operations on tasks: delegate, talk, end, and what proves it. */
 import * as z from 'zod'
-import { capTag, count, millis } from '../contract/shapes.ts'
+import { aidShape, capTag, count, millis } from '../contract/shapes.ts'
 import { byInteraction, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
 import {
   attachmentShape,
@@ -15,7 +15,13 @@ import {
   wait,
 } from './shapes.ts'
 
-const summaries = z.strictObject({ items: z.array(interactionSummary), next_cursor: z.string().optional() })
+const summaries = z.strictObject({
+  items: z.array(interactionSummary),
+  /** Where older rows go on. */
+  next_cursor: z.string().optional(),
+  /** Lists, and waits for, what the other sides did after this reply. */
+  new_cursor: z.string(),
+})
 const paths = z.array(z.string().min(1)).max(64)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
 const endReply = z.strictObject({
@@ -77,6 +83,31 @@ export const taskOperations = {
     }),
     reply: summaries,
   }),
+  search: operation('/search', {
+    reads: true,
+    request: z.strictObject({
+      /** All of them, in whatever order; one that ends with a star begins so. */
+      words: z.string().min(1).max(256),
+      ...paging,
+    }),
+    reply: z.strictObject({
+      /** Messages of both sides, the newest first. */
+      matches: z.array(
+        z.strictObject({
+          interaction_id: interactionId,
+          side: z.enum(['sent', 'received']),
+          peer: aidShape,
+          peer_name: z.string().nullable(),
+          from: aidShape,
+          mine: z.boolean(),
+          at: millis,
+          /** The part in which the words stand. */
+          text: z.string(),
+        }),
+      ),
+      next_cursor: z.string().optional(),
+    }),
+  }),
   results: operation('/results', {
     method: 'GET',
     reads: true,
@@ -100,6 +131,14 @@ export const taskOperations = {
     reads: true,
     request: byInteraction.extend({
       from_turn: count.optional(),
+      /** From the last words of the other side on, unless from_turn says another turn. */
+      answer: z.boolean().optional(),
+      /** Where the text of the first turn goes on. */
+      from_char: count.optional(),
+      /** How much is given of the own words of each turn. */
+      own_chars: z.int().min(1).max(1_000_000).optional(),
+      /** Saves long texts of the other side as files of this machine. */
+      text_files: z.boolean().optional(),
       max_chars: z.int().min(1).max(1_000_000).optional(),
       wait_s: wait.optional(),
       mark_read: z.boolean().optional(),
@@ -135,6 +174,9 @@ export const taskOperations = {
       interaction_id: interactionId,
       out: z.string(),
       files: z.array(attachmentShape),
+      /** Where the documents that both sides sign were saved, as far as there are any. */
+      request_file: z.string().optional(),
+      result_file: z.string().optional(),
     }),
     codes: ['unknown_interaction', 'file_unreadable'],
   }),

@@ -21,6 +21,24 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
+const CAUSES_DEEP_MAX = 6
+/** The code of what the runtime gives a name alone. */
+const codesOfNames = new Map([
+  ['TimeoutError', 'ETIMEDOUT'],
+  ['HTTPParserError', 'HPE_INVALID_CONSTANT'],
+])
+
+/** The code of the system or the runtime wherever in the chain of causes of an error. */
+export function causeCode(error: unknown): string | undefined {
+  let cause = error
+  for (let depth = 0; depth < CAUSES_DEEP_MAX && cause instanceof Error; depth++) {
+    const code = codesOfNames.get(cause.name) ?? systemCode(cause)
+    if (code !== undefined) return code
+    cause = cause.cause
+  }
+  return undefined
+}
+
 /** What the system and the runtime mean by their codes. */
 const systemFaults: Record<string, string> = {
   ENOENT: 'there is no such file',
@@ -36,6 +54,7 @@ const systemFaults: Record<string, string> = {
   EDQUOT: 'the disk quota is used up',
   EROFS: 'the disk is read-only',
   ENXIO: 'it is not a regular file',
+  EFBIG: 'it is too large',
   EIO: 'the disk failed',
   EMFILE: 'too many files are open',
   ENFILE: 'too many files are open',
@@ -48,6 +67,7 @@ const systemFaults: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time',
   UND_ERR_HEADERS_TIMEOUT: 'it did not answer in time',
   UND_ERR_BODY_TIMEOUT: 'it did not answer in time',
+  HPE_INVALID_CONSTANT: 'what answers there is no HTTP',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'its name could not be looked up',
   EHOSTUNREACH: 'this machine has no way to it',
@@ -61,7 +81,7 @@ const systemFaults: Record<string, string> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 }
-const OF_SYSTEM = /^(E[A-Z0-9]{2,}|UND_ERR_\w+|ERR_TLS_\w+|ERR_SSL_\w+|[A-Z]+_CERT\w*)$/
+const OF_SYSTEM = /^(E[A-Z0-9]{2,}|HPE_INVALID_CONSTANT|UND_ERR_\w+|ERR_TLS_\w+|ERR_SSL_\w+|[A-Z]+_CERT\w*)$/
 
 /** The meaning of a code of the system; one that is not in the table is shown, so that it can be looked up. */
 export function systemFault(code: string): string {

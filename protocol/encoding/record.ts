@@ -66,6 +66,20 @@ export function record<S extends Shape>(name: string, shape: S): RecordCodec<Rec
   return codec
 }
 
+/** The same record, where its members must also agree with each other: `check` throws {@link Malformed}. */
+export function checked<T>(codec: RecordCodec<T>, check: (value: T) => void): RecordCodec<T> {
+  const pass = (value: T): T => {
+    check(value)
+    return value
+  }
+  return {
+    read: (value, name) => pass(codec.read(value, name)),
+    write: value => codec.write(pass(value)),
+    encode: value => codec.encode(pass(value)),
+    decode: bytes => pass(codec.decode(bytes)),
+  }
+}
+
 function readMembers(name: string, entries: [string, Shape[string]][], value: CborMap) {
   const out: Record<string, unknown> = {}
   for (const [member, { key, field, optional }] of entries) {

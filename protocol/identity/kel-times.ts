@@ -4,6 +4,9 @@ import type { VerifiedKel } from './kel.ts'
 export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 export const EVENT_BEHIND_MAX_MS = 10 * 60_000
 
+/** Whether an event lies further ahead of a time than anybody takes it. */
+export const isAhead = (ts: number, now: number): boolean => ts > now + EVENT_AHEAD_MAX_MS
+
 /**
  * Whether the new events of a log (those from `fromSeq`) have acceptable times. The lower bound holds only for the
  * last event of a registration that is new to the hub and names it (`registeringAt`).
@@ -15,7 +18,7 @@ export function timesAcceptable(
   registeringAt?: string,
 ): boolean {
   const fresh = log.events.slice(fromSeq)
-  if (fresh.some(event => event.body.ts > now + EVENT_AHEAD_MAX_MS)) return false
+  if (fresh.some(event => isAhead(event.body.ts, now))) return false
   if (fresh.length === 0 || registeringAt === undefined || log.home !== registeringAt) return true
   return log.ts >= now - EVENT_BEHIND_MAX_MS
 }

@@ -18,6 +18,7 @@ import {
   CapabilityBody,
   capabilityMessage,
   isWithinLife,
+  latestEnd,
   proveUse,
   useMessage,
   verifyUse,
@@ -29,6 +30,7 @@ const vectors = fixture<{
   refusedUses: (Use & { reason: string })[]
   refusedSignatures: { body: string; signature: string; reason: string }[]
   invalidBodies: { body: string; reason: string }[]
+  lives: { reason: string; expMs: number; nowMs: number; isLive: boolean }[]
 }>('capability/capabilities.json')
 
 const parse = (body: string, signature: string): Capability => ({
@@ -79,12 +81,17 @@ describe('capabilities', () => {
     expect(verify(mailboxKey, capabilityMessage(capability), capability.signature)).toBe(true)
   })
 
-  test('one lives until its expiry and never longer than 31 days', () => {
-    const { body } = grant(agent('issuer'), NOW_MS + 31 * DAY_MS).capability
-    expect(isWithinLife(body, NOW_MS)).toBe(true)
-    expect(isWithinLife(body, body.expMs - 1)).toBe(true)
-    expect(isWithinLife(body, body.expMs)).toBe(false)
-    expect(isWithinLife(body, NOW_MS - 6 * 60_000)).toBe(false)
+  test.each(vectors.lives)('$reason: $isLive', ({ expMs, nowMs, isLive }) => {
+    const { body } = grant(agent('issuer'), expMs).capability
+    expect(isWithinLife(body, nowMs)).toBe(isLive)
+  })
+
+  test('the latest end lives from the moment on at which it is chosen', () => {
+    for (const now of [NOW_MS, NOW_MS - (NOW_MS % DAY_MS), NOW_MS - (NOW_MS % DAY_MS) - 1]) {
+      const { body } = grant(agent('issuer'), latestEnd(now)).capability
+      expect(isWithinLife(body, now)).toBe(true)
+      expect(latestEnd(now) - now).toBeGreaterThan(30 * DAY_MS)
+    }
   })
 
   test('the three properties of a byte format hold', () => {

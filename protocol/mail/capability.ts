@@ -22,7 +22,8 @@ import { aid, aidBytes } from '../identity/aid.ts'
 
 export const CAPABILITY_ID_BYTES = 16
 export const EPOCH_BYTES = 16
-export const CAPABILITY_LIFE_MAX_MS = 31 * 24 * 3_600_000
+const DAY_MS = 86_400_000
+export const CAPABILITY_LIFE_MAX_MS = 31 * DAY_MS
 export const CAPABILITIES_PER_MESSAGE_MAX = 16
 /** A capability issued by a clock slightly ahead of the hub's is still within its life. */
 const SKEW_MS = 5 * 60_000
@@ -86,7 +87,15 @@ export function verifyUse(
   return labelledVerify(USE_LABEL, capability.holderKey, concat(aidBytes(homeHub), envelopeDigest), proof)
 }
 
-/** Not yet over, and not longer than a capability may live. */
+/** Whether it ends at 00:00 UTC: a finer time would name its batch, and so its sender, to every hub on the way. */
+export const endsWithDay = ({ expMs }: Pick<CapabilityBody, 'expMs'>): boolean => expMs % DAY_MS === 0
+
+/** The latest end of a capability that is issued now. */
+export const latestEnd = (nowMs: number): number =>
+  Math.floor((nowMs + CAPABILITY_LIFE_MAX_MS) / DAY_MS) * DAY_MS
+
+/** Ends with a day, is not yet over, and lives no longer than a capability may. */
 export function isWithinLife(capability: CapabilityBody, nowMs: number): boolean {
-  return capability.expMs > nowMs && capability.expMs <= nowMs + CAPABILITY_LIFE_MAX_MS + SKEW_MS
+  const { expMs } = capability
+  return endsWithDay(capability) && expMs > nowMs && expMs <= nowMs + CAPABILITY_LIFE_MAX_MS + SKEW_MS
 }

@@ -117,6 +117,7 @@ describe('envelope heads', () => {
     const bytes = encodeEnvelopeHead(head, 1)
     const grown = concat(bytes.subarray(0, 1190), new Uint8Array(ENVELOPE_HEAD_BYTES_MAX))
     expect(() => parseEnvelopeHead(grown)).toThrow(Malformed)
+    expect(ENVELOPE_HEAD_BYTES_MAX).toBe(4096)
   })
 
   test('the digest names everything but access and content; the context leaves the proof out', () => {

@@ -119,7 +119,7 @@ describe('message heads', () => {
       bodyOf(alice, bob, { kind: kinds.capabilities, number: 0, payload: empty }),
       { ...outside, number: 1 },
       { ...outside, kind: kinds.message },
-      bodyOf(alice, bob, { kind: 11 }),
+      bodyOf(alice, bob, { kind: 12 }),
       bodyOf(alice, bob, { storedUpTo: MESSAGES_MAX + 1 }),
       { ...said, number: MESSAGES_MAX + 1 },
     ]
@@ -142,7 +142,7 @@ describe('message heads', () => {
         to: anyAid,
         messageId: bytesOf(16),
         tsMs: anyUint,
-        kind: fc.nat(12),
+        kind: fc.nat(13),
         interactionId: bytesOf(16),
         number: anyUint,
         storedUpTo: anyUint,

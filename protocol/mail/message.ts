@@ -25,7 +25,7 @@ import { kelItem } from '../identity/kel.ts'
 import { KeySet } from '../identity/keyset.ts'
 import { MESSAGES_MAX } from '../proof/receipt.ts'
 import { CAPABILITIES_PER_MESSAGE_MAX, grantedCapability } from './capability.ts'
-import { type AnyPayload, decodePayload, kinds } from './payload.ts'
+import { type AnyPayload, decodePayload, type Kind, kinds } from './payload.ts'
 
 export const MESSAGE_ID_BYTES = 16
 export const INTERACTION_ID_BYTES = 16
@@ -115,12 +115,15 @@ export function messageDigest(
   )
 }
 
+/** Belongs to no interaction. */
+const isLoose = (kind: Kind): boolean => kind === kinds.capabilities || kind === kinds.heldHead
+
 /** The payload, once kind, interaction and number agree with each other; else throws {@link Malformed}. */
 export function messagePayload(body: MessageBody): AnyPayload {
   if (body.number > MESSAGES_MAX || body.storedUpTo > MESSAGES_MAX)
     throw new Malformed(`a message number is above ${MESSAGES_MAX}`)
   const message = decodePayload(body.kind, body.payload)
-  if ((body.interactionId === undefined) !== (message.kind === kinds.capabilities))
+  if ((body.interactionId === undefined) !== isLoose(message.kind))
     throw new Malformed('message and interaction ids do not match')
   if (!numberFits(message, body.number)) throw new Malformed('message number does not match its kind')
   return message
@@ -136,6 +139,7 @@ function numberFits(message: AnyPayload, number: number): boolean {
     case kinds.receipt:
     case kinds.counterSignature:
     case kinds.capabilities:
+    case kinds.heldHead:
       return number === 0
     default:
       return number >= 1

@@ -17,6 +17,7 @@ import {
   uint,
 } from '../encoding/record.ts'
 import { DOCUMENT_BYTES_MAX } from '../proof/documents.ts'
+import { HeldHead } from '../proof/held-head.ts'
 import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
 
 export const kinds = {
@@ -31,7 +32,17 @@ export const kinds = {
   capabilities: 8,
   declined: 9,
   cancelled: 10,
+  heldHead: 11,
 } as const
+/** What a person reads; every other kind is a step of the protocol. */
+export const wordKinds: readonly number[] = [
+  kinds.delegate,
+  kinds.result,
+  kinds.message,
+  kinds.quote,
+  kinds.declined,
+  kinds.cancelled,
+]
 export type Kind = (typeof kinds)[keyof typeof kinds]
 
 export const MISSING_MAX = 1024
@@ -91,6 +102,7 @@ export const payloads = {
   8: record('capabilities', {}),
   9: record('declined', { reason }),
   10: record('cancelled', { reason }),
+  11: HeldHead,
 } as const satisfies Record<Kind, unknown>
 
 export type Payload<K extends Kind> = Infer<(typeof payloads)[K]>

@@ -16,6 +16,8 @@ import {
   renderEffect,
   renderEvidence,
   statuses,
+  tierOf,
+  withTiers,
 } from './effect.ts'
 
 type Trust = 0 | 1 | 2 | 3 | 4
@@ -30,6 +32,7 @@ const vectors = fixture<{
     authTrust: Trust
   }[]
   invalid: { reason: string; effect: string }[]
+  tiers: { axis: 'V' | 'A'; written: unknown; tier: Trust | null }[]
 }>('effect/effects.json')
 const read = (hex: string) => Effect.decode(fromHex(hex))
 
@@ -96,6 +99,18 @@ describe('the trust axes', () => {
     const { claimed, verify, auth, verifyTrust, authTrust } = vector
     const cap = { ...present({ verify, auth }) }
     expect(lowerTrust(claimed, cap)).toEqual({ ...claimed, verifyTrust, authTrust })
+  })
+
+  test.each(vectors.tiers)('$axis: $written is read as $tier', ({ axis, written, tier }) => {
+    expect(tierOf(axis, written) ?? null).toBe(tier)
+  })
+
+  test('are shown as numbers, by whatever names somebody wrote them', () => {
+    const shown = (verify_trust: unknown, auth_trust: unknown) =>
+      withTiers({ status: 'OK', evidence: { verify_trust, auth_trust, quirk: 'q' } })['evidence']
+    expect(shown('T3', 'A2')).toEqual({ verify_trust: 3, auth_trust: 2, quirk: 'q' })
+    expect(shown('certain', 'T4')).toEqual({ verify_trust: 0, auth_trust: 0, quirk: 'q' })
+    expect([withTiers({}), withTiers({ evidence: [] })]).toEqual([{}, { evidence: [] }])
   })
 
   test('no stage raises them', () => {

@@ -180,13 +180,16 @@ export function renderEvidence(evidence: Evidence = {}): Record<string, JsonValu
 
 /** The one JSON rendering of an effect: RFC 8785, so that result bytes and their content id are stable. */
 export function renderEffect(effect: Effect): string {
-  const { metrics: measured, artifacts } = effect.record ?? {}
+  const { metrics: measured, artifacts, tests, resources, effects } = effect.record ?? {}
   return canonicalJson({
     status: effect.status,
     message: effect.message,
     verifiable: isVerifiable(effect),
     ...present({ metrics: measured }),
     ...present({ artifacts: artifacts?.map(renderArtifact) }),
+    ...present({ tests: tests?.map(renderTest) }),
+    ...present({ resources: resources?.map(renderResource) }),
+    ...present({ effects: effects?.map(renderReference) }),
     evidence: renderEvidence(effect.evidence),
   })
 }
@@ -200,4 +203,50 @@ function renderArtifact(artifact: Infer<typeof Artifact>): Record<string, JsonVa
       media_type: artifact.mediaType || undefined,
     }),
   }
+}
+
+const TEST_STATUSES = ['pass', 'fail', 'absent'] as const
+const VERBS = ['create', 'modify', 'delete', 'call', 'get'] as const
+
+function renderTest({ id, status }: Infer<typeof TestResult>): Record<string, JsonValue> {
+  return present({
+    id: id || undefined,
+    status: status === undefined ? undefined : TEST_STATUSES[status - 1],
+  })
+}
+
+function renderResource({ kind, id, mergeClass }: Infer<typeof Resource>): Record<string, JsonValue> {
+  return present({
+    kind: kind || undefined,
+    id: id || undefined,
+    merge_class: mergeClass || undefined,
+  })
+}
+
+function renderReference({ verb, resource }: Infer<typeof EffectRef>): Record<string, JsonValue> {
+  return present({
+    verb: verb === undefined ? undefined : VERBS[verb - 1],
+    resource: resource && renderResource(resource),
+  })
+}
+
+export type Tier = 0 | 1 | 2 | 3 | 4
+
+/** A tier as it is written anywhere: its number, V0 to V4 or A0 to A4, and by its older name T0 to T4. */
+export function tierOf(axis: 'V' | 'A', written: unknown): Tier | undefined {
+  if (typeof written === 'number') return isTier(written) ? written : undefined
+  const match = typeof written === 'string' ? /^([VAT])([0-4])$/.exec(written) : null
+  const isNamed = match?.[1] === axis || (match?.[1] === 'T' && axis === 'V')
+  return match !== null && isNamed ? (Number(match[2]) as Tier) : undefined
+}
+
+const isTier = (value: number): value is Tier => Number.isInteger(value) && value >= 0 && value <= TRUST_MAX
+
+/** A rendered effect of somebody with its tiers as numbers, whatever they were written as; what is no tier says nothing. */
+export function withTiers(effect: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { evidence } = effect
+  if (evidence === null || typeof evidence !== 'object' || Array.isArray(evidence)) return { ...effect }
+  const { verify_trust, auth_trust } = evidence as Record<string, unknown>
+  const tiers = { verify_trust: tierOf('V', verify_trust) ?? 0, auth_trust: tierOf('A', auth_trust) ?? 0 }
+  return { ...effect, evidence: { ...evidence, ...tiers } }
 }

@@ -4,9 +4,10 @@
  */
 
 import { CID_BYTES, cidText, contentId, labelled, labelledSign, labelledVerify } from '../crypto/hash.ts'
-import { equal, fromBase64, Malformed, toBase64, utf8 } from '../encoding/bytes.ts'
+import { equal, fromBase64, fromBase64url, Malformed, toBase64, utf8 } from '../encoding/bytes.ts'
 import { type CborValue, decode, subMap } from '../encoding/cbor.ts'
 import { Refusal } from '../encoding/errors.ts'
+import { present } from '../encoding/present.ts'
 import {
   blob,
   bytes,
@@ -25,9 +26,18 @@ import { aid, aidBytes } from '../identity/aid.ts'
 export const RECORD_BYTES_MAX = 1024 * 1024
 const LABEL = 'svc-ael/v1'
 const PREIMAGE_LAST_KEY = 10
+/** Of records that may have a correlation, as this release writes them. */
+const VERSION_MINOR = 1
+/** 16 bytes in base64url. */
+const INTERACTION_ID = /^[A-Za-z0-9_-]{21}[AQgw]$/
 
 /** Previous id of the first record: the content id of a fixed text. */
 export const GENESIS = contentId(utf8('svc-ael-genesis/v1'))
+
+/** Event types of the chain itself; the last two are read and never written. */
+export const FORK_ANCHOR = 'svc.chain.fork'
+export const GENESIS_KIND = 'svc.chain.genesis'
+export const DISPUTE_KIND = 'svc.chain.dispute'
 
 export const ChainRecord = record('chain record', {
   chainDid: required(1, text(128)),
@@ -80,10 +90,27 @@ export function signRecord(
     keyStateSeq: given.keyStateSeq,
     id: GENESIS,
     signature: new Uint8Array(64),
+    ...unsignedOf(given.payload),
   }
   const preimage = preimageOf(ChainRecord.encode(draft))
   const finished = { ...draft, id: contentId(preimage), signature: labelledSign(LABEL, seed, preimage) }
   return { record: finished, bytes: ChainRecord.encode(finished) }
+}
+
+/** What a record of this release says outside of what is signed; the correlation is the task that the payload names. */
+function unsignedOf(payload: CborValue): Pick<ChainRecord, 'versionMinor' | 'correlation'> {
+  const id = payload instanceof Map ? payload.get('interaction_id') : undefined
+  const isId = typeof id === 'string' && INTERACTION_ID.test(id)
+  return { versionMinor: VERSION_MINOR, ...present({ correlation: isId ? fromBase64url(id) : undefined }) }
+}
+
+/** Whether what is not signed is as this release writes it, or absent as in records of earlier ones. */
+export function isAsWritten({ payload, versionMinor, correlation }: ChainRecord): boolean {
+  const written = unsignedOf(payload)
+  const isSame =
+    correlation === undefined ||
+    (written.correlation !== undefined && equal(correlation, written.correlation))
+  return isSame && (versionMinor === undefined || versionMinor === written.versionMinor)
 }
 
 /** Keys 1 to 10 as received: what id and signature cover. */
@@ -91,7 +118,7 @@ function preimageOf(bytes: Uint8Array): Uint8Array {
   return subMap(bytes, key => key <= PREIMAGE_LAST_KEY)
 }
 
-export type RecordFault = 'id' | 'chain' | 'seq' | 'previous' | 'signer' | 'signature' | 'extension'
+export type RecordFault = 'id' | 'chain' | 'seq' | 'previous' | 'signer' | 'signature' | 'extension' | 'key'
 
 /** A chain that does not verify; `seq` is the record at fault. */
 export class ChainInvalid extends Refusal<RecordFault | 'malformed'> {
@@ -169,5 +196,9 @@ export function renderRecord(record: ChainRecord): Record<string, unknown> {
     id: cidText(record.id),
     prev_id: cidText(record.previous),
     sig: toBase64(record.signature),
+    ...present({
+      version_minor: record.versionMinor,
+      corr_id: record.correlation && toBase64(record.correlation),
+    }),
   }
 }

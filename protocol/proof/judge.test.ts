@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { fromHex } from '../encoding/bytes.ts'
 import { present } from '../encoding/present.ts'
-import { decodeKel, verifyKel } from '../identity/kel.ts'
-import { fixture } from '../testing/agents.ts'
-import { judgeReceipt, resultMatches, sayJudgement } from './judge.ts'
-import { Receipt } from './receipt.ts'
+import { decodeKel, rotate, verifyKel } from '../identity/kel.ts'
+import { agent, fixture, NOW_MS } from '../testing/agents.ts'
+import { attestedTime, judgeReceipt, resultMatches, sayJudgement } from './judge.ts'
+import { Attestation, Receipt, receiptDigest } from './receipt.ts'
 
 const vectors = fixture<{
   hubKel: string
@@ -59,6 +59,42 @@ describe('the verdict on a receipt', () => {
     expect(sentence).toContain('2026-05-28T20:26:40.000Z')
     expect(sentence).toContain('the hub shows it from before')
     for (const said of sentences) expect(said).toMatch(/^[A-Z].*\.$/)
+  })
+})
+
+describe('what a hub attests of a receipt', () => {
+  const receipt = Receipt.decode(fromHex(vectors.results.receipt))
+  const other = Receipt.decode(fromHex((vectors.cases[0] as (typeof vectors.cases)[number]).receipt))
+  const asked = agent('an attesting hub')
+  const body = {
+    receiptDigest: receiptDigest(receipt.bodyBytes),
+    reviewHash: new Uint8Array(32),
+    hub: asked.aid,
+    hubSeq: 0,
+    hubTs: NOW_MS,
+  }
+  const word = (more: Partial<typeof body> = {}, seed = asked.identitySeed) =>
+    Attestation.sign(seed, { ...body, ...more })
+  const rotated = rotate(asked.log, {
+    seed: asked.nextSeed,
+    nextSeed: asked.random(32),
+    ts: NOW_MS,
+  })
+
+  test('is its word under its newest key', () => {
+    expect(attestedTime(word(), receipt, asked.log)).toMatchObject({ at: NOW_MS })
+    expect(attestedTime(word({ hubSeq: 1 }, asked.nextSeed), receipt, rotated)).toMatchObject({ at: NOW_MS })
+  })
+
+  test.each([
+    ['of a key that it retired', word(), receipt, rotated],
+    ['of a key state to come', word({ hubSeq: 1 }, asked.nextSeed), receipt, asked.log],
+    ['of another hub', word({ hub: agent('another hub').aid }), receipt, asked.log],
+    ['signed by another hub', word({}, agent('another hub').identitySeed), receipt, asked.log],
+    ['about another receipt', word({ receiptDigest: new Uint8Array(32) }), receipt, asked.log],
+    ['shown for another receipt', word(), { ...other, bodyBytes: new Uint8Array(3) }, asked.log],
+  ])('is not a word %s', (_, attestation, about, log) => {
+    expect(attestedTime(attestation, about, log)).toBeUndefined()
   })
 })
 

@@ -6,7 +6,7 @@
 import { contentId } from '../crypto/hash.ts'
 import { equal } from '../encoding/bytes.ts'
 import { type VerifiedKel, witnessedAt } from '../identity/kel.ts'
-import { type Receipt, verifyReceipt } from './receipt.ts'
+import { Attestation, type Receipt, receiptDigest, verifyReceipt } from './receipt.ts'
 
 /** How long after the successor event's time a thing signed before may have reached its witness. */
 export const RETIREMENT_GRACE_MS = 5 * 60_000
@@ -48,12 +48,29 @@ export function judgeReceipt(
   return { verdict: 'valid_retired_key', retiredAt, evidence }
 }
 
-/** One sentence for people: what the verdict means. */
-export function sayJudgement(judgement: Judgement): string {
+/**
+ * When a hub had this receipt, by its own signed word, which it gives for a rating. Under its newest key only: whoever
+ * has a key that the hub has retired could date such a word as he likes.
+ */
+export function attestedTime(
+  attestation: Attestation,
+  receipt: Receipt,
+  hub: VerifiedKel,
+): TimeEvidence | undefined {
+  const { body } = attestation
+  const isItsWord = body.hub === hub.aid && body.hubSeq === hub.seq
+  if (!isItsWord || !equal(body.receiptDigest, receiptDigest(receipt.bodyBytes))) return undefined
+  return Attestation.verify(hub.publicKey, attestation)
+    ? { at: body.hubTs, source: 'the attestation of the hub' }
+    : undefined
+}
+
+/** One sentence for people: what the verdict means; `key`: how the newest key of the key history is to be called. */
+export function sayJudgement(judgement: Judgement, key = 'its current key'): string {
   const date = (ms: number) => new Date(ms).toISOString()
   switch (judgement.verdict) {
     case 'valid':
-      return 'The provider signed this receipt with its current key.'
+      return `The provider signed this receipt with ${key}.`
     case 'valid_retired_key':
       return `The provider signed this receipt with a key retired at ${date(judgement.retiredAt)}; ${judgement.evidence.source} shows it from before (${date(judgement.evidence.at)}).`
     default:
@@ -68,7 +85,7 @@ function sayInvalid(judgement: Extract<Judgement, { verdict: 'invalid' }>): stri
     return 'The provider signed this receipt over another result than the file that was given.'
   const retired = new Date(judgement.retiredAt ?? 0).toISOString()
   return judgement.why === 'no_evidence'
-    ? `Signed with a key retired at ${retired}, and nothing shows that it was signed before; whoever has the old key could have made it since.`
+    ? `Signed with a key retired at ${retired}, and nothing that was given shows that it was signed before; whoever has the old key could have made it since. Two things show it: the records of either side (verify by interaction), and the attestation of a hub, which the requester gets for a rating.`
     : `Signed with a key retired at ${retired}, and the evidence of its time is later than that.`
 }
 

@@ -4,7 +4,7 @@ import { sha256 } from '#crypto'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../encoding/cbor.ts'
 import { decodeKel, encodeKel, verifyKel } from '../identity/kel.ts'
-import { agent, anyAid, anyUint, bytesOf, checkByteFormat, fixture } from '../testing/agents.ts'
+import { agent, anyAid, anyHead, anyUint, bytesOf, checkByteFormat, fixture } from '../testing/agents.ts'
 import { statuses } from './effect.ts'
 import {
   Attestation,
@@ -245,7 +245,7 @@ describe('the three properties of a byte format hold', () => {
     start: anyUint,
     end: anyUint,
     status: fc.constantFrom(...statuses),
-    providerHead: fc.tuple(anyUint, bytesOf(36)),
+    providerHead: anyHead,
     cover: fc.tuple(side, side),
     transcriptDigest: bytesOf(32),
   })
@@ -255,14 +255,10 @@ describe('the three properties of a byte format hold', () => {
   )
   const receipt = body.map(value => Receipt.sign(signer.identitySeed, value))
   const counter = fc
-    .record({
-      requester: anyAid,
-      kelSeq: anyUint,
-      chainLength: anyUint,
-      chainHead: bytesOf(36),
-      bodyHash: bytesOf(32),
-    })
-    .map(value => CounterSignature.sign(signer.identitySeed, value))
+    .record({ requester: anyAid, kelSeq: anyUint, head: anyHead, bodyHash: bytesOf(32) })
+    .map(({ head: [chainLength, chainHead], ...rest }) =>
+      CounterSignature.sign(signer.identitySeed, { ...rest, chainLength, chainHead }),
+    )
 
   test('for receipts', () => checkByteFormat(Receipt, receipt, 100))
   test('for counter-signatures', () => checkByteFormat(CounterSignature, counter, 100))

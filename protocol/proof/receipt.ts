@@ -9,6 +9,7 @@ import { equal, Malformed, toBase64url } from '../encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../encoding/cbor.ts'
 import {
   bytes,
+  checked,
   type Infer,
   list,
   literal,
@@ -23,6 +24,7 @@ import {
 } from '../encoding/record.ts'
 import { aid, aidBytes } from '../identity/aid.ts'
 import { type KeyEvent, kelItem, keyAt, type VerifiedKel } from '../identity/kel.ts'
+import { claimedHead, requirePossible } from './chain-head.ts'
 import { statuses } from './effect.ts'
 
 /** Numbered messages of one side; a cover that claims more is refused before anybody counts up to it. */
@@ -33,8 +35,6 @@ const COMMITMENT_KEY = 5
 export const RECEIPT_AHEAD_MAX_MS = 5 * 60_000
 export const RECEIPT_BEHIND_MAX_MS = 10 * 60_000
 
-/** Length of a chain and the id of its last record (the genesis sentinel when empty). */
-const chainHead = tuple<[number, Uint8Array]>(uint, bytes(CID_BYTES))
 /** Highest number of a side, and those up to it that are not covered, ascending. */
 export type CoverSide = [highest: number, missing: number[]]
 const coverSide = mapped(tuple<CoverSide>(uint, list(uint, MISSING_MAX)), checkedSide, checkedSide)
@@ -59,7 +59,7 @@ export const ReceiptBody = record('receipt', {
   end: required(9, uint),
   status: required(10, oneOf(...statuses)),
   settlement: optional(11, text(128)),
-  providerHead: required(12, chainHead),
+  providerHead: required(12, claimedHead),
   /** Requester's side, then provider's. */
   cover: required(13, tuple<[CoverSide, CoverSide]>(coverSide, coverSide)),
   transcriptDigest: required(14, bytes(32)),
@@ -69,13 +69,16 @@ export type ReceiptBody = Infer<typeof ReceiptBody>
 export const Receipt = signed('svc-receipt-p/v1', ReceiptBody, RECEIPT_BYTES_MAX)
 export type Receipt = Signed<ReceiptBody>
 
-export const CounterBody = record('counter-signature', {
-  requester: required(1, aid),
-  kelSeq: required(2, uint),
-  chainLength: required(3, uint),
-  chainHead: required(4, bytes(CID_BYTES)),
-  bodyHash: required(5, bytes(32)),
-})
+export const CounterBody = checked(
+  record('counter-signature', {
+    requester: required(1, aid),
+    kelSeq: required(2, uint),
+    chainLength: required(3, uint),
+    chainHead: required(4, bytes(CID_BYTES)),
+    bodyHash: required(5, bytes(32)),
+  }),
+  ({ chainLength, chainHead }) => requirePossible(chainLength, chainHead),
+)
 export type CounterBody = Infer<typeof CounterBody>
 
 export const CounterSignature = signed('svc-receipt-r/v1', CounterBody, 512)
@@ -184,6 +187,8 @@ export type Held = {
   status: string
   settlement?: string
   now: number
+  /** When this side delegated. */
+  startedAt: number
   /** When this side made its own `end` or `accept-end`. */
   ownEndAt: number
   /** Message digests by number, and for own messages whether a verified confirmation is held. */
@@ -215,7 +220,8 @@ function memberFault(body: ReceiptBody, held: Held): ReceiptFault | undefined {
   if (body.settlement !== held.settlement) return 'settlement'
   const late = body.end > held.now + RECEIPT_AHEAD_MAX_MS
   const early = body.end < held.ownEndAt - RECEIPT_BEHIND_MAX_MS
-  return body.start > body.end || late || early ? 'times' : undefined
+  const before = body.start < held.startedAt - RECEIPT_BEHIND_MAX_MS
+  return body.start > body.end || before || late || early ? 'times' : undefined
 }
 
 function coverFault(body: ReceiptBody, held: Held): { fault: ReceiptFault; number?: number } | undefined {

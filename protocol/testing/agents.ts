@@ -4,15 +4,17 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { publicKey } from '#crypto'
-import { contentId } from '../crypto/hash.ts'
+import { contentId, contentIdOfDigest } from '../crypto/hash.ts'
 import { xwingPublicKey } from '../crypto/xwing.ts'
 import { Malformed, toHex } from '../encoding/bytes.ts'
 import { aidOfInception } from '../identity/aid.ts'
 import { incept, type VerifiedKel } from '../identity/kel.ts'
 import { KEY_SET_LIFE_MS, KeySet, kidOf } from '../identity/keyset.ts'
-import { Capability, type GrantedCapability } from '../mail/capability.ts'
+import { Capability, type GrantedCapability, latestEnd } from '../mail/capability.ts'
 import type { Attachment, MessageBody } from '../mail/message.ts'
 import { encodePayload, kinds } from '../mail/payload.ts'
+import type { ClaimedHead } from '../proof/chain-head.ts'
+import { GENESIS } from '../proof/evidence.ts'
 
 export const NOW_MS = 1_780_000_000_000
 export const DAY_MS = 86_400_000
@@ -81,7 +83,7 @@ export function agent(name: string): Agent {
 }
 
 /** A capability that `issuer` hands out, with a fresh holder key. */
-export function grant(issuer: Agent, expMs = NOW_MS + 30 * DAY_MS): GrantedCapability {
+export function grant(issuer: Agent, expMs = latestEnd(NOW_MS)): GrantedCapability {
   const holderSeed = issuer.random(32)
   const capability = Capability.sign(issuer.mailboxSeed, {
     v: 1,
@@ -174,3 +176,8 @@ export const anyText = fc.array(fc.nat(0xffff), { maxLength: 40 }).map(units => 
 export function fixture<T>(path: string): T {
   return JSON.parse(readFileSync(new URL(`../../fixtures/${path}`, import.meta.url), 'utf8')) as T
 }
+
+/** The head of a chain, empty or not. */
+export const anyHead: fc.Arbitrary<ClaimedHead> = fc
+  .tuple(anyUint, bytesOf(32))
+  .map(([length, digest]) => [length, length === 0 ? GENESIS : contentIdOfDigest(digest)])

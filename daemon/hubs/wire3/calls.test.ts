@@ -4,12 +4,16 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ForeignAnswer } from '../../../protocol/contract/client.ts'
+import { utf8 } from '../../../protocol/encoding/bytes.ts'
+import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
 import { ClocksApart } from '../hub.ts'
+import { OrgScoped, Publication } from '../publication.ts'
 import { Wire3Calls } from './calls.ts'
 
 type Seen = { headers: IncomingHttpHeaders; body: string; open: number }
@@ -63,6 +67,7 @@ beforeEach(() => {
     now: () => now,
     random,
     spoolFolder: '',
+    publication,
   })
 })
 afterAll(async () => {
@@ -70,6 +75,7 @@ afterAll(async () => {
   await new Promise<void>(done => server.close(() => done()))
 })
 
+const publication = new Publication()
 const update = (name: string) => calls.signed(routes.updateProfile, { body: { name } })
 const times = () => seen.map(one => Number(one.headers['x-svc-ts']))
 
@@ -131,4 +137,58 @@ test('a hub says nothing by its codes or its version: only those of the table ar
   const stopped = await update('y').catch((thrown: unknown) => thrown)
   expect(String(stopped)).toContain('another wire version')
   expect(String(stopped)).not.toContain('ignore')
+})
+
+describe('nothing is published', () => {
+  const SECRET = 'a "secret" of some module\n'
+  const guarded = [routes.register, routes.updateProfile, routes.setVisibility, routes.publishKeys].flatMap(
+    row => Object.keys(row.request.shape).map(member => ({ row, member, path: row.path })),
+  )
+  const given = (row: (typeof guarded)[number]['row'], body: unknown) =>
+    calls.signed(row, { params: { aid: 'A' }, body } as never)
+
+  test.each(guarded)('that holds a secret in $member of $path, or deeper in it', async ({ row, member }) => {
+    publication.declare('what a module holds', () => ['', SECRET])
+    for (const value of [SECRET, [SECRET], { deeper: [`before ${SECRET} after`] }, { [SECRET]: 1 }])
+      await expect(given(row, { name: 'n', [member]: value })).rejects.toMatchObject({
+        code: 'bad_request',
+        message: `${member} would publish what a module holds; nothing was published`,
+      })
+    expect(seen).toEqual([])
+  })
+
+  test.each(guarded)('that is org-scoped in $member of $path, or deeper in it', async ({ row, member }) => {
+    const inside = new OrgScoped('for colleagues')
+    for (const value of [inside, [inside], { deeper: [inside] }, new Map([['a', inside]]), new Set([inside])])
+      await expect(given(row, { [member]: value })).rejects.toMatchObject({
+        message: expect.stringMatching(/ is org-scoped and stays inside the organisation/),
+      })
+    expect(seen).toEqual([])
+  })
+
+  test('that is org-scoped as the whole body, and what goes around in circles ends', async () => {
+    await expect(given(routes.updateProfile, new OrgScoped({ name: 'x' }))).rejects.toThrow(
+      /the request is org/,
+    )
+    const circle: Record<string, unknown> = {}
+    circle['self'] = circle
+    expect(() => publication.check(circle, () => utf8('{}'))).not.toThrow()
+  })
+
+  test('that the compiler knows to be org-scoped, and no way of writing it tells it', () => {
+    const summary = new OrgScoped('for colleagues')
+    // @ts-expect-error: an org-scoped value is no text that a profile takes
+    void (() => calls.signed(routes.updateProfile, { body: { summary } }))
+    // @ts-expect-error: nor is it JSON
+    const json: JsonValue = summary
+    expect(() => JSON.stringify({ json })).toThrow(/never serialized/)
+    expect(`${inspect(summary)} ${Object.values(summary)} ${String(summary)}`).not.toContain('colleagues')
+    expect(summary.reveal()).toBe('for colleagues')
+  })
+
+  test('of what has gone: without the secret the same body leaves', async () => {
+    publication.declare('what a module holds', () => [])
+    await update('a "secret" of some module\n')
+    expect(seen).toHaveLength(1)
+  })
 })

@@ -23,6 +23,8 @@ import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
 import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
+/** Others wait behind a signed call. */
+const SIGNED_TIMEOUT_MS = 20_000
 /** Two dates further apart are those of a clock that was set. */
 const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
@@ -31,11 +33,15 @@ export type SignedOptions = { headers?: Record<string, string>; send?: Send; hel
 export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
 
 /** Asks a hub who it is; refuses one whose own log does not verify. */
-export async function fetchHubIdentity(url: string, send: Send): Promise<HubIdentity> {
+export async function fetchHubIdentity(
+  url: string,
+  send: Send,
+  timeoutMs = CALL_TIMEOUT_MS,
+): Promise<HubIdentity> {
   const reply = await call(routes.hubIdentity, send, {
     baseUrl: url,
     headers: { [names.wire]: String(WIRE) },
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    signal: AbortSignal.timeout(timeoutMs),
     onResponse: response => {
       const why = incompatibility(response)
       if (why !== undefined) throw new OtherWire(why)
@@ -126,13 +132,22 @@ export class Wire3Calls {
     given: GivenCall<R>,
     options: SignedOptions = {},
   ): Promise<ReplyOf<R>> {
-    const attempt = () => this.#signOnce(row, given, options)
-    if (options.heldBesideQueue === true) {
-      await this.#queue
-      return this.#retried(attempt)
+    this.#inputs.publication.check(given.body, () => callBody(row, given.body))
+    const run = () => {
+      const ending = { signal: AbortSignal.timeout(SIGNED_TIMEOUT_MS), ...given }
+      return this.#retried(() => this.#signOnce(row, ending, options))
     }
-    const turn = this.#queue.then(() => this.#retried(attempt))
-    this.#queue = turn.catch(() => undefined)
+    const before = this.#queue
+    if (options.heldBesideQueue === true) {
+      await before
+      return run()
+    }
+    const turn = unlessAborted(before, given.signal).then(run)
+    // one that was given up while it waited lets nobody past those before it
+    this.#queue = turn.then(
+      () => before,
+      () => before,
+    )
     return turn
   }
 
@@ -220,5 +235,22 @@ export class Wire3Calls {
     const offset = date - seenAt
     if (held === undefined || offset > held || held - offset > DATES_APART_MS)
       this.#hubDate = { date, seenAt }
+  }
+}
+
+/** Waits for the turn, and no longer than its caller does. */
+async function unlessAborted(turn: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  if (signal === undefined) {
+    await turn
+    return
+  }
+  signal.throwIfAborted()
+  const { promise: given, reject } = Promise.withResolvers<never>()
+  const giveUp = () => reject(signal.reason)
+  signal.addEventListener('abort', giveUp)
+  try {
+    await Promise.race([turn, given])
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }

@@ -1,12 +1,13 @@
 /** A hub of wire 3: route rows behind the node's hub interface, strict replies, version checks, sessions. */
 
-import { Refused } from '../../../protocol/contract/client.ts'
+import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
 import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
+import { networkOf } from '../../../protocol/proof/payment.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import {
@@ -14,6 +15,7 @@ import {
   type BucketReply,
   type CardBinding,
   type Delivery,
+  type HubAccount,
   type HubClient,
   type HubIdentity,
   type HubInputs,
@@ -164,6 +166,35 @@ export class Wire3Hub implements HubClient {
     return this.#probationUntilMs
   }
 
+  async account(entriesMax: number, signal: AbortSignal): Promise<HubAccount> {
+    const { aid } = this.#inputs.identity
+    const given = { params: { aid }, signal }
+    const told = await this.#calls.signed(routes.balance, given)
+    const { network, balance, held, probation_until, trial } = told
+    const query = { limit: String(entriesMax) }
+    const ledger = await this.#calls.signed(routes.ledger, { ...given, query })
+    if (told.aid !== aid || ledger.aid !== aid)
+      throw new ForeignAnswer(200, 'the hub told the account of another agent')
+    if (network !== networkOf(this.#identity.aid))
+      throw new ForeignAnswer(200, 'the hub told the credits of another hub')
+    return {
+      network,
+      balance,
+      held,
+      probationUntilMs: probation_until,
+      trial,
+      entries: ledger.entries
+        .slice(0, entriesMax)
+        .map(({ at, delta, reason, transaction, counterparty }) => ({
+          atMs: at,
+          delta,
+          reason,
+          transaction,
+          counterparty,
+        })),
+    }
+  }
+
   async uploadReview({ receipt, review, rsalt }: ReviewUpload): Promise<Uint8Array> {
     const body = { receipt: toBase64url(receipt), review: toBase64url(review), rsalt: toBase64url(rsalt) }
     return fromBase64url((await this.#calls.signed(routes.uploadReview, { body })).attestation)
@@ -242,8 +273,9 @@ export class Wire3Hub implements HubClient {
     cap?: string
     limit: number
     cursor?: string
+    signal?: AbortSignal
   }): Promise<{ agents: ListedAgent[]; next?: string }> {
-    const { q, cap, cursor } = query
+    const { q, cap, cursor, signal } = query
     const page = {
       limit: String(Math.min(query.limit, LIST_LIMIT_MAX)),
       ...present({ cursor }),
@@ -253,8 +285,9 @@ export class Wire3Hub implements HubClient {
       cap === undefined
         ? await this.#calls.plain(routes.a2aAgents, send, {
             query: { ...page, ...present({ q }) },
+            ...present({ signal }),
           })
-        : await this.#calls.plain(routes.agents, send, { query: { ...page, cap } })
+        : await this.#calls.plain(routes.agents, send, { query: { ...page, cap }, ...present({ signal }) })
     const agents = reply.agents.map(agent => ({
       aid: agent.aid,
       name: agent.name,

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { makeFolders } from './folders.ts'
+import { linkToNowhere, makeFolders } from './folders.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'svc-folders-'))
 afterAll(() => fs.rmSync(root, { recursive: true, force: true }))
@@ -30,7 +30,11 @@ describe('folders on a path that a person gave', () => {
     expect(() => makeFolders(file)).toThrow(expect.objectContaining({ code: 'EEXIST' }))
     expect(() => makeFolders(join(file, 'x'))).toThrow(expect.objectContaining({ code: 'ENOTDIR' }))
     fs.symlinkSync(join(root, 'nowhere', 'deep'), join(root, 'dangling'))
-    expect(() => makeFolders(join(root, 'dangling'))).toThrow(expect.objectContaining({ code: 'EEXIST' }))
+    expect(() => makeFolders(join(root, 'dangling'))).toThrow(
+      `${join(root, 'dangling')} is a link to ${join(root, 'nowhere', 'deep')}, which does not exist`,
+    )
     expect(() => makeFolders(join(root, 'dangling', 'x'))).toThrow()
+    for (const path of [root, file, join(file, 'x'), join(root, 'none')])
+      expect(linkToNowhere(path)).toBeUndefined()
   })
 })

@@ -4,7 +4,12 @@
  */
 import * as fs from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { systemCode } from './encoding/errors.ts'
+import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
+
+/** A link stands where the folder should be, and leads to nothing. */
+export class DanglingLink extends Failure {
+  override name = 'DanglingLink'
+}
 
 /** Makes a folder and its parents, each tried twice at most; one that exists keeps its mode. */
 export function makeFolders(path: string, mode?: number): void {
@@ -25,6 +30,22 @@ function make(path: string, mode: number | undefined, hasParent = dirname(path) 
   } catch (error) {
     if (systemCode(error) === 'ENOENT' && !hasParent) return false
     if (fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return true
-    throw error
+    throw (systemCode(error) === 'EEXIST' && linkToNowhere(path)) || error
+  }
+}
+
+/** Says of a link that it leads to nothing. */
+export function linkToNowhere(path: string): DanglingLink | undefined {
+  const target = fs.existsSync(path) ? undefined : targetOf(path)
+  return target === undefined
+    ? undefined
+    : new DanglingLink(`${path} is a link to ${target}, which does not exist`)
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return fs.readlinkSync(path)
+  } catch {
+    return undefined
   }
 }

@@ -1,0 +1,114 @@
+/**
+ * Making a data directory from an archive. It appears under its name when all of it is on the disk and was looked at. What
+ * the identity has signed since is not in the archive, so the store is marked: nothing is signed before the hub was asked.
+ */
+import * as fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import { CHECKPOINT } from '../chain/checkpoint.ts'
+import { markRestored } from '../chain/restored.ts'
+import { peekLog } from '../identity/identity.ts'
+import { requireReadableKeys } from '../identity/mailbox-keys.ts'
+import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
+import { isOutOfRoom } from '../platform/room.ts'
+import { markInFile } from '../store/chain.ts'
+import { forget } from '../store/memory.ts'
+import { openStore } from '../store/open.ts'
+import { ATTACHMENTS_FOLDER } from './save.ts'
+import { type ArchiveKind, ArchiveRefused, type Entry, readArchive, readHead } from './sealed.ts'
+import { SMALL_FILES, STORE_FILE } from './snapshot.ts'
+
+const CONTENT_ID = /^b[a-z2-7]+$/
+/** What a directory may hold that no node has used. */
+const UNUSED = new Set(['lock', 'daemon.log', 'config.json', 'control_token.txt', 'ids', 'current'])
+
+export type LoadOptions = { path: string; dir: string; passphrase: string; kind: ArchiveKind }
+export type Loaded = { aid: string; dataDir: string; madeAtMs: number; records: number }
+
+/** Fills a directory that holds no identity. */
+export async function loadArchive({ path, dir, passphrase, kind }: LoadOptions): Promise<Loaded> {
+  const head = readHead(path)
+  if (head.kind !== kind) throw new ArchiveRefused(wrongKind(path, head.kind))
+  requireUnused(dir)
+  ensureSecretDirectory(dir)
+  const draft = join(dir, '.restoring')
+  fs.rmSync(draft, { recursive: true, force: true })
+  ensureSecretDirectory(draft)
+  try {
+    for await (const entry of readArchive(path, passphrase)) await place(draft, entry)
+    const records = settle(draft, head.aid, head.madeAtMs)
+    adopt(draft, dir)
+    return { aid: head.aid, dataDir: dir, madeAtMs: head.madeAtMs, records }
+  } catch (error) {
+    if (isOutOfRoom(error))
+      throw new ArchiveRefused(`there is not enough room in ${dir}; free some, then try again`)
+    throw error
+  } finally {
+    fs.rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+const wrongKind = (path: string, kind: ArchiveKind) =>
+  kind === 'backup'
+    ? `${path} is a backup, of a node that may still run; put it back with: svc restore ${shellWord(path)}`
+    : `${path} is an export, which moves an identity; bring it in with: svc id import ${shellWord(path)}`
+
+function requireUnused(dir: string): void {
+  const held = fs.existsSync(dir) ? fs.readdirSync(dir).filter(name => !UNUSED.has(name)) : []
+  if (held.length > 0)
+    throw new ArchiveRefused(`${dir} holds ${held.join(', ')}; name an identity that is not there yet`)
+}
+
+async function place(draft: string, { path, bytes }: Entry): Promise<void> {
+  const folder = dirname(path)
+  const isKnown =
+    SMALL_FILES.includes(path) ||
+    path === STORE_FILE ||
+    (folder === ATTACHMENTS_FOLDER && CONTENT_ID.test(path.slice(folder.length + 1)))
+  if (!isKnown)
+    throw new ArchiveRefused(`the archive holds ${JSON.stringify(path)}, which no data directory has`)
+  const target = join(draft, path)
+  ensureSecretDirectory(dirname(target))
+  const file = fs.openSync(target, 'wx', SECRET_FILE_MODE)
+  try {
+    for await (const piece of bytes) fs.writeSync(file, piece)
+    fs.fsyncSync(file)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+/** Looks at what came, marks it, and gives the length of its evidence chain. */
+function settle(draft: string, aid: string, madeAtMs: number): number {
+  if (!fs.existsSync(join(draft, STORE_FILE)) || peekLog(draft)?.aid !== aid)
+    throw new ArchiveRefused('the archive does not hold the identity that it names')
+  requireReadableKeys(draft)
+  const store = openStore(draft)
+  try {
+    return store.transaction(() => {
+      markRestored(store, madeAtMs)
+      // the file of the chain is written anew from the store
+      forget(store, CHECKPOINT)
+      markInFile(store, 0)
+      return store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
+    }, 'node.restore')
+  } finally {
+    store.close()
+  }
+}
+
+/** The key comes last: without it no node starts on the rest. */
+function adopt(draft: string, dir: string): void {
+  const names = fs
+    .readdirSync(draft)
+    .sort((a, b) => Number(a === 'identity.kel') - Number(b === 'identity.kel'))
+  try {
+    for (const name of names) fs.renameSync(join(draft, name), join(dir, name))
+  } catch (error) {
+    throw new ArchiveRefused(`${dir} could not be filled: ${wordsOf(error)}; empty it, then try again`, {
+      cause: error,
+    })
+  }
+  syncDirectory(dir)
+}

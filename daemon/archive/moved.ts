@@ -1,0 +1,29 @@
+/** The mark of a directory whose identity was exported: it lives elsewhere, and a node that started here would be a second one. */
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { Failure } from '../../protocol/encoding/errors.ts'
+import { replaceFile } from '../platform/files.ts'
+
+export const MOVED_FILE = 'exported'
+
+export class IdentityMoved extends Failure {
+  override name = 'IdentityMoved'
+}
+
+export function markMoved(dir: string, { atMs, archive }: { atMs: number; archive: string }): void {
+  replaceFile(join(dir, MOVED_FILE), `${new Date(atMs).toISOString()} ${archive}\n`)
+}
+
+/** Where the identity of a directory went, when it was exported from there. */
+export function sayMoved(dir: string): string | undefined {
+  const path = join(dir, MOVED_FILE)
+  if (!fs.existsSync(path)) return undefined
+  const [at = '', ...archive] = fs.readFileSync(path, 'utf8').trim().split(' ')
+  return `the identity in ${dir} was exported at ${at} to ${archive.join(' ')} and lives where that is imported; only if it never was: svc id export --undo`
+}
+
+/** Refuses a directory whose identity may live on another machine. */
+export function requireNotMoved(dir: string): void {
+  const moved = sayMoved(dir)
+  if (moved !== undefined) throw new IdentityMoved(moved)
+}

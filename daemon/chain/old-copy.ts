@@ -1,0 +1,70 @@
+/**
+ * Signs that a newer copy of this directory exists or existed: a head of the chain, kept on this machine or signed by
+ * this identity and given back by a correspondent, that this chain does not reach or contradicts.
+ */
+
+import { equal } from '../../protocol/encoding/bytes.ts'
+import { decode, encode } from '../../protocol/encoding/cbor.ts'
+import { aidBytes, aidText } from '../../protocol/identity/aid.ts'
+import type { SignedHead } from '../../protocol/proof/held-head.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import type { Store } from '../store/open.ts'
+import type { Chain } from './chain.ts'
+
+/** The head of a correspondent that this chain contradicts. */
+const CONTRADICTED = 'head that a peer holds'
+/** Heads beyond this length, under this key state or an older one, were signed by a copy that is lost. */
+const LOST = 'heads of a lost copy'
+
+type Place = Pick<SignedHead, 'length' | 'id'>
+
+const isOn = (chain: Chain, { length, id }: Place): boolean => {
+  const own = chain.idAt(length)
+  return own !== undefined && equal(own, id)
+}
+
+/** What is wrong with this directory, where `seen` says who had seen how much. */
+export function sayOldCopy(chain: Chain, length: number, seen: string): string {
+  const found = chain.length < length ? `ends at record ${chain.length}` : 'holds another record there'
+  return `${seen} and this directory ${found}: it is an old copy; stop the node and put the newest copy in its place, or, if that is lost, run svc evidence accept`
+}
+
+/** The same of a head that a correspondent holds. */
+export function sayHeldBy(name: string, chain: Chain, { length }: Place): string {
+  return sayOldCopy(
+    chain,
+    length,
+    `${name} holds this identity's signature under record ${length} of its evidence chain`,
+  )
+}
+
+/** Whether a head that this identity signed shows a newer copy than this one. */
+export function isContradicted(chain: Chain, store: Store, head: SignedHead): boolean {
+  if (chain.isQuarantined || isOn(chain, head)) return false
+  const lost = recall(store, LOST)
+  if (lost === undefined) return true
+  const [length, kelSeq] = decode(lost) as [number, number]
+  return head.length <= length || head.kelSeq > kelSeq
+}
+
+export function rememberContradicted(store: Store, peer: string, { length, id }: Place): void {
+  remember(store, CONTRADICTED, encode([aidBytes(peer), length, id]))
+}
+
+/** Why this is an old copy, if a correspondent showed it one and the chain has not been completed since. */
+export function behindPeer(chain: Chain, store: Store, nameOf: (aid: string) => string): string | undefined {
+  const noted = recall(store, CONTRADICTED)
+  if (noted === undefined) return undefined
+  const [peer, length, id] = decode(noted) as [Uint8Array, number, Uint8Array]
+  if (!isOn(chain, { length, id })) return sayHeldBy(nameOf(aidText(peer)), chain, { length, id })
+  forget(store, CONTRADICTED)
+  return undefined
+}
+
+/** The newer copy is lost: what it signed beyond this length counts no more, as long as it was under a key up to this. */
+export function loseHeads(store: Store, length: number, kelSeq: number): void {
+  const before = recall(store, LOST)
+  const [least] = before === undefined ? [length] : (decode(before) as [number])
+  remember(store, LOST, encode([Math.min(least, length), kelSeq]))
+  forget(store, CONTRADICTED)
+}

@@ -1,0 +1,72 @@
+/** What the other sides did since a moment: cursors of lists, by which a caller learns of every change once. */
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+
+type Needs = Pick<Context, 'store' | 'now'>
+
+/** A place in a list, which goes from the newest row to older ones, or a moment after which changes count. */
+export type Cursor = { readonly kind: 'page'; readonly updatedAt: number; readonly key: number } | Since
+export type Since = { readonly kind: 'since'; readonly message: number; readonly at: number }
+
+/** Messages by which the other side moves a task on. */
+const MOVES = [
+  kinds.delegate,
+  kinds.result,
+  kinds.message,
+  kinds.end,
+  kinds.acceptEnd,
+  kinds.receipt,
+  kinds.counterSignature,
+  kinds.quote,
+  kinds.declined,
+  kinds.cancelled,
+]
+/** States that come by themselves, without a message. */
+const BY_ITSELF = "('failed', 'expired')"
+
+/** Reads a cursor; one that no reply gave would silently list from the start. */
+export function cursorOf(cursor: string): Cursor {
+  const page = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor)
+  if (page !== null) return { kind: 'page', updatedAt: Number(page[1]), key: Number(page[2]) }
+  const since = /^n(\d{1,15})\.(\d{1,15})$/.exec(cursor)
+  if (since !== null) return { kind: 'since', message: Number(since[1]), at: Number(since[2]) }
+  return refuse('bad_request', 'cursor: expected the next_cursor or the new_cursor of the reply before')
+}
+
+export const pageCursor = (updatedAt: number, key: number): string => `${updatedAt}.${key}`
+export const sinceCursor = ({ message, at }: Omit<Since, 'kind'>): string => `n${message}.${at}`
+
+/** The moment that a list is of: changes after it are news to whoever has the list. */
+export function moment(ctx: Needs): Since {
+  const newest = ctx.store.get<{ key: number | null }>('SELECT max(key) AS key FROM messages')
+  return { kind: 'since', message: newest?.key ?? 0, at: ctx.now() }
+}
+
+/** Keys of the interactions of a side that changed since, the earliest change first, and the moment that this is of. */
+export function changedSince(
+  ctx: Needs,
+  side: 'sent' | 'received',
+  { message, at }: Since,
+  limit: number,
+): { keys: number[]; upTo: Since } {
+  const now = moment(ctx)
+  const moved = ctx.store.all<{ key: number; newest: number }>(
+    `SELECT i.key, max(m.key) AS newest FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
+     WHERE m.key > ? AND m.direction = 'in' AND m.kind IN (${MOVES}) AND i.side = ?
+     GROUP BY i.key ORDER BY newest LIMIT ?`,
+    message,
+    side,
+    limit + 1,
+  )
+  const last = moved[limit - 1]
+  if (moved.length > limit && last !== undefined)
+    return { keys: moved.slice(0, limit).map(row => row.key), upTo: { ...now, message: last.newest, at } }
+  const stopped = ctx.store.all<{ key: number }>(
+    `SELECT key FROM interactions WHERE side = ? AND state IN ${BY_ITSELF} AND updated_at > ? AND updated_at <= ?`,
+    side,
+    at,
+    now.at,
+  )
+  return { keys: [...new Set([...moved, ...stopped].map(row => row.key))], upTo: now }
+}

@@ -1,0 +1,59 @@
+/** Messages of this node's whole history by their words: those it sent and those it received. */
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { EXCERPT, indexMessages, wordsOf } from '../store/search.ts'
+
+type Needs = Pick<Context, 'store' | 'contacts' | 'identity'>
+type Found = {
+  key: number
+  id: string
+  side: 'sent' | 'received'
+  peer: string
+  direction: 'in' | 'out'
+  sender: string
+  at: number
+  excerpt: string
+}
+
+const LIMIT_DEFAULT = 20
+const CURSOR = /^\d{1,15}$/
+
+/** The newest first, each with the place of its words. */
+export function searchHistory(
+  ctx: Needs,
+  {
+    words,
+    limit = LIMIT_DEFAULT,
+    cursor,
+  }: { words: string; limit?: number | undefined; cursor?: string | undefined },
+): NonNullable<ReplyOf<Operations['search']>> {
+  if (cursor !== undefined && !CURSOR.test(cursor))
+    refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
+  // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
+  ctx.store.attempt(() => indexMessages(ctx.store))
+  const rows = ctx.store.all<Found>(
+    `SELECT m.key, i.id, i.side, i.peer, m.direction, m.sender, m.at, ${EXCERPT} AS excerpt
+     FROM messages_text JOIN messages AS m ON m.key = messages_text.rowid JOIN interactions AS i ON i.key = m.interaction
+     WHERE messages_text MATCH ? AND m.key < ? ORDER BY m.key DESC LIMIT ?`,
+    wordsOf(words),
+    cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
+    limit + 1,
+  )
+  const page = rows.slice(0, limit)
+  return {
+    matches: page.map(({ id, side, peer, direction, sender, at, excerpt }) => ({
+      interaction_id: id,
+      side,
+      peer,
+      peer_name: ctx.contacts.petnameOf(peer),
+      from: sender,
+      mine: direction === 'out',
+      at,
+      text: excerpt,
+    })),
+    ...present({ next_cursor: rows.length > limit ? String(page.at(-1)?.key) : undefined }),
+  }
+}

@@ -1,0 +1,108 @@
+/** Settings of the modules: what each capability that a node serves is made of. */
+import * as z from 'zod'
+import { aidShape, capTag, lineShape } from '../../protocol/contract/shapes.ts'
+import { isPlainText } from '../../protocol/encoding/plain-text.ts'
+
+const SERVICES_MAX = 64
+const CALLERS_MAX = 10_000
+const MIB = 1024 * 1024
+const callers = z.array(aidShape).max(CALLERS_MAX)
+
+/** A local HTTP service that answers calls of one capability. */
+const Service = z.strictObject({
+  id: capTag,
+  url: z.url({ protocol: /^https?$/, error: 'expected an http or https address' }),
+  method: z.enum(['POST', 'GET']).default('POST'),
+  timeout_seconds: z.int().min(1).max(600).default(30),
+  summary: lineShape(200).default(''),
+  /** Sent with every call, for instance a token; never published. */
+  headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().max(4096)).default({}),
+  /** Whether the capability is named in the directory. */
+  published: z.boolean().default(true),
+})
+export type ServiceConfig = z.infer<typeof Service>
+
+const Cas = z.strictObject({
+  bytes_per_caller: z
+    .int()
+    .min(1)
+    .max(1024 * MIB)
+    .default(16 * MIB),
+  bytes: z
+    .int()
+    .min(1)
+    .max(64 * 1024 * MIB)
+    .default(256 * MIB),
+})
+export type CasConfig = z.infer<typeof Cas>
+
+const Blackboard = z.strictObject({
+  /** Who may read and write; nobody else, and an empty list refuses everyone. */
+  allow: callers,
+  notes: z.int().min(1).max(256).default(64),
+  note_bytes: z
+    .int()
+    .min(1)
+    .max(16 * 1024)
+    .default(4096),
+})
+export type BlackboardConfig = z.infer<typeof Blackboard>
+
+const Org = z.strictObject({
+  members: callers,
+  values: z.record(
+    z.string().regex(/^[A-Za-z0-9._-]{1,64}$/),
+    z.string().min(1).max(4096).refine(isPlainText),
+  ),
+})
+
+const KIB = 1024
+const argument = z
+  .string()
+  .max(4096)
+  .refine(text => !text.includes('\0'))
+const Command = z.strictObject({
+  /** Program and first arguments; those of the call follow. */
+  argv: z.array(argument).min(1).max(64),
+  description: lineShape(200).default(''),
+  timeout_seconds: z.int().min(1).max(3600).default(60),
+  /** Where it runs; the home directory unless set. */
+  dir: z.string().optional(),
+})
+const Shell = z
+  .strictObject({
+    commands: z.record(z.string().regex(/^[A-Za-z0-9._-]{1,40}$/), Command).default({}),
+    allow: callers.optional(),
+    /** One AID a line, read for every call. */
+    allow_file: z.string().optional(),
+    /** Lets the owner of the node call, who has no caller identity. */
+    allow_local: z.boolean().default(false),
+    /** Offers `shell.exec`, which runs any command of its caller. */
+    allow_arbitrary: z.boolean().default(false),
+    max_output_bytes: z
+      .int()
+      .min(1)
+      .max(4 * MIB)
+      .default(64 * KIB),
+  })
+  .refine(({ allow, allow_file }) => allow === undefined || allow_file === undefined, {
+    error: 'allow and allow_file are both given; keep one of them',
+  })
+export type ShellConfig = z.infer<typeof Shell>
+export type ShellCommand = z.infer<typeof Command>
+
+const isUnique = (services: readonly ServiceConfig[]): boolean =>
+  new Set(services.map(({ id }) => id)).size === services.length
+
+export const ModulesConfig = z.strictObject({
+  service: z
+    .array(Service)
+    .max(SERVICES_MAX)
+    .refine(isUnique, { error: 'each id may stand there once' })
+    .optional(),
+  cas: Cas.optional(),
+  blackboard: Blackboard.optional(),
+  org: Org.optional(),
+  shell: Shell.optional(),
+})
+export type ModulesConfig = z.infer<typeof ModulesConfig>

@@ -1,0 +1,138 @@
+/**
+ * Named notes that allowed callers share: read, written where nobody else has written in the meantime, listed, and waited
+ * for. They are few and short, and stand in the store as one value.
+ */
+import * as z from 'zod'
+import { fromUtf8, utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { isPlainText } from '../../protocol/encoding/plain-text.ts'
+import type { BlackboardConfig } from '../home/module-config.ts'
+import { recall, remember } from '../store/memory.ts'
+import {
+  type Arguments,
+  type Call,
+  type Module,
+  type ModuleGround,
+  type Outcome,
+  onlyMembers,
+  type Provider,
+  ProviderFailed,
+  unavailable,
+} from './provider.ts'
+
+const WAIT_S_MAX = 30
+/** Where the store keeps them. */
+const NOTES = 'blackboard'
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
+const Note = z.strictObject({ version: z.int().min(1), text: z.string() })
+const Notes = z.record(z.string(), Note)
+type Note = z.infer<typeof Note>
+
+export const module: Module | undefined = {
+  name: 'blackboard',
+  open({ store, config }) {
+    return config.blackboard === undefined ? [] : new Blackboard(store, config.blackboard).providers()
+  },
+}
+
+class Blackboard {
+  readonly #store: ModuleGround['store']
+  readonly #config: BlackboardConfig
+  readonly #notes: Map<string, Note>
+  #written = Promise.withResolvers<void>()
+
+  constructor(store: ModuleGround['store'], config: BlackboardConfig) {
+    this.#store = store
+    this.#config = config
+    const stored = recall(store, NOTES)
+    const notes = Notes.parse(JSON.parse(stored === undefined ? '{}' : fromUtf8(stored)))
+    this.#notes = new Map(Object.entries(notes))
+  }
+
+  providers(): Provider[] {
+    const one = (
+      name: string,
+      summary: string,
+      run: (call: Call) => Outcome | Promise<Outcome>,
+    ): Provider => ({
+      capability: `blackboard.${name}`,
+      summary,
+      published: false,
+      timeoutMs: (WAIT_S_MAX + 5) * 1000,
+      trust: { verify: 2, auth: 2 },
+      isPrivate: true,
+      run: async call => (this.#mayCall(call) ? run(call) : unavailable('this caller is not allowed')),
+    })
+    return [
+      one('list', 'names of the notes, with their versions', ({ args }) => this.#list(args)),
+      one('read', 'one note', ({ args }) => this.#read(args)),
+      one('write', 'writes a note that is still of the version that is given', ({ args }) =>
+        this.#write(args),
+      ),
+      one('watch', 'waits for a note to be newer than a version', call => this.#watch(call)),
+    ]
+  }
+
+  #mayCall({ caller }: Call): boolean {
+    return caller === undefined || this.#config.allow.includes(caller)
+  }
+
+  #list(args: Arguments): Outcome {
+    onlyMembers(args, [])
+    const versions = [...this.#notes].map(([name, { version }]) => [name, version] as const)
+    const shown = Object.fromEntries(versions.sort(([a], [b]) => (a < b ? -1 : 1)))
+    return { status: 'OK', metrics: { notes: versions.length }, observedState: JSON.stringify(shown) }
+  }
+
+  #read(args: Arguments): Outcome {
+    onlyMembers(args, ['name'])
+    return show(this.#notes.get(nameOf(args)))
+  }
+
+  #write(args: Arguments): Outcome {
+    onlyMembers(args, ['name', 'text', 'if_version'])
+    const { text, if_version: expected = 0 } = args
+    const name = nameOf(args)
+    if (typeof text !== 'string' || !isPlainText(text)) throw new ProviderFailed('expected text')
+    if (utf8Length(text) > this.#config.note_bytes)
+      throw new ProviderFailed(`a note holds at most ${this.#config.note_bytes} bytes`)
+    const held = this.#notes.get(name)
+    const version = held?.version ?? 0
+    if (expected !== version)
+      throw new ProviderFailed(`the note is of version ${version}, not ${String(expected)}; read it again`)
+    if (held === undefined && this.#notes.size >= this.#config.notes)
+      throw new ProviderFailed(`there is room for ${this.#config.notes} notes`)
+    const note = { version: version + 1, text }
+    const all = new Map(this.#notes).set(name, note)
+    remember(this.#store, NOTES, utf8(JSON.stringify(Object.fromEntries(all))))
+    this.#notes.set(name, note)
+    this.#written.resolve()
+    this.#written = Promise.withResolvers()
+    return show(note)
+  }
+
+  async #watch({ args, signal }: Call): Promise<Outcome> {
+    onlyMembers(args, ['name', 'after_version', 'wait_s'])
+    const { after_version: after = 0, wait_s: wait = WAIT_S_MAX } = args
+    const name = nameOf(args)
+    if (typeof wait !== 'number' || !(wait >= 0 && wait <= WAIT_S_MAX))
+      throw new ProviderFailed(`expected wait_s of 0 to ${WAIT_S_MAX}`)
+    const time = AbortSignal.any([signal, AbortSignal.timeout(wait * 1000)])
+    const over = Promise.withResolvers<void>()
+    time.addEventListener('abort', () => over.resolve(), { once: true })
+    const isNewer = () => (this.#notes.get(name)?.version ?? 0) > Number(after)
+    while (!isNewer() && !time.aborted) await Promise.race([this.#written.promise, over.promise])
+    return show(this.#notes.get(name))
+  }
+}
+
+function nameOf({ name }: Arguments): string {
+  if (typeof name === 'string' && NAME.test(name)) return name
+  throw new ProviderFailed(
+    'expected a name of letters, digits, dots, dashes and underscores that starts with a letter or digit, at most 64',
+  )
+}
+
+const show = (note: Note | undefined): Outcome =>
+  note === undefined
+    ? { status: 'OK', metrics: { version: 0 } }
+    : { status: 'OK', metrics: { version: note.version }, observedState: note.text }

@@ -1,0 +1,60 @@
+/** The modules of this build, opened: which capability is served, and by whom it is run. */
+import { module as blackboard } from '#blackboard'
+import { module as cas } from '#cas'
+import { module as org } from '#org'
+import { module as service } from '#service'
+import { module as shell } from '#shell'
+import { CAPS_MAX } from '../../protocol/contract/limits.ts'
+import type { Effect } from '../../protocol/proof/effect.ts'
+import type { Served } from '../context.ts'
+import { type Call, type Module, type ModuleGround, type Provider, runProvider } from './provider.ts'
+
+const compiled: readonly Module[] = [service, cas, blackboard, org, shell].filter(one => one !== undefined)
+
+/** Names of what this build has, for the one that asks which. */
+export const moduleNames: readonly string[] = compiled.map(({ name }) => name)
+
+export class Modules implements Served {
+  readonly #ground: ModuleGround
+  readonly #providers = new Map<string, { provider: Provider; module: string }>()
+
+  constructor(ground: ModuleGround) {
+    this.#ground = ground
+    for (const module of compiled)
+      for (const provider of module.open(ground)) this.#add(provider, module.name)
+  }
+
+  #add(provider: Provider, module: string): void {
+    const taken = this.#providers.get(provider.capability)
+    if (taken !== undefined)
+      throw new Error(`${provider.capability} is a capability of the modules ${taken.module} and ${module}`)
+    this.#providers.set(provider.capability, { provider, module })
+  }
+
+  serves(capability: string): boolean {
+    return this.#providers.has(capability)
+  }
+
+  offered(): string[] {
+    const published = this.list().filter(one => one.published)
+    const all = [...this.#ground.settings.current.caps, ...published.map(({ capability }) => capability)]
+    return [...new Set(all)].slice(0, CAPS_MAX)
+  }
+
+  find(capability: string): Provider | undefined {
+    return this.#providers.get(capability)?.provider
+  }
+
+  list(): { capability: string; module: string; summary: string; published: boolean }[] {
+    return [...this.#providers.values()].map(({ provider, module }) => ({
+      capability: provider.capability,
+      module,
+      summary: provider.summary,
+      published: provider.published,
+    }))
+  }
+
+  async run(provider: Provider, call: Call): Promise<Effect> {
+    return runProvider(provider, call, this.#ground)
+  }
+}

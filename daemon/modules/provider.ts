@@ -1,0 +1,137 @@
+/**
+ * What a module is: providers of capabilities, each of which runs a call and says what came of it. The statuses, tiers and
+ * bytes of the effect are made here, so that no provider can claim more than it may (node document §2, §3.1).
+ */
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { buildEffect, type Effect, type EffectRecord, type Tier } from '../../protocol/proof/effect.ts'
+import type { Ground } from '../context.ts'
+import type { ModulesConfig } from '../home/module-config.ts'
+import type { Publication } from '../hubs/publication.ts'
+
+export type Arguments = Readonly<Record<string, unknown>>
+
+export type Call = {
+  capability: string
+  args: Arguments
+  /** AID of whoever asks; undefined for the owner of the node. */
+  caller: string | undefined
+  /** Ends the call: the node stops, or the provider's time is over. */
+  signal: AbortSignal
+}
+
+/** What a provider observed; everything is optional but the status, and `OK` is what it claims, not what it gets. */
+export type Outcome = {
+  status: 'OK' | 'FAILED' | 'UNAVAILABLE'
+  message?: string
+  /** Numbers that can be compared; a number that is none is left out. */
+  metrics?: Readonly<Record<string, number>>
+  artifacts?: NonNullable<EffectRecord['artifacts']>
+  observedState?: string
+  protocol?: string
+  nativeAck?: boolean
+  quirk?: string
+}
+
+export type Provider = {
+  readonly capability: string
+  readonly summary: string
+  /** Whether the capability is named in the directory. */
+  readonly published: boolean
+  readonly timeoutMs: number
+  /** The highest tiers that its word is worth. */
+  readonly trust: { readonly verify: Tier; readonly auth: Tier }
+  /** What it observed stays out of the evidence chain. */
+  readonly isPrivate?: true
+  run(call: Call): Promise<Outcome>
+}
+
+/** What a module is opened with. */
+export type ModuleGround = Pick<Ground, 'dir' | 'log' | 'now' | 'random' | 'settings' | 'store' | 'chain'> & {
+  config: ModulesConfig
+  publication: Publication
+}
+
+export type Module = { readonly name: string; open(ground: ModuleGround): Provider[] }
+
+/** A failure that its caller may be told in these words. */
+export class ProviderFailed extends Error {
+  override name = 'ProviderFailed'
+}
+
+export const unavailable = (message: string): Outcome => ({ status: 'UNAVAILABLE', message })
+export const failed = (message: string): Outcome => ({ status: 'FAILED', message })
+
+/** Refuses arguments that nobody reads, with the ones that are read. */
+export function onlyMembers(args: Arguments, accepted: readonly string[]): void {
+  const unknown = Object.keys(args).find(name => !accepted.includes(name))
+  if (unknown !== undefined)
+    throw new ProviderFailed(`unexpected argument: ${unknown}; accepted: ${accepted.join(', ') || 'none'}`)
+}
+
+const MESSAGE_CHARACTERS_MAX = 1000
+
+/** Runs a call to its end, whatever the provider does, and builds the effect. */
+export async function runProvider(
+  provider: Provider,
+  call: Call,
+  { now, log }: Pick<ModuleGround, 'now' | 'log'>,
+): Promise<Effect> {
+  const started = now()
+  const time = AbortSignal.timeout(provider.timeoutMs)
+  const signal = AbortSignal.any([call.signal, time])
+  let outcome: Outcome
+  try {
+    outcome = await within(signal, provider.run({ ...call, signal }))
+  } catch (error) {
+    log.warn({ err: error, capability: call.capability }, 'a provider failed')
+    outcome = failed(whyFailed(error, { isOver: time.aborted, timeoutMs: provider.timeoutMs }))
+  }
+  return effectOf(provider, call, outcome, now() - started)
+}
+
+function whyFailed(error: unknown, { isOver, timeoutMs }: { isOver: boolean; timeoutMs: number }): string {
+  if (isOver) return `it took longer than ${timeoutMs / 1000} s`
+  return error instanceof ProviderFailed ? wordsOf(error) : 'the provider ended with an error'
+}
+
+/** What a provider is given to end by itself what it was told to end. */
+const GRACE_MS = 2000
+
+/** The work, or the reason for which nobody waits for it any more. */
+async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  let grace: NodeJS.Timeout | undefined
+  const onAbort = () => {
+    grace = setTimeout(() => reject(signal.reason), GRACE_MS)
+  }
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    clearTimeout(grace)
+    signal.removeEventListener('abort', onAbort)
+    work.catch(() => undefined)
+  }
+}
+
+function effectOf(provider: Provider, call: Call, outcome: Outcome, latencyMs: number): Effect {
+  const { metrics = {}, artifacts = [], observedState, protocol, nativeAck, quirk } = outcome
+  const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value))
+  // minus zero is no metric: it has no canonical form
+  const kept = Object.fromEntries(finite.map(([name, value]) => [name, value === 0 ? 0 : value]))
+  const { verify, auth } = provider.trust
+  return buildEffect({
+    status: outcome.status,
+    message: (outcome.message ?? '').slice(0, MESSAGE_CHARACTERS_MAX),
+    record: { metrics: kept, artifacts },
+    evidence: {
+      verifyTrust: verify,
+      authTrust: auth,
+      requested: call.capability,
+      latencyMs: Math.max(0, Math.round(latencyMs)),
+      ...present({ observedState, protocol, nativeAck, quirk }),
+    },
+  })
+}

@@ -1,0 +1,81 @@
+/** Threads found by the words of their messages. */
+import { expect, test } from 'vitest'
+import { openStoreAt, type Store } from './open.ts'
+import { EXCERPT, HAS_WORDS, indexMessages, phrase, wordsOf } from './search.ts'
+
+let nextId = 1
+function add(store: Store, text: string, interaction: number): void {
+  store.run(
+    `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
+     VALUES (?, 'out', 'a', 'b', ?, 2, 0, 0, x'', x'', ?)`,
+    interaction,
+    Uint8Array.of(nextId >> 8, nextId & 255),
+    text,
+  )
+  nextId += 1
+}
+
+function openWithThreads(count: number): Store {
+  const store = openStoreAt(':memory:')
+  for (let i = 0; i < count; i++)
+    store.run(
+      `INSERT INTO interactions (id, delegator, side, peer, state, wire, preview, request_cid, started_at, updated_at, deadline_at)
+       VALUES (?, 'b', 'sent', 'a', 'open', 3, '', '', 0, 0, 0)`,
+      `thread ${i + 1}`,
+    )
+  return store
+}
+
+const found = (store: Store, words: string) =>
+  store
+    .all<{ key: number }>(`SELECT key FROM interactions WHERE ${HAS_WORDS} ORDER BY key`, phrase(words))
+    .map(({ key }) => key)
+
+test('a message is found once the index has followed, and one that came later after it followed again', () => {
+  const store = openWithThreads(3)
+  add(store, 'summarise the repository', 1)
+  add(store, 'translate the readme', 2)
+  expect(found(store, 'readme')).toEqual([])
+  indexMessages(store)
+  indexMessages(store)
+  expect([found(store, 'readme'), found(store, 'the repository')]).toEqual([[2], [1]])
+  add(store, 'the readme again', 3)
+  indexMessages(store)
+  expect(found(store, 'readme')).toEqual([2, 3])
+  store.close()
+})
+
+test('more messages than one step takes are all indexed', () => {
+  const store = openWithThreads(1)
+  for (let i = 0; i < 501; i++) add(store, `word${i}`, 1)
+  indexMessages(store)
+  for (const word of ['word0', 'word499', 'word500']) expect(found(store, word)).toEqual([1])
+  store.close()
+})
+
+test('signs of the query language are words like any other', () => {
+  const store = openWithThreads(1)
+  add(store, 'say "yes" OR no', 1)
+  indexMessages(store)
+  expect(['"yes" OR', 'yes*', 'NOT', '"'].map(words => found(store, words))).toEqual([[1], [1], [], []])
+  store.close()
+})
+
+test('words are found in any order, by their beginning where a star ends them, with the place where they stand', () => {
+  const store = openWithThreads(1)
+  add(store, 'the report of the third quarter', 1)
+  add(store, `${'filler '.repeat(100)}a quarterly report ${'filler '.repeat(100)}`, 1)
+  indexMessages(store)
+  const excerpts = (words: string) =>
+    store
+      .all<{ text: string }>(
+        `SELECT ${EXCERPT} AS text FROM messages_text WHERE messages_text MATCH ? ORDER BY rowid`,
+        wordsOf(words),
+      )
+      .map(({ text }) => text)
+  expect(excerpts('quarter report')).toEqual(['the report of the third quarter'])
+  expect(excerpts(' report   quarter* ')).toHaveLength(2)
+  expect(excerpts('quarterly')[0]).toMatch(/^….* quarterly report .*…$/)
+  expect(['"', '*', 'report"', 'OR', 'a*b', '* *'].flatMap(excerpts)).toHaveLength(2)
+  store.close()
+})

@@ -1,0 +1,97 @@
+/**
+ * Which versions of coding agents withstood an attack on this machine: one that has not been tried is tried before it
+ * answers anybody, and one that leaks answers nobody unless its owner insists.
+ */
+import { join } from 'node:path'
+import { type Attacked, attack, canAttack, versionOf } from '../../autoreply/attack/attack.ts'
+import { BackendFailed } from '../../autoreply/backend.ts'
+import type { Sandbox } from '../../autoreply/sandbox.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
+import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { Context } from '../context.ts'
+import { findFile, replaceFile } from '../platform/files.ts'
+
+type Needs = Pick<Context, 'dir' | 'chain' | 'hub' | 'random'>
+type Env = Readonly<Record<string, string | undefined>>
+
+const FILE = 'autoreply-tried.json'
+const KEPT_MAX = 50
+/** What a change names that makes another program of the one that was tried. */
+const TRIED_ANEW = ['agent', 'extra_args', 'tools', 'sandbox'] as const
+
+/** What was tried, as one text: another version of it, or other walls, is another one. */
+type Trial = { agent: string; version: string; walls: Sandbox['kind']; args: string[]; svc: string }
+
+export class AgentTrials {
+  readonly #ctx: Needs
+  readonly #env: Env
+
+  constructor(ctx: Needs, env: Env) {
+    this.#ctx = ctx
+    this.#env = env
+  }
+
+  /** Throws {@link BackendFailed} where these settings let a program answer that leaks; `unsafe` lets it all the same. */
+  async require(
+    config: AutoReplyConfig,
+    change: object,
+    given: { unsafe: boolean; sandbox: Sandbox; signal: AbortSignal },
+  ): Promise<void> {
+    const { unsafe, sandbox, signal } = given
+    const agent = agentOf(config)
+    if (agent === undefined || !TRIED_ANEW.some(member => member in change)) return
+    // a stand-in for tests, which leaves nothing of the agent to try
+    if (this.#env['SVC_EXEC_COMMAND']) return
+    const installed = await versionOf(agent, this.#env, { signal })
+    if (this.#passed().includes(this.#trial(config, agent, installed, sandbox))) return
+    const { version, leaks } = await this.attack(config, sandbox, signal)
+    if (leaks.length === 0) return
+    if (!unsafe)
+      throw new BackendFailed(
+        `${agent} ${version} does not withstand an attack by the task it answers: ${leaks.join('; ')}; use another agent or version, or insist with --unsafe`,
+      )
+    if (this.#ctx.hub.oldCopy === undefined)
+      this.#ctx.chain.append('svc.autoreply.unsafe', { agent, version, leaks })
+  }
+
+  /** Attacks the agent of these settings and keeps that it passed. */
+  async attack(
+    config: AutoReplyConfig,
+    sandbox: Sandbox,
+    signal: AbortSignal,
+  ): Promise<Attacked & { sandbox: Sandbox['kind'] }> {
+    const agent = agentOf(config)
+    if (agent === undefined)
+      throw new BackendFailed('only a coding agent without tools can be attacked; set one with --agent')
+    const { random } = this.#ctx
+    const extraArgs = config.extra_args ?? []
+    const found = await attack({ agent, env: this.#env, sandbox, extraArgs, random }, signal)
+    if (found.leaks.length === 0) this.#keep(this.#trial(config, agent, found.version, sandbox))
+    return { ...found, sandbox: sandbox.kind }
+  }
+
+  #trial({ extra_args = [] }: AutoReplyConfig, agent: string, version: string, walls: Sandbox): string {
+    const trial: Trial = { agent, version, walls: walls.kind, args: extra_args, svc: buildInfo.version }
+    return JSON.stringify(trial)
+  }
+
+  #passed(): string[] {
+    try {
+      const found: unknown = JSON.parse(findFile(join(this.#ctx.dir, FILE))?.toString('utf8') ?? '[]')
+      return Array.isArray(found) ? found.filter(one => typeof one === 'string') : []
+    } catch {
+      return []
+    }
+  }
+
+  #keep(trial: string): void {
+    const passed = [...this.#passed().filter(one => one !== trial), trial].slice(-KEPT_MAX)
+    replaceFile(join(this.#ctx.dir, FILE), JSON.stringify(passed, null, 1))
+  }
+}
+
+/** The agent that answers without tools; what its owner lets use tools is not held to anything. */
+function agentOf({ backend, agent, command, tools }: AutoReplyConfig): string | undefined {
+  if (backend !== 'exec' || command !== undefined || (tools ?? 'none') !== 'none') return undefined
+  return agent !== undefined && canAttack(agent) ? agent : undefined
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { counted } from '../store/counters.ts'
+import type { Interaction, NewInteraction } from '../store/interactions.ts'
+import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { admit, mayAdd, STRANGERS_REFUSED } from './policies.ts'
+
+const OPEN_MAX = 2
+
+let world: TestWorld
+let bob: TestNode
+let eve: TestNode
+
+beforeEach(async () => {
+  world = new TestWorld()
+  bob = await world.node('bob')
+  eve = await world.node('eve')
+  bob.ctx.settings.change({ guest_messages: OPEN_MAX })
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+/** A task of eve's that came to bob before. */
+const placed = (changes: Partial<NewInteraction> = {}): Interaction =>
+  bob.within(() =>
+    bob.ctx.threads.create({
+      id: toBase64url(bob.ctx.random(16)),
+      delegator: eve.aid,
+      peer: eve.aid,
+      side: 'received',
+      state: 'pending',
+      wire: 3,
+      capability: null,
+      preview: 'count',
+      commitment: null,
+      requestCid: 'b',
+      ...changes,
+    }),
+  )
+const admitted = () => bob.within(() => admit(bob.ctx, eve.aid, 1))
+
+describe('a task of a stranger', () => {
+  test('waits while there is room, and is refused and counted where there is none', () => {
+    placed()
+    expect(admitted()).toBe('pending')
+    placed()
+    expect(admitted()).toBe('refused')
+    expect(counted(bob.ctx.store, STRANGERS_REFUSED)).toBe(1)
+  })
+
+  test('of a contact is open however many there are, and nobody is asked where tasks are not accepted', () => {
+    for (let n = 0; n < 3; n++) placed()
+    bob.ctx.contacts.add(eve.aid, 'eve')
+    expect(admitted()).toBe('open')
+    bob.ctx.settings.change({ accept_delegations: false })
+    expect(admitted()).toBe('refused')
+    bob.ctx.settings.change({ accept_delegations: true })
+    bob.ctx.contacts.block('eve', true)
+    expect(admitted()).toBe('refused')
+  })
+
+  test('finds no room while calls of the last 24 hours were answered, to the millisecond', () => {
+    for (let n = 0; n < OPEN_MAX; n++) placed({ state: 'ended', capability: 'words.count' })
+    world.pass(DAY_MS - 1)
+    expect(admitted()).toBe('refused')
+    world.pass(1)
+    expect(admitted()).toBe('pending')
+  })
+
+  test('may be withdrawn ten times a day for each one that may be open', () => {
+    for (let n = 1; n < 10 * OPEN_MAX; n++) placed({ state: 'cancelled' })
+    expect(admitted()).toBe('pending')
+    placed({ state: 'cancelled' })
+    expect(admitted()).toBe('refused')
+    world.pass(DAY_MS)
+    expect(admitted()).toBe('pending')
+  })
+})
+
+describe('a message of a stranger', () => {
+  test('is taken in a task that was taken or sent, and counted in one that waits or is a call', () => {
+    bob.ctx.settings.change({ guest_messages: 0 })
+    const may = (changes: Partial<NewInteraction>) => mayAdd(bob.ctx, placed(changes), 1)
+    expect(may({ state: 'open' })).toBe(true)
+    expect(may({ side: 'sent', state: 'queued' })).toBe(true)
+    expect(may({ side: 'sent', state: 'pending', capability: 'words.count' })).toBe(true)
+    expect(may({ state: 'pending' })).toBe(false)
+    expect(may({ state: 'open', capability: 'words.count' })).toBe(false)
+    bob.ctx.contacts.add(eve.aid, 'eve')
+    expect(may({ state: 'pending' })).toBe(true)
+  })
+})
