@@ -13,24 +13,40 @@ export function cutToFit<T, R>(
 ): R {
   const whole = build(items, false)
   if (items.length <= 1 || size(whole) <= budget) return whole
-  let low = 1
-  let high = items.length - 1
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2)
-    if (size(build(items.slice(0, middle), true)) <= budget) low = middle
-    else high = middle - 1
-  }
-  return build(items.slice(0, low), true)
+  const kept = highest(1, items.length - 1, count => size(build(items.slice(0, count), true)) <= budget)
+  return build(items.slice(0, kept), true)
 }
 
-/** One page of a list in the default budget: a page that is too long is fetched again shorter, with its own cursor. */
-export async function fitPage<R extends Record<string, unknown>>(
+/** How much of a text `build` takes without leaving the budget; it ends between characters. */
+export function longestThatFits(text: string, budget: number, build: (length: number) => unknown): number {
+  if (size(build(text.length)) <= budget) return text.length
+  const length = highest(0, text.length - 1, count => size(build(count)) <= budget)
+  return length > 0 && /[\ud800-\udbff]/.test(text.charAt(length - 1)) ? length - 1 : length
+}
+
+/** The highest number from `low` on that holds; `low` is taken to. */
+function highest(low: number, high: number, holds: (count: number) => boolean): number {
+  let [from, to] = [low, high]
+  while (from < to) {
+    const middle = Math.ceil((from + to) / 2)
+    if (holds(middle)) from = middle
+    else to = middle - 1
+  }
+  return from
+}
+
+/**
+ * One page of a list in the default budget: a page that is too long is fetched again shorter, with its own cursor, and
+ * that time without waiting.
+ */
+export async function fitPage<P extends { rows: readonly Record<string, unknown>[] }>(
   limit: number,
-  fetchPage: (limit: number) => Promise<{ rows: readonly R[]; next: string | undefined }>,
-): Promise<{ rows: readonly R[]; next: string | undefined }> {
-  const page = await fetchPage(limit)
+  waitSeconds: number | undefined,
+  fetchPage: (limit: number, waitSeconds: number | undefined) => Promise<P>,
+): Promise<P> {
+  const page = await fetchPage(limit, waitSeconds)
   const kept = cutToFit(page.rows, RESULT_CHARACTERS_DEFAULT - CURSOR_ROOM_CHARACTERS, rows => rows)
-  return kept.length === page.rows.length ? page : await fetchPage(kept.length)
+  return kept.length === page.rows.length ? page : await fetchPage(kept.length, undefined)
 }
 
 const CURSOR_ROOM_CHARACTERS = 200

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, size } from './budget.ts'
-import { definitions } from './server.ts'
+import { definitionOf } from './definitions.ts'
+import { tools } from './tools/all.ts'
+
+const definitions = tools.map(definitionOf)
 
 const NAMES = [
   'agents_find',
@@ -19,12 +22,18 @@ describe('the nine tools', () => {
     expect(definitions.map(definition => definition.name)).toEqual(NAMES)
   })
 
-  test('take together at most 9,000 characters of JSON', () => {
+  test('cost a model at most 6,500 characters, and a client 9,000', () => {
+    const received = definitions.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      inputSchema,
+    }))
+    expect(size(received)).toBeLessThanOrEqual(6_500)
     expect(size(definitions)).toBeLessThanOrEqual(9_000)
   })
 
   test.each(definitions.map(definition => [definition.name, definition] as const))(
-    '%s sets all four hints, refuses unknown arguments and declares its errors',
+    '%s sets all four hints, publishes its schemas open, and has words for every argument',
     (_, definition) => {
       expect(Object.keys(definition.annotations).sort()).toEqual([
         'destructiveHint',
@@ -32,14 +41,28 @@ describe('the nine tools', () => {
         'openWorldHint',
         'readOnlyHint',
       ])
-      expect(definition.inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
-      expect(definition.outputSchema).toMatchObject({
-        type: 'object',
-        properties: { error: { type: 'object' } },
-      })
-      expect(definition.outputSchema['additionalProperties']).toBeUndefined()
+      expect(definition.inputSchema.type).toBe('object')
+      expect(JSON.stringify([definition.inputSchema, definition.outputSchema])).not.toContain('additional')
+      expect(definition.outputSchema.properties).toHaveProperty('error')
+      const given = (definition.inputSchema['properties'] ?? {}) as Record<string, { description?: string }>
+      const silent = Object.entries(given).filter(([, { description = '' }]) => description.length < 5)
+      expect(silent).toEqual([])
     },
   )
+
+  test('explain the markers wherever they return words of others, and name one cursor alike', () => {
+    for (const { name, description, inputSchema, outputSchema } of definitions) {
+      const returns = JSON.stringify(outputSchema)
+      const isForeign = tools.find(row => row.name === name)?.untrusted === true && name !== 'node_status'
+      if (isForeign) expect(description, name).toContain('<<untrusted>>')
+      const names = JSON.stringify([inputSchema, returns]).match(/\w*cursor\w*/g) ?? []
+      expect(names.filter(found => !/^(next_|new_)?cursor$/.test(found))).toEqual([])
+    }
+  })
+
+  test('have an example that fits their own shape', () => {
+    for (const { name, example, input } of tools) expect(input.safeParse(example).success, name).toBe(true)
+  })
 
   test('the first ten words of the descriptions hold the words a search for them uses', () => {
     const words = definitions.flatMap(({ description }) =>
@@ -82,7 +105,7 @@ describe('the budget of a result', () => {
 
   test('a page that is too long is fetched again with the number of rows that fit, so its cursor is the right one', async () => {
     const asked: number[] = []
-    const page = await fitPage(50, async limit => {
+    const page = await fitPage(50, undefined, async limit => {
       asked.push(limit)
       return {
         rows: Array.from({ length: limit }, (_, i) => ({ i, text: 'x'.repeat(200) })),

@@ -18,6 +18,7 @@ describe('what a model reads', () => {
     'caps',
     'reason',
     'new',
+    'constructor',
   ])('has foreign words in the member %s between markers, alone and in lists', member => {
     expect(fenced({ [member]: orders }, fence)).toEqual({ [member]: fence(orders) })
     expect(fenced({ a: [{ [member]: [orders] }] }, fence)).toEqual({ a: [{ [member]: [fence(orders)] }] })

@@ -30,6 +30,7 @@ const AID = /^(me|A[A-Za-z0-9_-]{43})$/
 const ID = /^[A-Za-z0-9_-]{1,64}$/
 const WORD = /^[a-z]{1,12}(_[a-z]{1,12}){0,3}$/
 const STATUS = /^[A-Z]{1,12}(_[A-Z]{1,12})?$/
+const TIME = /^\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 const CURSOR = /^[A-Za-z0-9_.:=-]{1,64}$/
 
 /** Members whose strings have one form only, which leaves no room for a sentence. */
@@ -40,6 +41,11 @@ const forms: Readonly<Record<string, RegExp>> = {
   provider_aid: AID,
   requester_aid: AID,
   caller_aid: AID,
+  counterparty: AID,
+  hub: AID,
+  network: /^hub:A[A-Za-z0-9_-]{43}$/,
+  transaction: /^b[a-z2-7]{58}$/,
+  trial: WORD,
   interaction_id: ID,
   message_id: ID,
   receipt_id: ID,
@@ -54,19 +60,28 @@ const forms: Readonly<Record<string, RegExp>> = {
   kind: WORD,
   delivery: WORD,
   waiting_for: WORD,
-  actions: WORD,
+  outcome: WORD,
   auto_reply: WORD,
   event_type: /^svc(\.[a-z]{1,12}){1,3}$/,
   next_cursor: CURSOR,
+  new_cursor: CURSOR,
+  at: TIME,
+  last_at: TIME,
+  answer_by: TIME,
+  last_contact_at: TIME,
+  probation_until: TIME,
   chain_did: /^did:svc:A[A-Za-z0-9_-]{43}$/,
 }
+/** Names that every object inherits are names of others like any. */
+const hasItsForm = (member: string, value: string): boolean =>
+  Object.hasOwn(forms, member) && forms[member]?.test(value) === true
 const MEMBER = /^[a-z][a-z0-9_]{0,31}$/
 
 /** A result with every foreign string fenced, also as the name of a member; done twice it stays the same. */
 export function fenced(value: unknown, fence: Fence, member = ''): unknown {
   if (value instanceof OwnWords) return value.toJSON()
   if (typeof value === 'string')
-    return isFenced(value, fence) || forms[member]?.test(value) ? value : fence(value)
+    return isFenced(value, fence) || hasItsForm(member, value) ? value : fence(value)
   if (Array.isArray(value)) return value.map(item => fenced(item, fence, member))
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(

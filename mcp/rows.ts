@@ -1,4 +1,4 @@
-/** Rows as tools show them: the members a model needs, a peer's words fenced. */
+/** Rows as tools show them: the members a model needs, a peer's words fenced, times of ISO 8601. */
 import * as z from 'zod'
 import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
@@ -9,10 +9,11 @@ import type { ToolContext } from './tool.ts'
 export const PREVIEW_CHARACTERS_MAX = 120
 
 export const interactionArgument = z.string().describe('interaction_id')
-export const waitArgument = z.int().min(0).max(45).optional().describe('seconds to wait for something new')
-export const cursorArgument = z.string().optional()
+export const waitArgument = z.int().min(0).max(45).optional()
 export const limitArgument = z.int().min(1).max(50).optional()
-export const rowsShape = z.array(z.looseObject({ interaction_id: z.string(), state: z.string() }))
+
+/** A time as models read it. */
+export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 export function sayDelivery({ state, reason }: Delivery, context: ToolContext): string | OwnWords {
   return reason === undefined ? state : own(`${state}(${context.fence(reason)})`)
@@ -22,50 +23,59 @@ export function sayDelivery({ state, reason }: Delivery, context: ToolContext): 
 export const previewOf = (words: string | undefined, context: ToolContext) =>
   words === undefined ? undefined : context.fence(plainLine(words, PREVIEW_CHARACTERS_MAX))
 
+/** The other side: its AID, and the name that this node's user gave it. */
+export const peerOf = ({ peer, peer_name }: Pick<InteractionSummary, 'peer' | 'peer_name'>) => ({
+  peer,
+  ...present({ peer_name: peer_name === null ? undefined : own(peer_name) }),
+})
+
 export function summaryRow(item: InteractionSummary, context: ToolContext): Record<string, unknown> {
   return {
     interaction_id: item.interaction_id,
-    peer: item.peer,
-    ...present({ peer_name: item.peer_name === null ? undefined : own(item.peer_name) }),
+    ...peerOf(item),
     state: item.state,
     ...present({ reason: previewOf(item.reason, context) }),
-    last_at: item.last_at,
-    ...present({ capability: previewOf(item.capability, context) }),
+    last_at: iso(item.last_at),
+    ...present({
+      answer_by: item.answer_by === undefined ? undefined : iso(item.answer_by),
+      capability: previewOf(item.capability, context),
+    }),
     preview: context.fence(plainLine(item.preview, PREVIEW_CHARACTERS_MAX)),
     ...present({
       unread: item.unread === 0 ? undefined : item.unread,
       attachments: item.attachments === 0 ? undefined : item.attachments,
       delivery: item.delivery === undefined ? undefined : sayDelivery(item.delivery, context),
-      receipt: receiptRow(item.receipt),
+      receipt: receiptRow(item.receipt, context),
     }),
   }
 }
 
-const receiptRow = (receipt: InteractionSummary['receipt']) =>
-  receipt && { verified: receipt.verified, status: receipt.status, id: receipt.id }
+/** What the receipt says of the answer; that words cannot be checked by a program takes nothing from the signatures. */
+const OUTCOMES: Readonly<Record<string, string>> = {
+  OK: 'done_and_measured',
+  UNVERIFIED: 'answered_in_words',
+  FAILED: 'failed',
+  UNAVAILABLE: 'not_available',
+  PAYMENT_REQUIRED: 'payment_required',
+}
 
-const file = ({ name, path, bytes, media_type, cid }: Turn['attachments'][number], context: ToolContext) => ({
+export function receiptRow(receipt: InteractionSummary['receipt'], context: ToolContext) {
+  if (receipt === undefined) return undefined
+  return {
+    receipt_id: receipt.id,
+    signatures_valid: receipt.verified,
+    outcome: OUTCOMES[receipt.status] ?? context.fence(receipt.status),
+    ...present({ fault: previewOf(receipt.fault, context) }),
+  }
+}
+
+export const fileRow = (
+  { name, path, bytes, media_type, cid }: Turn['attachments'][number],
+  context: ToolContext,
+) => ({
   name: context.fence(plainLine(name, 80)),
   path: path === null ? null : own(path),
   bytes,
   media_type: context.fence(plainLine(media_type, 80)),
   cid,
 })
-
-export function turnRow(turn: Turn, context: ToolContext): Record<string, unknown> {
-  return {
-    n: turn.n,
-    from: turn.mine ? 'me' : turn.from,
-    kind: turn.kind,
-    at: turn.at,
-    // What auto-reply wrote may be a correspondent's words.
-    text: turn.mine && turn.auto !== true ? own(turn.text) : context.fence(turn.text),
-    ...present({
-      truncated: turn.truncated || undefined,
-      attachments:
-        turn.attachments.length === 0 ? undefined : turn.attachments.map(each => file(each, context)),
-      delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, context),
-      retired_key: turn.retired_key || undefined,
-    }),
-  }
-}

@@ -5,9 +5,10 @@
 import type * as z from 'zod'
 import type { Call } from '../protocol/contract/client.ts'
 import type { ReplyOf } from '../protocol/contract/route.ts'
-import type { OperationName, Operations } from '../protocol/control/operations.ts'
-import { Failure, Refusal } from '../protocol/encoding/errors.ts'
+import type { EventType, OperationName, Operations } from '../protocol/control/operations.ts'
 import type { AskUser } from './approval.ts'
+import type { Arguments } from './call.ts'
+import type { Files } from './files.ts'
 
 export type ControlCall = <N extends OperationName>(
   name: N,
@@ -16,24 +17,17 @@ export type ControlCall = <N extends OperationName>(
   options?: { signal?: AbortSignal },
 ) => Promise<ReplyOf<Operations[N]>>
 
-/** A refusal that the model reads: code, what happened, what to do next. */
-export class ToolError extends Refusal {
-  override name = 'ToolError'
-  readonly next: string
-  constructor(code: string, message: string, next: string) {
-    super(code, message)
-    this.next = next
-  }
+/** What happens in a node; `shutdown` also when it is lost, `reset` when it is there again. */
+export type NodeEvent = {
+  readonly type: EventType
+  readonly data: Readonly<Record<string, string | number | boolean>>
 }
 
-/** The node behind the tools does not answer; `next` is the command that may help. */
-export class NodeUnavailable extends Failure {
-  override name = 'NodeUnavailable'
-  readonly next: string | undefined
-  constructor(message: string, next: string | undefined, options?: ErrorOptions) {
-    super(message, options)
-    this.next = next
-  }
+/** The node behind a server. */
+export type NodeLink = {
+  readonly call: ControlCall
+  /** Hears of events until the function that is returned is called. */
+  listen(onEvent: (event: NodeEvent) => void): () => void
 }
 
 export type ToolContext = {
@@ -41,19 +35,28 @@ export type ToolContext = {
   /** Wraps a peer's words in this result's random marker, control characters removed. */
   fence(text: string): string
   signal: AbortSignal
+  /** A command as this user's shell knows it. */
+  command(line: string): string
+  files: Files
+  /** Nothing is changed, not even what counts as read. */
+  readOnly: boolean
   /** Asks the user of the client, where the client can. */
   askUser?: AskUser
   /** How often the user was asked about an interaction in this session. */
   asked: Map<string, number>
 }
 
-export type Tool<I extends z.ZodType = z.ZodType> = {
+export type Tool<I extends z.ZodObject = z.ZodObject> = {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly input: I
+  /** Arguments that a call needs, as placeholders. */
+  readonly example: Readonly<Record<string, unknown>>
+  /** Makes one call of arguments that are good one by one. */
+  mend?(args: Arguments): Arguments
   /** Members of the structured result; `error` is added to every tool. */
-  readonly output: z.ZodObject
+  readonly output: readonly string[]
   readonly annotations: {
     readOnlyHint: boolean
     destructiveHint: boolean
@@ -65,7 +68,7 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   run(args: z.infer<I>, context: ToolContext): Promise<Record<string, unknown>>
 }
 
-export function tool<I extends z.ZodType>(row: Tool<I>): Tool<I> {
+export function tool<I extends z.ZodObject>(row: Tool<I>): Tool<I> {
   return row
 }
 

@@ -1,5 +1,8 @@
 /** `credit_balance`: the credits of this node at its hub. */
 import * as z from 'zod'
+import { present } from '../../protocol/encoding/present.ts'
+import { own } from '../fence.ts'
+import { iso } from '../rows.ts'
 import { reads, tool } from '../tool.ts'
 
 export const creditBalance = tool({
@@ -7,7 +10,16 @@ export const creditBalance = tool({
   title: 'Credit balance',
   description: 'Credit balance of this node at its hub, with recent entries.',
   input: z.strictObject({}),
-  output: z.object({ balance: z.int(), entries: z.array(z.looseObject({})) }).partial(),
+  example: {},
+  output: ['balance', 'held', 'entries'],
   annotations: reads,
-  run: (_args, context) => context.call('balance'),
+  async run(_args, context) {
+    const { entries, probation_until: until, ...account } = await context.call('balance')
+    return {
+      ...account,
+      ...present({ probation_until: until === undefined ? undefined : iso(until) }),
+      // the reason is one word of the node's own list
+      entries: entries.map(({ at, reason, ...entry }) => ({ at: iso(at), ...entry, reason: own(reason) })),
+    }
+  },
 })

@@ -1,46 +1,63 @@
-/** `evidence_read`: the node's own evidence chain. */
+/** `evidence_read`: the node's own evidence chain, newest first. */
 
 import * as z from 'zod'
 import { present } from '../../protocol/encoding/present.ts'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
+import { ToolError } from '../errors.ts'
 import { fenced } from '../fence.ts'
+import { iso } from '../rows.ts'
 import { readsLocal, tool } from '../tool.ts'
+
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 1000
 
 export const evidenceRead = tool({
   name: 'evidence_read',
   title: 'Read the evidence chain',
   description:
-    "Read evidence: this node's own signed, append-only chain of delegations, effects and receipts. event_type matches exactly; since is a seq; next_since continues.",
+    "Read evidence, newest first: this node's own signed, append-only chain of delegations, effects and receipts. Others' words stand between <<untrusted>> markers.",
   input: z.strictObject({
-    event_type: z.string().optional(),
-    since: z.int().min(0).optional(),
-    limit: z.int().min(1).max(1000).optional(),
+    interaction_id: z.string().optional().describe('only of this task'),
+    event_type: z.string().optional().describe('exact, as svc.result.accepted'),
+    since: z.int().min(0).optional().describe('lowest seq'),
+    limit: z.int().min(1).max(LIMIT_MAX).optional().describe('default 50'),
+    cursor: z.string().optional().describe('next_cursor of the reply before'),
   }),
-  output: z
-    .object({
-      head: z.looseObject({}),
-      records: z.array(z.looseObject({ seq: z.int() })),
-      next_since: z.int(),
-    })
-    .partial(),
+  example: {},
+  output: ['head', 'records', 'next_cursor'],
   annotations: readsLocal,
   untrusted: true,
-  async run(args, context) {
-    const found = await context.call('evidence', args)
+  async run({ cursor, ...args }, context) {
+    const before = cursor === undefined ? undefined : beforeOf(cursor)
+    const limit = args.limit ?? LIMIT_DEFAULT
+    const asked = { ...args, limit: Math.min(limit + 1, LIMIT_MAX), ...present({ before }) }
+    const found = await context.call('evidence', asked)
     const budget = args.limit === undefined ? RESULT_CHARACTERS_DEFAULT : RESULT_CHARACTERS_MAX
-    const records = found.records.map(({ seq, event_type, timestamp, payload, id }) => ({
+    const newestFirst = [...found.records].reverse()
+    const records = newestFirst.slice(0, limit).map(({ seq, event_type, timestamp, payload, id }) => ({
       seq,
       event_type,
-      timestamp,
+      at: iso(timestamp),
       payload: fenced(shortened(payload), context.fence),
       id,
     }))
     return cutToFit(records, budget, (kept, cut) => {
-      const next = cut ? (kept.at(-1)?.seq ?? 0) + 1 : found.next_since
-      return { head: found.head, records: [...kept], ...present({ next_since: next }) }
+      const last = cut || newestFirst.length > kept.length ? kept.at(-1) : undefined
+      return {
+        head: found.head,
+        records: [...kept],
+        ...present({ next_cursor: last === undefined ? undefined : `b${last.seq}` }),
+      }
     })
   },
 })
+
+function beforeOf(cursor: string): number {
+  const [, seq] = /^b(\d{1,15})$/.exec(cursor) ?? []
+  if (seq === undefined)
+    throw new ToolError('bad_request', 'cursor: expected the next_cursor of the reply before')
+  return Number(seq)
+}
 
 const MEMBER_CHARACTERS_MAX = 256
 

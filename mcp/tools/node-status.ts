@@ -1,24 +1,18 @@
 /** `node_status`: identity, hub, policies, counts. */
 import * as z from 'zod'
+import { present } from '../../protocol/encoding/present.ts'
 import { own } from '../fence.ts'
+import { iso } from '../rows.ts'
 import { readsLocal, tool } from '../tool.ts'
 
 export const nodeStatus = tool({
   name: 'node_status',
   title: 'Node status',
   description:
-    'Status of my node: agent id (aid), hub, whether messages are sealed, policies, unread and pending counts, warnings.',
+    'Status of my node: agent id (aid), hub, whether messages are sealed, policies, unread and pending counts, warnings to tell your user.',
   input: z.strictObject({}),
-  output: z
-    .object({
-      node: z.looseObject({ aid: z.string() }),
-      policies: z.looseObject({}),
-      spend_limits: z.looseObject({}),
-      unread: z.int(),
-      pending: z.int(),
-      warnings: z.array(z.string()),
-    })
-    .partial(),
+  example: {},
+  output: ['node', 'policies', 'spend_limits', 'unread', 'pending', 'warnings'],
   annotations: readsLocal,
   untrusted: true,
   async run(_args, context) {
@@ -30,7 +24,7 @@ export const nodeStatus = tool({
         caps: status.caps.map(own),
         version: own(status.version),
         data_dir: own(status.data_dir),
-        hub: status.hub === null ? null : { url: own(status.hub_url ?? ''), ...status.hub },
+        hub: hubRow(status.hub, status.hub_url),
       },
       policies: {
         accept_delegations: status.accept_delegations,
@@ -44,3 +38,11 @@ export const nodeStatus = tool({
     }
   },
 })
+
+type Hub = { last_contact_at: number | null }
+
+function hubRow<H extends Hub>(hub: H | null, url: string | null) {
+  if (hub === null) return null
+  const { last_contact_at: at, ...rest } = hub
+  return { url: own(url ?? ''), ...rest, ...present({ last_contact_at: at === null ? undefined : iso(at) }) }
+}

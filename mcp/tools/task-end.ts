@@ -1,71 +1,110 @@
-/** `task_end`: propose or accept the end, and rate the work. */
+/** `task_end`: propose or accept the end and rate the work, or withdraw from it. */
 
 import { setTimeout as pause } from 'node:timers/promises'
 import * as z from 'zod'
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { interactionArgument } from '../rows.ts'
+import { callText } from '../call.ts'
+import { ToolError } from '../errors.ts'
+import { own } from '../fence.ts'
+import { interactionArgument, receiptRow } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
 const RECEIPT_WAIT_MS = 10_000
 const RECEIPT_POLL_MS = 250
+/** Records of one task that are shown, the newest. */
+const RECORDS_MAX = 5
+
+const input = z.strictObject({
+  interaction_id: interactionArgument.describe('the task'),
+  note: z.string().optional().describe('last words, or why it is withdrawn'),
+  rating: z.int().min(1).max(5).optional().describe('of the work that I asked for; waits for the receipt'),
+  comment: z.string().optional().describe('with rating: public'),
+  cancel: z.boolean().optional().describe('withdraw my task, or decline theirs, without a receipt'),
+})
+type Given = z.infer<typeof input>
 
 export const taskEnd = tool({
   name: 'task_end',
   title: 'End a task, get the receipt, rate it',
   description:
-    'End a task: proposes the end, or accepts the one the other agent proposed; then both sign a receipt. rating 1-5 with comment is the review; call again with it when the receipt is there.',
-  input: z.strictObject({
-    interaction_id: interactionArgument,
-    note: z.string().optional(),
-    rating: z.int().min(1).max(5).optional(),
-    comment: z.string().optional(),
-  }),
-  output: z
-    .object({
-      state: z.string(),
-      waiting_for: z.string(),
-      receipt_id: z.string(),
-      receipt_verified: z.boolean(),
-      review_cid: z.string(),
-      uploaded: z.boolean(),
-      reason: z.string(),
-    })
-    .partial(),
+    'End a task: propose the end, or accept what the other agent proposed; then both sign a receipt. `records` are its ids in the evidence chain. outcome answered_in_words: a receipt like any other, for an answer that no program can check.',
+  input,
+  example: { interaction_id: '<id>' },
+  mend({ interaction_id, note, cancel, comment, rating }) {
+    if (cancel === true) return { interaction_id, cancel, note }
+    return { interaction_id, note, comment, rating: rating ?? (comment === undefined ? undefined : '<1-5>') }
+  },
+  output: [
+    'state',
+    'waiting_for',
+    'receipt_id',
+    'signatures_valid',
+    'outcome',
+    'fault',
+    'records',
+    'review_cid',
+    'uploaded',
+    'reason',
+    'next',
+  ],
   annotations: { ...sends, idempotentHint: true },
   async run(args, context) {
-    const { interaction_id } = args
-    const body = {
-      interaction_id,
-      mode: 'either' as const,
-      ...present({ note: args.note }),
-    }
+    if (args.comment !== undefined && args.rating === undefined)
+      throw new ToolError('bad_request', 'a comment goes with a rating')
+    if (args.cancel === true) return withdraw(args, context)
+    const { interaction_id, rating } = args
+    const body = { interaction_id, mode: 'either' as const, ...present({ note: args.note }) }
     let reply = await context.call('end', body)
-    if (args.rating !== undefined && reply.receipt === undefined)
+    if (rating !== undefined && reply.receipt === undefined)
       reply = await awaitReceipt(interaction_id, reply, context)
-    const review = args.rating !== undefined && reply.receipt !== undefined
-    const rated = review ? await rate(interaction_id, args.rating as number, args.comment, context) : {}
+    const rated = rating !== undefined && reply.receipt !== undefined
+    const review = rated ? await rate(interaction_id, rating, args.comment, context) : {}
+    const later = { interaction_id, rating, comment: args.comment }
     return {
       state: reply.state,
-      ...present({
-        waiting_for: reply.waiting_for,
-        receipt_id: reply.receipt?.id,
-        receipt_verified: reply.receipt?.verified,
-      }),
-      ...rated,
+      ...present({ waiting_for: reply.waiting_for }),
+      ...receiptRow(reply.receipt, context),
+      records: await recordsOf(interaction_id, context),
+      ...review,
+      ...present({ next: rating !== undefined && !rated ? own(callText('task_end', later)) : undefined }),
     }
   },
 })
 
+/** Back out: of one's own task by cancelling it, of somebody else's by declining it. */
+async function withdraw(
+  { interaction_id, note, rating }: Given,
+  context: ToolContext,
+): Promise<Record<string, unknown>> {
+  if (rating !== undefined) throw new ToolError('bad_request', 'a task that is cancelled gets no rating')
+  const thread = await context.call('thread', { interaction_id, max_chars: 1, mark_read: false })
+  const body = { interaction_id, ...present({ reason: note }) }
+  const reply = await context.call(thread.side === 'sent' ? 'cancel' : 'decline', body)
+  return { state: reply.state }
+}
+
+type EndReply = NonNullable<ReplyOf<Operations['end']>>
+
 /** A receipt usually follows the end within a second; a rating given with the end should not need a second call. */
-async function awaitReceipt<R extends object>(id: string, reply: R, context: ToolContext): Promise<R> {
+async function awaitReceipt(id: string, reply: EndReply, context: ToolContext): Promise<EndReply> {
   for (let waited = 0; waited < RECEIPT_WAIT_MS && !context.signal.aborted; waited += RECEIPT_POLL_MS) {
-    const thread = await context.call('thread', { interaction_id: id, max_chars: 1 })
-    if (thread.receipt !== undefined)
-      return { ...reply, state: thread.state, receipt: thread.receipt, waiting_for: undefined }
+    const thread = await context.call('thread', { interaction_id: id, max_chars: 1, mark_read: false })
+    if (thread.receipt !== undefined) {
+      const { waiting_for: _, ...rest } = reply
+      return { ...rest, state: thread.state, receipt: thread.receipt }
+    }
     if (thread.state !== 'end_proposed' && thread.state !== 'ended') break
     await pause(RECEIPT_POLL_MS)
   }
   return reply
+}
+
+/** What this node's chain holds of the task, newest first. */
+async function recordsOf(interaction_id: string, context: ToolContext) {
+  const { records } = await context.call('evidence', { interaction_id, limit: RECORDS_MAX })
+  return records.reverse().map(({ seq, event_type, id }) => ({ seq, event_type, id }))
 }
 
 async function rate(id: string, rating: number, comment: string | undefined, context: ToolContext) {

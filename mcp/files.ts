@@ -1,0 +1,120 @@
+/**
+ * Which files a model may send away: those of the folders that its client or its user opened, never one that is known
+ * to hold secrets. Links are followed before anything is judged; the node guards its own files besides.
+ */
+import * as fs from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { wordsOf } from '../protocol/encoding/errors.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { ToolError } from './errors.ts'
+
+export type Files = {
+  /** The real path of a file that may be sent; throws {@link ToolError}. */
+  allowed(path: string): Promise<string>
+}
+
+export type Folders = {
+  /** Folders that the user configured. */
+  readonly configured: readonly string[]
+  /** Where the client started the server: its project, usually. */
+  readonly cwd: string
+  /** Folders that the client opened, as URIs; undefined from one that does not say. */
+  roots(): Promise<readonly string[] | undefined>
+  /** The data directory of the node, which judges by itself what of it may be sent. */
+  dataDir(): Promise<string>
+  /** A command that opens a folder. */
+  opens(folder: string): string
+}
+
+/** The files that a call names, each as the one that may be sent. */
+export async function opened(
+  given: { file?: string | undefined; attach?: string[] | undefined },
+  { files }: { files: Files },
+): Promise<{ file?: string; attach?: string[] }> {
+  const file = given.file === undefined ? undefined : await files.allowed(given.file)
+  const attach: string[] | undefined = given.attach === undefined ? undefined : []
+  for (const path of given.attach ?? []) attach?.push(await files.allowed(path))
+  return present({ file, attach })
+}
+
+/** Parts of a path by which files of secrets are known, in any folder. */
+const SECRETS: readonly RegExp[] = [
+  /^\.(ssh|gnupg|aws|azure|kube|docker|password-store|mozilla|thunderbird|gcloud|svc|svc-hub-data)$/i,
+  /^\.(netrc|pgpass|npmrc|pypirc|git-credentials|vault-token|htpasswd|my\.cnf|boto|s3cfg|dockercfg)$/i,
+  /^\.env(\.(?!example$|sample$|template$).*)?$/i,
+  /^\.?(bash|zsh|python|node_repl|psql|mysql|sqlite)_history$/i,
+  /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,
+  /\.(pem|key|p12|pfx|jks|keystore|kdbx|kdb|ppk|asc|gpg|tfstate|ovpn)$/i,
+  /^(credentials|secrets?|auth|oauth_creds|\.?claude)(\.(json|ya?ml|toml|ini|txt))?$/i,
+  /^\.credentials\.json$/i,
+  /^(shadow|gshadow|wallet\.dat|identity\.kel|control_token\.txt|login data|cookies|key[34]\.db|logins\.json)$/i,
+]
+
+export function isSecret(path: string): boolean {
+  return path.split(sep).some(part => SECRETS.some(form => form.test(part)))
+}
+
+export function openFiles(folders: Folders): Files {
+  return {
+    async allowed(path) {
+      if (!isAbsolute(path)) return refuse(`${path} is not an absolute path`)
+      const real = realPath(path)
+      if (isWithin(realPath(await folders.dataDir()), real)) return real
+      if (isSecret(real) || isSecret(path))
+        return refuse(`${path} is a place of secrets, which are never sent`)
+      const open = await openFolders(folders)
+      if (open.some(folder => isWithin(folder, real))) return real
+      const known = open.length === 0 ? 'no folder is open' : `only files of ${open.join(', ')} are`
+      const folder = real.slice(0, real.lastIndexOf(sep)) || sep
+      return refuse(
+        `${path} is not open to this agent: ${known}; its user opens a folder with: ${folders.opens(folder)}`,
+      )
+    },
+  }
+}
+
+async function openFolders(folders: Folders): Promise<string[]> {
+  const roots = await folders.roots()
+  const given = [...folders.configured, ...(roots?.flatMap(pathOf) ?? [])]
+  const isSilent = roots === undefined && folders.configured.length === 0
+  const all = isSilent && !isBroad(folders.cwd) ? [folders.cwd] : given
+  return all.flatMap(folder => {
+    try {
+      return [fs.realpathSync(folder)]
+    } catch {
+      return []
+    }
+  })
+}
+
+/** A folder that somebody chose for a project, and not one that holds everything. */
+function isBroad(folder: string): boolean {
+  return isWithin(folder, homedir())
+}
+
+function pathOf(uri: string): string[] {
+  try {
+    return [fileURLToPath(uri)]
+  } catch {
+    return []
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path)
+  } catch (error) {
+    return refuse(`cannot read ${path}: ${wordsOf(error)}`)
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}
+
+function refuse(sentence: string): never {
+  throw new ToolError('file_unreadable', sentence)
+}
