@@ -8,6 +8,9 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+// The runtime would open a port for a debugger, also before the program is loaded.
+process.on('SIGUSR1', () => undefined)
+
 const NEEDED = [24, 15]
 
 function newEnough(version) {
@@ -32,16 +35,7 @@ function fail(name, sentence) {
 
 function handOver(name, runtime, program) {
   const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
-  for (const signal of [
-    'SIGINT',
-    'SIGTERM',
-    'SIGHUP',
-    'SIGQUIT',
-    'SIGUSR1',
-    'SIGUSR2',
-    'SIGCONT',
-    'SIGWINCH',
-  ]) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT', 'SIGWINCH']) {
     process.on(signal, () => child.kill(signal))
   }
   child.on('error', error =>

@@ -17,10 +17,13 @@ export type Positional = {
   readonly says: string
   readonly required?: true
   readonly repeat?: true
+  readonly values?: readonly string[]
+  /** It names the identity, as `--id` does. */
+  readonly isIdentity?: true
 }
 
 export type Input = {
-  /** Value of `--id`, wherever it stood. */
+  /** The identity that the line names: value of `--id`, wherever it stood, or of a positional. */
   readonly id: string | undefined
   readonly flags: ReadonlyMap<string, readonly string[]>
   readonly positionals: readonly string[]
@@ -38,19 +41,27 @@ export type Run = (io: Io, input: Input, table: Table) => Promise<number>
 export type CommandRow = {
   readonly path: string
   readonly aliases?: readonly string[]
-  readonly group: 'node' | 'identity' | 'hub' | 'work' | 'proof' | 'agents' | 'other'
+  readonly group: 'node' | 'identity' | 'hub' | 'work' | 'proof' | 'agents' | 'other' | 'later'
   readonly summary: string
   readonly positionals?: readonly Positional[]
   readonly flags?: readonly Flag[]
   readonly needsDaemon: boolean
   /** It calls a running node, or even less, so that it is part of the one small file that every command loads. */
   readonly client?: true
+  /** It concerns no one identity. */
+  readonly ofHome?: true
+  /** What it does can't be undone, so it is offered to nobody who mistyped something else. */
+  readonly destroys?: true
   readonly example: string
   readonly load: () => Promise<Run>
 }
 
 /** Flag that every command takes, anywhere on the line. */
 export const ID_FLAG: Flag = { name: '--id', value: 'NAME', says: 'the identity that is meant' }
+
+/** The reply for a person, as SVC_OUTPUT=human says it for all. */
+export const HUMAN_FLAG: Flag = { name: '--human', says: 'print tables that people read, no JSON' }
+export const GLOBAL_FLAGS: readonly Flag[] = [ID_FLAG, HUMAN_FLAG]
 
 /** Every path under which a row can be called, its own first. */
 export function callPaths(row: CommandRow): string[] {

@@ -5,7 +5,7 @@
 import * as fs from 'node:fs'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { makeFolders } from '../protocol/folders.ts'
+import { makeFolders } from '../daemon/platform/folders.ts'
 
 const PRIVATE_MODE = 0o700
 const OTHERS_WRITE = 0o022

@@ -2,10 +2,15 @@
  * Parsing and dispatch by clipanion: a row of the table becomes a command class with its flags as options. Only the
  * class of the found row is made, so that the table's length costs nothing at start.
  */
+
 import { Cli, Command, Option } from 'clipanion'
-import { type CommandRow, type Flag, ID_FLAG, type Input, type Table } from './command.ts'
+import { OperationRefused } from '../protocol/control/refusal.ts'
+import { shellWord } from '../protocol/shell.ts'
+import { calledFor } from './as-called.ts'
+import { type CommandRow, type Flag, GLOBAL_FLAGS, ID_FLAG, type Input, type Table } from './command.ts'
 import { commandsNamed, type Found, unknownFlag } from './flags.ts'
-import { CommandFailed, type Io } from './io.ts'
+import { type Io, UsageRefused } from './io.ts'
+import { reporting } from './report.ts'
 import { commands } from './table.ts'
 
 const table: Table = { commands, find: commandsNamed }
@@ -18,26 +23,47 @@ const table: Table = { commands, find: commandsNamed }
 const ESCAPE = '\0'
 const INTERACTION_ID = /^-[A-Za-z0-9_-]{21}$/
 
-/** Parses and runs one command; resolves to its exit code. */
-export async function dispatch(io: Io, found: Found): Promise<number> {
+/** Parses and runs one command; resolves to its exit code. A line that is refused is thrown. */
+export async function dispatch(io: Io, found: Pick<Found, 'row' | 'words'>): Promise<number> {
   const input = parse(found)
   const run = await found.row.load()
-  return await run(io, input, table)
+  const called = calledFor(io, input.id)
+  return await reporting(called, async () => {
+    try {
+      return await run(called, input, table)
+    } catch (error) {
+      throw error instanceof OperationRefused ? filled(error, found.row, input) : error
+    }
+  })
 }
 
-/** The flags and arguments of a command; throws {@link CommandFailed}, with exit code 2 for an unknown flag. */
-export function parse({ row, words }: Found): Input {
-  const flags = [...(row.flags ?? []), ID_FLAG]
+/** The refusal with what the line said in the place of `<command>` and `<id>`, so that its next step can be copied. */
+function filled(
+  refused: OperationRefused,
+  { path, positionals = [] }: CommandRow,
+  input: Input,
+): OperationRefused {
+  const id = input.positionals[positionals.findIndex(({ name }) => name === 'id')]
+  const next = refused.next
+    ?.replaceAll('<command>', () => path)
+    .replaceAll('<id>', given => (id === undefined ? given : shellWord(id)))
+  return new OperationRefused(refused.code, refused.message, next)
+}
+
+/** The flags and arguments of a command; throws {@link UsageRefused}. */
+export function parse({ row, words: rest }: Pick<Found, 'row' | 'words'>): Input {
+  const flags = [...(row.flags ?? []), ...GLOBAL_FLAGS]
   const cli = new Cli({ binaryName: 'svc', enableColors: false })
   const Class = commandClass(flags)
   cli.register(Class)
-  const command = process(cli, row, flags, escaped(flags, words))
+  const command = process(cli, row, flags, escaped(flags, rest))
   const given = new Map(flags.flatMap(flag => valuesOf(row, flag, command[flag.name])))
-  const positionals = (command['positionals'] as string[]).map(plain)
-  checkPositionals(row, positionals)
-  const id = given.get(ID_FLAG.name)?.[0]
+  const words = (command['positionals'] as string[]).map(plain)
+  checkPositionals(row, words)
+  const isIdentity = (n: number) => row.positionals?.[n]?.isIdentity === true
+  const id = words.find((_, n) => isIdentity(n)) ?? given.get(ID_FLAG.name)?.[0]
   given.delete(ID_FLAG.name)
-  return { id, flags: given, positionals }
+  return { id, flags: given, positionals: words.filter((_, n) => !isIdentity(n)) }
 }
 
 function commandClass(flags: readonly Flag[]) {
@@ -80,20 +106,24 @@ function explain(
   row: CommandRow,
   flags: readonly Flag[],
   words: readonly string[],
-): CommandFailed | undefined {
+): UsageRefused | undefined {
   const end = words.indexOf('--')
-  const help = `svc help ${row.path}`
+  const help = row.path === 'help' ? 'svc help' : `svc help ${row.path}`
   for (const [i, word] of words.slice(0, end < 0 ? words.length : end).entries()) {
     if (!word.startsWith('--')) continue
     const [name] = word.split('=') as [string]
     const flag = flags.find(known => known.name === name)
     if (flag === undefined) return unknownFlag(name, row)
-    if (flag.value === undefined && word !== name) return new CommandFailed(`${name} takes no value`, help)
+    if (flag.value === undefined && word !== name) return new UsageRefused(`${name} takes no value`, help)
     if (flag.value !== undefined && word === name && (words[i + 1] ?? '--').startsWith('--'))
-      return new CommandFailed(`missing value: ${name} <${flag.value}>`, help)
+      return new UsageRefused(`missing value: ${name} <${flag.value}>${choiceOf(flag)}`, help)
   }
   return undefined
 }
+
+const choiceOf = ({ values }: Flag) => (values === undefined ? '' : `; expected ${listed(values)}`)
+const listed = (values: readonly string[]) =>
+  [values.slice(0, -1).join(', '), ...values.slice(-1)].filter(part => part !== '').join(' or ')
 
 function valuesOf(row: CommandRow, flag: Flag, found: unknown): [string, string[]][] {
   if (found === undefined) return []
@@ -104,24 +134,27 @@ function valuesOf(row: CommandRow, flag: Flag, found: unknown): [string, string[
   const wrong = values.find(value => flag.values !== undefined && !flag.values.includes(value))
   const help = `svc help ${row.path}`
   if (wrong !== undefined) {
-    const expected = flag.values?.join(' or ')
-    throw new CommandFailed(`expected ${expected} for ${flag.name}, got "${wrong}"`, help)
+    const expected = listed(flag.values ?? [])
+    throw new UsageRefused(`expected ${expected} for ${flag.name}, got "${wrong}"`, help)
   }
-  if (values.length > 1 && !flag.repeat)
-    throw new CommandFailed(`${flag.name} was given more than once`, help)
+  if (values.length > 1 && !flag.repeat) throw new UsageRefused(`${flag.name} was given more than once`, help)
   return [[flag.name, values]]
 }
 
 function checkPositionals(row: CommandRow, given: readonly string[]): void {
   const known = row.positionals ?? []
   const missing = known[given.length]
-  if (missing?.required)
-    throw new CommandFailed(`missing argument: <${missing.name}>`, `svc help ${row.path}`)
+  if (missing?.required) throw new UsageRefused(`missing argument: <${missing.name}>`, `svc help ${row.path}`)
   if (given.length > known.length && !known.at(-1)?.repeat) {
     const extra = given[known.length] as string
-    throw new CommandFailed(
+    throw new UsageRefused(
       `unexpected argument: ${extra}; put text of several words in quotes`,
       `svc help ${row.path}`,
     )
+  }
+  for (const [n, { values }] of known.entries()) {
+    const word = given[n]
+    if (values === undefined || word === undefined || values.includes(word)) continue
+    throw new UsageRefused(`expected ${listed(values)}, got "${word}"`, `svc help ${row.path}`)
   }
 }

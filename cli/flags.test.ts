@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { callPaths } from './command.ts'
 import { parse } from './dispatch.ts'
-import { findCommand } from './flags.ts'
+import { commandsNamed, findCommand } from './flags.ts'
 import { CommandFailed } from './io.ts'
 import { commands } from './table.ts'
 
@@ -20,6 +20,21 @@ const refusal = (argv: string[]): CommandFailed => {
   throw new Error('was accepted')
 }
 
+describe('--human', () => {
+  test('stands anywhere but behind -- and changes nothing else', () => {
+    for (const argv of [
+      ['--human', 'find', 'x'],
+      ['find', '--human', 'x'],
+      ['find', 'x', '--human'],
+    ]) {
+      const { row, words, human } = findCommand(argv)
+      expect([row.path, words, human]).toEqual(['find', ['x'], true])
+    }
+    expect(findCommand(['find', '--', '--human'])).toMatchObject({ words: ['--', '--human'], human: false })
+    expect(refusal(['status', '--human=x']).message).toBe('--human takes no value')
+  })
+})
+
 describe('--id', () => {
   test.each([
     [['--id', 'b', 'status']],
@@ -32,8 +47,19 @@ describe('--id', () => {
   })
 
   test('stands between the words of a command', () => {
-    const { row, input } = parseArguments(['id', '--id', 'b', 'new', 'alice'])
-    expect([row.path, input.id, input.positionals]).toEqual(['id new', 'b', ['alice']])
+    const { row, input } = parseArguments(['id', '--id', 'b', 'use', 'alice'])
+    expect([row.path, input.id, input.positionals]).toEqual(['id use', 'b', ['alice']])
+  })
+
+  test('is what an argument that names the identity says', () => {
+    for (const words of [
+      ['up', 'alice'],
+      ['id', 'new', 'alice'],
+      ['--id', 'b', 'stop', 'alice'],
+    ]) {
+      const { input } = parseArguments(words)
+      expect([words, input.id, input.positionals]).toEqual([words, 'alice', []])
+    }
   })
 
   test('is not taken from the value of another flag or from behind --', () => {
@@ -66,9 +92,9 @@ describe('flags', () => {
   test('an unknown one is refused before dispatch with exit code 2 and the accepted list', () => {
     const error = refusal(['status', '--bogus'])
     expect(error.exitCode).toBe(2)
-    expect(error.message).toBe('unknown flag --bogus for "status"; accepted: --id')
+    expect(error.message).toBe('unknown flag --bogus for "status"; accepted: --id, --human')
     expect(refusal(['inbox', '--bogus=1']).message).toContain(
-      'accepted: --pending, --search, --limit, --cursor, --id',
+      'accepted: --pending, --search, --limit, --cursor, --id, --human',
     )
     expect(refusal(['--bogus']).exitCode).toBe(2)
   })
@@ -123,7 +149,9 @@ describe('commands', () => {
     '%s means %s',
     (path, expected) => {
       const row = commands.find(command => command.path === expected)
-      const positionals = (row?.positionals ?? []).filter(positional => positional.required).map(() => 'x')
+      const positionals = (row?.positionals ?? [])
+        .filter(({ required }) => required)
+        .map(({ values }) => values?.[0] ?? 'x')
       expect(parseArguments([...path.split(' '), ...positionals]).row.path).toBe(expected)
     },
   )
@@ -179,8 +207,23 @@ describe('commands', () => {
     expect(refusal(['statsu'])).toMatchObject({
       message: 'unknown command: statsu',
       next: 'svc status',
-      exitCode: 1,
+      exitCode: 2,
     })
     expect(refusal(['id', 'nwe', 'x']).next).toBe('svc id new')
+  })
+
+  test('no typing error gets a command that destroys', () => {
+    expect(refusal(['delegte', 'bob', 'x']).next).toBe('svc delegate')
+    const typed = commands
+      .filter(row => row.destroys)
+      .flatMap(row => [row.path, ...(row.aliases ?? [])])
+      .flatMap(path => [path.slice(0, -1), `${path}x`])
+    for (const line of typed) {
+      const { next } = refusal(line.split(' '))
+      expect([line, commandsNamed((next ?? '').split(' ').slice(1))]).toEqual([
+        line,
+        expect.not.arrayContaining([expect.objectContaining({ destroys: true })]),
+      ])
+    }
   })
 })

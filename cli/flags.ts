@@ -3,25 +3,34 @@
  * its words, and a wish for help. What follows is left as it is for the parser.
  */
 
-import { type CommandRow, callPaths, ID_FLAG } from './command.ts'
-import { CommandFailed } from './io.ts'
+import { type CommandRow, callPaths, GLOBAL_FLAGS, HUMAN_FLAG, ID_FLAG } from './command.ts'
+import { UsageRefused } from './io.ts'
 import { commands, groupAliases, groupDefaults } from './table.ts'
 
 const WORDS_MAX = 3
 
-/** A row and the words behind its path. */
-export type Found = { row: CommandRow; words: readonly string[] }
+/** A row, the words behind its path, and whether the reply is for a person. */
+export type Found = { row: CommandRow; words: readonly string[]; human: boolean }
 
-/** Finds the command; throws {@link CommandFailed} with the nearest one where there is none. */
+/** Finds the command; throws {@link UsageRefused} with the nearest one where there is none. */
 export function findCommand(argv: readonly string[]): Found {
+  const end = argv.indexOf('--')
+  const isHuman = (word: string, n: number) => word === HUMAN_FLAG.name && (end < 0 || n < end)
+  const words = argv.filter((word, n) => !isHuman(word, n))
+  return { ...findIn(words), human: words.length < argv.length }
+}
+
+function findIn(argv: readonly string[]): Omit<Found, 'human'> {
   const { head, moved, rest } = splitHead(argv)
   if (head.length === 0 && rest.length === 0) return { row: rowOf('help'), words: moved }
+  if (isHelp(argv[0])) return { row: rowOf('help'), words: topicOf(splitHead(argv.slice(1)).head) }
   const end = argv.indexOf('--')
-  const asksHelp = (end < 0 ? argv : argv.slice(0, end)).some(word => word === '-h' || word === '--help')
-  if (asksHelp) return { row: rowOf('help'), words: topicOf(head) }
+  if ((end < 0 ? argv : argv.slice(0, end)).some(isHelp)) return { row: rowOf('help'), words: topicOf(head) }
   const { row, consumed } = match(head, rest[0])
   return { row, words: [...moved, ...head.slice(consumed), ...rest] }
 }
+
+const isHelp = (word: string | undefined) => word === '-h' || word === '--help'
 
 /** The words of a line that name a command or a group of them. */
 function topicOf(head: readonly string[]): readonly string[] {
@@ -70,24 +79,21 @@ function match(words: readonly string[], next: string | undefined): { row: Comma
   if (first.startsWith('--')) throw unknownFlag(first, rowOf('help'))
   const wanted = group === undefined ? first : head.slice(0, 2).join(' ')
   const near = nearest(wanted)
-  throw new CommandFailed(`unknown command: ${wanted}`, near === undefined ? 'svc help' : `svc ${near}`)
+  throw new UsageRefused(`unknown command: ${wanted}`, near === undefined ? 'svc help' : `svc ${near}`)
 }
 
 const findExact = (path: string) => commands.find(row => callPaths(row).includes(path))
 const rowOf = (path: string) => findExact(path) as CommandRow
 
-/** The refusal of a flag that the command does not have: exit code 2, and the list of those it has. */
-export function unknownFlag(name: string, row: CommandRow): CommandFailed {
-  const accepted = [...(row.flags ?? []), ID_FLAG].map(flag => flag.name)
-  return new CommandFailed(
-    `unknown flag ${name} for "${row.path}"; accepted: ${accepted.join(', ')}`,
-    undefined,
-    2,
-  )
+/** The refusal of a flag that the command does not have, with the list of those it has. */
+export function unknownFlag(name: string, row: CommandRow): UsageRefused {
+  const accepted = [...(row.flags ?? []), ...GLOBAL_FLAGS].map(flag => flag.name)
+  return new UsageRefused(`unknown flag ${name} for "${row.path}"; accepted: ${accepted.join(', ')}`)
 }
 
 function nearest(word: string): string | undefined {
   const scored = commands
+    .filter(row => row.destroys === undefined)
     .flatMap(row => callPaths(row))
     .map(path => ({ path, distance: editDistance(word, path) }))
     .sort((a, b) => a.distance - b.distance)

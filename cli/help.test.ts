@@ -7,10 +7,21 @@ import { processIo } from './io.ts'
 import { main } from './main.ts'
 import { commands, groupAliases, groupDefaults } from './table.ts'
 
-async function says(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+const says = (...argv: string[]) => saysAt(80, ...argv)
+
+async function saysAt(
+  columns: number,
+  ...argv: string[]
+): Promise<{ code: number; out: string; err: string }> {
   const out: string[] = []
   const err: string[] = []
-  const io = { ...processIo(), out: (text: string) => out.push(text), err: (text: string) => err.push(text) }
+  const io = {
+    ...processIo(),
+    program: 'svc',
+    columns,
+    out: (text: string) => out.push(text),
+    err: (text: string) => err.push(text),
+  }
   const code = await main(io, argv)
   return { code, out: out.join(''), err: err.join('') }
 }
@@ -28,20 +39,31 @@ describe.each(paths)('%s', (path, row) => {
       await says('help', ...words),
       await says(...words, '--help'),
       await says(...words, '-h'),
+      await says('-h', ...words),
+      await says('--help', ...words, 'x'),
     ]
     for (const { code, out, err } of asked) {
       expect([code, err]).toEqual([0, ''])
       expect(out).toContain(`svc ${row.path}`)
       expect(out).toContain(`example: ${row.example}`)
     }
-    const lines = asked[2]?.out.split('\n') ?? []
-    for (const { name, says: text } of [...(row.positionals ?? []), ...(row.flags ?? []), ID_FLAG]) {
+    const said = (asked[2]?.out ?? '').replace(/\s+/g, ' ')
+    for (const one of [...(row.positionals ?? []), ...(row.flags ?? []), ID_FLAG]) {
+      const { name, says: text } = one
       expect(text.split(' ').length, name).toBeGreaterThan(1)
-      expect(
-        lines.some(line => line.includes(name) && line.includes(text)),
-        name,
-      ).toBe(true)
+      const value = 'value' in one && one.value !== undefined ? ` <${one.value}>` : ''
+      const heads = [`${name}${value}`, `[${name}]`, `<${name}>`].map(head => `${head} ${text}`)
+      expect([said, heads.filter(line => said.includes(line)).length]).toEqual([said, 1])
     }
+  })
+
+  test.each([80, 60])('its help fits a terminal of %i columns, but for a line to copy', async columns => {
+    const { out } = await saysAt(columns, 'help', path)
+    const wide = out.split('\n').filter(line => line.length > columns && !line.includes('example: '))
+    expect(wide).toEqual([])
+    // npx before it may make it longer
+    const examples = out.split('\n').filter(line => line.includes('example: '))
+    if (columns === 80) expect(examples.filter(line => line.length > 80 - 'npx '.length)).toEqual([])
   })
 
   test('its example is a line that it takes', () => {
@@ -67,6 +89,19 @@ test.each([...Object.keys(groupDefaults), ...Object.keys(groupAliases)])(
   },
 )
 
+test.each([
+  [80, 80],
+  [100, 100],
+  [60, 60],
+])('the overview is wrapped to %i columns', async (columns, max) => {
+  for (const argv of [['help'], ['help', '--all']]) {
+    const { out } = await saysAt(columns, ...argv)
+    const lines = out.split('\n').filter(line => !line.includes('example: '))
+    expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(max)
+    expect(lines.length).toBeGreaterThan(60)
+  }
+})
+
 test('-h is never a task, and a text may follow --', async () => {
   expect((await says('delegate', 'bob', '-h')).out).toContain('svc delegate')
   expect(parse(findCommand(['delegate', 'bob', '--', '-h'])).positionals).toEqual(['bob', '-h'])
@@ -75,7 +110,7 @@ test('-h is never a task, and a text may follow --', async () => {
 test('help of an unknown command names the nearest', async () => {
   for (const argv of [['help', 'statsu'], ['statsu', '--help'], ['statsu']])
     expect(await says(...argv)).toEqual({
-      code: 1,
+      code: 2,
       out: '',
       err: 'svc: unknown command: statsu\ntry: svc status\n',
     })

@@ -1,9 +1,18 @@
 /** `svc help`: what there is, read from the command table. */
 
-import { type CommandRow, callPaths, type Flag, ID_FLAG, type Positional, type Run } from './command.ts'
+import {
+  type CommandRow,
+  callPaths,
+  type Flag,
+  GLOBAL_FLAGS,
+  HUMAN_FLAG,
+  ID_FLAG,
+  type Positional,
+  type Run,
+} from './command.ts'
 import type { Io } from './io.ts'
 
-const groups: Record<CommandRow['group'], string> = {
+export const groups: Record<CommandRow['group'], string> = {
   node: 'Run the node',
   identity: 'Identities',
   hub: 'Hub and policies',
@@ -11,6 +20,7 @@ const groups: Record<CommandRow['group'], string> = {
   proof: 'Proof',
   agents: 'Coding agents',
   other: 'More',
+  later: 'Not in this build',
 }
 
 export const help: Run = async (io, input, { commands, find }) => {
@@ -22,33 +32,71 @@ export const help: Run = async (io, input, { commands, find }) => {
 }
 
 function overview(io: Io, commands: readonly CommandRow[]): void {
-  io.out('svc: agents that work for each other across machines, with proof\n\n')
-  io.out('First steps:  svc up, svc hub-register <url>, svc find, svc delegate <aid> "<task>"\n')
+  paragraph(io, 'svc: agents that work for each other across machines, with proof')
+  io.out('\n')
+  const steps = 'svc up, svc hub-register <url>, svc find, svc delegate <aid> "<task>"'
+  paragraph(io, `First steps: ${io.asCalled(steps)}`)
   for (const [group, title] of Object.entries(groups)) {
     io.out(`\n${title}\n`)
-    for (const row of commands.filter(command => command.group === group)) {
-      io.out(`  ${usage(row).padEnd(44)}  ${row.summary}\n`)
-    }
+    for (const row of commands.filter(command => command.group === group))
+      entry(io, '  ', usage(row), row.summary)
   }
-  io.out(`\n${ID_FLAG.name} <name> chooses the identity, anywhere on the line. All flags: svc help --all\n`)
+  io.out('\n')
+  paragraph(
+    io,
+    `${ID_FLAG.name} <name> chooses the identity, ${HUMAN_FLAG.name} prints tables, anywhere on the line.`,
+  )
+  paragraph(io, `All flags: ${io.asCalled('svc help --all')}`)
+  if (io.program !== NAME) io.out(`Here it is called: ${io.program}\n`)
 }
 
 function usage(row: CommandRow): string {
   return [row.path, ...(row.positionals ?? []).map(argument)].join(' ')
 }
 
-const NAME_WIDTH = 34
+const NAME = 'svc'
+const INDENT = '    '
+/** Where the meaning of a name begins; that of a longer name stands below it. */
+const MEANING_COLUMN = 32
 
 function describe(io: Io, row: CommandRow): void {
-  io.out(`svc ${usage(row)}\n    ${row.summary}\n`)
+  io.out(`svc ${usage(row)}\n`)
+  paragraph(io, row.summary, INDENT)
   const aliases = callPaths(row).slice(1)
-  if (aliases.length > 0) io.out(`    also: ${aliases.map(alias => `svc ${alias}`).join(', ')}\n`)
+  if (aliases.length > 0) paragraph(io, `also: ${aliases.map(alias => `svc ${alias}`).join(', ')}`, INDENT)
   const lines = [
     ...(row.positionals ?? []).map(one => [argument(one), one.says]),
-    ...[...(row.flags ?? []), ID_FLAG].map(flag => [forms(flag), meaning(flag)]),
+    ...[...(row.flags ?? []), ...GLOBAL_FLAGS].map(flag => [forms(flag), meaning(flag)]),
   ]
-  for (const [name = '', says] of lines) io.out(`    ${name.padEnd(NAME_WIDTH)}  ${says}\n`)
-  io.out(`    example: ${row.example}\n\n`)
+  for (const [name = '', says = ''] of lines) entry(io, INDENT, name, says)
+  // one line, however long, so that it can be copied
+  io.out(`${INDENT}example: ${io.asCalled(row.example)}\n\n`)
+}
+
+/** A name, and its meaning in a column beside it. */
+function entry(io: Io, indent: string, name: string, meaning: string): void {
+  const head = `${indent}${name}  `
+  const margin = ' '.repeat(MEANING_COLUMN)
+  const lines = wrapped(meaning, io.columns - MEANING_COLUMN).map(line => margin + line)
+  if (head.length > MEANING_COLUMN) lines.unshift(head.trimEnd())
+  else lines[0] = head.padEnd(MEANING_COLUMN) + (lines[0] as string).slice(MEANING_COLUMN)
+  io.out(`${lines.join('\n')}\n`)
+}
+
+function paragraph(io: Io, text: string, indent = ''): void {
+  for (const line of wrapped(text, io.columns - indent.length)) io.out(`${indent}${line}\n`)
+}
+
+/** The words of a text in lines of this width; a longer word has a line of its own. */
+function wrapped(text: string, width: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1) as string
+    if (last === '') lines[lines.length - 1] = word
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
 }
 
 const argument = ({ name, required }: Positional) => (required ? `<${name}>` : `[${name}]`)

@@ -26,7 +26,7 @@ test.each([
   const say = (text: string): void => {
     err += text
   }
-  const io = { env, hints: true, err: say } as unknown as Io
+  const io = { env, hints: true, err: say, asCalled: (text: string) => text } as unknown as Io
   hint(io, 'svc up')
   expect(err).toBe(written)
   hint({ ...io, hints: false }, 'svc up')

@@ -1,8 +1,11 @@
 /** What a command may touch: environment, streams, clock. Tests hand in their own. */
+import { accessSync, constants, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { Failure, systemCode, wordsOf } from '../protocol/encoding/errors.ts'
 import { shownJson } from '../protocol/encoding/plain-text.ts'
+import { callForm } from '../protocol/shell.ts'
 import { type Output, outputTo } from './output.ts'
-import { withTimes } from './times.ts'
+import { shownReply, withCalls } from './reply.ts'
 
 export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -14,7 +17,23 @@ export type Io = {
   err(text: string): void
   /** A person reads standard error, so that a hint is welcome. */
   readonly hints: boolean
+  /** Standard error is a terminal. */
+  readonly onTerminal: boolean
+  /** How wide a line of standard output may be. */
+  readonly columns: number
+  /** How this program is called where it was started. */
+  readonly program: string
+  /** The reply as a person reads it, where one does. */
+  readonly human?: (reply: unknown) => string
+  /** A text of ours with its commands as they are called here, for the identity that was named. */
+  asCalled(text: string): string
 }
+
+/** Of a command line that is refused before anything is done. */
+export const REFUSED_EXIT_CODE = 2
+
+/** Where no terminal says how wide it is. */
+const COLUMNS_DEFAULT = 80
 
 const AGENT_ENVIRONMENTS = ['CLAUDECODE', 'CODEX_SANDBOX', 'OPENCODE', 'AGENT']
 
@@ -22,16 +41,50 @@ export function processIo(): Io {
   const { env } = process
   const quiet =
     env['SVC_HINTS'] === '0' || env['CI'] !== undefined || AGENT_ENVIRONMENTS.some(name => env[name])
-  const output = outputTo(process.stdout)
+  // each stream costs the start of a command, and most commands need one of them
+  const output = once(() => outputTo(process.stdout))
+  const err = once(() => errorWriter(process.stderr))
+  const program = once(ownForm)
   return {
     env,
     cwd: process.cwd(),
     now: Date.now,
-    stdin: process.stdin,
-    out: output.write,
-    output,
-    err: errorWriter(process.stderr),
-    hints: process.stderr.isTTY === true && !quiet,
+    get stdin() {
+      return process.stdin
+    },
+    out: text => output().write(text),
+    get output() {
+      return output()
+    },
+    err: text => err()(text),
+    get hints() {
+      return !quiet && process.stderr.isTTY === true
+    },
+    get onTerminal() {
+      return process.stderr.isTTY === true
+    },
+    get columns() {
+      return (process.stdout.isTTY && process.stdout.columns) || COLUMNS_DEFAULT
+    },
+    get program() {
+      return program()
+    },
+    asCalled: text => text,
+  }
+}
+
+/** The launcher stands in the package beside the folder of the program. */
+function ownForm(): string {
+  const launcher = join(dirname(process.argv[1] as string), '..', 'bin', 'svc.js')
+  const disk = { accessSync, constants, realpathSync }
+  return callForm({ name: 'svc', launcher, cwd: process.cwd(), env: process.env }, disk)
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -62,6 +115,14 @@ export class CommandFailed extends Failure {
   }
 }
 
+/** A command line that is none: an unknown word, a missing one, a value that does not fit. Nothing was done. */
+export class UsageRefused extends CommandFailed {
+  override name = 'UsageRefused'
+  constructor(message: string, next?: string) {
+    super(message, next, REFUSED_EXIT_CODE)
+  }
+}
+
 /** What an error says, for a sentence of ours that goes on with it. */
 export function messageOf(error: unknown): string {
   return wordsOf(error)
@@ -84,14 +145,31 @@ export function jsonText(value: unknown, indent?: number): string {
   return shownJson(JSON.stringify(value, null, indent))
 }
 
-/** Output of every command: the reply as indented JSON, with times that a person can read. */
-export function printJson(io: Io, reply: unknown): void {
-  io.out(`${jsonText(withTimes(reply), 2)}\n`)
+/** Output of every command: the reply as indented JSON with times and commands that a person can use, or all of it for one. */
+export function printReply(io: Io, reply: unknown): void {
+  const { human, asCalled } = io
+  io.out(
+    human === undefined ? `${jsonText(shownReply(reply, asCalled), 2)}\n` : human(withCalls(reply, asCalled)),
+  )
+}
+
+const SILENT_MS = 1_000
+
+/** Says on a terminal, after a second, what a command waits for, unless what it gives is called before. */
+export function sayWhileWaiting(io: Io, what: string): () => void {
+  const notice = setTimeout(() => sayOnTerminal(io, `waiting for ${what} …`), SILENT_MS)
+  return () => clearTimeout(notice)
+}
+
+/** Says on a terminal what a command reads or waits for that says nothing by itself. */
+export function sayOnTerminal(io: Io, text: string): void {
+  if (io.onTerminal) io.err(`svc: ${io.asCalled(text)}\n`)
 }
 
 /** One dim line for a person after the JSON. */
 export function hint(io: Io, text: string): void {
   if (!io.hints) return
+  const line = `next: ${io.asCalled(text)}`
   const isPlain = Boolean(io.env['NO_COLOR']) || io.env['TERM'] === 'dumb'
-  io.err(isPlain ? `next: ${text}\n` : `\u001b[2mnext: ${text}\u001b[0m\n`)
+  io.err(isPlain ? `${line}\n` : `\u001b[2m${line}\u001b[0m\n`)
 }

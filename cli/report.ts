@@ -1,7 +1,7 @@
 /** How a command ends: its exit code, and for a failure one sentence with the command that helps. */
 import { OperationRefused } from '../protocol/control/refusal.ts'
 import { plainText } from '../protocol/encoding/plain-text.ts'
-import { CommandFailed, type Io, messageOf } from './io.ts'
+import { CommandFailed, type Io, messageOf, REFUSED_EXIT_CODE } from './io.ts'
 
 /** Runs a command; every failure ends here. */
 export async function reporting(io: Io, run: () => Promise<number>): Promise<number> {
@@ -13,7 +13,10 @@ export async function reporting(io: Io, run: () => Promise<number>): Promise<num
 }
 
 function report(io: Io, error: unknown): number {
-  if (error instanceof OperationRefused) return say(io, `${error.code}: ${error.message}`, error.next)
+  if (error instanceof OperationRefused) {
+    const exitCode = error.code === 'bad_request' ? REFUSED_EXIT_CODE : 1
+    return say(io, `${error.code}: ${error.message}`, error.next, exitCode)
+  }
   if (error instanceof CommandFailed) return say(io, error.message, error.next, error.exitCode)
   say(io, messageOf(error))
   if (io.env['SVC_DEBUG'] && error instanceof Error) io.err(`${error.stack}\n`)
@@ -21,7 +24,7 @@ function report(io: Io, error: unknown): number {
 }
 
 function say(io: Io, sentence: string, next?: string, exitCode = 1): number {
-  io.err(`svc: ${plainText(sentence)}\n`)
-  if (next !== undefined) io.err(`try: ${plainText(next)}\n`)
+  io.err(`svc: ${plainText(io.asCalled(sentence))}\n`)
+  if (next !== undefined) io.err(`try: ${plainText(io.asCalled(next))}\n`)
   return exitCode
 }

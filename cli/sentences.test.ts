@@ -1,11 +1,10 @@
 /** Bad input of every command, generated from the table: the refusal is a sentence of ours, never one of a library. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Io } from './io.ts'
-import { main } from './main.ts'
 import { commands } from './table.ts'
+import { runIn } from './testing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-sentences-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -16,24 +15,7 @@ const FOREIGN =
 const RUNNING = ['daemon', 'up', 'id new', 'demo', 'mcp']
 const bad = ['', ' ', '-1', '1.5', 'x'.repeat(3000), '@/no/such/file', '/no/such/file', '{', 'ünïcode', '--']
 
-async function run(argv: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' }
-  const io: Io = {
-    env: { HOME: folder, SVC_HOME: folder, SVC_RUNTIME_DIR: join(folder, 'run') },
-    cwd: folder,
-    now: Date.now,
-    stdin: (async function* () {})() as never,
-    out: text => {
-      said.out += text
-    },
-    output: { taken: async () => undefined, lost: new AbortController().signal, isNull: false },
-    err: text => {
-      said.err += text
-    },
-    hints: false,
-  }
-  return { code: await main(io, argv), ...said }
-}
+const run = (argv: string[]) => runIn(folder, argv)
 
 describe('bad input is refused in plain words by', () => {
   test.each(commands.filter(row => !RUNNING.includes(row.path)).map(row => [row.path, row] as const))(
@@ -56,3 +38,30 @@ describe('bad input is refused in plain words by', () => {
     },
   )
 })
+
+test.each(['status', 'stop', 'logs', 'id ls', 'id next export', 'find', 'doctor', 'evidence import', 'up'])(
+  'a home that lies below a file is named, with what to do, by %s',
+  async command => {
+    const file = join(folder, 'a-file')
+    writeFileSync(file, '')
+    const { code, out, err } = await runIn(folder, command.split(' '), { SVC_HOME: join(file, 'home') })
+    expect([code, out]).toEqual([1, ''])
+    expect(err).toBe(
+      `svc: the home ${file}/home cannot be read: part of the path is not a folder; mend that, or choose another folder with SVC_HOME\n`,
+    )
+  },
+)
+
+test.each(['up', 'daemon', 'doctor', 'id next export'])(
+  'a data directory that is a link to nowhere is said to be one by %s',
+  async command => {
+    const [link, nowhere] = [join(folder, 'dangling'), join(folder, 'no', 'where')]
+    rmSync(link, { force: true })
+    symlinkSync(nowhere, link)
+    const { code, out, err } = await runIn(folder, command.split(' '), { SVC_DATA_DIR: link })
+    expect([code, `${out}${err}`]).toEqual([
+      1,
+      expect.stringContaining(`${link} is a link to ${nowhere}, which does not exist`),
+    ])
+  },
+)

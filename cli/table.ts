@@ -7,6 +7,7 @@ import type { CommandRow } from './command.ts'
 import { agentsCommands } from './table/agents.ts'
 import { hubCommands } from './table/hub.ts'
 import { identityCommands } from './table/identity.ts'
+import { laterCommands } from './table/later.ts'
 import { nodeCommands } from './table/node.ts'
 import { otherCommands } from './table/other.ts'
 import { proofCommands } from './table/proof.ts'
@@ -20,6 +21,7 @@ export const commands: readonly CommandRow[] = [
   ...proofCommands,
   ...agentsCommands,
   ...otherCommands,
+  ...laterCommands,
 ]
 
 /** First words under which two-word commands stand. */

@@ -10,7 +10,7 @@ import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { announceDaemon, runtimeDirectories } from '../../daemon/home/home.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { processIo } from '../io.ts'
-import { connect, findTarget, unreachable } from './control.ts'
+import { connect, findTarget, patience, unreachable } from './control.ts'
 
 const open: (Server | Node)[] = []
 afterEach(async () => {
@@ -95,12 +95,12 @@ test('a command that waits longer than a second says for what', async () => {
   await new Promise(resolve => server.once('listening', resolve))
   chmodSync(socket, 0o600)
   open.push(server)
-  const asked = connect({ ...io, err: text => said.push(text) }, { id: undefined })
+  const asked = connect({ ...io, onTerminal: true, err: text => said.push(text) }, { id: undefined })
   await asked.call('inbox', {})
   expect(said).toEqual(['svc: waiting for mail …\n'])
 })
 
-test('nodes that run are named by what selects them from anywhere, three at most', async () => {
+test('nodes that run are named by commands that reach them from anywhere, three at most', async () => {
   const { dir, io } = home()
   const other = mkdtempSync(join(tmpdir(), 'svc other home '))
   const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
@@ -125,6 +125,13 @@ test('nodes that run are named by what selects them from anywhere, three at most
   const { message } = unreachable({ ...io, env }, findTarget({ ...io, env }, { id: 'absent' }))
   for (const sleeper of sleepers) sleeper.kill()
   expect(message).toMatch(
-    `; running: svc --id work (127.0.0.1:1), SVC_HOME='${other}' svc --id play (127.0.0.1:2), SVC_HOME='${other}' svc --id default (127.0.0.1:3) and 2 more`,
+    `; if you meant another node of yours that runs:\n  svc --id work status\n  SVC_HOME='${other}' svc --id play status\n  SVC_HOME='${other}' svc --id default status\n  and 2 more`,
   )
+})
+
+test('an answer may take as long as the call asked to wait, and a while', () => {
+  expect(patience('thread', { interaction_id: 'x', wait_s: 45 }, {})).toBe(75_000)
+  expect(patience('results', undefined, { wait_s: '45' })).toBe(75_000)
+  expect(patience('inbox', { wait_s: 45 }, {})).toBe(75_000)
+  expect([patience('thread', {}, {}), patience('status', undefined, {})]).toEqual([30_000, 5_000])
 })

@@ -23,16 +23,20 @@ import type { OperationName, Operations } from '../../protocol/control/operation
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, messageOf } from '../io.ts'
-import { type Answer, exchange } from './loopback.ts'
+import { CommandFailed, type Io, messageOf, sayWhileWaiting } from '../io.ts'
+import { HungNode } from './entries.ts'
+import { type Answer, exchange, NoAnswer } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
 
 const TIMEOUT_MS = 30_000
+/** For what a node answers from its memory. */
+const SHORT_TIMEOUT_MS = 5_000
+const SHORT: readonly OperationName[] = ['status', 'shutdown']
 const PROOF_WAIT_MS = 5_000
 /** Running nodes that an error names. */
 const NAMED_MAX = 3
-const SILENT_MS = 1_000
 /** For what a node may need longer than a moment; anything else is the node itself. */
 const WAITS: Partial<Record<OperationName, string>> = {
   hubRegister: 'the hub, which may ask for a proof of work',
@@ -42,7 +46,8 @@ const WAITS: Partial<Record<OperationName, string>> = {
   find: 'the hub',
   idRotate: 'the hub',
   autoReplyTest: 'the answer of the backend',
-  autoReplySet: 'the backend',
+  autoReplyAttack: 'the agent, which is attacked twice',
+  autoReplySet: 'the backend; an agent that is new here is tried first',
   inbox: 'mail',
   results: 'mail',
 }
@@ -94,7 +99,7 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
       const { operations, advice } = await operationIndex()
       const { method, path, timeoutMs } = operations[name]
       const search = new URLSearchParams(query).toString()
-      const notice = setTimeout(() => io.err(`svc: waiting for ${WAITS[name] ?? 'the node'} …\n`), SILENT_MS)
+      const answered = sayWhileWaiting(io, WAITS[name] ?? 'the node')
       try {
         const door = await findDoor(io, target)
         const headers = { ...door.headers, 'Content-Type': 'application/json' }
@@ -104,7 +109,7 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
           socket: door.socket,
           path: search === '' ? path : `${path}?${search}`,
           headers,
-          timeoutMs: timeoutMs ?? TIMEOUT_MS,
+          timeoutMs: timeoutMs ?? patience(name, body, query),
           ...present({ body: method === 'GET' ? undefined : JSON.stringify(body ?? {}) }),
           ...options,
         })
@@ -112,10 +117,17 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
       } catch (error) {
         throw explain(io, target, error)
       } finally {
-        clearTimeout(notice)
+        answered()
       }
     },
   }
+}
+
+/** How long an answer may take: as long as the call asked to wait, and a while. */
+export function patience(name: OperationName, body: unknown, query: Record<string, string>): number {
+  const { wait_s: waitSeconds = query['wait_s'] } = (body ?? {}) as { wait_s?: unknown }
+  const base = SHORT.includes(name) ? SHORT_TIMEOUT_MS : TIMEOUT_MS
+  return base + (Number(waitSeconds) || 0) * 1000
 }
 
 /** The reply of our own node, or its refusal as a sentence and the command that helps. */
@@ -184,25 +196,38 @@ function readToken(io: Io, target: Target): string {
 function explain(io: Io, target: Target, error: unknown): Error {
   if (error instanceof CommandFailed || error instanceof OperationRefused) return error
   const code = systemCode(error)
-  if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT') return unreachable(io, target)
+  if (code === 'ECONNREFUSED' || code === 'ECONNRESET' || code === 'ENOENT')
+    return unreachable(io, target, '', error)
+  if (error instanceof NoAnswer && target.entry !== undefined) return new HungNode(target.entry)
   return new CommandFailed(messageOf(error), 'svc status', 1, error)
 }
 
 /** No daemon answers where one was expected. */
-export class UnreachableNode extends CommandFailed {}
+export class UnreachableNode extends CommandFailed {
+  /** There is no such identity. */
+  readonly isAbsent: boolean
+  constructor(message: string, next: string, facts: { isAbsent?: true; cause?: unknown } = {}) {
+    super(message, next, 1, facts.cause)
+    this.isAbsent = facts.isAbsent === true
+  }
+}
 
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
-export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
+export function unreachable(io: Io, target: Target, why = '', cause?: unknown): UnreachableNode {
   const others = daemonsOf(io.env).filter(entry => entry.data_dir !== target.dataDir)
-  const list = others.slice(0, NAMED_MAX).map(entry => `${selectorOf(io, entry)} (${entry.control_addr})`)
-  const more = others.length - list.length
+  const list = others.slice(0, NAMED_MAX).map(entry => `\n  ${selectorOf(io, entry)} status`)
+  const more = others.length > list.length ? `\n  and ${others.length - list.length} more` : ''
   const known =
     list.length === 0
       ? 'no other node of yours is running'
-      : `running: ${list.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+      : `if you meant another node of yours that runs:${list.join('')}${more}`
   const name = target.selection.name
   if (name !== undefined && name !== DEFAULT_IDENTITY && !existsSync(target.selection.dir))
-    return new UnreachableNode(`there is no identity "${name}"; ${known}`, `svc id ls, or svc id new ${name}`)
+    return new UnreachableNode(
+      `there is no identity "${name}"; ${known}`,
+      `svc id ls, or svc id new ${name}`,
+      { isAbsent: true },
+    )
   const start =
     name === undefined
       ? `SVC_DATA_DIR=${shellWord(target.dataDir)} svc up`
@@ -212,6 +237,7 @@ export function unreachable(io: Io, target: Target, why = ''): UnreachableNode {
   return new UnreachableNode(
     `no node answers at ${target.address} (data directory ${target.dataDir})${why}; ${known}`,
     start,
+    { cause },
   )
 }
 
@@ -222,6 +248,3 @@ function selectorOf(io: Io, { id, data_dir: dir }: DaemonEntry): string {
   const home = id === DEFAULT_IDENTITY ? dir : dirname(dirname(dir))
   return `SVC_HOME=${shellWord(home)} svc --id ${id}`
 }
-
-const shellWord = (text: string): string =>
-  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

@@ -3,24 +3,33 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Send } from '../../protocol/contract/client.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { type Io, sayWhileWaiting } from '../io.ts'
 
-/** A `send` for the typed client; an answer must come within `timeoutMs`. */
-export function hubSend(timeoutMs: number): Send {
+/** A key history, the longest that is asked for, is a small part of it. */
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024
+
+class BadAnswer extends Failure {
+  override name = 'BadAnswer'
+}
+
+/** A `send` for the typed client; the whole answer must be there within `timeoutMs`. */
+export function hubSend(io: Io, timeoutMs: number): Send {
   return request =>
-    new Promise((resolve, reject) => {
+    new Promise<Response>((resolve, reject) => {
       const { method, headers, signal } = request
-      const options = {
-        method,
-        headers,
-        agent: false as const,
-        timeout: timeoutMs,
-        ...present({ signal }),
-      }
-      const module = request.url.startsWith('https:') ? https : http
+      const { protocol, origin } = new URL(request.url)
+      const options = { method, headers, agent: false as const, ...present({ signal }) }
+      const module = protocol === 'https:' ? https : http
       const outgoing = module.request(request.url, options, incoming => {
         const chunks: Buffer[] = []
-        incoming.on('data', chunk => chunks.push(chunk as Buffer))
+        let size = 0
+        incoming.on('data', (chunk: Buffer) => {
+          size += chunk.length
+          if (size > ANSWER_BYTES_MAX) outgoing.destroy(new BadAnswer(`the answer of ${origin} is too large`))
+          else chunks.push(chunk)
+        })
         incoming.on('error', reject)
         incoming.on('end', () => {
           const received = {
@@ -30,7 +39,13 @@ export function hubSend(timeoutMs: number): Send {
           resolve(new Response(Buffer.concat(chunks), received))
         })
       })
-      outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
+      const answered = sayWhileWaiting(io, origin)
+      const silent = new BadAnswer(`${origin} did not answer within ${timeoutMs / 1000} s`)
+      const limit = setTimeout(() => outgoing.destroy(silent), timeoutMs)
+      outgoing.on('close', () => {
+        answered()
+        clearTimeout(limit)
+      })
       outgoing.on('error', reject)
       outgoing.end(request.body)
     })

@@ -28,6 +28,11 @@ export class BadAnswer extends Failure {
   override name = 'BadAnswer'
 }
 
+/** It was there, and said nothing for too long. */
+export class NoAnswer extends Failure {
+  override name = 'NoAnswer'
+}
+
 export function exchange(given: Exchange): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const to = given.socket === undefined ? splitAddress(given.address) : { path: given.socket }
@@ -35,7 +40,7 @@ export function exchange(given: Exchange): Promise<Answer> {
     const chunks: Buffer[] = []
     let size = 0
     socket.setTimeout(given.timeoutMs, () =>
-      socket.destroy(new Error(`no answer within ${given.timeoutMs / 1000} s`)),
+      socket.destroy(new NoAnswer(`no answer within ${given.timeoutMs / 1000} s`)),
     )
     socket.on('connect', () => socket.write(requestBytes(given)))
     socket.on('data', (chunk: Buffer) => {

@@ -1,42 +1,74 @@
 /** `svc doctor`: looks at a node from outside and names what mends each problem. It changes nothing. */
 import { selectIdentity } from '../../daemon/home/home.ts'
+import { holderOf } from '../../daemon/home/lock.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { connect, findTarget } from '../client/control.ts'
+import { HungNode } from '../client/entries.ts'
 import type { Input, Run } from '../command.ts'
 import { checkHome } from '../doctor/home.ts'
+import { checkParts } from '../doctor/parts.ts'
 import { checkClock, checkStatus } from '../doctor/running.ts'
-import { type Io, messageOf, printJson } from '../io.ts'
+import { type Io, messageOf, printReply } from '../io.ts'
 
 export const doctor: Run = async (io, input) => {
   const { dir } = selectIdentity(io.env, input.id)
-  const { finding, status } = await ask(io, input, dir)
+  const { finding, status, isAlone } = await ask(io, input, dir)
   const url = status?.hub_url ?? undefined
   const home = checkHome(dir)
-  const said = home.map(({ found }) => found).join('\n')
   const isOver = home.some(({ check, state }) => check === 'identity' && state === 'wrong')
-  const isNew = (seen: Finding) =>
-    seen.check === 'hub' ? !isOver : seen.check !== 'warning' || !said.includes(seen.found)
+  const clock = url === undefined ? [] : [await checkClock(url, io)]
+  const isApart = clock.some(({ state }) => state === 'wrong')
+  const seen = status === undefined ? [] : checkStatus(status, isApart)
+  const said = [...home, ...seen.filter(({ check }) => check === 'hub')].map(({ found }) => found).join('\n')
+  const isNew = ({ check, found }: Finding) =>
+    check === 'hub' ? !isOver : check !== 'warning' || !said.includes(found)
   const findings = [
     ...home,
+    ...(isAlone && !isWithout(home) ? await checkParts(dir) : []),
     finding,
-    ...(status === undefined ? [] : checkStatus(status).filter(isNew)),
-    ...(url === undefined ? [] : [await checkClock(url, io.now)]),
+    ...seen.filter(isNew),
+    ...clock,
   ]
   const bad = findings.filter(({ state }) => state === 'wrong').length
-  printJson(io, { ok: bad === 0, wrong: bad, findings })
+  printReply(io, { ok: bad === 0, wrong: bad, findings })
   return bad === 0 ? 0 : 1
 }
 
+/** Whether there is no identity whose files could be looked at. */
+const isWithout = (home: readonly Finding[]) =>
+  !home.some(({ check, state }) => check === 'identity' && state === 'ok')
+
+/** `isAlone`: nobody works on the directory, so that its files are whole. */
+type Asked = { finding: Finding; status?: NodeStatus; isAlone: boolean }
+
 /** Whether the node of this directory runs, and what it says. */
-async function ask(io: Io, input: Input, dir: string): Promise<{ finding: Finding; status?: NodeStatus }> {
+async function ask(io: Io, input: Input, dir: string): Promise<Asked> {
   const { entry } = findTarget(io, input)
-  if (entry?.data_dir !== dir) return { finding: note('process', 'no node runs on this directory', 'svc up') }
+  if (entry?.data_dir !== dir) return askUnlisted(io, input, dir)
   try {
     const status = await connect(io, input).call('status')
-    return { finding: ok('process', `process ${entry.pid} answers`), status }
+    return { finding: ok('process', `process ${entry.pid} answers`), status, isAlone: false }
   } catch (error) {
     const mend = `svc logs; if it stays so: kill ${entry.pid}, then svc up`
-    return { finding: wrong('process', `process ${entry.pid} does not answer: ${messageOf(error)}`, mend) }
+    const found =
+      error instanceof HungNode ? error.message : `process ${entry.pid} does not answer: ${messageOf(error)}`
+    return { finding: wrong('process', found, mend), isAlone: false }
+  }
+}
+
+/** No node is listed: none runs, a command works there for a while, or a node holds the directory before it answers. */
+async function askUnlisted(io: Io, input: Input, dir: string): Promise<Asked> {
+  const holder = holderOf(dir)
+  if (holder === undefined)
+    return { finding: note('process', 'no node runs on this directory', 'svc up'), isAlone: true }
+  const wait = 'wait for it, then svc doctor'
+  if (!holder.isNode)
+    return { finding: note('process', 'another command works on this directory', wait), isAlone: false }
+  try {
+    const status = await connect(io, input).call('status')
+    return { finding: ok('process', 'a node answers'), status, isAlone: false }
+  } catch {
+    return { finding: note('process', 'a node is about to start or to end', wait), isAlone: false }
   }
 }

@@ -7,8 +7,8 @@ import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printJson } from '../io.ts'
-import { boolean, flag, flags, integer, parseSwitch, readStandardInput, textOrFile } from './values.ts'
+import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { boolean, flag, flags, integer, parseSwitch, readPhrase, textOrFile } from './values.ts'
 
 const ASK_TIMEOUT_MS = 10_000
 
@@ -19,10 +19,10 @@ export const register: Run = async (io, input) => {
   if (token !== undefined) await refuseToken(io, url, (await control.call('status')).aid)
   const wire = flags(input, '--wire')[0]
   const caps = flags(input, '--caps')[0]
-  const phrase = input.flags.has('--recovery-phrase-stdin') ? await readStandardInput(io) : undefined
+  const phrase = input.flags.has('--recovery-phrase-stdin') ? await readPhrase(io) : undefined
   const guests = integer(input, '--guest-messages', 'guest_messages')
   if ((guests.guest_messages ?? 0) > GUEST_MESSAGES_MAX)
-    throw new CommandFailed(`expected at most ${GUEST_MESSAGES_MAX} for --guest-messages`)
+    throw new UsageRefused(`expected at most ${GUEST_MESSAGES_MAX} for --guest-messages`)
   const reply = await control.call('hubRegister', {
     url,
     ...flag(input, '--name', 'name'),
@@ -32,7 +32,7 @@ export const register: Run = async (io, input) => {
     ...present({ wire: wire === undefined ? undefined : Number(wire) }),
     ...present({ recovery_phrase: phrase }),
   })
-  printJson(io, reply)
+  printReply(io, reply)
   if (!reply.sealed) io.err('svc: messages through this hub are not sealed: its operator can read them\n')
   hint(io, 'svc find, then svc delegate <aid> "<task>"')
   return 0
@@ -41,7 +41,7 @@ export const register: Run = async (io, input) => {
 /** A wire-3 hub knows no admission codes; nothing is sent to it that it would have to refuse. */
 async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
   const headers = { 'X-Svc-Wire': '3' }
-  const identity = await call(wire3Routes.hubIdentity, hubSend(ASK_TIMEOUT_MS), {
+  const identity = await call(wire3Routes.hubIdentity, hubSend(io, ASK_TIMEOUT_MS), {
     baseUrl: url,
     headers,
   }).catch(() => undefined)
@@ -56,13 +56,13 @@ async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
 
 export const leave: Run = async (io, input) => {
   const url = input.positionals[0]
-  printJson(io, await connect(io, input).call('hubLeave', present({ url })))
+  printReply(io, await connect(io, input).call('hubLeave', present({ url })))
   return 0
 }
 
 export const accept: Run = async (io, input) => {
   const on = parseSwitch(input.positionals[0] as string, '"accept"')
-  printJson(io, await connect(io, input).call('accept', { on }))
+  printReply(io, await connect(io, input).call('accept', { on }))
   return 0
 }
 
@@ -76,18 +76,23 @@ export const profileSet: Run = async (io, input) => {
     ?.split(',')
     .filter(tag => tag !== '')
   if ([summary, readme, pricing, caps].every(one => one === undefined)) {
-    throw new CommandFailed('expected --summary, --readme, --pricing or --caps', 'svc help "profile set"')
+    throw new UsageRefused('expected --summary, --readme, --pricing or --caps', 'svc help "profile set"')
   }
   const reply = await connect(io, input).call('profileSet', {
     ...present({ summary, readme, pricing, caps }),
   })
-  printJson(io, reply)
+  printReply(io, reply)
   if (pricing !== undefined) io.err('svc: the pricing text is kept here; hubs of wire 3 publish no prices\n')
+  return 0
+}
+
+export const balance: Run = async (io, input) => {
+  printReply(io, await connect(io, input).call('balance'))
   return 0
 }
 
 export const visibility: Run = async (io, input) => {
   const wanted = input.positionals[0] as 'hub-local'
-  printJson(io, await connect(io, input).call('visibility', { visibility: wanted }))
+  printReply(io, await connect(io, input).call('visibility', { visibility: wanted }))
   return 0
 }

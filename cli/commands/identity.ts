@@ -12,12 +12,14 @@ import {
   purgeIdentity,
   selectIdentity,
 } from '../../daemon/home/home.ts'
-import { openIdentity, peekIdentity } from '../../daemon/identity/identity.ts'
+import { openIdentity, peekIdentity, peekLog } from '../../daemon/identity/identity.ts'
+import { toBase64 } from '../../protocol/encoding/bytes.ts'
+import { encodeKel } from '../../protocol/identity/kel.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printJson, requireOutput } from '../io.ts'
-import { start } from './node.ts'
-import { readStandardInput } from './values.ts'
+import { CommandFailed, hint, type Io, printReply, requireOutput, UsageRefused } from '../io.ts'
+import { start } from './start.ts'
+import { readPhrase } from './values.ts'
 
 export const ls: Run = async io => {
   const running = daemonsOf(io.env)
@@ -34,58 +36,63 @@ export const ls: Run = async io => {
       data_dir: dir,
     }
   })
-  printJson(io, { identities, current })
+  printReply(io, { identities, current })
   return 0
 }
 
 export const create: Run = async (io, input) => {
-  const name = checkIdentityName(input.positionals[0] as string, 'create')
+  const name = checkIdentityName(input.id as string, 'create')
   if (existsSync(identityDirectory(io.env, name))) {
-    throw new CommandFailed(`identity "${name}" already exists`, `svc up ${name}`)
+    throw new CommandFailed(`there is an identity "${name}" already`, 'svc up')
   }
-  return start(io, { ...input, id: name, positionals: [] })
+  return start(io, input)
 }
 
 export const use: Run = async (io, input) => {
   const name = input.positionals[0] as string
   chooseIdentity(io.env, name)
-  printJson(io, { current: name, data_dir: identityDirectory(io.env, name) })
+  printReply(io, { current: name, data_dir: identityDirectory(io.env, name) })
   return 0
 }
 
 export const rm: Run = async (io, input) => {
-  const name = checkIdentityName(input.positionals[0] as string, 'create')
+  const name = checkIdentityName(input.positionals[0] as string, 'remove')
   const dir = identityDirectory(io.env, name)
-  if (!existsSync(dir)) throw new CommandFailed(`no identity named "${name}"`, 'svc id ls')
+  if (!existsSync(dir)) throw new CommandFailed(`there is no identity "${name}"`, 'svc id ls')
   if (daemonsOf(io.env).some(entry => entry.data_dir === dir)) {
     throw new CommandFailed(`the node of "${name}" is running`, `svc stop ${name}`)
   }
   const purge = input.flags.has('--purge')
   if (purge) purgeIdentity(io.env, name)
-  printJson(io, { name, data_dir: dir, deleted: purge })
+  printReply(io, { name, data_dir: dir, deleted: purge })
   if (!purge) hint(io, `svc id rm ${name} --purge deletes it for good, its key included`)
   return 0
 }
 
+/** Read from the disk, so that it needs no node. */
+export const kel: Run = async (io, input) => {
+  const { dir } = selectIdentity(io.env, input.id)
+  const log = peekLog(dir)
+  if (log === undefined) throw new CommandFailed(`there is no identity in ${dir}`, 'svc up')
+  printReply(io, { aid: log.aid, kel_seq: log.seq, kel: toBase64(encodeKel(log.events)) })
+  return 0
+}
+
 export const rotate: Run = async (io, input) => {
-  const phrase = input.flags.has('--recovery-phrase-stdin')
-    ? { recovery_phrase: await readStandardInput(io) }
-    : {}
-  printJson(io, await connect(io, input).call('idRotate', phrase))
+  const phrase = input.flags.has('--recovery-phrase-stdin') ? { recovery_phrase: await readPhrase(io) } : {}
+  printReply(io, await connect(io, input).call('idRotate', phrase))
   return 0
 }
 
 export const deactivate: Run = async (io, input) => {
   if (!input.flags.has('--yes')) {
-    throw new CommandFailed(
+    throw new UsageRefused(
       'this ends the identity for good: nobody can sign for it any more',
       'svc id deactivate --yes',
     )
   }
-  const phrase = input.flags.has('--recovery-phrase-stdin')
-    ? { recovery_phrase: await readStandardInput(io) }
-    : {}
-  printJson(io, await connect(io, input).call('idDeactivate', phrase))
+  const phrase = input.flags.has('--recovery-phrase-stdin') ? { recovery_phrase: await readPhrase(io) } : {}
+  printReply(io, await connect(io, input).call('idDeactivate', phrase))
   return 0
 }
 
@@ -101,7 +108,7 @@ export const nextExport: Run = async (io, input) => {
   io.err(
     'svc: write this phrase down and keep it away from this machine; with it the next key can be made again\n',
   )
-  printJson(io, { aid: identity.aid, recovery_phrase: phrase, removed })
+  printReply(io, { aid: identity.aid, recovery_phrase: phrase, removed })
   if (removed) {
     await requireOutput(io, 'reader')
     identity.removeNext(phrase)
@@ -111,7 +118,7 @@ export const nextExport: Run = async (io, input) => {
 
 export const nextImport: Run = async (io, input) => {
   const identity = open(io, input.id)
-  identity.importNext(await readStandardInput(io))
-  printJson(io, { aid: identity.aid, next_key: 'present' })
+  identity.importNext(await readPhrase(io))
+  printReply(io, { aid: identity.aid, next_key: 'present' })
   return 0
 }

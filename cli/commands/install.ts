@@ -6,8 +6,8 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Input, Run } from '../command.ts'
 import { type AgentTool, agentTools, type Env, type Launch, SENDING_TOOLS } from '../install/agents.ts'
 import { backupPath, keepBackup, writeText } from '../install/files.ts'
-import { type Change, planInstall, planRemoval, standing } from '../install/plan.ts'
-import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { type Change, planInstall, planRemoval, standing, type Wish } from '../install/plan.ts'
+import { hint, type Io, printReply, UsageRefused } from '../io.ts'
 import { flag } from './values.ts'
 
 export const install: Run = async (io, input) => {
@@ -15,17 +15,13 @@ export const install: Run = async (io, input) => {
   if (input.flags.has('--list')) return list(io, launch)
   const tool = chosen(input)
   if (tool === undefined) return suggest(io, input, launch)
-  const wish = { mcp: input.flags.has('--mcp'), allowSend: input.flags.has('--allow-send') }
-  if (wish.allowSend && !wish.mcp) throw new CommandFailed('--allow-send needs --mcp', 'svc help install')
-  if (wish.allowSend && tool.allowSend === undefined)
-    throw new CommandFailed(`the configuration of ${tool.name} has no word for --allow-send`)
   const isRemoval = input.flags.has('--remove')
-  if (isRemoval && wish.mcp) throw new CommandFailed('--remove takes out everything; leave out --mcp')
+  const wish = wishOf(input, tool, isRemoval)
   const changes = isRemoval ? planRemoval(tool, io.env, launch) : planInstall(tool, io.env, launch, wish)
   const isTrial = input.flags.has('--dry-run')
   if (!isTrial) carryOut(changes, isRemoval)
   const diff = changes.filter(isChange).map(patch).join('')
-  printJson(io, {
+  printReply(io, {
     tool: tool.id,
     dry_run: isTrial,
     changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
@@ -36,16 +32,40 @@ export const install: Run = async (io, input) => {
   return 0
 }
 
+function wishOf(input: Input, tool: AgentTool, isRemoval: boolean): Wish {
+  const wish = {
+    mcp: input.flags.has('--mcp'),
+    allowSend: input.flags.has('--allow-send'),
+    hooks: input.flags.has('--hooks'),
+  }
+  const refused: [boolean, string][] = [
+    [wish.allowSend && !wish.mcp, '--allow-send needs --mcp'],
+    [
+      wish.allowSend && tool.allowSend === undefined,
+      `the configuration of ${tool.name} has no word for --allow-send`,
+    ],
+    [
+      wish.hooks && tool.hooks === undefined,
+      `svc knows no hooks of ${tool.name}; it knows those of ${idsOf(tool => tool.hooks !== undefined)}`,
+    ],
+    [isRemoval && wish.mcp, '--remove takes out everything; leave out --mcp'],
+    [isRemoval && wish.hooks, '--remove takes out everything; leave out --hooks'],
+  ]
+  const [, sentence] = refused.find(([holds]) => holds) ?? []
+  if (sentence !== undefined) throw new UsageRefused(sentence, 'svc help install')
+  return wish
+}
+
 /** What is installed here, and what would be done. */
 function suggest(io: Io, input: Input, launch: Launch): number {
   if (input.flags.has('--remove'))
-    throw new CommandFailed(
+    throw new UsageRefused(
       'expected the tool to remove svc from; svc install --list says where it is',
       'svc install <tool> --remove',
     )
   const found = agentTools.filter(tool => isInstalled(tool, io.env))
   const none = `none of ${ids()} is installed here; svc install <tool> works all the same`
-  printJson(io, {
+  printReply(io, {
     found: found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) })),
     would: found.map(tool => `svc install ${tool.id} --mcp`),
     ...present({ note: found.length === 0 ? none : undefined }),
@@ -61,7 +81,7 @@ function list(io: Io, launch: Launch): number {
     ...standing(tool, io.env, launch),
     persona_file: tool.persona(io.env),
   }))
-  printJson(io, { tools })
+  printReply(io, { tools })
   return 0
 }
 
@@ -71,15 +91,20 @@ function chosen(input: Input): AgentTool | undefined {
   )
   const [name, other] = named
   if (other !== undefined && other !== name)
-    throw new CommandFailed(`two tools were named: ${name} and ${other}`, 'svc help install')
+    throw new UsageRefused(`two tools were named: ${name} and ${other}`, 'svc help install')
   if (name === undefined) return undefined
   const tool = agentTools.find(({ id }) => id === name)
   if (tool === undefined)
-    throw new CommandFailed(`unknown tool: ${name}; expected ${ids()}`, 'svc install --list')
+    throw new UsageRefused(`unknown tool: ${name}; expected ${ids()}`, 'svc install --list')
   return tool
 }
 
-const ids = () => agentTools.map(({ id }) => id).join(', ')
+const idsOf = (fits: (tool: AgentTool) => boolean) =>
+  agentTools
+    .filter(fits)
+    .map(({ id }) => id)
+    .join(', ')
+const ids = () => idsOf(() => true)
 
 /** This very program in absolute paths, for the identity that was selected. */
 function launchOf(io: Io, input: Input): Launch {
@@ -88,7 +113,7 @@ function launchOf(io: Io, input: Input): Launch {
   const env = Object.fromEntries(
     ['SVC_HOME', 'SVC_DATA_DIR'].flatMap(name => (io.env[name] === undefined ? [] : [[name, io.env[name]]])),
   ) as Record<string, string>
-  return { command: process.execPath, args: [program, 'mcp', ...(id === undefined ? [] : ['--id', id])], env }
+  return { command: process.execPath, program, id, env }
 }
 
 function isInstalled(tool: AgentTool, env: Env): boolean {

@@ -1,8 +1,11 @@
 /** Flag values as the operations take them, refused with the flag's name when they do not fit. */
-import { readFileSync } from 'node:fs'
+import { openSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, messageOf } from '../io.ts'
+import { CommandFailed, type Io, messageOf, sayOnTerminal, UsageRefused } from '../io.ts'
 
 export function flags(input: Input, name: string): readonly string[] {
   return input.flags.get(name) ?? []
@@ -22,7 +25,7 @@ export function integer<M extends string>(input: Input, name: string, member: M)
 
 export function parseInteger(value: string, name: string): number {
   if (!/^[0-9]{1,15}$/.test(value))
-    throw new CommandFailed(`expected a whole number for ${name}, got "${value}"`)
+    throw new UsageRefused(`expected a whole number for ${name}, got "${value}"`)
   return Number(value)
 }
 
@@ -33,12 +36,32 @@ export function parseSwitch(value: string, name: string): boolean {
   const word = value.toLowerCase()
   if (TRUE.includes(word)) return true
   if (FALSE.includes(word)) return false
-  throw new CommandFailed(`expected on or off for ${name}, got "${value}"`)
+  throw new UsageRefused(`expected on or off for ${name}, got "${value}"`)
 }
 
 export function boolean<M extends string>(input: Input, name: string, member: M): { [K in M]?: boolean } {
   const value = flags(input, name)[0]
   return (value === undefined ? {} : { [member]: parseSwitch(value, name) }) as { [K in M]?: boolean }
+}
+
+/** base64 with or without padding, or base64url: people paste all three. */
+export function bytesOf(value: string, name: string): Uint8Array {
+  const url = value.trim().replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+  try {
+    return fromBase64url(url, name)
+  } catch {
+    throw new UsageRefused(`${name} is not base64`, 'svc help verify')
+  }
+}
+
+/** Opens a file that is not there yet; nothing is written over. */
+export function newFile(path: string, name: string, mode?: number): number {
+  try {
+    return openSync(path, 'wx', mode)
+  } catch (error) {
+    const next = systemCode(error) === 'EEXIST' ? 'name another file, or remove this one' : 'check the path'
+    throw new CommandFailed(`${name}: ${messageOf(error)}`, next)
+  }
 }
 
 /** The JSON object of a flag. */
@@ -50,7 +73,7 @@ export function json(input: Input, name: string): Record<string, never> {
   } catch {
     // the sentence below says it
   }
-  throw new CommandFailed(`expected a JSON object for ${name}, for example ${name} '{"text":"…"}'`)
+  throw new UsageRefused(`expected a JSON object for ${name}, for example ${name} '{"text":"…"}'`)
 }
 
 /** The value itself, or the content of the file when it is written `@path`. */
@@ -62,7 +85,7 @@ export function textOrFile(io: Io, value: string, name: string): string {
 
 function readNamed(path: string, name: string): Uint8Array {
   try {
-    return readFileSync(path)
+    return readRegular(path, FILE_BYTES_MAX)
   } catch (error) {
     throw new CommandFailed(`${name}: cannot read ${path}: ${messageOf(error)}`, 'check the path')
   }
@@ -83,6 +106,8 @@ function refuseBytes(sentence: string, next: string): never {
 /** The text of an argument; `-` means all of standard input. */
 export async function textOrInput(io: Io, value: string): Promise<string> {
   if (value !== '-') return value
+  if (io.stdin.isTTY)
+    sayOnTerminal(io, 'reading the text from standard input; Ctrl-D on an empty line ends it')
   const chunks: Buffer[] = []
   for await (const chunk of io.stdin) chunks.push(Buffer.from(chunk as Buffer))
   return (
@@ -91,10 +116,29 @@ export async function textOrInput(io: Io, value: string): Promise<string> {
   )
 }
 
-/** All of standard input as text; a recovery phrase is never taken from the command line. */
-export async function readStandardInput(io: Io): Promise<string> {
-  if (io.stdin.isTTY) io.err('recovery phrase, then Enter and Ctrl-D: ')
+/** A recovery phrase, or the export that holds it, from standard input; it is never taken from the command line. */
+export async function readPhrase(io: Io): Promise<string> {
+  if (io.stdin.isTTY)
+    sayOnTerminal(io, 'reading the recovery phrase from standard input; Ctrl-D on an empty line ends it')
   let text = ''
   for await (const chunk of io.stdin) text += String(chunk)
-  return text.trim()
+  return text.trimStart().startsWith('{') ? phraseOfExport(text) : text.trim()
+}
+
+/** The phrase in what `svc id next export` printed. */
+function phraseOfExport(text: string): string {
+  const phrase = memberOf(text, 'recovery_phrase')
+  if (typeof phrase === 'string') return phrase
+  throw new CommandFailed(
+    'the JSON on standard input holds no recovery_phrase',
+    'give the phrase alone, or all that svc id next export printed',
+  )
+}
+
+function memberOf(text: string, name: string): unknown {
+  try {
+    return (JSON.parse(text) as Record<string, unknown>)[name]
+  } catch {
+    return undefined
+  }
 }

@@ -1,10 +1,11 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 
 import { resolve } from 'node:path'
+import { plainText } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printJson } from '../io.ts'
+import { hint, type Io, printReply, UsageRefused } from '../io.ts'
 import { flag, flags, integer, json, textOrInput } from './values.ts'
 
 type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
@@ -12,7 +13,7 @@ type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
 const asks =
   (ask: Ask): Run =>
   async (io, input) => {
-    printJson(io, await ask(connect(io, input), input, io))
+    printReply(io, await ask(connect(io, input), input, io))
     return 0
   }
 
@@ -21,6 +22,9 @@ const paging = (input: Input) => ({
   ...integer(input, '--limit', 'limit'),
   ...flag(input, '--cursor', 'cursor'),
 })
+/** The same for an operation that takes them in its address. */
+const pageQuery = (input: Input) =>
+  Object.fromEntries(Object.entries(paging(input)).map(([name, value]) => [name, String(value)]))
 const absolute = (io: Io, paths: readonly string[]) => paths.map(path => resolve(io.cwd, path))
 
 export const contactAdd = asks((control, input) =>
@@ -44,7 +48,7 @@ export const delegate: Run = async (io, input) => {
   const [to, given] = input.positionals
   const task = given === undefined ? undefined : await textOrInput(io, given)
   if (!task?.trim() && !input.flags.has('--capability') && !input.flags.has('--attach'))
-    throw new CommandFailed('expected a task or --capability', 'svc help delegate')
+    throw new UsageRefused('expected a task or --capability', 'svc help delegate')
   const reply = await connect(io, input).call('delegate', {
     to: to as string,
     ...present({ task }),
@@ -55,7 +59,8 @@ export const delegate: Run = async (io, input) => {
       pay: input.flags.has('--pay') || undefined,
     }),
   })
-  printJson(io, reply)
+  printReply(io, reply)
+  if (reply.warning !== undefined) io.err(`svc: ${plainText(reply.warning)}\n`)
   hint(io, `svc thread ${reply.interaction_id}`)
   return 0
 }
@@ -67,6 +72,9 @@ export const inbox = asks((control, input) =>
     ...flag(input, '--search', 'q'),
     ...paging(input),
   }),
+)
+export const search = asks((control, input) =>
+  control.call('search', { words: input.positionals.join(' '), ...paging(input) }),
 )
 export const approve = asks((control, input) => control.call('approve', { interaction_id: first(input) }))
 
@@ -89,7 +97,7 @@ export const message = asks(async (control, input, io) => {
   const text = said === undefined ? undefined : await textOrInput(io, said)
   const file = isInput ? undefined : path
   if (!text?.trim() && file === undefined && !input.flags.has('--attach')) {
-    throw new CommandFailed('expected a text, --file or --attach', 'svc help message')
+    throw new UsageRefused('expected a text, --file or --attach', 'svc help message')
   }
   return control.call('message', {
     interaction_id: id as string,
@@ -121,7 +129,6 @@ export const results = asks((control, input) =>
   control.call('results', undefined, {
     ended: input.flags.has('--all') ? 'false' : 'true',
     texts: 'true',
-    ...(flag(input, '--limit', 'limit') as Record<string, string>),
-    ...(flag(input, '--cursor', 'cursor') as Record<string, string>),
+    ...pageQuery(input),
   }),
 )

@@ -1,7 +1,7 @@
 /** `svc demo`: the main job on this machine, step by step, each step checked; then it stays up to be looked at. */
 
 import type { Run } from '../command.ts'
-import { CommandFailed, type Io, printJson } from '../io.ts'
+import { type Io, printReply } from '../io.ts'
 import { type Facts, steps } from './steps.ts'
 import { builtPrograms, World } from './world.ts'
 
@@ -10,9 +10,6 @@ type Outcome = { name: string; ok: boolean; ms: number; detail: string }
 export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
   const spoil = input.flags.get('--break')?.[0]
-  if (spoil !== undefined && !steps.some(step => step.name === spoil)) {
-    throw new CommandFailed(`unknown step: ${spoil}; steps: ${steps.map(step => step.name).join(', ')}`)
-  }
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
   await using world = new World(builtPrograms(), 'svc-demo-')
@@ -20,7 +17,7 @@ export const demo: Run = async (io, input) => {
   try {
     const outcomes = await runSteps(io, world, facts, { json, spoil, stopped: stopped.signal })
     const ok = outcomes.length === steps.length && outcomes.every(outcome => outcome.ok)
-    if (json) printJson(io, { ok, steps: outcomes })
+    if (json) printReply(io, { ok, steps: outcomes })
     else if (ok && !input.flags.has('--exit')) await stayUp(io, world, facts, stopped.signal)
     return ok ? 0 : 1
   } finally {
@@ -55,7 +52,7 @@ async function runSteps(io: Io, world: World, facts: Facts, options: Options): P
 }
 
 async function stayUp(io: Io, world: World, facts: Facts, stopped: AbortSignal): Promise<void> {
-  const as = (name: string) => `SVC_HOME=$DEMO/${name} npx svc`
+  const as = (name: string) => `SVC_HOME=$DEMO/${name} ${io.program}`
   io.out(`
 Everything above was compared with the other side. It stays up until Ctrl-C; look around in another terminal:
   export DEMO=${world.root} SVC_RUNTIME_DIR=${world.dir('run')}
@@ -64,8 +61,8 @@ Everything above was compared with the other side. It stays up until Ctrl-C; loo
   ${as('alice')} evidence                          alice's chain
   ${facts.hubUrl}/agents/${facts.bob}
 Your own node:
-  npx svc up                        start it, identity in ~/.svc
-  npx svc hub-register <hub url>    join a hub
+  ${io.program} up                        start it, identity in ~/.svc
+  ${io.program} hub-register <hub url>    join a hub
 `)
   if (stopped.aborted) return
   const alive = setInterval(() => {}, 60_000)

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { type StepName, stepNames } from './step-names.ts'
 import type { ToolClient } from './tool-client.ts'
 import type { World } from './world.ts'
 
@@ -28,7 +29,7 @@ export type Facts = {
 }
 
 export type Step = {
-  name: string
+  name: StepName
   title: string
   run(world: World, facts: Facts, spoiled: boolean): Promise<string>
 }
@@ -201,7 +202,7 @@ const sealed: Step = {
 type Thread = {
   state: string
   turns: { text: string; from: string }[]
-  receipt?: { id: string; verified: boolean }
+  receipt?: { receipt_id: string; signatures_valid: boolean }
 }
 const threadOf = async (facts: Facts) =>
   (await facts.tools.callTool('task_inbox', { interaction_id: facts.interaction })) as Thread
@@ -231,13 +232,14 @@ const end: Step = {
     if (spoiled) await world.svc('bob', 'autoreply', 'off')
     await facts.tools.callTool('task_end', { interaction_id: facts.interaction })
     const mine = await until('the receipt', async () => (await threadOf(facts)).receipt)
-    same('the receipt is verified', mine.verified, true)
+    same('the receipt is verified', mine.signatures_valid, true)
     const theirs = await until(
       "bob's receipt",
-      async () => ((await world.svc('bob', 'thread', facts.interaction)) as Thread).receipt,
+      async () =>
+        ((await world.svc('bob', 'thread', facts.interaction)) as { receipt?: { id: string } }).receipt,
     )
-    same('one receipt on both sides', theirs.id, mine.id)
-    return `receipt ${mine.id.slice(0, 16)}… on both sides`
+    same('one receipt on both sides', theirs.id, mine.receipt_id)
+    return `receipt ${mine.receipt_id.slice(0, 16)}… on both sides`
   },
 }
 
@@ -246,10 +248,8 @@ const verify: Step = {
   title: 'the receipt verified offline, with the result file',
   async run(world, facts, spoiled) {
     facts.receipt = String((await world.svc('alice', 'verify', facts.interaction))['receipt'])
-    const { files } = (await world.svc('alice', 'pull', facts.interaction, '--out', world.dir('pulled'))) as {
-      files: { name: string; path: string }[]
-    }
-    facts.resultFile = String(files.find(file => file.name.includes('result'))?.path)
+    const pulled = await world.svc('alice', 'pull', facts.interaction, '--out', world.dir('pulled'))
+    facts.resultFile = String(pulled['result_file'])
     if (spoiled) writeFileSync(facts.resultFile, 'another result')
     const ran = await offline(world, facts, facts.receipt)
     const verdict = JSON.parse(ran.stdout) as Record<string, unknown>
@@ -346,7 +346,7 @@ const rotate: Step = {
   },
 }
 
-export const steps: readonly Step[] = [
+const byName: Readonly<Record<StepName, Step>> = {
   hub,
   alice,
   bob,
@@ -360,4 +360,6 @@ export const steps: readonly Step[] = [
   tamper,
   chains,
   rotate,
-]
+}
+
+export const steps: readonly Step[] = stepNames.map(name => byName[name])

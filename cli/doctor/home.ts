@@ -1,10 +1,13 @@
 /** What can be seen of a node's data directory from outside, whether the node runs or not. */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
+import { sayMoved } from '../../daemon/archive/moved.ts'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
-import { peekIdentity } from '../../daemon/identity/identity.ts'
+import { peekIdentity, requireNoRemains } from '../../daemon/identity/identity.ts'
 import { keyWarning } from '../../daemon/identity/key-warning.ts'
+import { linkToNowhere } from '../../daemon/platform/folders.ts'
 import { roomWarning } from '../../daemon/platform/room.ts'
+import { buildInfo } from '../../protocol/build-info.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 
@@ -20,6 +23,9 @@ const SECRETS = [
 
 /** Key, modes, configuration and disk. */
 export function checkHome(dir: string): Finding[] {
+  const nowhere = linkToNowhere(dir)
+  if (nowhere !== undefined)
+    return [wrong('data directory', nowhere.message, 'make that folder, or take the link away')]
   const held = existingFolder(dir)
   if (!isWritable(held))
     return [
@@ -55,10 +61,15 @@ function checkModes(dir: string): Finding {
 }
 
 function checkKey(dir: string): Finding[] {
+  const moved = sayMoved(dir)
+  if (moved !== undefined) return [wrong('identity', moved, 'use the identity where it was imported')]
   const path = join(dir, 'identity.kel')
   try {
     const found = peekIdentity(dir)
-    if (found === undefined) return [note('identity', `${path} does not exist yet`, 'svc up')]
+    if (found === undefined) {
+      requireNoRemains(dir)
+      return [note('identity', `${path} does not exist yet`, 'svc up')]
+    }
     const warning = keyWarning(found)
     if (found.deactivated) return [wrong('identity', `${found.aid}: ${warning}`, 'svc id new <name>')]
     const identity = ok('identity', found.aid)
@@ -66,13 +77,14 @@ function checkKey(dir: string): Finding[] {
     return [identity, note('next key', warning, 'svc id next import < phrase.txt')]
   } catch (error) {
     const mend = `put a backup of ${path} back; without one this identity is lost, and svc id new makes another`
-    return [wrong('identity', `${path} cannot be read: ${wordsOf(error)}`, mend)]
+    const found = wordsOf(error)
+    return [wrong('identity', fs.existsSync(path) ? `${path} cannot be read: ${found}` : found, mend)]
   }
 }
 
 function checkConfiguration(dir: string): Finding {
   try {
-    const unused = settingsWithoutEffect(readConfig(dir))
+    const unused = settingsWithoutEffect(readConfig(dir), buildInfo.modules)
     if (unused.length === 0) return ok('configuration', 'is valid')
     const file = join(dir, 'config.json')
     return note(

@@ -4,14 +4,17 @@ import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { hubSend } from '../client/hub.ts'
+import type { Io } from '../io.ts'
 
 const HUB_WAIT_MS = 5_000
+const MEND_CLOCK = 'set the clock: timedatectl set-ntp true'
 /** Signed requests are refused beyond this. */
 const CLOCK_APART_MAX_MS = 60_000
+const SECONDS_OF_HOUR = 3_600
 
-/** Build, hub, evidence and every warning of the node. */
-export function checkStatus(status: NodeStatus): Finding[] {
-  return [checkBuild(status), checkHub(status), checkChain(status), ...checkWarnings(status)]
+/** Build, hub, evidence and every warning of the node. `isApart`: the clocks of hub and machine are. */
+export function checkStatus(status: NodeStatus, isApart: boolean): Finding[] {
+  return [checkBuild(status), checkHub(status, isApart), checkChain(status), ...checkWarnings(status)]
 }
 
 function checkBuild({ build, version }: NodeStatus): Finding {
@@ -20,16 +23,26 @@ function checkBuild({ build, version }: NodeStatus): Finding {
   return note('program', found, 'svc stop, then svc up')
 }
 
-function checkHub({ hub, hub_url: url }: NodeStatus): Finding {
+function checkHub(
+  { aid, hub, hub_url: url, old_copy: isOld, data_dir: dir }: NodeStatus,
+  isApart: boolean,
+): Finding {
   if (hub === null || url === null)
     return note('hub', 'this node is registered at no hub', 'svc hub-register <url>')
   const reason = hub.reason === undefined ? '' : `: ${hub.reason}`
   if (hub.state === 'online') return ok('hub', `${url} answers`)
   if (hub.state === 'registering') return note('hub', `registering at ${url}`, 'wait, then svc status')
   if (hub.state === 'stopped')
-    return wrong('hub', `this node no longer talks to ${url}${reason}`, 'svc status')
+    return wrong('hub', `this node no longer talks to ${url}${reason}`, isOld ? mendOldCopy(dir) : 'svc logs')
+  if (hub.kept_out)
+    return wrong('hub', `${url} answers, but refuses this node${reason}`, `ask the operator about ${aid}`)
+  if (isApart)
+    return wrong('hub', `${url} answers, but takes nothing while the clocks are apart${reason}`, MEND_CLOCK)
   return wrong('hub', `${url} does not answer${reason}`, 'the node tries again by itself; svc logs')
 }
+
+const mendOldCopy = (dir: string) =>
+  `svc stop, then the newest copy in place of ${dir} or, only if it is lost, svc evidence accept; then svc up`
 
 function checkChain({ chain }: NodeStatus): Finding {
   if (chain.state === 'ACTIVE') return ok('evidence', `${chain.length} records`)
@@ -43,17 +56,22 @@ const checkWarnings = ({ warnings }: NodeStatus): Finding[] =>
     .map(warning => note('warning', warning, 'svc status'))
 
 /** Compares the clocks by the date of one answer. */
-export async function checkClock(url: string, now: () => number): Promise<Finding> {
+export async function checkClock(url: string, io: Io): Promise<Finding> {
   try {
     const address = new URL('hub/identity', `${url.replace(/\/$/, '')}/`).href
-    const reply = await hubSend(HUB_WAIT_MS)({ method: 'GET', url: address, headers: { 'X-Svc-Wire': '3' } })
+    const reply = await hubSend(
+      io,
+      HUB_WAIT_MS,
+    )({ method: 'GET', url: address, headers: { 'X-Svc-Wire': '3' } })
     const theirs = Date.parse(reply.headers.get('date') ?? '')
     if (Number.isNaN(theirs)) return note('clock', `${url} gave no date to compare with`, 'date -u')
-    const apartMs = now() - theirs
+    const apartMs = io.now() - theirs
     const seconds = Math.abs(Math.round(apartMs / 1000))
+    const apart =
+      seconds < 2 * SECONDS_OF_HOUR ? `${seconds} s` : `${Math.round(seconds / SECONDS_OF_HOUR)} hours`
     if (Math.abs(apartMs) <= CLOCK_APART_MAX_MS) return ok('clock', `within ${seconds} s of ${url}`)
-    const found = `this machine is ${seconds} s ${apartMs > 0 ? 'ahead of' : 'behind'} ${url}`
-    return wrong('clock', found, 'set the clock: timedatectl set-ntp true')
+    const found = `the clock of this machine is ${apart} ${apartMs > 0 ? 'ahead of' : 'behind'} ${url}`
+    return wrong('clock', found, MEND_CLOCK)
   } catch (error) {
     return note('clock', `${url} could not be asked: ${wordsOf(error)}`, 'svc status')
   }

@@ -1,14 +1,16 @@
 /** The coding agents that svc installs itself into: where each keeps its instructions and its MCP servers. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { shellWord } from '../../protocol/shell.ts'
 import type { Setting } from './settings.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** How the MCP server is started, in absolute paths. */
+/** How this program is started, in absolute paths, for the identity that was selected. */
 export type Launch = {
   readonly command: string
-  readonly args: readonly string[]
+  readonly program: string
+  readonly id: string | undefined
   readonly env: Readonly<Record<string, string>>
 }
 
@@ -26,6 +28,8 @@ export type AgentTool = {
   persona(env: Env): string
   /** What registers the server so that its tools are seen directly. */
   register(env: Env, launch: Launch): readonly Registration[]
+  /** What has it hear of mail at its own events; undefined where its configuration has no hooks that are known here. */
+  hooks?(env: Env, launch: Launch): readonly Registration[]
   /** What lets it send without asking each time; undefined where its configuration has no such word. */
   allowSend?(env: Env, launch: Launch): readonly Registration[]
 }
@@ -48,7 +52,44 @@ const qwenFolder = (env: Env) => join(home(env), '.qwen')
 const copilotFolder = (env: Env) => under(env, 'COPILOT_HOME', '.copilot')
 const openClawFolder = (env: Env) => under(env, 'OPENCLAW_STATE_DIR', '.openclaw')
 
-const entry = ({ command, args, env }: Launch) => ({ command, args: [...args], env: { ...env } })
+/** A line for a shell that calls this very program. */
+export function shellLine({ command, program, id, env }: Launch, words: readonly string[]): string {
+  const settings = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`)
+  const line = [command, program, ...(id === undefined ? [] : ['--id', id]), ...words]
+  return [...settings, ...line.map(shellWord)].join(' ')
+}
+
+const serverArgs = ({ program, id }: Launch) => [program, 'mcp', ...(id === undefined ? [] : ['--id', id])]
+const entry = (launch: Launch) => ({
+  command: launch.command,
+  args: serverArgs(launch),
+  env: { ...launch.env },
+})
+
+/** Settings that have `svc hook inbox` run at these events of a tool. */
+function hookSettings(launch: Launch, format: string, events: readonly string[]): Setting[] {
+  const command = shellLine(launch, ['hook', 'inbox', '--format', format])
+  return events.map(event => ({
+    path: ['hooks', event],
+    add: [{ hooks: [{ type: 'command', command }] }],
+    isOurs: isOurHook,
+  }))
+}
+
+const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.test(JSON.stringify(entry))
+
+/** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
+function trusting(path: (env: Env) => string, ...settings: Setting[]) {
+  const server = (value: object): Setting => ({ path: ['mcpServers', SERVER], value })
+  return {
+    register: (env: Env, launch: Launch) => [
+      { path: path(env), settings: [server(entry(launch)), ...settings] },
+    ],
+    allowSend: (env: Env, launch: Launch) => [
+      { path: path(env), settings: [server({ ...entry(launch), trust: true })] },
+    ],
+  }
+}
 
 export const agentTools: readonly AgentTool[] = [
   {
@@ -66,6 +107,12 @@ export const agentTools: readonly AgentTool[] = [
         settings: [{ path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }],
       },
     ],
+    hooks: (env, launch) => [
+      {
+        path: join(claudeFolder(env), 'settings.json'),
+        settings: hookSettings(launch, 'claude', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
+      },
+    ],
     allowSend: env => [
       {
         path: join(claudeFolder(env), 'settings.json'),
@@ -81,6 +128,12 @@ export const agentTools: readonly AgentTool[] = [
     program: 'codex',
     persona: env => join(codexFolder(env), 'AGENTS.md'),
     register: (env, launch) => [{ path: join(codexFolder(env), 'config.toml'), toml: codexTable(launch) }],
+    hooks: (env, launch) => [
+      {
+        path: join(codexFolder(env), 'hooks.json'),
+        settings: hookSettings(launch, 'codex', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
+      },
+    ],
     allowSend: (env, launch) => [
       {
         path: join(codexFolder(env), 'config.toml'),
@@ -93,16 +146,11 @@ export const agentTools: readonly AgentTool[] = [
     name: 'Gemini CLI',
     program: 'gemini',
     persona: env => join(geminiFolder(env), 'GEMINI.md'),
-    register: (env, launch) => [
+    ...trusting(env => join(geminiFolder(env), 'settings.json')),
+    hooks: (env, launch) => [
       {
         path: join(geminiFolder(env), 'settings.json'),
-        settings: [{ path: ['mcpServers', SERVER], value: entry(launch) }],
-      },
-    ],
-    allowSend: (env, launch) => [
-      {
-        path: join(geminiFolder(env), 'settings.json'),
-        settings: [{ path: ['mcpServers', SERVER], value: { ...entry(launch), trust: true } }],
+        settings: hookSettings(launch, 'gemini', ['BeforeAgent', 'AfterTool', 'AfterAgent']),
       },
     ],
   },
@@ -111,7 +159,7 @@ export const agentTools: readonly AgentTool[] = [
     name: 'OpenCode',
     program: 'opencode',
     persona: env => join(openCodeFolder(env), 'AGENTS.md'),
-    register: (env, { command, args, env: environment }) => [
+    register: (env, launch) => [
       {
         path: join(openCodeFolder(env), 'opencode.json'),
         settings: [
@@ -119,9 +167,9 @@ export const agentTools: readonly AgentTool[] = [
             path: ['mcp', SERVER],
             value: {
               type: 'local',
-              command: [command, ...args],
+              command: [launch.command, ...serverArgs(launch)],
               enabled: true,
-              environment: { ...environment },
+              environment: { ...launch.env },
             },
           },
         ],
@@ -162,30 +210,19 @@ export const agentTools: readonly AgentTool[] = [
     name: 'Qwen Code',
     program: 'qwen',
     persona: env => join(qwenFolder(env), 'QWEN.md'),
-    register: (env, launch) => [
-      {
-        path: join(qwenFolder(env), 'settings.json'),
-        settings: [
-          { path: ['mcpServers', SERVER], value: entry(launch) },
-          { path: ['tools', 'toolSearch', 'enabled'], value: false },
-        ],
-      },
-    ],
-    allowSend: (env, launch) => [
-      {
-        path: join(qwenFolder(env), 'settings.json'),
-        settings: [{ path: ['mcpServers', SERVER], value: { ...entry(launch), trust: true } }],
-      },
-    ],
+    ...trusting(env => join(qwenFolder(env), 'settings.json'), {
+      path: ['tools', 'toolSearch', 'enabled'],
+      value: false,
+    }),
   },
 ]
 
-function codexTable({ command, args, env }: Launch): string {
-  const members = Object.entries(env).map(([name, value]) => `${name} = ${toml(value)}`)
+function codexTable(launch: Launch): string {
+  const members = Object.entries(launch.env).map(([name, value]) => `${name} = ${toml(value)}`)
   return [
     `[mcp_servers.${SERVER}]`,
-    `command = ${toml(command)}`,
-    `args = [${args.map(toml).join(', ')}]`,
+    `command = ${toml(launch.command)}`,
+    `args = [${serverArgs(launch).map(toml).join(', ')}]`,
     ...(members.length === 0 ? [] : [`env = { ${members.join(', ')} }`]),
   ].join('\n')
 }

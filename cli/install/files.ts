@@ -1,11 +1,11 @@
 /** Files of other programs: read as text, written as one step, with the mode and through the links that they have. */
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
+import { makeFolders } from '../../daemon/platform/folders.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
-import { makeFolders } from '../../protocol/folders.ts'
 import { CommandFailed } from '../io.ts'
 
-const FILE_BYTES_MAX = 64 * 1024 * 1024
 const NEW_FILE_MODE = 0o600
 
 /** The copy from before the first change; an empty one says that there was no file. */
@@ -15,12 +15,9 @@ export const backupPath = (path: string) => `${path}.before-svc`
 export function readText(path: string): string | undefined {
   let bytes: Buffer
   try {
-    if (fs.statSync(path).size > FILE_BYTES_MAX)
-      throw new CommandFailed(`${path} is too large to be a text file`)
-    bytes = fs.readFileSync(path)
+    bytes = readRegular(path, FILE_BYTES_MAX)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
-    if (error instanceof CommandFailed) throw error
     throw new CommandFailed(`${path} cannot be read: ${wordsOf(error)}`)
   }
   try {

@@ -5,15 +5,16 @@ import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { type AgentTool, agentTools, type Launch, SENDING_TOOLS } from './agents.ts'
 import { backupPath, keepBackup, readText, writeText } from './files.ts'
-import { PERSONA } from './persona.ts'
+import { persona, startCommand } from './persona.ts'
 import { planInstall, planRemoval, standing } from './plan.ts'
 
 const launch: Launch = {
   command: '/opt/node',
-  args: ['/opt/svc.js', 'mcp', '--id', 'work'],
+  program: '/opt/svc.js',
+  id: 'work',
   env: { SVC_HOME: '/data' },
 }
-const all = { mcp: true, allowSend: false }
+const all = { mcp: true, allowSend: false, hooks: false }
 let home: string
 const env = () => ({ HOME: home })
 
@@ -48,14 +49,22 @@ const given = (path: string, text: string) => {
 }
 
 test('what a model is told has fewer than 200 words', () => {
-  expect(PERSONA.split(/\s+/).length).toBeLessThan(200)
+  expect(persona(launch).split(/\s+/).length).toBeLessThan(200)
+})
+
+test('what a model is told to have started works from any folder, whatever its user calls svc', () => {
+  expect(persona(launch)).toContain('`SVC_HOME=/data /opt/node /opt/svc.js --id work up`')
+  expect(persona(launch)).not.toContain('`svc up`')
+  const spaced = { command: '/my programs/node', program: "/it's/svc.js", id: undefined, env: {} }
+  const words = spawnSync('sh', ['-c', `printf '%s\\n' ${startCommand(spaced)}`], { encoding: 'utf8' }).stdout
+  expect(words).toBe("/my programs/node\n/it's/svc.js\nup\n")
 })
 
 describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) => {
   test('gets its instructions and the server where nothing of it is installed yet', () => {
-    expect(standing(tool, env(), launch)).toEqual({ persona: 'absent', mcp: 'absent' })
+    expect(standing(tool, env(), launch)).toMatchObject({ persona: 'absent', mcp: 'absent' })
     installed(tool)
-    expect(standing(tool, env(), launch)).toEqual({ persona: 'installed', mcp: 'registered' })
+    expect(standing(tool, env(), launch)).toMatchObject({ persona: 'installed', mcp: 'registered' })
     const text = Object.values(files()).join('\n')
     expect(text).toContain('/opt/svc.js')
     expect(text).toContain('"work"')
@@ -94,9 +103,9 @@ describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) 
   })
 
   test('changes its instructions alone unless the server was asked for', () => {
-    installed(tool, { mcp: false, allowSend: false })
+    installed(tool, { mcp: false, allowSend: false, hooks: false })
     expect(Object.keys(files())).toHaveLength(1)
-    expect(standing(tool, env(), launch)).toEqual({ persona: 'installed', mcp: 'absent' })
+    expect(standing(tool, env(), launch)).toMatchObject({ persona: 'installed', mcp: 'absent' })
   })
 })
 
@@ -106,7 +115,7 @@ describe.each(agentTools.filter(tool => tool.allowSend).map(tool => [tool.id, to
     test('sends without asking only where that was wished for, and never after the removal', () => {
       installed(tool)
       const plain = files()
-      installed(tool, { mcp: true, allowSend: true })
+      installed(tool, { mcp: true, allowSend: true, hooks: false })
       expect(files()).not.toEqual(plain)
       const word = id === 'claude' || id === 'codex' ? SENDING_TOOLS[0] : '"trust": true'
       expect(Object.values(files()).join()).toContain(word)
@@ -115,6 +124,61 @@ describe.each(agentTools.filter(tool => tool.allowSend).map(tool => [tool.id, to
     })
   },
 )
+
+describe.each(agentTools.filter(tool => tool.hooks).map(tool => [tool.id, tool] as const))(
+  '%s',
+  (_, tool) => {
+    const wish = { mcp: true, allowSend: false, hooks: true }
+    const line = 'SVC_HOME=/data /opt/node /opt/svc.js --id work hook inbox --format '
+    const hooksIn = (text: string) => text.split(line).length - 1
+
+    test('looks for mail at its own events only where that was wished for, once at each, and never after the removal', () => {
+      const before = files()
+      installed(tool)
+      expect(standing(tool, env(), launch).hooks).toBe('absent')
+      installed(tool, wish)
+      const once = files()
+      expect(standing(tool, env(), launch).hooks).toBe('installed')
+      expect(hooksIn(Object.values(once).join())).toBe(3)
+      installed(tool, wish)
+      installed(tool)
+      expect(files()).toEqual(once)
+      removed(tool)
+      expect(files()).toEqual(before)
+    })
+
+    test('keeps the hooks of its owner, and has none of ours twice where this program was somewhere else', () => {
+      const [registration] = tool.hooks?.(env(), launch) ?? []
+      const event =
+        registration !== undefined && 'settings' in registration ? registration.settings[0]?.path[1] : ''
+      const path = registration?.path.slice(home.length + 1) ?? ''
+      const own = { hooks: [{ type: 'command', command: 'say hello' }] }
+      given(path, JSON.stringify({ hooks: { [event ?? '']: [own] } }, null, 2))
+      const before = files()
+      const moved = { ...launch, program: '/elsewhere/svc.js' }
+      for (const { path, after, backup } of planInstall(tool, env(), moved, wish)) {
+        if (backup) keepBackup(path)
+        writeText(path, after)
+      }
+      installed(tool, wish)
+      const text = files()[path] ?? ''
+      expect([text.includes('say hello'), text.includes('/elsewhere'), hooksIn(text)]).toEqual([
+        true,
+        false,
+        3,
+      ])
+      removed(tool)
+      expect(files()).toEqual(before)
+    })
+  },
+)
+
+test('a file that never ends is refused, not waited for', () => {
+  const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
+  fs.mkdirSync(join(home, '.claude'))
+  spawnSync('mkfifo', [join(home, '.claude', 'CLAUDE.md')])
+  expect(() => planInstall(claude, env(), launch, all)).toThrow('it is not a regular file')
+})
 
 test('docs/agents.md names every file', () => {
   const text = fs.readFileSync(new URL('../../docs/agents.md', import.meta.url), 'utf8')
@@ -137,7 +201,7 @@ describe('files of other programs', () => {
     fs.chmodSync(join(home, 'dotfiles/CLAUDE.md'), 0o664)
     fs.mkdirSync(join(home, '.claude'))
     fs.symlinkSync('../dotfiles/CLAUDE.md', join(home, '.claude/CLAUDE.md'))
-    installed(claude, { mcp: false, allowSend: false })
+    installed(claude, { mcp: false, allowSend: false, hooks: false })
     expect(fs.lstatSync(join(home, '.claude/CLAUDE.md')).isSymbolicLink()).toBe(true)
     expect(fs.statSync(join(home, 'dotfiles/CLAUDE.md')).mode & 0o777).toBe(0o664)
     expect(fs.readFileSync(join(home, 'dotfiles/CLAUDE.md'), 'utf8')).toMatch(/^mine\n\n<!-- svc:begin/)
@@ -219,6 +283,12 @@ describe('svc install', () => {
       { command: string; args: string[] },
     ]
     for (const path of [server.command, server.args[0] as string]) expect(fs.existsSync(path)).toBe(true)
+    const [, start = ''] = /starts it: `(.*)`/.exec(files()['.claude/CLAUDE.md'] as string) ?? []
+    const help = spawnSync('/bin/sh', ['-c', `${start} --help`], {
+      encoding: 'utf8',
+      env: { PATH: '', HOME: home },
+    })
+    expect([help.status, help.stdout]).toEqual([0, expect.stringMatching(/^svc up /)])
     expect(
       JSON.parse(run('claude', '--mcp').out).changes.every(
         ({ state }: { state: string }) => state === 'unchanged',
@@ -235,8 +305,8 @@ describe('svc install', () => {
     })
     given('bin/codex', '')
     expect(JSON.parse(run().out)).toEqual({
-      found: [{ tool: 'codex', name: 'Codex', persona: 'absent', mcp: 'absent' }],
-      would: ['svc install codex --mcp'],
+      found: [{ tool: 'codex', name: 'Codex', persona: 'absent', mcp: 'absent', hooks: 'absent' }],
+      would: [expect.stringMatching(/^(?:npx )?svc install codex --mcp$/)],
     })
     const { tools } = JSON.parse(run('--list').out)
     expect(
@@ -251,10 +321,10 @@ describe('svc install', () => {
     [['claude', '--allow-send'], /--allow-send needs --mcp/],
     [['copilot', '--mcp', '--allow-send'], /GitHub Copilot CLI has no word for --allow-send/],
     [['claude', '--mcp', '--remove'], /leave out --mcp/],
-    [['--remove'], /expected the tool to remove svc from; svc install --list says where it is/],
+    [['--remove'], /expected the tool to remove svc from; (?:npx )?svc install --list says where it is/],
   ])('refuses %j', (args, sentence) => {
     const { code, err } = run(...args)
-    expect([code, err]).toEqual([1, expect.stringMatching(sentence)])
+    expect([code, err]).toEqual([2, expect.stringMatching(sentence)])
     expect(files()).toEqual({})
   })
 })

@@ -1,14 +1,15 @@
 /** What `svc install` changes: for each file its text before and after, all of it known before the first one is written. */
+import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed } from '../io.ts'
 import { type AgentTool, type Env, type Launch, type Registration, SERVER } from './agents.ts'
 import { backupPath, readText } from './files.ts'
 import { hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
-import { PERSONA } from './persona.ts'
+import { persona } from './persona.ts'
 import { holdsMember, holdsSettings, type Setting, withoutSettings, withSettings } from './settings.ts'
 
 export type Change = {
   readonly path: string
-  readonly part: 'persona' | 'mcp'
+  readonly part: 'persona' | 'configuration'
   /** undefined: there is no such file. */
   readonly before: string | undefined
   readonly after: string | undefined
@@ -16,40 +17,41 @@ export type Change = {
   readonly backup: boolean
 }
 
-export type Wish = { mcp: boolean; allowSend: boolean }
+export type Wish = { mcp: boolean; allowSend: boolean; hooks: boolean }
 
 export function planInstall(tool: AgentTool, env: Env, launch: Launch, wish: Wish): Change[] {
   const path = tool.persona(env)
   const before = readText(path)
-  const persona: Change = {
+  const instructions: Change = {
     path,
     part: 'persona',
     before,
-    after: withBlock(before, PERSONA, markdown, path),
+    after: withBlock(before, persona(launch), markdown, path),
     backup: false,
   }
-  if (!wish.mcp) return [persona]
-  return [persona, ...registrations(tool, env, launch, wish.allowSend).map(register)]
+  return [instructions, ...registrations(tool, env, launch, wish).map(register)]
 }
 
 /** Takes out whatever stands there, however it was installed. */
 export function planRemoval(tool: AgentTool, env: Env, launch: Launch): Change[] {
   const path = tool.persona(env)
   const before = readText(path)
-  const persona: Change = {
+  const instructions: Change = {
     path,
     part: 'persona',
     before,
     after: before === undefined ? undefined : withoutBlock(before, path),
     backup: false,
   }
-  const files = registrations(tool, env, launch, true).map(registration => registration.path)
-  return [persona, ...files.map(file => unregister(tool, env, launch, file))]
+  const files = registrations(tool, env, launch, EVERYTHING).map(registration => registration.path)
+  return [instructions, ...files.map(file => unregister(tool, env, launch, file))]
 }
 
 export type Standing = {
   persona: 'installed' | 'outdated' | 'absent'
   mcp: 'registered' | 'other' | 'absent'
+  /** undefined where the tool has no hooks that are known here. */
+  hooks?: 'installed' | 'absent'
 }
 
 /** What stands there now. */
@@ -57,12 +59,22 @@ export function standing(tool: AgentTool, env: Env, launch: Launch): Standing {
   const path = tool.persona(env)
   const text = readText(path)
   const has = text !== undefined && hasBlock(text, path)
-  const isCurrent = has && withBlock(text, PERSONA, markdown, path) === text
+  const isCurrent = has && withBlock(text, persona(launch), markdown, path) === text
   const [server] = tool.register(env, launch) as [Registration]
   return {
     persona: isCurrent ? 'installed' : has ? 'outdated' : 'absent',
     mcp: serverStanding(readText(server.path), server),
+    ...present({ hooks: hookStanding(tool.hooks?.(env, launch)) }),
   }
+}
+
+function hookStanding(hooks: readonly Registration[] | undefined): Standing['hooks'] {
+  if (hooks === undefined) return undefined
+  const stands = hooks.every(one => {
+    const text = readText(one.path)
+    return 'settings' in one && text !== undefined && holdsSettings(text, one.settings, one.path)
+  })
+  return stands ? 'installed' : 'absent'
 }
 
 function serverStanding(text: string | undefined, server: Registration): Standing['mcp'] {
@@ -76,12 +88,21 @@ function serverStanding(text: string | undefined, server: Registration): Standin
   return holdsSettings(text, [member], server.path) ? 'registered' : 'other'
 }
 
-/** One registration for each file: what allows sending joins what registers, or takes its place. */
-function registrations(tool: AgentTool, env: Env, launch: Launch, allowSend: boolean): Registration[] {
+const EVERYTHING: Wish = { mcp: true, allowSend: true, hooks: true }
+/** What may have been asked for together. */
+const WISHES: readonly Wish[] = [true, false].flatMap(hooks => [
+  { mcp: true, allowSend: true, hooks },
+  { mcp: true, allowSend: false, hooks },
+  { mcp: false, allowSend: false, hooks },
+])
+
+/** One registration for each file: what allows sending joins what registers, or takes its place; hooks join both. */
+function registrations(tool: AgentTool, env: Env, launch: Launch, wish: Wish): Registration[] {
   const byPath = new Map<string, Registration>()
   for (const one of [
-    ...tool.register(env, launch),
-    ...(allowSend ? (tool.allowSend?.(env, launch) ?? []) : []),
+    ...(wish.mcp ? tool.register(env, launch) : []),
+    ...(wish.allowSend ? (tool.allowSend?.(env, launch) ?? []) : []),
+    ...(wish.hooks ? (tool.hooks?.(env, launch) ?? []) : []),
   ]) {
     const held = byPath.get(one.path)
     const isJoined = held !== undefined && 'settings' in held && 'settings' in one
@@ -102,25 +123,29 @@ function register(registration: Registration): Change {
   const before = readText(path)
   if ('settings' in registration) {
     const after = withSettings(before, registration.settings, path)
-    return { path, part: 'mcp', before, after, backup: true }
+    return { path, part: 'configuration', before, after, backup: true }
   }
   if (before !== undefined && !hasBlock(before, path) && hasForeignTable(before))
     throw new CommandFailed(
       `${path} already has a table [mcp_servers.svc] that svc did not write; nothing was changed`,
       'take that table out, then run this again',
     )
-  return { path, part: 'mcp', before, after: withBlock(before, registration.toml, hash, path), backup: true }
+  return {
+    path,
+    part: 'configuration',
+    before,
+    after: withBlock(before, registration.toml, hash, path),
+    backup: true,
+  }
 }
 
 const hasForeignTable = (text: string) => /^\s*\[\s*mcp_servers\s*\.\s*"?svc"?\s*[.\]]/m.test(text)
 
 function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Change {
   const before = readText(path)
-  const change = { path, part: 'mcp' as const, before, backup: true }
+  const change = { path, part: 'configuration' as const, before, backup: true }
   if (before === undefined) return { ...change, after: undefined }
-  const all = [true, false].flatMap(allowSend =>
-    registrations(tool, env, launch, allowSend).filter(one => one.path === path),
-  )
+  const all = WISHES.flatMap(wish => registrations(tool, env, launch, wish).filter(one => one.path === path))
   const [widest] = all as [Registration]
   if ('toml' in widest) return { ...change, after: withoutBlock(before, path) }
   const copy = readText(backupPath(path))

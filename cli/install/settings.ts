@@ -9,10 +9,14 @@ import {
 } from 'jsonc-parser'
 import { CommandFailed } from '../io.ts'
 
-/** A member that is set, or words that are added to a list. */
+/** A member that is set, or entries that are added to a list; `isOurs` knows them in whatever form they were before. */
 export type Setting =
   | { readonly path: readonly string[]; readonly value: unknown }
-  | { readonly path: readonly string[]; readonly add: readonly string[] }
+  | {
+      readonly path: readonly string[]
+      readonly add: readonly unknown[]
+      readonly isOurs?: (entry: unknown) => boolean
+    }
 
 /** The text with the settings in it; an empty or missing file becomes an object. */
 export function withSettings(text: string | undefined, settings: readonly Setting[], file: string): string {
@@ -23,9 +27,10 @@ export function withSettings(text: string | undefined, settings: readonly Settin
     if ('value' in setting)
       changed = isEqual(held, setting.value) ? changed : set(changed, setting.path, setting.value)
     else {
-      const words = Array.isArray(held) ? (held as unknown[]) : []
-      const missing = setting.add.filter(word => !words.includes(word))
-      if (missing.length > 0) changed = set(changed, setting.path, [...words, ...missing])
+      const entries = listOf(held).filter(entry => has(setting.add, entry) || !isFormer(setting, entry))
+      const missing = setting.add.filter(entry => !has(entries, entry))
+      if (missing.length > 0 || entries.length < listOf(held).length)
+        changed = set(changed, setting.path, [...entries, ...missing])
     }
   }
   return changed
@@ -43,7 +48,7 @@ export function withoutSettings(
   for (const setting of [...settings].reverse()) {
     const held = valueAt(changed, setting.path)
     const before = former === undefined ? undefined : valueAt(former, setting.path)
-    const value = 'value' in setting ? before : remaining(held, setting.add, before)
+    const value = 'value' in setting ? before : remaining(held, setting, before)
     if (isEqual(held, value)) continue
     changed = prune(set(changed, setting.path, value), setting.path.slice(0, -1), former)
   }
@@ -55,12 +60,19 @@ export function holdsSettings(text: string, settings: readonly Setting[], file: 
   return withSettings(text, settings, file) === text
 }
 
-function remaining(held: unknown, added: readonly string[], before: unknown): unknown {
+type Added = Extract<Setting, { add: unknown }>
+
+function remaining(held: unknown, setting: Added, before: unknown): unknown {
   if (!Array.isArray(held)) return before
-  const kept = new Set(Array.isArray(before) ? before : [])
-  const words = held.filter(word => kept.has(word) || !added.includes(word as string))
-  return words.length === 0 && before === undefined ? undefined : words
+  const kept = listOf(before)
+  const isAdded = (entry: unknown) => has(setting.add, entry) || isFormer(setting, entry)
+  const entries = listOf(held).filter(entry => has(kept, entry) || !isAdded(entry))
+  return entries.length === 0 && before === undefined ? undefined : entries
 }
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const has = (entries: readonly unknown[], entry: unknown) => entries.some(other => isEqual(other, entry))
+const isFormer = ({ isOurs }: Added, entry: unknown) => isOurs?.(entry) === true
 
 /** Takes out objects that came with us and are empty now. */
 function prune(text: string, path: readonly string[], former: string | undefined): string {

@@ -21,10 +21,12 @@ import { collectAfterStart } from '../../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import { connect, findTarget, UnreachableNode } from '../client/control.ts'
+import { connect, findTarget } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, messageOf } from '../io.ts'
-import { toolCalls } from './tool-calls.ts'
+import { CommandFailed, type Io, sayOnTerminal } from '../io.ts'
+import { eventsOf, listenAgain, mayRepeat, type Stream } from './node-link.ts'
+import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
+import { toolSettings } from './tool-settings.ts'
 
 const TAKE_OVER_LOOK_MS = 2_000
 
@@ -42,6 +44,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,
   )
   sayWarnings(io, node)
+  sayOnTerminal(io, 'running until Ctrl-C or svc stop')
   await ended.promise
   await node.stop()
   return 0
@@ -72,7 +75,8 @@ function explain(error: Error, dir: string): Error {
       `the control address ${readConfig(dir).control_addr} is in use`,
       `change control_addr in ${config}`,
     )
-  return new CommandFailed(messageOf(error), error instanceof ConfigError ? `correct ${config}` : 'svc logs')
+  if (error instanceof ConfigError) return new CommandFailed(error.message, `correct ${config}`)
+  return error
 }
 
 async function choosePort(io: Io, dir: string): Promise<void> {
@@ -84,16 +88,15 @@ async function choosePort(io: Io, dir: string): Promise<void> {
 
 async function runStdio(io: Io, input: Input): Promise<number> {
   const { createServer, serveStdio } = await import('../../mcp/server.ts')
+  const settings = toolSettings(io, input)
   const seat = new Seat(io, input)
   const call = await seat.take()
-  const pending = await call('status').then(
-    status => status.counts.pending,
-    () => 0,
-  )
-  await serveStdio(
-    () => createServer(toolCalls(call), { version: buildInfo.version, pending }),
-    () => seat.leave(),
-  )
+  const open = await openTasks(call)
+  const link = { call: toolCalls(call), listen: listenAgain(seat.stream) }
+  sayOnTerminal(io, SERVED)
+  const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
+  io.err(`svc: the MCP server ends: ${reason}\n`)
+  await seat.leave()
   return 0
 }
 
@@ -114,15 +117,26 @@ class Seat {
   async take(): Promise<ControlCall> {
     await this.#settle()
     this.#watch = setInterval(() => void this.#settle().catch(() => {}), TAKE_OVER_LOOK_MS)
-    return async (...given) => {
+    return async (name, ...given) => {
       try {
-        return await this.#call(...given)
+        return await this.#call(name, ...given)
       } catch (error) {
-        if (!(error instanceof UnreachableNode) || this.#left) throw error
+        if (this.#left || !mayRepeat(name, error)) throw error
         await this.#settle()
-        return await this.#call(...given)
+        return await this.#call(name, ...given)
       }
     }
+  }
+
+  /** Events of whichever node is there. */
+  readonly stream: Stream = async (hear, signal) => {
+    await this.#settle()
+    const own = this.#own
+    if (own === undefined) return eventsOf(this.#io, this.#target())(hear, signal)
+    const stop = own.ctx.events.listen(hear.onEvent)
+    hear.onOpen()
+    await new Promise(resolve => signal.addEventListener('abort', resolve))
+    stop()
   }
 
   /** Our own node is called in this process; only another one is asked over its control interface. */

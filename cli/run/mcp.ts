@@ -1,17 +1,43 @@
-/** `svc mcp`: the MCP server as a pure client of a running node; it starts nothing. */
+/** `svc mcp`: the MCP server as a client of a running node, across its restarts; it starts one where there is none. */
 import { createServer, serveStdio } from '../../mcp/server.ts'
+import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { connect } from '../client/control.ts'
+import { connect, UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import type { Io } from '../io.ts'
-import { toolCalls } from './tool-calls.ts'
+import { type Io, sayOnTerminal } from '../io.ts'
+import { callsAcrossRestarts, eventsOf, listenAgain } from './node-link.ts'
+import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
+import { toolSettings } from './tool-settings.ts'
 
-/** Refuses to start, with exit code 1, when the node does not answer. */
-export async function runClient(io: Io, input: Input): Promise<number> {
-  const control = connect(io, input)
-  const status = await control.call('status')
-  await serveStdio(() =>
-    createServer(toolCalls(control.call), { version: buildInfo.version, pending: status.counts.pending }),
-  )
+/** With `start` undefined it refuses, with exit code 1, when the node does not answer. */
+export async function runClient(
+  io: Io,
+  input: Input,
+  start: (() => Promise<unknown>) | undefined,
+): Promise<number> {
+  const settings = toolSettings(io, input)
+  const call = callsAcrossRestarts(io, input)
+  try {
+    await connect(io, input).call('status')
+  } catch (error) {
+    if (start === undefined || !(error instanceof UnreachableNode)) throw error
+    await startOrJoin(start, call)
+  }
+  const open = await openTasks(call)
+  const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, input)) }
+  sayOnTerminal(io, SERVED)
+  const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
+  io.err(`svc: the MCP server ends: ${reason}\n`)
   return 0
+}
+
+/** Of several servers that start at once one starts the node; the others find it there. */
+async function startOrJoin(start: () => Promise<unknown>, call: ControlCall): Promise<void> {
+  try {
+    await start()
+  } catch (error) {
+    await call('status').catch(() => {
+      throw error
+    })
+  }
 }

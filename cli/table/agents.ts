@@ -1,6 +1,8 @@
 /** Commands for what coding agents run. */
 import type { CommandRow } from '../command.ts'
-import { may, on, takes } from './row.ts'
+import { may, need, on, takes, toolFlags } from './row.ts'
+
+const HOOK_FORMATS = ['text', 'claude', 'codex', 'gemini'] as const
 
 const node = () => import('../commands/node.ts')
 const other = () => import('../commands/other.ts')
@@ -18,10 +20,40 @@ export const agentsCommands: readonly CommandRow[] = [
   {
     path: 'mcp',
     group: 'agents',
-    needsDaemon: true,
-    summary: 'serve MCP on stdio for a running node',
-    example: 'svc mcp',
+    needsDaemon: false,
+    summary: 'serve the nine MCP tools on standard input and output; starts the node where none runs',
+    flags: [on('--no-start', 'start no node; refuse where none runs'), ...toolFlags],
+    example: 'svc mcp --read-only',
     load: async () => (await node()).mcp,
+  },
+  {
+    path: 'hook inbox',
+    group: 'agents',
+    needsDaemon: false,
+    client: true,
+    summary: 'what is new from contacts, for the hooks of a coding agent; says nothing where nothing is',
+    flags: [takes('--format', 'FORMAT', 'text (default), claude, codex or gemini', HOOK_FORMATS)],
+    example: 'svc hook inbox --format claude',
+    load: async () => (await import('../commands/hook.ts')).hookInbox,
+  },
+  {
+    path: 'capability ls',
+    aliases: ['capabilities'],
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'capabilities that this node serves itself',
+    example: 'svc capability ls',
+    load: async () => (await import('../commands/capability.ts')).ls,
+  },
+  {
+    path: 'capability test',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'call one of them as its owner',
+    positionals: [need('id', 'the capability, as svc capability ls lists it')],
+    flags: [takes('--args', 'JSON', 'the arguments, a JSON object')],
+    example: `svc capability test org.get --args '{"name":"motto"}'`,
+    load: async () => (await import('../commands/capability.ts')).test,
   },
   {
     path: 'install',
@@ -34,6 +66,7 @@ export const agentsCommands: readonly CommandRow[] = [
     flags: [
       takes('--agent', 'TOOL', 'the same as <tool>'),
       on('--mcp', 'also register the MCP server in the configuration of the tool'),
+      on('--hooks', 'also have the tool look for mail at its own events: claude, codex and gemini'),
       on('--allow-send', 'with --mcp: let the tool delegate, write and end without asking each time'),
       on('--remove', 'take out everything that was put there'),
       on('--dry-run', 'show the difference and change nothing'),

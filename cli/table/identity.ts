@@ -1,7 +1,13 @@
 /** Commands for identities. */
 import type { CommandRow } from '../command.ts'
-import { need, on } from './row.ts'
+import { may, need, on, takes } from './row.ts'
 
+const archive = () => import('../commands/archive.ts')
+const PASSPHRASE = takes(
+  '--passphrase-file',
+  'FILE',
+  'its first line is the passphrase; without it the terminal or standard input is asked',
+)
 const identity = () => import('../commands/identity.ts')
 
 export const identityCommands: readonly CommandRow[] = [
@@ -9,6 +15,7 @@ export const identityCommands: readonly CommandRow[] = [
     path: 'id ls',
     aliases: ['list'],
     group: 'identity',
+    ofHome: true,
     needsDaemon: false,
     summary: 'list the identities of this home',
     example: 'svc id ls',
@@ -18,9 +25,12 @@ export const identityCommands: readonly CommandRow[] = [
     path: 'id new',
     aliases: ['create', 'add'],
     group: 'identity',
+    ofHome: true,
     needsDaemon: false,
     summary: 'create an identity and start its node',
-    positionals: [need('name', 'letters, digits, ".", "_" and "-"; at most 64 characters')],
+    positionals: [
+      { ...need('name', 'letters, digits, ".", "_" and "-"; at most 64 characters'), isIdentity: true },
+    ],
     example: 'svc id new work',
     load: async () => (await identity()).create,
   },
@@ -28,6 +38,7 @@ export const identityCommands: readonly CommandRow[] = [
     path: 'id use',
     aliases: ['switch', 'select'],
     group: 'identity',
+    ofHome: true,
     needsDaemon: false,
     summary: 'set the default identity',
     positionals: [need('name', 'an identity of svc id ls, or default')],
@@ -38,12 +49,69 @@ export const identityCommands: readonly CommandRow[] = [
     path: 'id rm',
     aliases: ['remove', 'delete'],
     group: 'identity',
+    ofHome: true,
     needsDaemon: false,
     summary: 'delete an identity (without --purge only its path is printed)',
     positionals: [need('name', 'an identity of svc id ls')],
     flags: [on('--purge', 'delete its files, the key included; nobody can restore it')],
+    destroys: true,
     example: 'svc id rm work --purge',
     load: async () => (await identity()).rm,
+  },
+  {
+    path: 'id export',
+    group: 'identity',
+    needsDaemon: false,
+    summary:
+      'put the whole identity into an encrypted file to move it; here it starts no more (node stopped)',
+    positionals: [may('file', 'the file to make')],
+    flags: [PASSPHRASE, on('--undo', 'let it start here again, because the file was never imported')],
+    example: 'svc stop && svc id export alice.svc',
+    load: async () => (await archive()).exportIdentity,
+  },
+  {
+    path: 'id import',
+    group: 'identity',
+    needsDaemon: false,
+    summary: 'bring in an identity that was exported on another machine',
+    positionals: [
+      need('file', 'what svc id export made'),
+      { ...may('name', 'the identity that it becomes; without it the one in use'), isIdentity: true },
+    ],
+    flags: [PASSPHRASE],
+    example: 'svc id import alice.svc',
+    load: async () => (await archive()).importIdentity,
+  },
+  {
+    path: 'backup',
+    group: 'identity',
+    needsDaemon: false,
+    summary: 'save the whole identity to an encrypted file, while its node runs or not',
+    positionals: [need('file', 'the file to make')],
+    flags: [PASSPHRASE],
+    example: 'svc backup monday.svc --passphrase-file secret.txt',
+    load: async () => (await archive()).backup,
+  },
+  {
+    path: 'restore',
+    group: 'identity',
+    needsDaemon: false,
+    summary: 'make the data directory anew from a backup, because it is lost',
+    positionals: [
+      need('file', 'what svc backup made'),
+      { ...may('name', 'the identity that it becomes; without it the one in use'), isIdentity: true },
+    ],
+    flags: [PASSPHRASE],
+    example: 'svc restore monday.svc',
+    load: async () => (await archive()).restore,
+  },
+  {
+    path: 'id kel',
+    group: 'identity',
+    needsDaemon: false,
+    summary: 'print the key history of this identity, for verify --kel',
+    example: 'svc id kel',
+    load: async () => (await identity()).kel,
   },
   {
     path: 'id rotate',
@@ -71,6 +139,7 @@ export const identityCommands: readonly CommandRow[] = [
         'the next key is not on this machine: read its recovery phrase from standard input',
       ),
     ],
+    destroys: true,
     example: 'svc id deactivate --yes',
     load: async () => (await identity()).deactivate,
   },
@@ -87,7 +156,7 @@ export const identityCommands: readonly CommandRow[] = [
     path: 'id next import',
     group: 'identity',
     needsDaemon: false,
-    summary: 'restore the next key from its recovery phrase (standard input)',
+    summary: 'restore the next key from its recovery phrase, or from what was exported (standard input)',
     example: 'svc id next import < phrase.txt',
     load: async () => (await identity()).nextImport,
   },

@@ -1,8 +1,9 @@
 /** Commands for running the node. */
 import type { CommandRow } from '../command.ts'
-import { may, on } from './row.ts'
+import { may, on, toolFlags } from './row.ts'
 
 const node = () => import('../commands/node.ts')
+const starting = () => import('../commands/start.ts')
 
 export const nodeCommands: readonly CommandRow[] = [
   {
@@ -13,8 +14,9 @@ export const nodeCommands: readonly CommandRow[] = [
     flags: [
       on('--detach', 'run in the background and return once the node answers', '-d'),
       on('--stdio', 'serve the nine MCP tools on standard input and output; joins a node that runs'),
+      ...toolFlags,
     ],
-    load: async () => (await node()).daemon,
+    load: async () => (await starting()).daemon,
     example: 'svc daemon --stdio',
   },
   {
@@ -23,9 +25,9 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'start the node in the background',
-    positionals: [may('name', 'the identity to start; without it the one in use')],
+    positionals: [{ ...may('name', 'the identity to start; without it the one in use'), isIdentity: true }],
     example: 'svc up',
-    load: async () => (await node()).up,
+    load: async () => (await starting()).up,
   },
   {
     path: 'stop',
@@ -34,7 +36,9 @@ export const nodeCommands: readonly CommandRow[] = [
     needsDaemon: true,
     client: true,
     summary: 'stop the node',
-    positionals: [may('name', 'the identity whose node to stop; without it the one in use')],
+    positionals: [
+      { ...may('name', 'the identity whose node to stop; without it the one in use'), isIdentity: true },
+    ],
     flags: [on('--all', 'stop every node of this home')],
     example: 'svc stop --all',
     load: async () => (await node()).stop,

@@ -1,25 +1,43 @@
 /** Commands for the rest. */
 import type { CommandRow } from '../command.ts'
-import { may, on, takes } from './row.ts'
+import { stepNames } from '../demo/step-names.ts'
+import { may, need, on, takes } from './row.ts'
 
 export const otherCommands: readonly CommandRow[] = [
   {
     path: 'demo',
     group: 'other',
+    ofHome: true,
     needsDaemon: false,
     summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
     flags: [
       on('--json', 'print one object instead of lines'),
-      takes('--break', 'STEP', 'spoil this step, to see that the demo notices'),
+      takes(
+        '--break',
+        'STEP',
+        `spoil one step, to see that the demo notices: ${stepNames.join(', ')}`,
+        stepNames,
+      ),
       on('--exit', 'end after the last step'),
     ],
     example: 'svc demo --exit',
     load: async () => (await import('../demo/demo.ts')).demo,
   },
   {
+    path: 'completion',
+    group: 'other',
+    ofHome: true,
+    needsDaemon: false,
+    summary: 'print what makes a shell complete commands and flags',
+    positionals: [{ ...need('bash|zsh|fish', 'your shell'), values: ['bash', 'zsh', 'fish'] }],
+    example: 'svc completion bash',
+    load: async () => (await import('../commands/completion.ts')).completion,
+  },
+  {
     path: 'version',
     aliases: ['--version', '-v'],
     group: 'other',
+    ofHome: true,
     needsDaemon: false,
     client: true,
     summary: 'version, commit, build time, modules',
@@ -30,6 +48,7 @@ export const otherCommands: readonly CommandRow[] = [
     path: 'help',
     aliases: ['--help', '-h'],
     group: 'other',
+    ofHome: true,
     needsDaemon: false,
     client: true,
     summary: 'this help; --all lists every flag',

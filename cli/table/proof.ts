@@ -1,8 +1,9 @@
 /** Commands for what proves a task. */
 import type { CommandRow } from '../command.ts'
-import { may, need, takes } from './row.ts'
+import { many, may, need, takes } from './row.ts'
 
 const proof = () => import('../commands/proof.ts')
+const chain = () => import('../commands/chain.ts')
 
 export const proofCommands: readonly CommandRow[] = [
   {
@@ -30,6 +31,24 @@ export const proofCommands: readonly CommandRow[] = [
     ],
     example: 'svc evidence --type svc.interaction.receipt',
     load: async () => (await proof()).evidence,
+  },
+  {
+    path: 'evidence export',
+    group: 'proof',
+    needsDaemon: true,
+    summary: 'write the whole chain, signed, for strangers to verify',
+    flags: [takes('--out', 'FILE', 'where to; nothing is written over')],
+    example: 'svc evidence export --out chain.txt',
+    load: async () => (await chain()).evidenceExport,
+  },
+  {
+    path: 'evidence heads',
+    group: 'proof',
+    needsDaemon: true,
+    summary: "heads of others' chains that they signed, for verify --chain --head",
+    positionals: [may('agent', 'petname or AID; without it all')],
+    example: 'svc evidence heads bob',
+    load: async () => (await chain()).evidenceHeads,
   },
   {
     path: 'evidence import',
@@ -60,15 +79,31 @@ export const proofCommands: readonly CommandRow[] = [
     path: 'verify',
     group: 'proof',
     needsDaemon: false,
-    summary: 'verify a receipt: by interaction, or offline with --receipt',
+    summary: 'verify a receipt or a chain, by interaction or offline',
     positionals: [may('id', 'an interaction of your own')],
     flags: [
       takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
       takes('--kel', 'BASE64', 'the key history of its signer'),
       takes('--hub', 'URL', 'a hub that has the key history of its signer'),
+      takes(
+        '--attestation',
+        'BASE64',
+        "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there; shows that a key retired since had signed it before; goes beside --kel as well",
+      ),
       takes('--result', 'FILE', 'the file with the result, to compare'),
+      takes('--chain', 'FILE', 'a chain, as svc evidence export writes it, or a chain file beside --kel'),
+      many(
+        '--head',
+        'BASE64',
+        'with --chain: a head of it that somebody holds, as svc evidence heads prints it, or a receipt that its owner signed (repeatable)',
+      ),
+      takes(
+        '--page',
+        'FILE',
+        'write a page that verifies receipts and chains in a browser, without a network',
+      ),
     ],
-    load: async () => (await proof()).verify,
-    example: 'svc verify --receipt "$(cat receipt.b64)" --hub https://hub.example --result result.json',
+    load: async () => (await import('../commands/verify.ts')).verify,
+    example: 'svc verify --receipt "$(cat r.b64)" --hub https://hub.example',
   },
 ]

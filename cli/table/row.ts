@@ -13,3 +13,10 @@ export const many = (name: `--${string}`, value: string, says: string): Flag => 
   says,
   repeat: true,
 })
+
+/** Flags of whatever serves the tools. */
+export const toolFlags: readonly Flag[] = [
+  on('--read-only', 'only the tools that read; nothing is marked as read'),
+  takes('--tools', 'A,B', 'only these tools'),
+  many('--folder', 'DIR', 'a folder of which files may be sent, besides those that the client opens'),
+]

@@ -80,7 +80,7 @@ export const workCommands: readonly CommandRow[] = [
       on('--pay', 'pay the quote; this release has no payment module'),
     ],
     load: async () => (await work()).delegate,
-    example: 'svc delegate bob "summarise the attached report" --attach report.md',
+    example: 'svc delegate bob "summarise it" --attach report.md',
   },
   {
     path: 'inbox',
@@ -96,6 +96,22 @@ export const workCommands: readonly CommandRow[] = [
     ],
     example: 'svc inbox --pending',
     load: async () => (await work()).inbox,
+  },
+  {
+    path: 'search',
+    group: 'work',
+    needsDaemon: true,
+    client: true,
+    summary: 'find messages of your whole history, sent and received',
+    positionals: [
+      { ...need('words', 'all of them, in any order; a word may end with * for any ending'), repeat: true },
+    ],
+    flags: [
+      takes('--limit', 'N', 'how many at most, 1 to 50'),
+      takes('--cursor', 'CURSOR', 'where to go on: the next_cursor of the reply before'),
+    ],
+    example: 'svc search quarterly report*',
+    load: async () => (await work()).search,
   },
   {
     path: 'approve',

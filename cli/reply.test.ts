@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { operations } from '../protocol/control/operations.ts'
-import { isTimeName, withTimes } from './times.ts'
+import { isTimeName, shownReply } from './reply.ts'
+
+const withTimes = (value: unknown) => shownReply(value, text => text)
 
 type Node = { description?: string; properties?: Record<string, Node>; items?: Node; anyOf?: Node[] }
 
@@ -47,4 +49,21 @@ test('a time stands beside its milliseconds, at any depth, and nothing else chan
 test('numbers that are no moment, and what others wrote, stay as they are', () => {
   for (const value of [{ at: 5 }, { at: -1 }, { at: 1e300 }, { at: 'x' }, { payload: { at: 1e12 } }, 7, null])
     expect(withTimes(value)).toEqual(value)
+})
+
+test('commands stand as they are called here in the own texts of a reply alone', () => {
+  const reply = {
+    warnings: ['x; svc up', 'y'],
+    next: 'svc up',
+    text: 'svc up',
+    items: [{ mend: 'svc up', preview: 'svc up' }],
+    payload: { next: 'svc up' },
+  }
+  const called = (text: string) => text.replace('svc', 'npx svc')
+  expect(shownReply(reply, called)).toEqual({
+    ...reply,
+    warnings: ['x; npx svc up', 'y'],
+    next: 'npx svc up',
+    items: [{ mend: 'npx svc up', preview: 'svc up' }],
+  })
 })

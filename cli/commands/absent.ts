@@ -1,0 +1,14 @@
+/** Commands of a later release: the line is checked as any other, then one sentence says what this build lacks. */
+import type { Run } from '../command.ts'
+import { CommandFailed } from '../io.ts'
+
+const lacks =
+  (support: string): Run =>
+  async () => {
+    throw new CommandFailed(`this build has no ${support} support`, 'svc version')
+  }
+
+export const payment = lacks('payment')
+export const p2p = lacks('direct-connection')
+export const console = lacks('console')
+export const tui = lacks('terminal-inbox')

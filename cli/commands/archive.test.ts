@@ -1,0 +1,95 @@
+/** Backup, restore, export and import as commands. */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startNode } from '../../daemon/node.ts'
+import { runIn } from '../testing.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'svc-archives-'))
+const elsewhere = mkdtempSync(join(tmpdir(), 'svc-archives-'))
+const secret = join(folder, 'secret.txt')
+const passphrase = ['--passphrase-file', secret]
+const archive = join(folder, 'a.svc')
+const said = (text: string) => ({ stdin: Readable.from([text]) as never })
+let aid: string
+
+beforeAll(async () => {
+  writeFileSync(secret, 'correct horse battery\n')
+  const node = await startNode({
+    dir: folder,
+    env: { SVC_RUNTIME_DIR: join(folder, 'run') },
+    name: 'default',
+  })
+  aid = node.aid
+  await node.stop()
+})
+afterAll(() => {
+  for (const path of [folder, elsewhere]) rmSync(path, { recursive: true })
+})
+
+test('the passphrase comes from a file or from standard input, and is never empty or short', async () => {
+  const none = await runIn(folder, ['backup', 'x.svc'])
+  expect([none.code, none.err]).toEqual([
+    2,
+    'svc: expected the passphrase on standard input, in a terminal or with --passphrase-file\n',
+  ])
+  const missing = await runIn(folder, ['backup', 'x.svc', '--passphrase-file', 'gone'])
+  expect(missing.err).toMatch(/^svc: --passphrase-file: cannot read \S+gone: there is no such file\n/)
+  const short = await runIn(folder, ['backup', 'x.svc'], {}, said('short\nmore'))
+  expect([short.code, short.err]).toEqual([
+    1,
+    'svc: the passphrase is too short; give at least 12 characters\n',
+  ])
+  expect(existsSync(join(folder, 'x.svc'))).toBe(false)
+})
+
+test('a backup is restored where the identity is not, under the name that is given', async () => {
+  const saved = await runIn(folder, ['backup', archive, ...passphrase])
+  expect([saved.code, JSON.parse(saved.out)]).toMatchObject([0, { aid, archive, attachments: 0 }])
+  const here = await runIn(folder, ['restore', archive, 'copy', ...passphrase])
+  expect([here.code, here.err]).toEqual([
+    1,
+    `svc: ${aid} is here already, as "default"; a second copy would contradict it\ntry: svc --id default status\n`,
+  ])
+  const kind = await runIn(elsewhere, ['id', 'import', archive, ...passphrase])
+  expect(kind.err).toContain(
+    `is a backup, of a node that may still run; put it back with: svc restore ${archive}`,
+  )
+  const wrong = await runIn(elsewhere, ['restore', archive, 'back'], {}, said('another passphrase'))
+  expect([wrong.code, wrong.err]).toEqual([
+    1,
+    expect.stringMatching(/the passphrase is another one, or the file is damaged\n$/),
+  ])
+  const back = await runIn(elsewhere, ['restore', archive, 'back'], {}, said('correct horse battery\n'))
+  expect([back.code, JSON.parse(back.out)]).toMatchObject([
+    0,
+    { aid, data_dir: join(elsewhere, 'ids', 'back') },
+  ])
+  expect(JSON.parse((await runIn(elsewhere, ['id', 'ls'])).out)).toMatchObject({
+    identities: [{ name: 'back', aid }],
+  })
+  expect((await runIn(elsewhere, ['restore', 'gone.svc'])).err).toMatch(
+    /^svc: there is no file \S+gone\.svc\ntry: check the path\n$/,
+  )
+})
+
+test('an export is undone where it was made, or brought in where it was not', async () => {
+  const moved = join(folder, 'moved.svc')
+  expect((await runIn(folder, ['id', 'export', ...passphrase])).code).toBe(2)
+  expect((await runIn(folder, ['id', 'export', moved, '--undo'])).code).toBe(2)
+  const out = await runIn(folder, ['id', 'export', moved, ...passphrase])
+  expect([out.code, JSON.parse(out.out)]).toMatchObject([0, { aid, exported: true }])
+  const again = await runIn(folder, ['backup', join(folder, 'b.svc'), ...passphrase])
+  expect([again.code, again.err]).toEqual([
+    1,
+    expect.stringContaining('only if it never was: svc id export --undo\n'),
+  ])
+  const seen = await runIn(folder, ['doctor'])
+  expect([seen.code, seen.out]).toEqual([1, expect.stringContaining('lives where that is imported')])
+  const twice = await runIn(folder, ['restore', archive, 'twice', ...passphrase])
+  expect([twice.code, twice.err]).toEqual([1, expect.stringContaining('is here already, as "default"')])
+  expect((await runIn(folder, ['id', 'export', '--undo'])).code).toBe(0)
+  expect((await runIn(folder, ['id', 'export', '--undo'])).err).toContain('was not exported')
+})

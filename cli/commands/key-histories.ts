@@ -1,0 +1,97 @@
+/** Key histories that verifying goes by: given on the command line, or asked of a hub. */
+
+import { call } from '../../protocol/contract/client.ts'
+import { fromBase64url, Malformed } from '../../protocol/encoding/bytes.ts'
+import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { sayNoHub } from '../../protocol/wire3/no-hub.ts'
+import { wire3Routes } from '../../protocol/wire3/routes.ts'
+import { hubSend } from '../client/hub.ts'
+import type { Input } from '../command.ts'
+import { CommandFailed, type Io, messageOf, UsageRefused } from '../io.ts'
+import { bytesOf, flags } from './values.ts'
+
+const FETCH_TIMEOUT_MS = 15_000
+
+/** The key history of a chain's owner, where one is given or a hub is named; `aid`: the owner, where the file says it. */
+export async function chainHistory(
+  io: Io,
+  input: Input,
+  aid: string | undefined,
+): Promise<VerifiedKel | undefined> {
+  const kel = flags(input, '--kel')[0]
+  const url = flags(input, '--hub')[0]
+  if (kel !== undefined && url !== undefined)
+    throw new UsageRefused('--kel and --hub were both given; give one key history', 'svc help verify')
+  if (kel !== undefined) return readLog(bytesOf(kel, '--kel'), '--kel', aid, 'the chain')
+  if (url === undefined) return undefined
+  if (aid === undefined)
+    throw new UsageRefused(
+      'a chain without the first line of an export needs --kel BASE64',
+      'svc key-history',
+    )
+  return (await fetchLogs(io, url, { aid, given: undefined })).provider
+}
+
+/** The key history of a receipt's provider, and of the hub where one is named. */
+export async function providerLog(
+  io: Io,
+  input: Input,
+  aid: string,
+): Promise<{ provider: VerifiedKel; hub?: VerifiedKel }> {
+  const kel = flags(input, '--kel')[0]
+  const url = flags(input, '--hub')[0]
+  const isAttested = input.flags.has('--attestation')
+  if (kel !== undefined && url !== undefined && !isAttested)
+    throw new UsageRefused('--kel and --hub were both given; give one key history', 'svc help verify')
+  if (kel === undefined && url === undefined)
+    throw new UsageRefused('--receipt needs the key history: --kel BASE64 or --hub URL', 'svc help verify')
+  const given = kel === undefined ? undefined : readLog(bytesOf(kel, '--kel'), '--kel', aid)
+  if (url === undefined) return { provider: given as VerifiedKel }
+  return fetchLogs(io, url, { aid, given })
+}
+
+/** The hub's own log, and that of the provider unless it was given. */
+async function fetchLogs(
+  io: Io,
+  baseUrl: string,
+  { aid, given: provider }: { aid: string; given: VerifiedKel | undefined },
+) {
+  if (!/^https?:\/\//i.test(baseUrl) || !URL.canParse(baseUrl))
+    throw new UsageRefused(
+      `expected the address of a hub for --hub, such as https://hub.example, got "${baseUrl}"`,
+      'svc help verify',
+    )
+  const given = { baseUrl, headers: { 'X-Svc-Wire': '3' } }
+  const send = hubSend(io, FETCH_TIMEOUT_MS)
+  try {
+    const identity = await call(wire3Routes.hubIdentity, send, given)
+    const hub = readLog(fromBase64url(identity.kel), 'the history of the hub itself', identity.aid)
+    if (provider !== undefined) return { provider, hub }
+    const answer = await call(wire3Routes.agentKel, send, { ...given, params: { aid } })
+    return { provider: readLog(fromBase64url(answer.kel), 'the history of the hub', aid), hub }
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error
+    throw new CommandFailed(
+      sayNoHub(error, baseUrl) ?? `the hub gave no key history: ${messageOf(error)}`,
+      'svc verify --receipt … --kel BASE64',
+    )
+  }
+}
+
+/** `aid`: whose it must be, by what; undefined where nothing says it. */
+function readLog(bytes: Uint8Array, name: string, aid: string | undefined, by = 'the receipt'): VerifiedKel {
+  try {
+    const log = verifyKel(decodeKel(bytes))
+    if (aid !== undefined && log.aid !== aid)
+      throw new CommandFailed(`${name} belongs to ${log.aid}, ${by} names ${aid}`)
+    return log
+  } catch (error) {
+    if (error instanceof Malformed)
+      throw new CommandFailed(
+        `${name} is cut off or no key history (${error.message})`,
+        `svc key-history <agent>, and give all of "kel"`,
+      )
+    if (error instanceof KelInvalid) throw new CommandFailed(`${name} does not verify: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,139 @@
+/** Starting a node: daemon, up, start. */
+import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type DaemonEntry, DEFAULT_IDENTITY, daemonsOf, selectIdentity } from '../../daemon/home/home.ts'
+import { ownSocket } from '../../daemon/home/socket.ts'
+import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
+import { DanglingLink } from '../../daemon/platform/folders.ts'
+import type { NodeStatus } from '../../protocol/control/shapes.ts'
+import { connect, findTarget } from '../client/control.ts'
+import { describe, HungNode } from '../client/entries.ts'
+import { logEnd, logSince } from '../client/log-tail.ts'
+import { exchange } from '../client/loopback.ts'
+import type { Input, Run } from '../command.ts'
+import { CommandFailed, hint, type Io, messageOf, printReply } from '../io.ts'
+
+const READY_WAIT_MS = 8_000
+const PING_WAIT_MS = 1_000
+const POLL_MS = 50
+/** The store makes files of its own while it is open. */
+const START_BYTES_MIN = 1024 * 1024
+const LOG_TAIL_LINES = 12
+
+export const daemon: Run = async (io, input) => {
+  if (input.flags.has('--detach')) return detach(io, input)
+  const { runDaemon } = await import('../run/daemon.ts')
+  return runDaemon(io, input, { stdio: input.flags.has('--stdio') })
+}
+
+export const up: Run = async (io, input) => {
+  const { name, dir } = selectIdentity(io.env, input.id)
+  if (input.id !== undefined && name !== DEFAULT_IDENTITY && !existsSync(dir))
+    throw new CommandFailed(`there is no identity "${input.id}"`, `svc id new ${input.id}`)
+  return detach(io, input)
+}
+
+/** Starts the node of an identity that is new. */
+export const start = (io: Io, input: Input): Promise<number> => detach(io, input)
+
+/** Starts a daemon of its own session and waits until its control interface answers. */
+async function detach(io: Io, input: Input): Promise<number> {
+  const selection = selectIdentity(io.env, input.id)
+  const running = findTarget(io, input)
+  if (running.entry?.data_dir === selection.dir) {
+    if (!(await answers(io, running.entry))) throw new HungNode(running.entry)
+    printReply(io, { state: 'running', already: true, ...describe(running.entry) })
+    return 0
+  }
+  const fresh = !existsSync(join(selection.dir, 'identity.kel'))
+  const logStart = logEnd(selection.dir)
+  const log = openLog(selection.dir)
+  // a start that fails may leave more room than it found
+  const wasFull = isWithoutRoom(selection.dir)
+  const id = input.id === undefined ? [] : ['--id', input.id]
+  const child = spawn(process.execPath, [process.argv[1] as string, 'daemon', ...id], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: io.env as NodeJS.ProcessEnv,
+  })
+  closeSync(log)
+  child.unref()
+  const entry = await waitForDaemon(io, { dir: selection.dir, wasFull, logStart, child })
+  printReply(io, { state: 'running', ...describe(entry) })
+  const status = await connect(io, input).call('status')
+  sayWarnings(io, status)
+  if (fresh && io.hints) {
+    io.err(
+      `svc: new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.\n`,
+    )
+  }
+  hint(io, nextStep(status))
+  return 0
+}
+
+/** The log of a node, with the data directory that it stands in. */
+function openLog(dir: string): number {
+  try {
+    ensureSecretDirectory(dir)
+    return openSync(join(dir, 'daemon.log'), 'a', 0o600)
+  } catch (error) {
+    if (error instanceof DanglingLink)
+      throw new CommandFailed(error.message, 'make that folder, or take the link away')
+    throw new CommandFailed(
+      `the data directory ${dir} cannot be written: ${messageOf(error)}`,
+      'mend that, or choose another folder with SVC_HOME',
+    )
+  }
+}
+
+/** Settings that do nothing are named where a person started the node. */
+function sayWarnings(io: Io, { warnings }: NodeStatus): void {
+  for (const warning of warnings) if (warning.startsWith('config.json: ')) io.err(`svc: ${warning}\n`)
+}
+
+function nextStep({ deactivated, hub }: NodeStatus): string {
+  if (deactivated) return 'svc id new <name>   (this identity is deactivated)'
+  return hub === null ? 'svc hub-register <url>   (help: svc help)' : 'svc inbox, svc find   (help: svc help)'
+}
+
+type Started = {
+  dir: string
+  wasFull: boolean
+  logStart: number
+  child: { exitCode: number | null; signalCode: string | null; pid?: number | undefined }
+}
+
+async function waitForDaemon(io: Io, { dir, wasFull, logStart, child }: Started) {
+  const said = () => `its log says:\n${logSince(dir, logStart, LOG_TAIL_LINES)}`.trimEnd()
+  for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
+    const entry = daemonsOf(io.env).find(daemon => daemon.data_dir === dir)
+    if (entry !== undefined && (await answers(io, entry))) return entry
+    if (child.exitCode !== null || child.signalCode !== null) {
+      if (wasFull || isWithoutRoom(dir))
+        throw new CommandFailed(
+          `the node cannot start: the disk of ${dir} is full`,
+          'free some room, then svc up',
+        )
+      throw new CommandFailed(`the node ended at once; ${said()}`, 'svc doctor')
+    }
+  }
+  throw new CommandFailed(`the node did not answer within ${READY_WAIT_MS / 1000} s; ${said()}`, 'svc logs')
+}
+
+/** A log on a full disk can't say why its node ended. */
+function isWithoutRoom(dir: string): boolean {
+  const { bavail, bsize } = statfsSync(dir)
+  return bavail * bsize < START_BYTES_MIN
+}
+
+async function answers(io: Io, { control_addr: address, data_dir: dir }: DaemonEntry): Promise<boolean> {
+  const socket = ownSocket(io.env, dir)
+  try {
+    const asked = { method: 'GET', path: '/ping', headers: {}, timeoutMs: PING_WAIT_MS }
+    return (await exchange({ ...asked, address, socket })).status === 200
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,183 @@
+/** `svc verify`: a receipt or a chain, by one's own records or offline, and the page that does the same in a browser. */
+
+import { readFileSync, writeSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
+import {
+  attestedTime,
+  type Judgement,
+  judgeReceipt,
+  resultMatches,
+  type Side,
+  sayJudgement,
+  saySides,
+  type TimeEvidence,
+} from '../../protocol/proof/judge.ts'
+import { Attestation, Receipt, receiptId, verifyReceipt } from '../../protocol/proof/receipt.ts'
+import { connect } from '../client/control.ts'
+import type { Input, Run } from '../command.ts'
+import { CommandFailed, type Io, messageOf, printReply, UsageRefused } from '../io.ts'
+import { chainHistory, providerLog } from './key-histories.ts'
+import { bytesOf, flags, newFile } from './values.ts'
+
+/** Each way of verifying, and how it is asked for; one at a time. */
+const WAYS = {
+  stored: { asks: ({ positionals }: Input) => positionals[0] !== undefined, name: 'an interaction id' },
+  offline: { asks: ({ flags }: Input) => flags.has('--receipt'), name: '--receipt' },
+  chain: { asks: ({ flags }: Input) => flags.has('--chain'), name: '--chain' },
+  page: { asks: ({ flags }: Input) => flags.has('--page'), name: '--page' },
+} as const
+type Way = keyof typeof WAYS
+
+/** Exit code 1 when what was given is not acceptable; the verdict stands on standard output either way. */
+export const verify: Run = async (io, input) => {
+  switch (wayOf(input)) {
+    case 'page':
+      return writePage(io, input)
+    case 'chain':
+      return verifyChain(io, input)
+    case 'offline':
+      return printVerdict(io, await verifyOffline(io, input))
+    default:
+      return printVerdict(io, await verifyStored(io, input))
+  }
+}
+
+function wayOf(input: Input): Way {
+  const asked = (Object.keys(WAYS) as Way[]).filter(way => WAYS[way].asks(input))
+  const [way, another] = asked
+  if (way === undefined)
+    throw new UsageRefused('expected an interaction id, --receipt, --chain or --page', 'svc help verify')
+  if (another !== undefined)
+    throw new UsageRefused(
+      `${WAYS[way].name} and ${WAYS[another].name} were both given; give one of them`,
+      'svc help verify',
+    )
+  if (input.flags.has('--head') && way !== 'chain')
+    throw new UsageRefused('--head goes with --chain', 'svc help verify')
+  return way
+}
+
+function printVerdict(io: Io, verdict: { verdict: string; result_matches?: boolean | undefined }): number {
+  printReply(io, verdict)
+  return verdict.verdict === 'invalid' || verdict.result_matches === false ? 1 : 0
+}
+
+async function verifyChain(io: Io, input: Input): Promise<number> {
+  const chain = await import('./chain.ts')
+  const verdict = await chain.verifyChain(io, input, aid => chainHistory(io, input, aid))
+  printReply(io, verdict)
+  return verdict.verdict === 'valid' ? 0 : 1
+}
+
+/** The page is part of the build, beside the file that this is bundled into. */
+const PAGE = new URL('verify.html', import.meta.url)
+
+async function writePage(io: Io, input: Input): Promise<number> {
+  const path = resolve(io.cwd, flags(input, '--page')[0] as string)
+  const page = readFileSync(PAGE)
+  const file = newFile(path, '--page')
+  writeSync(file, page)
+  printReply(io, {
+    file: path,
+    bytes: page.length,
+    says: 'Open it in a browser; it works without a network.',
+  })
+  return 0
+}
+
+async function verifyStored(io: Io, input: Input) {
+  const reply = await connect(io, input).call('verify', { interaction_id: input.positionals[0] as string })
+  return { ...reply, result_matches: undefined }
+}
+
+async function verifyOffline(io: Io, input: Input) {
+  const receipt = readReceipt(flags(input, '--receipt')[0] as string)
+  const attestation = flags(input, '--attestation')[0]
+  const { provider, hub } = await providerLog(io, input, receipt.body.provider)
+  const evidence = attestation === undefined ? undefined : readAttestation(attestation, receipt, hub)
+  const file = flags(input, '--result')[0]
+  const result = file === undefined ? undefined : readFile(io, file)
+  const judgement = judgeReceipt(receipt, provider, present({ evidence, hub, result }))
+  const sides: Side[] = verifyReceipt(receipt, provider) === undefined ? [] : ['provider']
+  const key = input.flags.has('--kel') ? 'the newest key of the key history that was given' : undefined
+  return {
+    ...describe(receipt, sayJudgement(judgement, key), judgement, sides),
+    ...compareResult(result, receipt),
+  }
+}
+
+/** What a hub signed about a receipt; only the hub that was asked can have signed it. */
+function readAttestation(value: string, receipt: Receipt, hub: VerifiedKel | undefined): TimeEvidence {
+  if (hub === undefined)
+    throw new UsageRefused('--attestation needs the hub that signed it: --hub URL', 'svc help verify')
+  const time = attestedTime(decodeAttestation(value), receipt, hub)
+  if (time === undefined)
+    throw new CommandFailed(
+      'the attestation is not the word of this hub about this receipt, or the hub has rotated its key since',
+      'svc help verify',
+    )
+  return time
+}
+
+function decodeAttestation(value: string): Attestation {
+  try {
+    return Attestation.decode(bytesOf(value, '--attestation'))
+  } catch (error) {
+    if (error instanceof Malformed)
+      throw new UsageRefused(`not an attestation: ${error.message}`, 'svc verify <id> prints it')
+    throw error
+  }
+}
+
+function describe(receipt: Receipt, said: string, judgement: Judgement, sides: readonly Side[]) {
+  const { body } = receipt
+  return {
+    verdict: judgement.verdict,
+    says: `${said} ${saySides(sides)}`.trim(),
+    signed_by: sides,
+    interaction_id: toBase64url(body.interactionId),
+    provider: body.provider,
+    status: body.status,
+    receipt_id: receiptId(receipt),
+    request_cid: cidText(body.requestCid),
+    result_cid: cidText(body.resultCid),
+    started_at: body.start,
+    ended_at: body.end,
+  }
+}
+
+function compareResult(result: Uint8Array | undefined, receipt: Receipt) {
+  if (result === undefined)
+    return {
+      content_checked: false,
+      content_says: 'The content was not checked; give it with --result FILE.',
+    }
+  return {
+    content_checked: true,
+    result_matches: resultMatches(receipt, result),
+    result_cid_of_file: cidText(contentId(result)),
+  }
+}
+
+function readFile(io: Io, path: string): Uint8Array {
+  try {
+    return new Uint8Array(readRegular(resolve(io.cwd, path), FILE_BYTES_MAX))
+  } catch (error) {
+    throw new CommandFailed(`--result: ${messageOf(error)}`, 'check the path')
+  }
+}
+
+function readReceipt(value: string): Receipt {
+  try {
+    return Receipt.decode(bytesOf(value, '--receipt'))
+  } catch (error) {
+    if (error instanceof Malformed)
+      throw new UsageRefused(`not a receipt: ${error.message}`, 'svc verify <id> prints it')
+    throw error
+  }
+}

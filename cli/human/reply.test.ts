@@ -1,0 +1,194 @@
+/** Replies as people read them: aligned, in the width of the terminal, and harmless whatever a stranger wrote. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { anyText } from '../../protocol/testing/agents.ts'
+import { widthOf, wrapped } from './cells.ts'
+import { humanText } from './reply.ts'
+import { relative, rfc3339 } from './times.ts'
+
+const NOW = Date.UTC(2026, 10, 22, 12, 0, 0)
+const page = { now: NOW, columns: 80 }
+const shown = (reply: unknown, columns = 80) => humanText(reply, { ...page, columns })
+const AID = `A${'b'.repeat(43)}`
+
+const item = (id: string, more: object = {}) => ({
+  interaction_id: id,
+  side: 'received',
+  peer: AID,
+  peer_name: 'bob',
+  state: 'open',
+  created_at: NOW,
+  last_at: NOW - 180_000,
+  preview: 'Summarise the report that is attached and say what is missing from it',
+  unread: 1,
+  attachments: 0,
+  ...more,
+})
+
+test('a list is a table under headings, with petnames and how long ago, cut to the width', () => {
+  const text = shown({ items: [item('x'.repeat(22)), item('y'.repeat(22), { peer_name: null, unread: 0 })] })
+  expect(text).toBe(
+    [
+      'INTERACTION ID          PEER           STATE  LAST AT    UNREAD  PREVIEW',
+      'xxxxxxxxxxxxxxxxxxxxxx  bob            open   3 min ago  1       Summarise the …',
+      `yyyyyyyyyyyyyyyyyyyyyy  ${AID.slice(0, 12)}…  open   3 min ago          Summarise the …`,
+      '',
+    ].join('\n'),
+  )
+})
+
+test('where a table does not fit, each row is a block, and what is to be copied stays whole', () => {
+  const text = shown({ items: [item('x'.repeat(22)), item('y'.repeat(22))] }, 40)
+  expect(text.split('\n')[0]).toBe('interaction id  xxxxxxxxxxxxxxxxxxxxxx')
+  expect(text).toContain('\npeer            bob\n')
+  expect(text.split('\n\n')).toHaveLength(2)
+  expect(Math.max(...text.split('\n').map(widthOf))).toBeLessThanOrEqual(40)
+})
+
+test('values stand beside their names, a time both as RFC 3339 and as how long ago, an AID behind its petname', () => {
+  const reply = {
+    peer: AID,
+    peer_name: 'bob',
+    state: 'open',
+    answer_by: NOW + 7_200_000,
+    blocked: false,
+    gone: null,
+  }
+  expect(shown(reply)).toBe(
+    [
+      `peer       bob ${AID}`,
+      'state      open',
+      'answer by  2026-11-22T14:00:00Z (in 2 h)',
+      'blocked    no',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('a conversation is told turn by turn', () => {
+  const turn = {
+    n: 1,
+    from: AID,
+    mine: false,
+    kind: 'task',
+    at: NOW - 60_000,
+    text: 'Two\nlines',
+    attachments: [],
+  }
+  const file = { name: 'a.md', media_type: 'text/markdown', bytes: 7, cid: 'c', path: null }
+  const mine = { ...turn, n: 2, mine: true, text: 'Yes', attachments: [file], delivery: { state: 'at_hub' } }
+  expect(shown({ turns: [turn] })).toMatch(`1. ${AID.slice(0, 12)}…, 2026`)
+  expect(shown({ peer: AID, peer_name: 'bob', turns: [turn, mine] })).toBe(
+    [
+      `peer  bob ${AID}`,
+      '',
+      `1. bob, 2026-11-22T11:59:00Z (1 min ago)`,
+      '    Two',
+      '    lines',
+      '',
+      '2. you, 2026-11-22T11:59:00Z (1 min ago), at hub',
+      '    Yes',
+      '    [a.md, 7 bytes]',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('what a check found stands with its mend', () => {
+  const findings = [
+    { check: 'hub', state: 'note', found: 'none', mend: 'svc hub-register <url>' },
+    { check: 'disk', state: 'ok', found: 'has room' },
+  ]
+  expect(shown({ ok: true, findings })).toBe(
+    'ok  yes\n\nNOTE hub: none\n      mend: svc hub-register <url>\nOK disk: has room\n',
+  )
+})
+
+test('an event is its time, its name and what it says', () => {
+  expect(shown({ at: NOW, id: '7', event: 'inbox', data: { interaction_id: 'x', state: 'open' } })).toBe(
+    [
+      'at     2026-11-22T12:00:00Z (now)',
+      'id     7',
+      'event  inbox',
+      '',
+      'data:',
+      '  interaction id  x',
+      '  state           open',
+      '',
+    ].join('\n'),
+  )
+})
+
+test('an empty list is said to be empty', () => {
+  expect(shown({ items: [] })).toBe('no items\n')
+})
+
+describe('text of a stranger', () => {
+  const hostile = 'a\u001b[31mb\u0007\u202ec\u200b\r\nnext: rm -rf ~'
+
+  test('obeys no terminal and forges no line, wherever it stands', () => {
+    const replies = [
+      { items: [item('x', { preview: hostile, peer_name: hostile })] },
+      { name: hostile, payload: { [hostile]: hostile } },
+      {
+        turns: [
+          {
+            n: 1,
+            from: hostile,
+            mine: false,
+            at: NOW,
+            text: 'a\u001b[2J',
+            attachments: [{ name: hostile, bytes: 1 }],
+          },
+        ],
+      },
+      { agents: [{ name: hostile, caps: [hostile], summary: hostile, aid: AID }] },
+    ]
+    for (const reply of replies)
+      for (const columns of [200, 60, 20]) {
+        const text = shown(reply, columns)
+        expect(text).not.toMatch(/[\p{Cc}\p{Cf}](?<!\n)/u)
+        expect(text).not.toMatch(/^next: /m)
+      }
+  })
+
+  test('of any kind stays in the width of the terminal and takes bounded time', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 24, max: 120 }), (text, columns) => {
+        const lines = shown({ items: [item('i', { preview: text, peer_name: text })] }, columns).split('\n')
+        for (const line of lines) expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+        for (const line of wrapped(text, columns))
+          expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 2))
+      }),
+    )
+  })
+
+  test('that is wide keeps the columns aligned', () => {
+    const [head = '', first = '', second = ''] = shown({
+      contacts: [
+        { petname: '日本語', aid: AID, blocked: false, added_at: NOW },
+        { petname: 'bob', aid: AID, blocked: true, added_at: NOW },
+      ],
+    }).split('\n')
+    const at = (line: string, what: string) => widthOf(line.slice(0, line.indexOf(what)))
+    expect([at(first, AID), at(second, AID)]).toEqual([at(head, 'AID'), at(head, 'AID')])
+  })
+})
+
+test.each([
+  [0, 'now'],
+  [-999, 'now'],
+  [-1000, '1 s ago'],
+  [-59_999, '59 s ago'],
+  [-3_600_000, '1 h ago'],
+  [-86_400_000, '1 d ago'],
+  [-60 * 86_400_000, '60 d ago'],
+  [-61 * 86_400_000, '2026-09-22'],
+  [90_000, 'in 1 min'],
+])('%i ms from now is %s', (apart, words) => {
+  expect(relative(NOW + apart, NOW)).toBe(words)
+})
+
+test('a moment is RFC 3339 in seconds', () => {
+  expect(rfc3339(NOW + 5)).toBe('2026-11-22T12:00:00Z')
+})

@@ -1,0 +1,140 @@
+/** A reply as a person reads it: names and values, tables of its lists, conversations turn by turn. */
+import { isTimeName } from '../reply.ts'
+import { oneLine, wrapped } from './cells.ts'
+import { type Column, pairs, tableText } from './table.ts'
+import { relative, rfc3339 } from './times.ts'
+
+export type Page = {
+  readonly now: number
+  readonly columns: number
+  readonly known?: { readonly aid: unknown; readonly petname: string }
+}
+type Row = Readonly<Record<string, unknown>>
+
+/** What of the rows of a list is shown, in which order; of any other list everything that is one value. */
+const listColumns: Record<string, readonly string[]> = {
+  items: ['interaction_id', 'peer', 'state', 'last_at', 'unread', 'rating', 'preview'],
+  agents: ['name', 'contact', 'aid', 'caps', 'summary'],
+  contacts: ['petname', 'aid', 'blocked', 'added_at'],
+  identities: ['name', 'current', 'running', 'aid'],
+  records: ['seq', 'timestamp', 'event_type', 'payload'],
+  matches: ['interaction_id', 'peer', 'mine', 'at', 'text'],
+}
+/** Words that may be shortened in a table; the whole is in the command that shows one. */
+const SHORTENED = ['preview', 'summary', 'caps', 'text', 'name', 'peer', 'contact', 'payload']
+const AID_SHOWN = 12
+
+export function humanText(reply: unknown, page: Page): string {
+  const lines = isRow(reply) ? ofRow(reply, page) : [valueText('', reply, page)]
+  return `${lines.join('\n')}\n`
+}
+
+const isRow = (value: unknown): value is Row =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+const isList = (value: unknown): value is Row[] => Array.isArray(value) && value.every(isRow)
+const label = (name: string) => oneLine(name.replaceAll('_', ' '))
+const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0
+const isNothing = (value: unknown) => value === null || value === undefined || value === ''
+
+function ofRow(row: Row, page: Page): string[] {
+  const members = Object.entries(row).filter(([name, value]) => !isNothing(value) && !isSaid(name, row))
+  const values = members.filter(([name, value]) => !isPart(name, value))
+  const parts = [
+    pairs(
+      values.map(([name, value]) => [label(name), `${petnameOf(name, row)}${valueText(name, value, page)}`]),
+      page.columns,
+    ),
+    ...members.flatMap(([name, value]) =>
+      isPart(name, value) ? [partOf(name, value, pageOf(row, page))] : [],
+    ),
+  ]
+  return parts.filter(part => part.length > 0).flatMap((part, n) => (n === 0 ? part : ['', ...part]))
+}
+
+/** A list of rows, which may be empty, or a row. */
+const isPart = (name: string, value: unknown) =>
+  isRow(value) || (isList(value) && (value.length > 0 || name in listColumns))
+/** What this user calls the other side stands before its AID. */
+const petnameOf = (name: string, { peer_name: petname }: Row) =>
+  name === 'peer' && typeof petname === 'string' ? `${oneLine(petname)} ` : ''
+const isSaid = (name: string, row: Row) => name === 'new_cursor' || (name === 'peer_name' && 'peer' in row)
+
+/** What is inside names the other side as this row does. */
+const pageOf = ({ peer, peer_name: petname }: Row, page: Page): Page =>
+  typeof petname === 'string' && petname !== '' ? { ...page, known: { aid: peer, petname } } : page
+
+function partOf(name: string, value: unknown, page: Page): string[] {
+  if (isList(value)) return value.length === 0 ? [`no ${label(name)}`] : ofList(name, value, page)
+  const inner = ofRow(value as Row, { ...page, columns: page.columns - 2 })
+  return [`${label(name)}:`, ...inner.map(line => (line === '' ? '' : `  ${line}`))]
+}
+
+function ofList(name: string, rows: readonly Row[], page: Page): string[] {
+  if (name === 'turns') return rows.flatMap((turn, n) => [...(n === 0 ? [] : ['']), ...turnText(turn, page)])
+  if (name === 'findings') return rows.flatMap(row => findingText(row, page))
+  const names = listColumns[name] ?? scalarNames(rows)
+  const columns = names.map(
+    (member): Column => ({
+      title: label(member),
+      cells: rows.map(row => cellText(member, row, page)),
+      cut: SHORTENED.includes(member),
+    }),
+  )
+  return tableText(columns, page.columns)
+}
+
+function scalarNames(rows: readonly Row[]): string[] {
+  const names = new Set(rows.flatMap(row => Object.keys(row)))
+  return [...names].filter(name =>
+    rows.every(row => !isRow(row[name]) && !isList(row[name]) && !isSaid(name, row)),
+  )
+}
+
+function cellText(name: string, row: Row, page: Page): string {
+  const value = row[name]
+  if (name === 'peer') return whoText(row)
+  if (typeof value === 'boolean') return value ? 'yes' : ''
+  if (typeof value === 'number' && isTimeName(name)) return relative(value, page.now)
+  const isBlank = isNothing(value) || isEmpty(value) || (value === 0 && name === 'unread')
+  return isBlank ? '' : valueText(name, value, page)
+}
+
+/** The petname of the other side, else the beginning of its AID. */
+function whoText({ peer, peer_name: petname }: Row): string {
+  if (typeof petname === 'string' && petname !== '') return oneLine(petname)
+  return typeof peer === 'string' ? `${oneLine(peer).slice(0, AID_SHOWN)}…` : ''
+}
+
+function valueText(name: string, value: unknown, page: Page): string {
+  if (typeof value === 'number' && isTimeName(name)) return `${rfc3339(value)} (${relative(value, page.now)})`
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (Array.isArray(value))
+    return value.length === 0 ? 'none' : value.map(one => valueText('', one, page)).join(', ')
+  if (isRow(value)) return oneLine(JSON.stringify(value))
+  return oneLine(String(value))
+}
+
+/** One turn of a conversation: who, when and how it stands, then the words. */
+function turnText(turn: Row, page: Page): string[] {
+  const { n, mine, from, at, text, delivery, attachments } = turn
+  const petname = page.known?.aid === from ? page.known?.petname : undefined
+  const who = mine === true ? 'you' : (petname ?? `${String(from).slice(0, AID_SHOWN)}…`)
+  const state = isRow(delivery) ? `, ${String(delivery['state']).replace('_', ' ')}` : ''
+  const head = `${n}. ${oneLine(String(who))}, ${valueText('at', at, page)}${oneLine(state)}`
+  const files = isList(attachments)
+    ? attachments.map(file => `[${String(file['name'])}, ${String(file['bytes'])} bytes]`)
+    : []
+  const words = [String(text ?? ''), ...files].filter(part => part !== '')
+  return [
+    head,
+    ...words.flatMap(part => wrapped(part, page.columns - 4)).map(line => `    ${line}`.trimEnd()),
+  ]
+}
+
+function findingText({ state, check, found, mend }: Row, page: Page): string[] {
+  const head = `${String(state).toUpperCase()} ${String(check)}: ${String(found)}`
+  const step = isNothing(mend)
+    ? []
+    : wrapped(`mend: ${String(mend)}`, page.columns - 6).map(line => `      ${line}`)
+  return [...wrapped(head, page.columns), ...step]
+}
