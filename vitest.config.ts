@@ -3,10 +3,13 @@ import { defineConfig } from 'vitest/config'
 const slow = ['**/*.slow.test.ts']
 /** Stories over the built programs, each of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
-  'test/{commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,mcp}.test.ts',
-  'test/{canary,second-client}/*.test.ts',
-  'test/two-nodes/crash.test.ts',
-  'hub/test/{crash,disk-faults,log,operator,privacy,rotate,untaken-answers}.test.ts',
+  'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
+  'test/{canary,conformance,second-client,x402}/*.test.ts',
+  'test/two-nodes/{crash,modules}.test.ts',
+  'test/agents/stories.test.ts',
+  'autoreply/attack/attack.test.ts',
+  'cli/commands/archive.test.ts',
+  'hub/test/{broken-files,crash,disk-faults,log,moving,operator,other-users,payments-crash,privacy,rotate,streams-and-signals,untaken-answers}.test.ts',
 ]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 

@@ -2,13 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import { startToolClient } from '../cli/demo/tool-client.ts'
 import { openStore } from '../daemon/store/open.ts'
-import { definitions } from '../mcp/server.ts'
+import { definitionOf } from '../mcp/definitions.ts'
+import { tools } from '../mcp/tools/all.ts'
 import { atMost, type Row } from './lib/hub-load.ts'
 import { benchWorld, percentile } from './lib/node-world.ts'
 
 const CALLS = 300
 const STORED = 100_000
 const DEFINITIONS_CHARACTERS_MAX = 9_000
+const RECEIVED_CHARACTERS_MAX = 6_500
 
 export async function run(): Promise<Row[]> {
   await using world = benchWorld()
@@ -18,7 +20,19 @@ export async function run(): Promise<Row[]> {
   fillStore(world.dir('alice'), String(up['aid']))
   await world.startNode('alice')
   const many = await callTimes(world)
+  const definitions = tools.map(definitionOf)
+  const received = definitions.map(({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema,
+  }))
   return [
+    atMost(
+      'what a model receives of the nine tools',
+      JSON.stringify(received).length,
+      'characters',
+      RECEIVED_CHARACTERS_MAX,
+    ),
     atMost(
       'nine tool definitions',
       JSON.stringify(definitions).length,

@@ -1,13 +1,15 @@
 /**
- * Builds the two programs: dist/svc.js, with the client commands in the one file main.js of its build and the rest on
- * demand, and hub/dist/svc-hub.js with its workers. Version, commit and time of the build are written in. Nothing is
+ * Builds what is published: dist/svc.js, with the client commands in the one file main.js of its build and the rest on
+ * demand, hub/dist/svc-hub.js with its workers, and the package svc-x402. Version, commit and time of the build are written in. Nothing is
  * done when nothing changed.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { readOperationIndex } from '../cli/client/operation-index-source.ts'
+import { chosenModules } from './build-modules.ts'
 import { fingerprint, install } from './builds.ts'
+import { verifyPage } from './verify-page.ts'
 
 const root = new URL('..', import.meta.url)
 const at = (path: string) => new URL(path, root).pathname
@@ -31,11 +33,17 @@ const SOURCES = [
   'mcp',
   'autoreply',
   'protocol',
+  'console',
   'hub',
+  'x402',
   'scripts/build.ts',
+  'scripts/verify-page.ts',
   'scripts/builds.ts',
+  'scripts/build-modules.ts',
 ]
-const id = fingerprint(at('.'), [...SOURCES, 'package.json', 'package-lock.json'], commit())
+const modules = chosenModules(process.argv)
+const given = `${commit()} ${modules.names.join()}`
+const id = fingerprint(at('.'), [...SOURCES, 'package.json', 'package-lock.json'], given)
 const builtAt = new Date(Number(process.env['SOURCE_DATE_EPOCH'] ?? Date.now() / 1000) * 1000).toISOString()
 
 const shared: BuildOptions = {
@@ -47,6 +55,8 @@ const shared: BuildOptions = {
   legalComments: 'linked',
   minifySyntax: true,
   logLevel: 'warning',
+  // `module` is what a bundler takes where nothing else is asked for
+  conditions: ['module', ...modules.conditions],
   // its other form cannot be bundled
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   external: ['cbor-extract', 'sodium-native', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
@@ -61,6 +71,7 @@ const shared: BuildOptions = {
       commit: commit(),
       builtAt,
       build: id,
+      modules: modules.names,
     }),
   },
 }
@@ -69,6 +80,7 @@ const hubEntries = {
   'svc-hub': at('hub/cli/program.ts'),
   'store-writer': at('hub/store/sqlite/writer.ts'),
   'verify-worker': at('hub/core/verify-worker.ts'),
+  'epoch-worker': at('hub/core/supply/epoch-worker.ts'),
 }
 const nodeEntries = {
   whole: at('cli/whole.ts'),
@@ -77,7 +89,7 @@ const nodeEntries = {
 }
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
-const CLIENT_PARTS = /\/commands\/(?:node|work|agents)\.ts$|\/(?:help|version)\.ts$/
+const CLIENT_PARTS = /\/commands\/(?:node|start|work|agents|hook)\.ts$|\/(?:help|version)\.ts$/
 /** Leaves dynamic imports that `stays` does not name to files of `folder`. */
 const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
   name: 'elsewhere',
@@ -89,36 +101,118 @@ const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
   },
 })
 
+/**
+ * The runtime's modules as their plain objects: importing `node:fs` would also load every part of it that it offers on
+ * demand, a tenth of the whole start of a command.
+ */
+const plainBuiltins: Plugin = {
+  name: 'plain-builtins',
+  setup(build) {
+    build.onResolve({ filter: /^node:/ }, ({ path, kind }) => ({
+      path,
+      namespace: kind === 'require-call' ? 'required' : 'imported',
+      sideEffects: false,
+    }))
+    build.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+    }))
+    // each name on its own, so that only those that are used are looked up
+    build.onLoad({ filter: /./, namespace: 'imported' }, ({ path }) => {
+      const names = Object.keys(process.getBuiltinModule(path) ?? {}).filter(name => name !== 'default')
+      const exported = names.map(name => `export const ${name} = /* @__PURE__ */ (() => whole.${name})()`)
+      const whole = `const whole = /* @__PURE__ */ (() => process.getBuiltinModule(${JSON.stringify(path)}))()`
+      return { contents: [whole, 'export default whole', ...exported].join('\n') }
+    })
+  },
+}
+
+/**
+ * clipanion opens the three streams and asks for the colours of a terminal before it parses a word. It parses here and
+ * prints nothing, so the client's file gives it neither.
+ */
+const withoutStreams: BuildOptions['define'] = {
+  'process.stdin': 'undefined',
+  'process.stdout': 'undefined',
+  'process.stderr': 'undefined',
+}
+const plainParser: Plugin = {
+  name: 'plain-parser',
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\/platform$/ }, ({ importer }) =>
+      importer.includes('/clipanion/')
+        ? { path: at('node_modules/clipanion/lib/platform/browser.js') }
+        : undefined,
+    )
+  },
+}
+
 const bundle = (outdir: string, entryPoints: Record<string, string>) =>
   build({ ...shared, entryPoints, outdir, splitting: true, chunkNames: 'part-[hash]' })
-const file = (outfile: string, entry: string, plugin: Plugin) =>
-  build({ ...shared, entryPoints: [entry], outfile, plugins: [plugin] })
+const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOptions['define'] = {}) =>
+  build({
+    ...shared,
+    define: { ...shared.define, ...define },
+    entryPoints: [entry],
+    outfile,
+    plugins: [plainBuiltins, ...plugins],
+  })
 
 // a package holds one build
 const only = process.argv.includes('--alone') ? { keep: 1 } : {}
+// another folder than that of the checkout holds the node alone
+const elsewhereAt = process.argv.indexOf('--dist')
+const dist = elsewhereAt < 0 ? at('dist') : (process.argv[elsewhereAt + 1] ?? at('dist'))
 await install({
   ...only,
-  dist: at('dist'),
+  dist,
   id,
   entry: 'svc.js',
   async parts(folder) {
     await bundle(folder, nodeEntries)
-    await file(`${folder}/main.js`, at('cli/main.ts'), elsewhere('.', CLIENT_PARTS))
+    await file(
+      `${folder}/main.js`,
+      at('cli/main.ts'),
+      [plainParser, elsewhere('.', CLIENT_PARTS)],
+      withoutStreams,
+    )
+    writeFileSync(`${folder}/verify.html`, await verifyPage(manifest.version))
   },
   async start(path, folder) {
-    await file(path, at('cli/program.ts'), elsewhere(`./${folder}`))
+    await file(path, at('cli/program.ts'), [elsewhere(`./${folder}`)])
   },
 })
-await install({
-  ...only,
-  dist: at('hub/dist'),
-  id,
-  entry: 'svc-hub.js',
-  async parts(folder) {
-    await bundle(folder, hubEntries)
-    cpSync(at('hub/store/migrations'), `${folder}/migrations`, { recursive: true })
-  },
-  async start(path, folder) {
-    writeFileSync(path, `// Starts the current build.\nimport './${folder}/svc-hub.js'\n`)
-  },
-})
+if (elsewhereAt < 0) await installOthers()
+
+/** The hub and the package for payments. */
+async function installOthers(): Promise<void> {
+  await install({
+    ...only,
+    dist: at('hub/dist'),
+    id,
+    entry: 'svc-hub.js',
+    async parts(folder) {
+      await bundle(folder, hubEntries)
+      cpSync(at('hub/store/migrations'), `${folder}/migrations`, { recursive: true })
+    },
+    async start(path, folder) {
+      writeFileSync(path, `// Starts the current build.\nimport './${folder}/svc-hub.js'\n`)
+    },
+  })
+  await install({
+    ...only,
+    dist: at('x402/dist'),
+    id,
+    entry: 'index.js',
+    async parts(folder) {
+      await build({
+        ...shared,
+        banner: {},
+        entryPoints: [at('x402/index.ts')],
+        outfile: `${folder}/svc-x402.js`,
+      })
+    },
+    async start(path, folder) {
+      writeFileSync(path, `export * from './${folder}/svc-x402.js'\n`)
+    },
+  })
+}

@@ -1,4 +1,4 @@
-/** Checks the two packages as they would be published: manifest, entry points, file list. */
+/** Checks the packages as they would be published: manifest, entry points, file list. */
 import { execFileSync } from 'node:child_process'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
@@ -6,7 +6,7 @@ import { formatMessage } from 'publint/utils'
 const root = new URL('..', import.meta.url).pathname
 let faults = 0
 
-for (const folder of ['.', 'hub']) {
+for (const folder of ['.', 'hub', 'x402']) {
   const pkgDir = `${root}${folder}`
   const { messages, pkg } = await publint({ pkgDir, strict: true })
   for (const message of messages) {
@@ -21,6 +21,10 @@ for (const folder of ['.', 'hub']) {
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   ) as [{ files: { path: string }[] }]
+  if (folder === '.' && !packed.files.some(({ path }) => path.endsWith('/verify.html'))) {
+    faults++
+    process.stderr.write(`${folder}: the package would lack the page that verifies\n`)
+  }
   const wrong = packed.files
     .map(file => file.path)
     .filter(path => /\.(ts|tsx|test\.|map)$/.test(path) && !path.endsWith('.d.ts'))

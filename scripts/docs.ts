@@ -1,12 +1,14 @@
 /** Writes the documents that are printed from tables. With --check it only compares. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { printedDocuments } from './printed-documents.ts'
 
 for (const [name, text] of Object.entries(printedDocuments())) {
-  const path = new URL(`../docs/${name}`, import.meta.url).pathname
+  const path = new URL(`../${name}`, import.meta.url).pathname
+  mkdirSync(dirname(path), { recursive: true })
   if (!process.argv.includes('--check')) writeFileSync(path, text)
   else if (readFileSync(path, 'utf8') !== text) {
-    process.stderr.write(`docs/${name} is not what the tables say; run: npm run -s docs\n`)
+    process.stderr.write(`${name} is not what the tables say; run: npm run -s docs\n`)
     process.exitCode = 1
   }
 }

@@ -1,6 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { environment } from '../cli/environment.ts'
+import { commands } from '../cli/table.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { blobText } from '../protocol/contract/shapes.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
@@ -9,11 +12,46 @@ import { openapiDocument } from './openapi.ts'
 import { printedDocuments } from './printed-documents.ts'
 
 test.each(Object.entries(printedDocuments()))(
-  'docs/%s is what the tables say (npm run -s docs writes it)',
+  '%s is what the tables say (npm run -s docs writes it)',
   (name, text) => {
-    expect(readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8')).toBe(text)
+    expect(readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')).toBe(text)
   },
 )
+
+const hasGroff = spawnSync('groff', ['--version']).status === 0
+
+describe('the manual page', () => {
+  const file = new URL('../man/svc.1', import.meta.url).pathname
+
+  test('holds every command and flag, and every variable that the program reads', () => {
+    const page = readFileSync(file, 'utf8').replaceAll('\\-', '-')
+    for (const row of commands) {
+      expect(page).toContain(`.SS svc ${row.path}`)
+      for (const flag of row.flags ?? []) expect(page).toContain(flag.name)
+    }
+    const read = ['cli', 'daemon', 'autoreply', 'mcp'].flatMap(variablesIn)
+    const told = environment.map(({ name }) => name)
+    // faults are for tests of ours alone
+    expect([...new Set(read)].filter(name => name !== 'SVC_FAULT' && !told.includes(name))).toEqual([])
+  })
+
+  test.runIf(hasGroff)('is without a fault to the formatter', () => {
+    const args = ['-man', '-ww', '-z', '-Tutf8', file]
+    expect(spawnSync('groff', args, { encoding: 'utf8' })).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  test('belongs to the package', () => {
+    const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+    expect(manifest).toMatchObject({ man: ['./man/svc.1'], files: expect.arrayContaining(['man']) })
+  })
+})
+
+function variablesIn(folder: string): string[] {
+  const root = new URL(`../${folder}/`, import.meta.url).pathname
+  return readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .flatMap(path => readFileSync(`${root}${path}`, 'utf8').match(/(?<=env\[')SVC_[A-Z_]+/g) ?? [])
+}
 
 test('members are printed with their path, type and whether they may be absent', () => {
   const shape = z.strictObject({

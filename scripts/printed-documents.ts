@@ -1,5 +1,7 @@
-/** Every document that is printed from tables, by its name under docs/. */
+/** Every document that is printed from tables, by its path. */
 import { limitsDocument } from '../hub/limits-config.ts'
+import { manPage } from './man-page.ts'
+import { mcpDocument } from './mcp-document.ts'
 import { openapiDocument } from './openapi.ts'
 import { operationsDocument } from './operations-document.ts'
 import { architectureDocument } from './rooms-document.ts'
@@ -7,10 +9,12 @@ import { wire3Document } from './wire-3-document.ts'
 
 export function printedDocuments(): Record<string, string> {
   return {
-    'wire-3.md': wire3Document(),
-    'openapi-wire-3.json': `${JSON.stringify(openapiDocument(), null, 2)}\n`,
-    'operations.md': operationsDocument(),
-    'limits.md': limitsDocument(),
-    'architecture.md': architectureDocument(),
+    'docs/wire-3.md': wire3Document(),
+    'docs/openapi-wire-3.json': `${JSON.stringify(openapiDocument(), null, 2)}\n`,
+    'docs/operations.md': operationsDocument(),
+    'docs/limits.md': limitsDocument(),
+    'docs/architecture.md': architectureDocument(),
+    'docs/mcp.md': mcpDocument(),
+    'man/svc.1': manPage(),
   }
 }

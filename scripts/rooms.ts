@@ -16,8 +16,8 @@ const formats = [
 ]
 const nodeFloor = [
   ...formats,
-  'protocol/folders.ts',
   'protocol/build-info.ts',
+  'protocol/shell.ts',
   'protocol/control',
   'daemon/refusal.ts',
   'daemon/platform',
@@ -25,11 +25,19 @@ const nodeFloor = [
   'daemon/store',
   'daemon/identity',
   'daemon/chain',
+  'daemon/archive',
   'daemon/attachments',
   'daemon/hubs',
   'daemon/peers',
 ]
-const nodeTop = [...nodeFloor, 'daemon/context.ts', 'daemon/tasks', 'daemon/mail', 'daemon/membership']
+const nodeTop = [
+  ...nodeFloor,
+  'daemon/context.ts',
+  'daemon/modules',
+  'daemon/tasks',
+  'daemon/mail',
+  'daemon/membership',
+]
 const hubBase = [
   'hub/faults.ts',
   'hub/terminal.ts',
@@ -44,8 +52,11 @@ const hubBase = [
 
 export const rooms: Record<string, Room> = {
   'protocol/encoding': { purpose: 'bytes and text to values; nothing of ours', uses: [] },
-  'protocol/folders.ts': { purpose: 'folders on paths that people give', uses: ['protocol/encoding'] },
   'protocol/build-info.ts': { purpose: 'version, commit and time of this build', uses: [] },
+  'protocol/shell.ts': {
+    purpose: 'what people copy into a shell: words, and how a program is called where it was started',
+    uses: [],
+  },
   'protocol/crypto': {
     purpose: 'hashes, signatures, HPKE, streams; two engines behind `#crypto`',
     uses: ['protocol/encoding'],
@@ -68,15 +79,33 @@ export const rooms: Record<string, Room> = {
   },
   'protocol/wire3': {
     purpose: 'wire 3: routes, codes, headers, signed requests',
-    uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/contract'],
+    uses: [
+      'protocol/encoding',
+      'protocol/crypto',
+      'protocol/identity',
+      'protocol/contract',
+      'protocol/proof',
+    ],
   },
   'protocol/control': {
     purpose: "the node's operations: codes, shapes, rows",
     uses: ['protocol/encoding', 'protocol/identity', 'protocol/contract'],
   },
 
+  'console/verify': {
+    purpose: 'the page that verifies receipts and chains in a browser, and loads nothing',
+    uses: ['protocol/encoding', 'protocol/crypto', 'protocol/identity', 'protocol/proof'],
+  },
+
+  x402: {
+    purpose: 'svc-x402: paying and being paid with the stock packages of x402',
+    uses: formats,
+  },
   'hub/faults.ts': { purpose: 'points where a test makes the disk or the process fail', uses: [] },
-  'hub/terminal.ts': { purpose: 'what commands print, and their exit codes', uses: [] },
+  'hub/terminal.ts': {
+    purpose: 'what commands print, and their exit codes',
+    uses: ['protocol/encoding', 'protocol/shell.ts'],
+  },
   'hub/store': {
     purpose: 'the store: atomic operations behind a port, one SQLite writer, files of envelopes',
     uses: [...formats, 'hub/faults.ts'],
@@ -119,6 +148,7 @@ export const rooms: Record<string, Room> = {
       'hub/limits-config.ts',
       'hub/config-refused.ts',
       'hub/about-config.ts',
+      'hub/store',
       'hub/core',
     ],
   },
@@ -158,6 +188,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/identity',
       'protocol/contract',
+      'protocol/proof',
       'hub/store',
       'hub/core',
       'hub/operator',
@@ -176,8 +207,8 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/contract', 'protocol/control'],
   },
   'daemon/platform': {
-    purpose: 'the machine below: durable files, SQLite, fault points, timers, events, memory',
-    uses: ['protocol/encoding', 'protocol/folders.ts', 'protocol/contract', 'protocol/control'],
+    purpose: 'the machine below: folders, durable files, SQLite, fault points, timers, events, memory',
+    uses: ['protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
   'daemon/home': {
     purpose: 'the data directory: where, lock, configuration, token',
@@ -197,6 +228,19 @@ export const rooms: Record<string, Room> = {
   'daemon/chain': {
     purpose: 'the evidence chain',
     uses: [...formats, 'daemon/platform', 'daemon/home', 'daemon/store', 'daemon/identity'],
+  },
+  'daemon/archive': {
+    purpose: 'a whole data directory in one encrypted file: backups, and identities that move',
+    uses: [
+      ...formats,
+      'protocol/build-info.ts',
+      'protocol/shell.ts',
+      'daemon/platform',
+      'daemon/home',
+      'daemon/store',
+      'daemon/identity',
+      'daemon/chain',
+    ],
   },
   'daemon/attachments': {
     purpose: 'files by content id',
@@ -228,13 +272,17 @@ export const rooms: Record<string, Room> = {
     purpose: 'the line: rooms above it may take the context, rooms below never do',
     uses: nodeFloor,
   },
+  'daemon/modules': {
+    purpose: 'what the node serves itself: providers of capabilities, chosen at build time',
+    uses: [...nodeFloor, 'daemon/context.ts'],
+  },
   'daemon/ground.ts': {
     purpose: 'opens a data directory: every part below the line',
     uses: [...nodeFloor, 'daemon/context.ts'],
   },
   'daemon/tasks': {
     purpose: 'what an interaction may do: delegate, converse, end, receipt, review, answer',
-    uses: [...nodeFloor, 'daemon/context.ts', 'autoreply'],
+    uses: [...nodeFloor, 'daemon/context.ts', 'daemon/modules', 'autoreply'],
   },
   'daemon/mail': {
     purpose: 'messages in and out',
@@ -258,11 +306,16 @@ export const rooms: Record<string, Room> = {
     purpose: "nine tools over the node's operations; the only room that knows the MCP SDK",
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
   },
-  'cli/times.ts': { purpose: 'times of a reply for people', uses: [] },
+  'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
+  'cli/human': {
+    purpose: 'replies as people read them: tables, times, turns',
+    uses: ['protocol/encoding', 'cli/reply.ts'],
+  },
+  'cli/environment.ts': { purpose: 'variables of the environment that users set', uses: [] },
   'cli/output.ts': { purpose: 'standard output, and whether all of it arrived', uses: [] },
   'cli/io.ts': {
     purpose: 'streams, environment and exit codes of a command',
-    uses: ['cli/times.ts', 'cli/output.ts', 'protocol/encoding'],
+    uses: ['cli/reply.ts', 'cli/output.ts', 'protocol/encoding', 'protocol/shell.ts'],
   },
   'cli/command.ts': { purpose: 'what a command is', uses: ['cli/io.ts'] },
   'cli/version.ts': {
@@ -278,6 +331,7 @@ export const rooms: Record<string, Room> = {
       'protocol/control',
       'daemon/home',
       'cli/io.ts',
+      'protocol/shell.ts',
       'cli/command.ts',
     ],
   },
@@ -300,7 +354,7 @@ export const rooms: Record<string, Room> = {
   },
   'cli/install': {
     purpose: 'what svc puts into the files of coding agents, and how it is taken out again',
-    uses: ['protocol/encoding', 'protocol/folders.ts', 'cli/io.ts'],
+    uses: ['protocol/encoding', 'daemon/platform', 'cli/io.ts', 'protocol/shell.ts'],
   },
   'cli/doctor': {
     purpose: 'what `svc doctor` looks at',
@@ -310,7 +364,11 @@ export const rooms: Record<string, Room> = {
       'protocol/control',
       'daemon/platform',
       'daemon/home',
+      'daemon/archive',
       'daemon/identity',
+      'daemon/store',
+      'daemon/chain',
+      'cli/io.ts',
       'cli/client',
     ],
   },
@@ -330,7 +388,9 @@ export const rooms: Record<string, Room> = {
       'daemon/store',
       'daemon/identity',
       'daemon/chain',
+      'daemon/archive',
       'autoreply',
+      'mcp',
       'cli/io.ts',
       'cli/command.ts',
       'cli/doctor',
@@ -349,10 +409,12 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/build-info.ts',
       'protocol/encoding',
-      'protocol/folders.ts',
+      'daemon/platform',
       'protocol/contract',
       'protocol/control',
+      'cli/human',
       'cli/io.ts',
+      'protocol/shell.ts',
       'cli/command.ts',
       'cli/version.ts',
       'cli/help.ts',

@@ -1,6 +1,6 @@
 /** The tables of routes, codes and commands as plain rows, for the printed documents and for whoever holds the specification. */
 
-import { callPaths, ID_FLAG } from '../cli/command.ts'
+import { callPaths, GLOBAL_FLAGS } from '../cli/command.ts'
 import { commands } from '../cli/table.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { controlCodes } from '../protocol/control/codes.ts'
@@ -56,7 +56,7 @@ export function commandRows() {
     aliases: callPaths(row)
       .slice(1)
       .filter(alias => (row.aliases ?? []).includes(alias)),
-    flags: [...(row.flags ?? []), ID_FLAG].map(flag => ({
+    flags: [...(row.flags ?? []), ...GLOBAL_FLAGS].map(flag => ({
       name: flag.name,
       value: flag.value ?? null,
       repeat: flag.repeat === true,

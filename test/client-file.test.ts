@@ -30,5 +30,7 @@ test.each(['node', 'hub', 'work', 'other'] as const)('client commands of the gro
 })
 
 test('a command beyond them runs in the whole program, and its failure is one sentence there too', async () => {
-  expect(await run(['verify'])).toBe('svc: expected an interaction id or --receipt\ntry: svc help verify\n')
+  expect(await run(['verify'])).toBe(
+    'svc: expected an interaction id, --receipt, --chain or --page\ntry: svc help verify\n',
+  )
 })

@@ -53,6 +53,19 @@ describe.skipIf(shifter === undefined)(`a clock that ran ahead${title}`, () => {
     )
   })
 
+  test('a key rotated a day ahead is taken by the hub at once when the clock is right again', async () => {
+    const { aid } = await world.startNode('alice')
+    await world.hub('admit', String(aid))
+    expect((await register()).code).toBe(0)
+    await world.svc('alice', 'stop')
+    await world.startNode('alice', ahead(1))
+    await world.svc('alice', 'id', 'rotate')
+    await world.svc('alice', 'stop')
+    await world.startNode('alice')
+    await until('it is online', async () => (await hubState()).state === 'online')
+    expect((await world.svc('alice', 'status'))['kel_seq']).toBe(2)
+  })
+
   test('a node that was started once twenty days ahead comes back', async () => {
     const { aid } = await world.startNode('alice')
     await world.hub('admit', String(aid))
@@ -60,6 +73,10 @@ describe.skipIf(shifter === undefined)(`a clock that ran ahead${title}`, () => {
     await world.svc('alice', 'stop')
     await world.startNode('alice', ahead(20))
     await until('it says what is wrong', async () => /480 hours behind/.test((await hubState()).reason ?? ''))
+    const doctor = await world.run(programs.svc, ['doctor'], world.env('alice', ahead(20)))
+    expect(doctor.code).toBe(1)
+    expect(doctor.stdout).toContain('answers, but takes nothing while the clocks are apart')
+    expect(doctor.stdout).toContain(`the clock of this machine is 480 hours ahead of ${hub.url}`)
     await world.svc('alice', 'stop')
     await world.startNode('alice')
     await until('it is online', async () => (await hubState()).state === 'online')

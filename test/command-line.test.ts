@@ -31,12 +31,12 @@ test.each([
   [['hub-register', 'http://127.0.0.1:1', '--wire', '1'], 'this node speaks wire 3, not 1'],
   [['hub-register', 'http://127.0.0.1:1', '--guest-messages', '10001'], 'at most 10000'],
   [['up', 'nobody'], 'there is no identity "nobody"'],
-  [['inbox', '--cursor', 'junk'], 'cursor: expected the next_cursor of the reply before'],
-  [['results', '--cursor', '1.'], 'cursor: expected the next_cursor of the reply before'],
+  [['inbox', '--cursor', 'junk'], 'cursor: expected the next_cursor or the new_cursor of the reply before'],
+  [['results', '--cursor', '1.'], 'cursor: expected the next_cursor or the new_cursor of the reply before'],
   [['watch', '--since', 'junk'], 'since: expected the id of an event, a whole number'],
 ])('%j is refused', async (args, sentence) => {
   const ran = await svc(...args)
-  expect([ran.code, ran.stdout]).toEqual([1, ''])
+  expect([ran.code, ran.stdout]).toEqual([args[0] === 'up' || args.includes('--wire') ? 1 : 2, ''])
   expect(ran.stderr).toContain(sentence)
   expect(existsSync(world.dir('alice', 'ids', 'nobody'))).toBe(false)
 })
@@ -138,6 +138,14 @@ test('times in what people read stand there as RFC 3339 too', async () => {
   for (const { added_at, added_at_utc } of contacts) expect(Date.parse(added_at_utc)).toBe(added_at)
 })
 
+test('id kel is the key history that the node shows, and needs no node', async () => {
+  const shown = await svc('key-history')
+  const read = await svc('id', 'kel')
+  expect([read.code, JSON.parse(read.stdout)]).toEqual([0, JSON.parse(shown.stdout)])
+  const none = await world.run(program, ['id', 'kel'], { ...world.env('bob'), SVC_HOME: world.dir('home') })
+  expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('there is no identity in ')])
+})
+
 test('profile set changes the capabilities', async () => {
   const ran = await svc('profile', 'set', '--caps', 'text.sum,text.count')
   expect(JSON.parse(ran.stdout)).toMatchObject({ caps: ['text.sum', 'text.count'] })
@@ -189,9 +197,17 @@ describe('output that does not arrive', () => {
     expect((await svc('doctor')).stdout.split(absent)).toHaveLength(2)
     const refused = await svc('id', 'rotate')
     expect(refused.stderr).toContain('try: svc id next import < phrase.txt')
-    writeFileSync(file, said.recovery_phrase)
-    expect(shell(`SVC id next import < "${file}"`).status).toBe(0)
-    expect(nextKey()).toBe(true)
+    const phrase = world.dir('alice', 'phrase.txt')
+    writeFileSync(phrase, said.recovery_phrase)
+    for (const taken of [phrase, file]) {
+      expect(shell(`SVC id next import < "${taken}"`).status).toBe(0)
+      expect(nextKey()).toBe(true)
+      expect(shell('SVC id next export --remove | cat > /dev/null').status).toBe(0)
+      expect(nextKey()).toBe(false)
+    }
+    for (const text of ['{}', '{"recovery_phrase": 1}', '{"recovery_phrase": "'])
+      expect(shell(`printf '%s' '${text}' | SVC id next import`).stderr).toContain('holds no recovery_phrase')
+    expect(shell(`SVC id rotate --recovery-phrase-stdin < "${file}"`).status).toBe(0)
   })
 })
 
@@ -214,7 +230,12 @@ test('a home that cannot be written is named, by doctor too', async () => {
 
 test('an identity that is not there is said to be none', async () => {
   const { code, stderr } = await svc('status', '--id', 'typo')
-  expect([code, stderr]).toEqual([1, expect.stringContaining(`svc: there is no identity "typo"; running: `)])
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining(
+      `svc: there is no identity "typo"; if you meant another node of yours that runs:\n`,
+    ),
+  ])
 })
 
 test('a deactivated identity is named by status and doctor, which advise no hub', async () => {
@@ -225,3 +246,78 @@ test('a deactivated identity is named by status and doctor, which advise no hub'
   expect([code, stdout]).toEqual([1, expect.stringContaining(over)])
   expect(stdout).not.toContain('hub-register')
 })
+
+const hasScript = spawnSync('script', ['--version']).status === 0
+
+test.runIf(hasScript)('in a terminal a start names the next step that is possible', () => {
+  const upIn = (name: 'alice' | 'bob') => {
+    const env = { ...world.env(name), SVC_HINTS: '1', NO_COLOR: '1', TERM: 'dumb' }
+    const command = `"${process.execPath}" "${program}"`
+    const stop = () => spawnSync('bash', ['-c', `${command} stop`], { env })
+    stop()
+    const { stdout } = spawnSync('script', ['-qec', `${command} up`, '/dev/null'], { env, encoding: 'utf8' })
+    stop()
+    return /next: (.*)\r\n/.exec(stdout)?.[1]
+  }
+  expect([upIn('alice'), upIn('bob')]).toEqual([
+    'svc id new <name>   (this identity is deactivated)',
+    'svc hub-register <url>   (help: svc help)',
+  ])
+})
+
+test.runIf(hasScript)(
+  'in a terminal a command that waits for its reader says for what',
+  () => {
+    const env = { ...world.env('bob'), SVC_HINTS: '1', NO_COLOR: '1', TERM: 'dumb' }
+    const command = `"${process.execPath}" "${program}"`
+    const inTerminal = (line: string, input: string) => {
+      const ran = spawnSync('script', ['-qec', line, '/dev/null'], {
+        env,
+        input,
+        encoding: 'utf8',
+        timeout: 20_000,
+      })
+      return ran.stdout
+    }
+    const shell = (line: string) => spawnSync('bash', ['-c', line], { env })
+    shell(`${command} up`)
+    const mcp = 'svc: serving MCP on standard input and output, for a coding agent to start;'
+    expect(inTerminal(`${command} mcp`, '\u0004')).toContain(mcp)
+    expect(inTerminal(`${command} watch & sleep 1; kill %1`, '')).toContain(
+      'svc: waiting for events of the node;',
+    )
+    expect(inTerminal(`${command} delegate nobody -`, '\u0004')).toContain(
+      'svc: reading the text from standard input;',
+    )
+    shell(`${command} stop`)
+    expect(inTerminal(`${command} daemon --stdio`, '\u0004')).toContain(mcp)
+  },
+  60_000,
+)
+
+test.runIf(hasScript)(
+  'in a terminal a passphrase is typed twice and never shown',
+  () => {
+    const env = { ...world.env('bob'), NO_COLOR: '1', TERM: 'dumb' }
+    const backup = (file: string, input: string) => {
+      const line = `stty -echo; "${process.execPath}" "${program}" backup "${file}"`
+      return spawnSync('script', ['-qec', line, '/dev/null'], {
+        env,
+        input,
+        encoding: 'utf8',
+        timeout: 20_000,
+      }).stdout
+    }
+    const file = join(mkdtempSync(join(tmpdir(), 'svc-typed-')), 'a.svc')
+    const node = (command: string) => spawnSync(process.execPath, [program, command], { env })
+    node('up')
+    node('stop')
+    const differing = backup(file, 'correct horse battery\ncorrect horse\n')
+    expect(differing).toContain('svc: the two passphrases differ')
+    expect(backup(file, '\n')).toContain('svc: no passphrase was given')
+    const said = backup(file, 'correct horse battery\ncorrect horse battery\n')
+    expect(said).toContain(`"archive": "${file}"`)
+    expect(said.split('passphrase: ')[1]).not.toContain('correct horse')
+  },
+  60_000,
+)

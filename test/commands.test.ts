@@ -1,6 +1,9 @@
 /** A story on the built programs: two people, one hub, every command of the table at least once. */
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -22,6 +25,12 @@ type Turn = { text: string; kind: string; mine: boolean; attachments: { name: st
 
 const a = (...args: string[]) => world.svc('alice', ...args)
 const b = (...args: string[]) => world.svc('bob', ...args)
+/** A named pipe that nobody writes to: whoever reads it waits for ever. */
+const pipe = () => {
+  const path = join(world.root, `pipe-${randomUUID()}`)
+  execFileSync('mkfifo', [path])
+  return path
+}
 const fails = async (name: 'alice' | 'bob', ...args: string[]) => {
   const ran = await world.run(programs.svc, args, world.env(name))
   expect(ran.code, ran.stdout).not.toBe(0)
@@ -149,24 +158,19 @@ describe('strangers and contacts', () => {
     await stateOf('bob', id, 'cancelled')
   })
 
-  test('what a blocked agent sends is refused, and it learns so', async () => {
+  test('what a blocked agent sends is refused, it learns so, and its mail goes once the block is lifted', async () => {
+    const delivery = async (id: string) => (await threadOf('alice', id)).turns[0]?.delivery
     await b('contact', 'block', 'alice')
     const id = await delegate('bob', 'blocked')
-    const thread = await until(async () => {
-      const found = await threadOf('alice', id)
-      return found.turns[0]?.delivery?.state === 'failed' ? found : undefined
+    const refused = await until(async () => {
+      const found = await delivery(id)
+      return found?.reason?.includes('refuse') ? found : undefined
     })
-    expect(thread.state).toBe('failed')
+    expect(refused.state).toBe('queued')
     await b('contact', 'block', 'alice', '--off')
-    await until(async () => {
-      const again = await delegate('bob', 'friends again')
-      const found = await until(async () => {
-        const [turn] = (await threadOf('alice', again)).turns
-        return turn?.delivery?.state === 'queued' || turn?.delivery?.state === 'at_hub' ? undefined : turn
-      })
-      return found.delivery?.state === 'delivered'
-    })
-    // A node asks what became of its mail after 10 to 20 s, each time.
+    await until(async () => ['at_hub', 'delivered'].includes((await delivery(id))?.state ?? ''))
+    const again = await delegate('bob', 'friends again')
+    await until(async () => ['at_hub', 'delivered'].includes((await delivery(again))?.state ?? ''))
   }, 60_000)
 })
 
@@ -261,7 +265,31 @@ describe('a task with files', () => {
     expect(mismatch.json?.['result_cid']).not.toBe(mismatch.json?.['result_cid_of_file'])
     expect((await offline('--kel', other)).stderr).toContain('the receipt names')
     expect((await offline()).stderr).toContain('--kel BASE64 or --hub URL')
+    expect((await offline('--kel', kel, '--hub', hubUrl)).stderr).toContain('--kel and --hub were both given')
+    expect((await fails('alice', 'verify', id, '--receipt', receipt)).stderr).toContain('were both given')
+    expect((await offline('--kel', kel.slice(0, -40))).stderr).toContain('--kel is cut off or no key history')
+    expect((await offline('--kel', kel, '--attestation', 'AAAA')).stderr).toContain(
+      '--attestation needs the hub',
+    )
+    expect((await offline('--hub', hubUrl, '--attestation', 'AAAA')).stderr).toContain('not an attestation')
     expect((await offline('--kel', '!')).stderr).toContain('not base64')
+    expect((await offline('--kel', kel, '--result', pipe())).stderr).toContain(
+      '--result: it is not a regular file',
+    )
+    expect((await fails('alice', 'message', id, '--file', pipe())).stderr).toContain(
+      'it is not a regular file',
+    )
+    expect((await a('status'))['aid']).toBe(alice)
+    const site = createServer((_request, response) =>
+      response.writeHead(404, { 'content-type': 'text/html' }).end('<p>no'),
+    ).listen(0, '127.0.0.1')
+    await new Promise(resolve => site.once('listening', resolve))
+    const address = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+    expect((await offline('--hub', address)).stderr).toContain(
+      `svc: this is no svc hub: ${address} answers HTTP 404 with text/html`,
+    )
+    site.close()
+    expect((await offline('--hub', 'hub.example')).code).toBe(2)
   })
 
   test('review keeps the rating; evidence reads by type, from a number, with a limit', async () => {
@@ -272,7 +300,22 @@ describe('a task with files', () => {
     }
     expect(records[0]?.payload).toMatchObject({ interaction_id: id, receipt_verified: true })
     expect((await a('evidence', '--limit', '1'))['records']).toHaveLength(1)
-    expect((await fails('alice', 'evidence', '--limit', '1001')).code).toBe(1)
+    expect((await fails('alice', 'evidence', '--limit', '1001')).code).toBe(2)
+    const chain = join(world.root, 'chain.txt')
+    const { length } = await a('evidence', 'export', '--out', chain)
+    const { heads } = (await b('evidence', 'heads', alice)) as { heads: { head: string; length: number }[] }
+    expect(heads[0]?.length).toBeLessThanOrEqual(Number(length))
+    expect(await b('verify', '--chain', chain, '--head', heads[0]?.head ?? '')).toMatchObject({
+      verdict: 'valid',
+      owner: alice,
+      length,
+      heads: [{ signed_in: 'export' }, { signed_in: 'counter_signature', verdict: 'shown' }],
+    })
+    expect(await a('capability', 'ls')).toMatchObject({ capabilities: [] })
+    expect((await fails('alice', 'capability', 'test', 'no.such')).stderr).toContain('does not serve no.such')
+    const page = join(world.root, 'verify.html')
+    await a('verify', '--page', page)
+    expect(readFileSync(page, 'utf8')).toContain("default-src 'none'")
   })
 })
 
@@ -283,11 +326,11 @@ describe('capabilities', () => {
       const found = (await a('thread', id)) as { turns: Turn[] }
       return found.turns.some(turn => !turn.mine) ? found : undefined
     })
-    expect(thread.turns.find(turn => !turn.mine)?.text).toContain('this node does not serve this capability')
+    expect(thread.turns.find(turn => !turn.mine)?.text).toMatch(/this node does not serve \S+\.\S+/)
     expect((await fails('alice', 'delegate', 'bob', '--capability', 'x', '--args', '[]')).stderr).toContain(
       'JSON object',
     )
-    expect((await fails('alice', 'delegate', 'bob', 'task', '--capability', 'x')).code).toBe(1)
+    expect((await fails('alice', 'delegate', 'bob', 'task', '--capability', 'x')).code).toBe(2)
   })
 })
 
@@ -387,7 +430,9 @@ describe('the node', () => {
     expect((await b('down'))['stopped']).toHaveLength(1)
     const refused = await fails('bob', 'status')
     expect(refused.stderr).toContain(`data directory ${world.dir('bob')}`)
-    expect(refused.stderr).toMatch(/running: SVC_HOME=\S+\/alice svc --id default \(127\.0\.0\.1:\d+\)/)
+    expect(refused.stderr).toMatch(
+      /if you meant another node of yours that runs:\n {2}SVC_HOME=\S+\/alice (?:npx )?svc --id default status\n/,
+    )
   })
 
   test('id deactivate ends the identity for good', async () => {

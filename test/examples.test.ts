@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { execBackend } from '../autoreply/exec.ts'
+import { NO_SANDBOX } from '../autoreply/sandbox.ts'
 import { random, requestOf } from '../autoreply/testing.ts'
 import { toBase64 } from '../protocol/encoding/bytes.ts'
 import { fixture } from '../protocol/testing/agents.ts'
@@ -30,6 +31,8 @@ describe('a backend for auto-reply', () => {
       openclawAgent: undefined,
       tools: 'none',
       workRoot: join(folder, 'work'),
+      sandbox: NO_SANDBOX,
+      hidden: [],
       env: { PATH: process.env['PATH'] },
       random,
     })

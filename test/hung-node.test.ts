@@ -1,4 +1,5 @@
-/** A node that runs and does not answer, as a process. */
+/** A node as a process: one that does not answer, and one that is sent a signal of the runtime. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -10,14 +11,32 @@ beforeAll(() => {
 })
 afterAll(() => world[Symbol.asyncDispose]())
 
-test('up of a node that hangs says so, and does not call it running', async () => {
+test('commands on a node that hangs say so within seconds, and what ends it', async () => {
   const pid = Number((await world.startNode('alice'))['pid'])
-  process.kill(pid, 'SIGSTOP')
-  const hung = await world.run(world.programs.svc, ['up'], world.env('alice'))
-  process.kill(pid, 'SIGCONT')
-  expect(hung).toMatchObject({ code: 1, stdout: '' })
-  expect(hung.stderr).toContain(
-    `runs (pid ${pid}) but does not answer\ntry: svc logs; if it stays so: kill ${pid}`,
-  )
+  const whileHung = async (commands: readonly string[]) => {
+    process.kill(pid, 'SIGSTOP')
+    const ran = commands.map(command => world.run(world.programs.svc, [command], world.env('alice')))
+    for (const { code, stdout, stderr } of await Promise.all(ran)) {
+      expect([code, stdout]).toEqual([1, ''])
+      expect(stderr).toContain(
+        `runs (pid ${pid}) but does not answer\ntry: svc logs; if it stays so: kill ${pid}, then svc up\n`,
+      )
+    }
+    process.kill(pid, 'SIGCONT')
+  }
+  await whileHung(['up', 'status'])
   expect(await world.startNode('alice')).toMatchObject({ state: 'running', already: true, pid })
+  await whileHung(['stop'])
+})
+
+test.skipIf(process.platform === 'win32')('no signal opens a port for a debugger', async () => {
+  const pid = Number((await world.startNode('alice'))['pid'])
+  process.kill(pid, 'SIGUSR1')
+  // The signal was taken once a later answer has come.
+  expect((await world.run(world.programs.svc, ['status'], world.env('alice'))).code).toBe(0)
+  const logs = readdirSync(world.dir('alice'), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.log'))
+    .map(name => readFileSync(world.dir('alice', name), 'utf8'))
+  expect(logs.length).toBeGreaterThan(0)
+  expect(logs.join('')).not.toMatch(/debugger/i)
 })

@@ -106,7 +106,10 @@ describe('the built programs', () => {
     spawnSync(process.execPath, [join(root, 'dist', 'svc.js'), ...args], { env, encoding: 'utf8' })
 
   test('both say version 0.3.0', () => {
-    expect(JSON.parse(svc('version').stdout)).toMatchObject({ version: '0.3.0', modules: '(none)' })
+    expect(JSON.parse(svc('version').stdout)).toMatchObject({
+      version: '0.3.0',
+      modules: 'service, cas, blackboard, org',
+    })
     const hub = execFileSync(process.execPath, [join(root, 'hub', 'dist', 'svc-hub.js'), 'version'], {
       env,
       encoding: 'utf8',
@@ -119,7 +122,7 @@ describe('the built programs', () => {
     expect([ran.status, ran.stdout, ran.stderr]).toEqual([
       2,
       '',
-      'svc: unknown flag --bogus for "status"; accepted: --id\n',
+      'svc: unknown flag --bogus for "status"; accepted: --id, --human\n',
     ])
   })
 

@@ -10,9 +10,12 @@ const root = new URL('..', import.meta.url).pathname
 const program = join(root, 'dist', 'svc.js')
 
 /** npm sets variables for what it starts, the tests included; a user's shell has none of them. */
-const env = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => !/^npm_|^NODE|^INIT_CWD|^VITEST/i.test(name)),
-)
+const env: Record<string, string | undefined> = {
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_|^NODE|^INIT_CWD|^VITEST/i.test(name)),
+  ),
+  PATH: process.env['PATH']?.replaceAll(/[^:]*node_modules\/\.bin:/g, ''),
+}
 
 function run(command: string, args: string[], home: string) {
   return spawnSync(command, args, { cwd: root, encoding: 'utf8', env: { ...env, HOME: home } })
@@ -33,7 +36,7 @@ test('the first call of a new home runs the program that stands there', () => {
 
 test('status says when the node runs another build than the command', async () => {
   const { build } = JSON.parse(
-    run('node', [program, 'version'], mkdtempSync(join(tmpdir(), 'svc-npx-'))).stdout,
+    run(process.execPath, [program, 'version'], mkdtempSync(join(tmpdir(), 'svc-npx-'))).stdout,
   ) as { build: string }
   const other = build.replaceAll(/./g, 'f')
   await using world = new World({ svc: program, hub: '' })
@@ -67,4 +70,14 @@ test('the package of the checkout has no command of its own, which npm would ins
   const manifest = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8')) as { bin?: object }
   expect(manifest('package.json').bin).toBeUndefined()
   expect(manifest('bin/package.json').bin).toEqual({ svc: 'svc.js' })
+})
+
+test('its next steps are called as it was', () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-npx-'))
+  expect(run('npx', ['svc', 'statu'], home).stderr).toContain('\ntry: npx svc status\n')
+  expect(run(process.execPath, [program, 'statu'], home).stderr).toContain('\ntry: npx svc status\n')
+  const elsewhere = spawnSync(process.execPath, [program, 'statu'], { cwd: home, encoding: 'utf8', env })
+  expect(elsewhere.stderr).toContain(`\ntry: ${join(root, 'bin', 'svc.js')} status\n`)
+  const hub = run('npx', ['svc-hub', 'stats', '--data-dir', home], home)
+  expect(hub.stderr).toContain(`create one with: npx svc-hub init --data-dir ${home}`)
 })

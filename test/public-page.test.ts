@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TestHub } from '../hub/testing/hub.ts'
-import { hubToLookAt, noBrowser, type PageSize, pageSizes, startBrowser } from './browser.ts'
+import { hubToLookAt, measure, noBrowser, type PageSize, pageSizes, startBrowser } from './browser.ts'
 
 const CONTRAST_MIN = 4.5
 const looks = (Object.keys(pageSizes) as PageSize[]).flatMap(size =>
@@ -97,46 +97,3 @@ describe.skipIf(noBrowser !== undefined)(`the public page in a browser${skipped}
     await page.close()
   })
 })
-
-/** Runs in the page: what sticks out of the window, and the faintest text against what lies behind it. */
-function measure(): {
-  scrollWidth: number
-  outside: string[]
-  faintest: { contrast: number; text: string }
-  paperIsDark: boolean
-} {
-  type Rgb = [number, number, number]
-  const rgb = (color: string): Rgb => (color.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number) as Rgb
-  const light = (color: Rgb): number => {
-    const [r, g, b] = color.map(value => {
-      const share = value / 255
-      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
-    }) as Rgb
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b
-  }
-  const paper = getComputedStyle(document.body).backgroundColor
-  const behind = (element: Element | null): string => {
-    if (element === null) return paper
-    const { backgroundColor } = getComputedStyle(element)
-    return backgroundColor === 'rgba(0, 0, 0, 0)' ? behind(element.parentElement) : backgroundColor
-  }
-  const texts = [...document.querySelectorAll('body *')].filter(element =>
-    [...element.childNodes].some(node => node.nodeType === 3 && (node.textContent ?? '').trim() !== ''),
-  )
-  const contrasts = texts.map(element => {
-    const [a, b] = [light(rgb(getComputedStyle(element).color)), light(rgb(behind(element)))]
-    return {
-      contrast: (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05),
-      text: element.textContent?.slice(0, 40) ?? '',
-    }
-  })
-  return {
-    scrollWidth: document.documentElement.scrollWidth,
-    outside: texts
-      .filter(element => element.closest('pre') === null)
-      .filter(element => element.getBoundingClientRect().right > innerWidth + 1)
-      .map(element => element.textContent?.slice(0, 40) ?? ''),
-    faintest: contrasts.sort((a, b) => a.contrast - b.contrast)[0] ?? { contrast: 0, text: 'no text' },
-    paperIsDark: light(rgb(paper)) < 0.5,
-  }
-}

@@ -2,6 +2,7 @@
 
 import { execFileSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { commands as commandTable } from '../cli/table.ts'
 import { present } from '../protocol/encoding/present.ts'
 
 const root = new URL('..', import.meta.url).pathname
@@ -203,7 +204,16 @@ describe('commands', () => {
     ['results', '', ''],
     ['review', '', 'id! rating! comment'],
     ['evidence', '--type --since --limit', ''],
-    ['verify', '--receipt --kel --hub --result', 'id'],
+    ['verify', '--receipt --kel --hub --result --attestation', 'id'],
+    ['balance', '', ''],
+    ['redeem', '--ref', 'amount!'],
+    ['reconcile', '', ''],
+    ['audit-hub', '', ''],
+    ['x402-authorize', '--pay-to --amount --network --interaction', ''],
+    ['p2p-advertise', '', 'addr'],
+    ['console', '--url', ''],
+    ['tui', '', ''],
+    ['install', '--agent', 'tool'],
     ['watch', '', ''],
     ['mcp', '', ''],
     ['version', '', ''],
@@ -219,14 +229,23 @@ describe('commands', () => {
   })
 
   test('only these need no running node', () => {
-    const free = commands.filter(command => !command.needsDaemon).map(command => command.path)
+    const later = commandTable.filter(({ group }) => group === 'later').map(({ path }) => path)
+    const free = commands
+      .filter(({ needsDaemon, path }) => !needsDaemon && !later.includes(path))
+      .map(command => command.path)
     expect(free.sort()).toEqual([
+      'backup',
+      'completion',
       'daemon',
       'demo',
       'doctor',
       'evidence accept',
       'evidence import',
       'help',
+      'hook inbox',
+      'id export',
+      'id import',
+      'id kel',
       'id ls',
       'id new',
       'id next export',
@@ -235,17 +254,26 @@ describe('commands', () => {
       'id use',
       'install',
       'logs',
+      'mcp',
+      'restore',
       'up',
       'verify',
       'version',
     ])
   })
 
-  test('--attach and --extra-arg repeat, everything else is given once', () => {
+  test('--attach, --extra-arg, --folder and --head repeat, everything else is given once', () => {
     const repeating = commands.flatMap(command =>
       command.flags.filter(flag => flag.repeat).map(flag => `${command.path} ${flag.name}`),
     )
-    expect(repeating).toEqual(['autoreply set --extra-arg', 'delegate --attach', 'message --attach'])
+    expect(repeating.sort()).toEqual([
+      'autoreply set --extra-arg',
+      'daemon --folder',
+      'delegate --attach',
+      'mcp --folder',
+      'message --attach',
+      'verify --head',
+    ])
   })
 
   test('the aliases are those of the documents', () => {
@@ -259,6 +287,9 @@ describe('commands', () => {
       'id use': ['switch', 'select'],
       'id rm': ['remove', 'delete'],
       message: ['msg'],
+      'autoreply show': ['auto-reply show'],
+      balance: ['credits'],
+      'x402-authorize': ['pay-header'],
       version: ['--version', '-v'],
       help: ['--help', '-h'],
     })

@@ -36,6 +36,14 @@ describe('imports', () => {
     expect(found.filter(path => !files.includes(path))).toEqual([])
   })
 
+  test('the protocol runs in a browser too: what belongs to the runtime is imported in its engine alone', () => {
+    const found = product.filter(
+      path =>
+        path.startsWith('protocol/') && importsOf(path).some(specifier => specifier.startsWith('node:')),
+    )
+    expect(found).toEqual(['protocol/crypto/engine.node.ts'])
+  })
+
   test('heavy front ends load when asked for: nothing the command line needs at start imports them', () => {
     const seen = new Set<string>()
     const visit = (path: string) => {
@@ -74,12 +82,20 @@ describe('the rooms of the hub', () => {
     directory: 'agent-writes.ts',
     envelope: 'mail-writes.ts',
     fork_proof: 'agent-writes.ts',
+    ledger_account: 'ledger-writes.ts',
+    ledger_entry: 'ledger-writes.ts',
+    ledger_hold: 'ledger-writes.ts',
+    ledger_totals: 'ledger-writes.ts',
+    ledger_transfer: 'ledger-writes.ts',
     mailbox: 'mail-writes.ts',
     refused_range: 'account-writes.ts',
     review: 'review-store.ts',
     revocation: 'mail-writes.ts',
     setting: 'account-writes.ts',
     sign_up: 'sign-ups.ts',
+    supply_epoch: 'ledger-writes.ts',
+    supply_piece: 'ledger-writes.ts',
+    supply_record: 'ledger-writes.ts',
     used_proof: 'sign-ups.ts',
   }
 
@@ -207,7 +223,7 @@ describe('lint', () => {
   /** How many files may still break a rule; the numbers only fall. */
   const open: Record<string, number> = {
     'complexity/noExcessiveLinesPerFunction': 4,
-    'complexity/noExcessiveCognitiveComplexity': 5,
+    'complexity/noExcessiveCognitiveComplexity': 4,
   }
   const listed = (rule: string) => {
     const [group, name] = rule.split('/') as [string, string]

@@ -12,6 +12,7 @@ INTEGER_MAX = 2**53 - 1
 KEL_EVENTS_MAX = 1024
 KEL_BYTES_MAX = 256 * 1024
 RECEIPT_BYTES_MAX = 64 * 1024
+CID_PREFIX = bytes([0x01, 0x55, 0x12, 0x20])
 MESSAGES_MAX = 100_000
 STATUSES = ("OK", "UNVERIFIED", "FAILED", "UNAVAILABLE", "PAYMENT_REQUIRED")
 INCEPTION, ROTATION, DEACTIVATION = range(3)
@@ -166,7 +167,7 @@ def digest(label, message):
 
 
 def content_id(content):
-    return bytes([0x01, 0x55, 0x12, 0x20]) + hashlib.sha256(content).digest()
+    return CID_PREFIX + hashlib.sha256(content).digest()
 
 
 def aid_text(aid):
@@ -321,7 +322,7 @@ def _receipt_body(body):
     if 11 in body:
         need(isinstance(body[11], str) and len(body[11].encode()) <= 128, "settlement is no text of 128 bytes")
     length, head = items(body[12], 2, 2)
-    uint(length), fixed(head, 36)
+    chain_head(length, head)
     for highest, missing in (items(side, 2, 2) for side in items(body[13], 2, 2)):
         need(uint(highest) <= MESSAGES_MAX, "the cover names too many messages")
         numbers = [0, *items(missing, 0, 1024)]
@@ -331,11 +332,17 @@ def _receipt_body(body):
     return body
 
 
+def chain_head(length, head):
+    """Only an empty chain has the genesis sentinel as its head, and every head is a content id."""
+    need(fixed(head, 36).startswith(CID_PREFIX), "the id of a chain head is no content id")
+    need((uint(length) == 0) == (head == content_id(b"svc-ael-genesis/v1")), "no chain has this length with this head")
+
+
 def counter_signature_holds(data, receipt, requester):
     """Whether these bytes are the requester's signature over this very receipt."""
     body_bytes, signature = signed(data, 512)
     body = fields(decode(body_bytes), range(1, 6))
-    aid_bytes(body[1]), uint(body[2]), uint(body[3]), fixed(body[4], 36), fixed(body[5], 32)
+    aid_bytes(body[1]), uint(body[2]), chain_head(body[3], body[4]), fixed(body[5], 32)
     key = requester.key_at(body[2]) if body[1] == requester.aid else None
     covers = body[5] == hashlib.sha256(receipt.body_bytes).digest()
     return covers and key is not None and verifies("svc-receipt-r/v1", key, body_bytes, signature)

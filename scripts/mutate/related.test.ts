@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { importers, relatedTests } from './related.ts'
+import { fileNamed, importers, relatedTests } from './related.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 
@@ -22,4 +23,12 @@ test('imports, workers and the engine behind its name are edges', () => {
   expect(graph.get('protocol/crypto/engine.node.ts')).toEqual(['protocol/identity/kel.ts'])
   expect(graph.get('hub/core/verify-worker.ts')).toEqual(['hub/core/verifier.ts'])
   expect(graph.get('cli/demo/demo.ts')).toEqual(['cli/table/other.ts'])
+})
+
+test('every name of the package stands for a file that it can be', () => {
+  const { imports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    imports: Record<string, Record<string, string>>
+  }
+  for (const [name, files] of Object.entries(imports))
+    expect(Object.values(files)).toContain(`./${fileNamed(name)}`)
 })

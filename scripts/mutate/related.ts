@@ -3,8 +3,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
 /** Any text that names a source file of ours: an import, an import on demand, the file of a worker. */
-const SPECIFIER = /'(\.{1,2}\/[^'\n]+\.tsx?|#crypto)'/g
-const ENGINE = 'protocol/crypto/engine.node.ts'
+const SPECIFIER = /'(\.{1,2}\/[^'\n]+\.tsx?|#[a-z]+)'/g
+
+/** The file that a name stands for: the engine of this runtime, a module as the usual build has it or asks for it. */
+export function fileNamed(name: string): string {
+  return name === '#crypto' ? 'protocol/crypto/engine.node.ts' : `daemon/modules/${name.slice(1)}.ts`
+}
 
 /** File -> files that import it, also on demand, as worker or only for a type. */
 export function importers(root: string, sources: readonly string[]): Map<string, string[]> {
@@ -12,7 +16,8 @@ export function importers(root: string, sources: readonly string[]): Map<string,
   for (const path of sources) {
     if (!existsSync(join(root, path))) continue
     for (const [, specifier] of readFileSync(join(root, path), 'utf8').matchAll(SPECIFIER)) {
-      const target = specifier === '#crypto' ? ENGINE : normalize(join(dirname(path), specifier as string))
+      const isName = specifier?.startsWith('#') === true
+      const target = isName ? fileNamed(specifier) : normalize(join(dirname(path), specifier as string))
       found.set(target, [...(found.get(target) ?? []), path])
     }
   }

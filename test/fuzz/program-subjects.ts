@@ -1,5 +1,5 @@
 /** Decoders outside the protocol: what strangers, files and operators wrote, as hub and node read it. */
-import { splitWords } from '../../autoreply/exec.ts'
+import { splitWords } from '../../autoreply/program.ts'
 import { cleanName } from '../../daemon/attachments/file-names.ts'
 import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'

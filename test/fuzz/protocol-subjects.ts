@@ -12,7 +12,7 @@ import {
   toHex,
   utf8,
 } from '../../protocol/encoding/bytes.ts'
-import { decode, encode } from '../../protocol/encoding/cbor.ts'
+import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
 import { canonicalJson, parseJson } from '../../protocol/encoding/json.ts'
 import { plainLine, plainText } from '../../protocol/encoding/plain-text.ts'
 import { signCard, verifyCard } from '../../protocol/identity/card.ts'
@@ -27,6 +27,8 @@ import { parseEnvelopeHead } from '../../protocol/mail/envelope.ts'
 import { decodeHead, encodeHead } from '../../protocol/mail/message.ts'
 import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
+import { Acceptance } from '../../protocol/proof/acceptance.ts'
+import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
 import {
   documentBytes,
   parseRequestDocument,
@@ -42,6 +44,9 @@ import {
   readRecord,
   recordLine,
 } from '../../protocol/proof/evidence.ts'
+import { readHead } from '../../protocol/proof/held-head.ts'
+import { EMPTY_ROOT } from '../../protocol/proof/liability.ts'
+import { Authorization, HoldOrder, SettlementReceipt } from '../../protocol/proof/payment.ts'
 import {
   Attestation,
   CounterSignature,
@@ -50,6 +55,14 @@ import {
   Receipt,
   Review,
 } from '../../protocol/proof/receipt.ts'
+import {
+  creditIssued,
+  creditPayload,
+  type Epoch,
+  epochPayload,
+  supplyEpoch,
+  supplyEventOf,
+} from '../../protocol/proof/supply.ts'
 import { agent, fixture } from '../../protocol/testing/agents.ts'
 import { format, malformed, reader, type Subject, subject } from './subject.ts'
 
@@ -221,7 +234,9 @@ function workFormats(): Subject[] {
     format('review', hex(reviews.reviews.valid, 'review'), Review),
     format('attestation', [fromHex(reviews.attestation.attestation)], Attestation),
     format('effect', effects(), Effect),
+    format('acceptance', hex(cases('effect/acceptance.json'), 'acceptance'), Acceptance),
     cardSubject(),
+    ...paymentFormats(),
   ]
 }
 
@@ -230,6 +245,42 @@ function payloadAgain(kind: number, bytes: Uint8Array): Uint8Array {
   const { payload } = decodePayload(kind, bytes)
   const spelled = encodePayload(kind as 0, payload as Parameters<typeof encodePayload<0>>[1])
   return Uint8Array.of(kind, ...spelled)
+}
+
+function paymentFormats(): Subject[] {
+  type Valid<N extends string> = { valid: Record<N, string>[] }
+  const { receipts, orders } = fixture<{ receipts: Valid<'receipt'>; orders: Valid<'order'> }>(
+    'payment/settlements.json',
+  )
+  return [
+    format('authorization', hex(valid('payment/authorizations.json'), 'authorization'), Authorization),
+    format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
+    format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
+    supplyReader(creditIssued, creditPayload({ aid: agent('supply').aid, amount: 5, reason: 'grant' })),
+    supplyReader(supplyEpoch, epochPayload(emptyEpoch)),
+  ]
+}
+
+const supplyReader = (eventType: string, sample: CborValue): Subject =>
+  reader(`payload of ${eventType}`, [encode(sample)], bytes =>
+    supplyEventOf({ eventType, payload: decode(bytes) }),
+  )
+
+const emptyEpoch: Epoch = {
+  day: 20_600,
+  from_day: 20_600,
+  issued: 0,
+  retired: 0,
+  outstanding: 0,
+  held: 0,
+  owed_by_peers: 0,
+  due_to_peers: 0,
+  root: EMPTY_ROOT.h,
+  root_sum: 0,
+  depth: 0,
+  accounts: 0,
+  ledger_hw: 0,
+  chain_hw: 0,
 }
 
 function cardSubject(): Subject {
@@ -260,6 +311,35 @@ function chainFormats(): Subject[] {
       'line of the chain file',
       chain.records.map(({ line }) => utf8(line)),
       ofText(text => utf8(recordLine(parseRecordLine(text)).trimEnd())),
+    ),
+    ...exportFormats(),
+  ]
+}
+
+function exportFormats(): Subject[] {
+  const { firstLines } = fixture<{ firstLines: { valid: { line: string }[] } }>('evidence/exports.json')
+  const lines = firstLines.valid.map(({ line }) => line)
+  const heads = fixture<{ valid: { heldHead: string }[] }>('receipt/held-heads.json').valid
+  const isRefused = (error: unknown) => malformed(error) || error instanceof KelInvalid
+  return [
+    format(
+      'chain export',
+      lines.map(line => ChainExport.encode(parseExportLine(line).signed)),
+      ChainExport,
+    ),
+    subject(
+      'first line of a chain export',
+      lines.map(utf8),
+      ofText(text => {
+        const { signed, owner } = parseExportLine(text)
+        return utf8(exportLine(signed, owner.events))
+      }),
+      isRefused,
+    ),
+    reader(
+      'head of a chain',
+      heads.map(({ heldHead }) => fromHex(heldHead)),
+      readHead,
     ),
   ]
 }

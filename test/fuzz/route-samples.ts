@@ -11,6 +11,24 @@ const text = (length: number): string => toBase64url(bytes(length))
 const kel = toBase64url(encodeKel(one.log.events))
 const keys = toBase64url(KeySet.encode(one.keySet))
 
+const terms = {
+  scheme: 'svc-credit',
+  network: `hub:${one.aid}`,
+  amount: '30',
+  asset: 'credit',
+  payTo: one.aid,
+  maxTimeoutSeconds: 60,
+  extra: { hold_s: 600 },
+}
+const paymentPayload = {
+  x402Version: 2,
+  resource: { url: 'https://hub.example/task', description: 'a task', tags: ['task'] },
+  accepted: terms,
+  payload: { authorization: text(300) },
+  extensions: { 'payment-identifier': { info: { id: 'a' } } },
+}
+const payment = { x402Version: 2, paymentPayload, paymentRequirements: terms }
+
 export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   relaySession: { epk: text(1216) },
   relayPoll: { limit: 10, after_id: 4 },
@@ -35,6 +53,11 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   updateProfile: { name: 'Ada', caps: ['code.review'], summary: 'Reads diffs.', readme: 'Send one file.' },
   setVisibility: { visibility: 'public' },
   deregister: {},
+  x402Verify: payment,
+  x402Settle: payment,
+  x402Redeem: { x402Version: 2, paymentPayload, reference: 'invoice 7' },
+  x402Capture: { order: text(200) },
+  x402Release: { order: text(200) },
   uploadReview: { receipt: text(900), review: text(120), rsalt: text(32) },
 }
 
@@ -43,5 +66,9 @@ export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = 
   a2aAgents: { skill: 'translate', tag: 'text', q: 'ada', limit: '10', cursor: text(44) },
   agentPage: {},
   publicPage: { q: 'ada', cap: 'code.*' },
+  ledger: { limit: '10', before: '7' },
+  redemptions: { limit: '10', before: '7' },
+  liabilityProof: { day: '20600' },
+  issuance: { from: '0', limit: '10' },
   research: { cursor: text(44) },
 }

@@ -15,6 +15,7 @@ let prompt = ''
 process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
   const lines = prompt.match(/ask: \\w+/g) ?? []
   const asked = lines.at(-1) ?? 'nothing'
+  if (asked === 'ask: break') process.exit(7)
   console.log(asked === 'ask: leak' ? readFileSync(process.argv[2], 'utf8') : 'answer to ' + asked)
 })
 `
@@ -96,6 +97,19 @@ describe('auto-reply', () => {
   test('the test operation asks the backend outside any thread', async () => {
     const reply = await bob.handlers.autoReplyTest({ question: 'ask: test' }, never)
     expect(reply).toMatchObject({ backend: 'exec:command', answer: 'answer to ask: test' })
+  })
+
+  test('the status says when and why the last answer failed, until one succeeds', async () => {
+    const failures = async () =>
+      (await bob.handlers.status(undefined, never)).warnings.filter(warning => /answer failed/.test(warning))
+    expect(await failures()).toEqual([])
+    await ask(alice, 'ask: break')
+    await until('said', async () => (await failures()).length === 1)
+    expect((await failures())[0]).toMatch(
+      /^the last automatic answer failed at 20\d\d-\S+Z: .*\b7\b.*; try it with: svc autoreply test$/,
+    )
+    await bob.handlers.autoReplyTest({ question: 'ask: test' }, never)
+    expect(await failures()).toEqual([])
   })
 
   test('switched off it answers nothing more, and the key of the model server is never shown', async () => {

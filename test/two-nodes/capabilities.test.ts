@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
+import { ACCESS_REFUSED } from '../../daemon/store/outbox.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { delegated, inboxIds, type Lab, never, openLab, stateOf, texts, thread, until } from './world.ts'
 
@@ -75,7 +76,7 @@ describe('a correspondent who is never answered', () => {
 })
 
 describe('a credential that the hub refuses', () => {
-  test('of the present epoch: two more are tried, then the message failed, and the sender never names itself', async () => {
+  test('of the present epoch: two more are tried, then it waits a while for others and has failed; the sender never names itself', async () => {
     const gina = await contactOfBob('gina')
     const id = await delegated(gina, bob, 'hello')
     await until('gina holds capabilities', () => held(gina) > 0)
@@ -85,13 +86,51 @@ describe('a credential that the hub refuses', () => {
     await until('revoked', () => bob.ctx.store.get('SELECT 1 FROM revocations') === undefined)
     const before = held(gina)
     const { turn } = await gina.handlers.message({ interaction_id: id, text: 'two' }, never)
-    await until(
-      'it failed',
-      async () => (await thread(gina, id)).turns[turn - 1]?.delivery?.state === 'failed',
-    )
-    expect((await thread(gina, id)).turns[turn - 1]?.delivery?.reason).toBe('access refused')
+    const delivery = async () => (await thread(gina, id)).turns[turn - 1]?.delivery
+    await until('it waits', async () => (await delivery())?.reason === ACCESS_REFUSED)
+    expect((await delivery())?.state).toBe('queued')
+    expect(held(gina)).toBe(before - 3)
+    gina.ctx.store.run('UPDATE outbox SET next_at = 0')
+    gina.wake()
+    await until('it failed', async () => (await delivery())?.state === 'failed')
+    expect(await delivery()).toMatchObject({ reason: ACCESS_REFUSED })
     expect(held(gina)).toBe(before - 3)
     expect(await texts(bob, id)).not.toContain('two')
+  })
+
+  test('because of a block that is lifted: what was refused meanwhile goes, and all that follows goes at once', async () => {
+    const jana = await contactOfBob('jana')
+    const id = await delegated(jana, bob, 'hello')
+    await until('jana holds capabilities', () => held(jana) > 0)
+    await bob.handlers.contactBlock({ peer: 'jana', blocked: true }, never)
+    await until('revoked', () => bob.ctx.store.get('SELECT 1 FROM revocations') === undefined)
+    const meanwhile = await jana.handlers.delegate({ to: bob.aid, task: 'refused meanwhile' }, never)
+    const state = async (one: string) => (await thread(jana, one)).turns[0]?.delivery
+    await until('it waits', async () => (await state(meanwhile.interaction_id))?.reason === ACCESS_REFUSED)
+    await bob.handlers.contactBlock({ peer: 'jana', blocked: false }, never)
+    await until('it arrives', async () => (await inboxIds(bob)).includes(meanwhile.interaction_id))
+    for (let n = 0; n < 20; n++) {
+      const { interaction_id } = await jana.handlers.delegate({ to: bob.aid, task: `after ${n}` }, never)
+      await until(`${n} is through`, async () => (await inboxIds(bob)).includes(interaction_id))
+    }
+    await jana.handlers.message({ interaction_id: id, text: 'and here' }, never)
+    await until('it arrives', async () => (await texts(bob, id)).includes('and here'))
+    const failed = jana.ctx.store.get("SELECT count(*) AS n FROM messages WHERE delivery = 'failed'")
+    expect(failed).toEqual({ n: 0 })
+  })
+
+  test('because of a block that is lifted at once, again and again, leaves nobody without', async () => {
+    const kara = await contactOfBob('kara')
+    await delegated(kara, bob, 'hello')
+    await until('kara holds capabilities', () => held(kara) > 0)
+    for (let n = 0; n < 40; n++)
+      for (const blocked of [true, false]) {
+        await bob.handlers.contactBlock({ peer: 'kara', blocked }, never)
+        if (!blocked) bob.ctx.capabilities.topUp(kara.aid, true)
+      }
+    await bob.handlers.contactBlock({ peer: 'kara', blocked: true }, never)
+    await until('revoked', () => bob.ctx.store.get('SELECT 1 FROM revocations') === undefined)
+    expect(bob.ctx.capabilities.isLow(kara.aid)).toBe(true)
   })
 
   test('of a former epoch: the old stock is dropped and the message goes under what is good now', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { counted } from '../../daemon/store/counters.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import {
   delegated,
   finished,
@@ -186,6 +187,32 @@ describe('a task between two nodes', () => {
     const found = await bob.handlers.inbox({ q: 'count to' }, never)
     expect(found.items).toHaveLength(1)
   })
+
+  test('the whole history, of both sides, is searched for words, page by page', async () => {
+    const id = await delegated(alice, bob, 'weigh the zebra')
+    await until('open', async () => (await inboxIds(bob)).includes(id))
+    await bob.handlers.message({ interaction_id: id, text: 'the zebra weighs a lot' }, never)
+    const search = (node: Node, more: object = {}) => node.handlers.search({ words: 'zebra', ...more }, never)
+    await until('answered', async () => (await search(alice)).matches.length === 2)
+    const { matches, next_cursor: cursor } = await search(alice, { limit: 1 })
+    expect(matches).toMatchObject([
+      {
+        interaction_id: id,
+        side: 'sent',
+        peer: bob.aid,
+        from: bob.aid,
+        mine: false,
+        text: 'the zebra weighs a lot',
+      },
+    ])
+    const rest = await search(alice, { limit: 1, cursor })
+    expect([rest.matches[0]?.mine, rest.next_cursor]).toEqual([true, undefined])
+    expect((await search(bob)).matches.map(({ side, mine }) => [side, mine])).toEqual([
+      ['received', true],
+      ['received', false],
+    ])
+    await expect(search(bob, { cursor: 'x' })).rejects.toMatchObject({ code: 'bad_request' })
+  })
 })
 
 describe('strangers', () => {
@@ -233,6 +260,39 @@ describe('strangers', () => {
     await bob.handlers.hubRegister({ url: lab.line.url, guest_messages: 5 }, never)
   })
 
+  test('a task of a stranger that proposes its end still waits for approval: nothing is written or signed before', async () => {
+    const dora = await lab.member('dora')
+    const id = await delegated(dora, bob, 'in and out')
+    await dora.handlers.end({ interaction_id: id }, never)
+    await until('bob has the end', () => bob.ctx.threads.findById(id)?.endBy === 'peer')
+    const waits = {
+      code: 'wrong_state',
+      message: expect.stringMatching(/^this task waits for your approval/),
+      next: `svc approve ${id}, or svc decline ${id}`,
+    }
+    for (const mode of [undefined, 'accept', 'either', 'propose'] as const) {
+      const given = { interaction_id: id, ...present({ mode }) }
+      await expect(bob.handlers.end(given, never)).rejects.toMatchObject(waits)
+      await expect(bob.handlers.end({ ...given, note: 'bye' }, never)).rejects.toMatchObject(waits)
+    }
+    await expect(say(bob, id, 'hello')).rejects.toMatchObject(waits)
+    expect(bob.ctx.threads.findById(id)).toMatchObject({ state: 'pending', receipt: null, ownLast: null })
+    await bob.handlers.approve({ interaction_id: id }, never)
+    await bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    await until('both signed', async () => (await thread(dora, id)).receipt?.verified === true)
+    const turned = await delegated(dora, bob, 'not this one')
+    await expect(dora.handlers.verify({ interaction_id: turned }, never)).rejects.toMatchObject({
+      code: 'no_receipt',
+      next: expect.stringContaining('both sides must end first'),
+    })
+    await bob.handlers.decline({ interaction_id: turned }, never)
+    await until('dora knows', async () => (await stateOf(dora, turned)) === 'declined')
+    await expect(dora.handlers.verify({ interaction_id: turned }, never)).rejects.toMatchObject({
+      code: 'no_receipt',
+      message: 'this task is declined; it has no receipt and gets none',
+    })
+  })
+
   test('a blocked agent and a closed door are refused, and the sender learns it', async () => {
     const erin = await lab.member('erin')
     await bob.handlers.contactBlock({ peer: erin.aid, blocked: true }, never)
@@ -257,10 +317,14 @@ describe('rotation', () => {
     await say(bob, id, 'answer')
     await finished(alice, bob, id)
     const open = await delegated(alice, bob, 'spans the rotation')
-    await bob.handlers.idRotate({}, never)
+    expect(await bob.handlers.idRotate({}, never)).not.toHaveProperty('note')
     expect(await bob.handlers.verify({ interaction_id: id }, never)).toMatchObject({
       verdict: 'valid_retired_key',
       counter_signed: true,
+    })
+    expect(await alice.handlers.verify({ interaction_id: id }, never)).toMatchObject({
+      verdict: 'valid_retired_key',
+      key_checked: true,
     })
     await say(bob, open, 'under the new key')
     await until('alice reads it', async () => (await texts(alice, open)).includes('under the new key'))
@@ -269,6 +333,24 @@ describe('rotation', () => {
     expect(await alice.handlers.verify({ interaction_id: id }, never)).toMatchObject({
       verdict: 'valid_retired_key',
     })
+  })
+
+  test('a requester that can reach no hub says of which key it speaks', async () => {
+    const id = await delegated(alice, bob, 'which key')
+    await say(bob, id, 'answer')
+    await finished(alice, bob, id)
+    await lab.line.down()
+    expect(await alice.handlers.verify({ interaction_id: id }, never)).toMatchObject({
+      verdict: 'valid',
+      key_checked: false,
+      says: expect.stringContaining('no hub could say whether it has rotated its key since'),
+    })
+    expect(await bob.handlers.verify({ interaction_id: id }, never)).toMatchObject({
+      verdict: 'valid',
+      key_checked: true,
+      says: expect.stringContaining('with its current key'),
+    })
+    await lab.line.up()
   })
 
   test('a rotated requester is still answered', async () => {
@@ -296,11 +378,15 @@ describe('when the hub cannot be reached', () => {
     await until('bob has it', async () => (await inboxIds(bob)).includes(interaction_id))
   })
 
-  test('a rotation made while the hub is down gets through when it is back', async () => {
+  test('a rotation made while the hub is down says so, and gets through when it is back', async () => {
     const grace = await lab.member('grace')
     await lab.line.down()
-    const rotating = grace.handlers.idRotate({}, never)
-    await rotating
+    expect(await grace.handlers.idRotate({}, never)).toMatchObject({
+      state: 'rotated',
+      note: expect.stringMatching(
+        /^the hub does not know of it yet \(hub unreachable: .*\); the node goes on telling it$/,
+      ),
+    })
     expect(grace.ctx.identity.log.seq).toBe(2)
     await grace.stop()
     await lab.line.up()

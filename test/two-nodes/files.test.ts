@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
-import { delegated, type Lab, never, openPair, texts, thread, until } from './world.ts'
+import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 let lab: Lab
 let alice: Node
@@ -87,20 +87,51 @@ describe('names of attachments', () => {
 describe('pull', () => {
   test('overwrites nothing and follows no link, neither for attachments nor for the documents', async () => {
     const id = await delegated(alice, bob, 'pull me')
-    await sendAs(id, ['request.json', 'link.txt', 'mine.txt'])
+    await sendAs(id, ['notes.json', 'link.txt', 'mine.txt'])
     const out = join(lab.folder, 'pull-out')
     fs.mkdirSync(out)
     const outside = fileOf('outside', 'untouched')
     fs.writeFileSync(join(out, 'mine.txt'), 'of the user')
     fs.symlinkSync(outside, join(out, 'link.txt'))
+    fs.writeFileSync(join(out, 'request.json'), 'of the user')
     fs.symlinkSync(join(lab.folder, 'nowhere'), join(out, 'request-2.json'))
-    await bob.handlers.pull({ interaction_id: id, out }, never)
+    const pulled = await bob.handlers.pull({ interaction_id: id, out }, never)
+    expect(pulled.request_file).toBe(join(out, 'request-3.json'))
     const read = (name: string) => fs.readFileSync(join(out, name), 'utf8')
     expect([read('mine.txt'), read('mine-2.txt')]).toEqual(['of the user', 'content 2'])
     expect([read('link.txt'), read('link-2.txt')]).toEqual(['untouched', 'content 1'])
-    expect(read('request.json')).toBe('content 0')
+    expect(read('notes.json')).toBe('content 0')
     expect(JSON.parse(read('request-3.json'))).toMatchObject({ task: 'pull me' })
     expect(fs.existsSync(join(lab.folder, 'nowhere'))).toBe(false)
+  })
+
+  test('gives the names of the signed documents to nothing else, whenever it is called', async () => {
+    const id = await delegated(alice, bob, 'what was signed')
+    const names = ['result.json', 'request.json', 'RESULT.json', 're\u017fult.json', 'result.json.']
+    await sendAs(id, names)
+    const out = join(lab.folder, 'signed-out')
+    const pull = async () => {
+      const { files, request_file, result_file } = await bob.handlers.pull({ interaction_id: id, out }, never)
+      return { names: files.map(file => file.path?.slice(out.length + 1)), request_file, result_file }
+    }
+    const attached = [
+      'attached-result.json',
+      'attached-request.json',
+      'attached-RESULT.json',
+      'attached-re\u017fult.json',
+      'attached-result-2.json',
+    ]
+    const request_file = join(out, 'request.json')
+    expect(await pull()).toEqual({ names: [...attached, 'request.json'], request_file })
+    await bob.handlers.message({ interaction_id: id, text: 'the answer' }, never)
+    await finished(alice, bob, id)
+    const result_file = join(out, 'result.json')
+    expect(await pull()).toEqual({
+      names: [...attached, 'request.json', 'result.json'],
+      request_file,
+      result_file,
+    })
+    expect(JSON.parse(fs.readFileSync(result_file, 'utf8'))).toEqual({ attachments: [], text: 'the answer' })
   })
 })
 

@@ -1,6 +1,6 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -69,6 +69,96 @@ describe('hubs that this node cannot talk to', () => {
     expect([name, caps, guest_messages]).toEqual(['', [], 5])
     expect((await node.handlers.status(undefined, never)).hub).toBeNull()
     hub.close()
+  })
+})
+
+describe('an address at which no hub answers', () => {
+  const page = { 'Content-Type': 'text/html; charset=utf-8' }
+  test.each([
+    ['a page that is not there', 404, page, '<h1>nothing here</h1>', 'HTTP 404 with text/html'],
+    ['a page', 200, page, '<h1>welcome</h1>', 'HTTP 200 with text/html'],
+    ['another interface', 200, { 'Content-Type': 'application/json' }, '{"ok":true}', 'application/json'],
+    ['its refusal', 401, {}, '{"reason":"login","error":"who are you"}', 'words that no hub uses'],
+    ['a redirection', 301, { Location: 'https://hub.example' }, '', 'sends to another address (HTTP 301)'],
+  ])('%s is said to be none, with what came', async (name, status, headers, body, what) => {
+    const node = await lab.start(`no-hub-${name}`)
+    const hub = await stub(status, headers, body)
+    const refused = await node.handlers.hubRegister({ url: hub.url }, never).catch(error => error)
+    expect(refused).toMatchObject({ code: 'hub_unreachable', next: 'check the address of the hub' })
+    expect(refused.message).toMatch(/^this is no svc hub: http:\/\/127\.0\.0\.1:\d+ /)
+    expect(refused.message).toContain(what)
+    hub.close()
+  })
+
+  test('the control interface of a node is told to be one', async () => {
+    const node = await lab.start('to-a-node')
+    const url = `http://${node.controlAddress}`
+    await expect(node.handlers.hubRegister({ url }, never)).rejects.toMatchObject({
+      code: 'hub_unreachable',
+      message: `this is no svc hub: ${url} asks for a token, as the control interface of a svc node does; give the address of a hub`,
+    })
+  })
+
+  test('https where plain HTTP is spoken, and http where it is not, are told apart', async () => {
+    const node = await lab.start('no-tls')
+    const plain = await stub(200, {}, 'hello')
+    const other = createTcpServer(socket => socket.end(Buffer.from([21, 3, 1, 0, 2, 2, 10])))
+    const closing = createTcpServer(socket => socket.destroy())
+    const portOf = async (server: typeof other) => {
+      await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
+      return (server.address() as AddressInfo).port
+    }
+    const ask = (url: string) => node.handlers.hubRegister({ url }, never).catch(error => error.message)
+    expect(await ask(plain.url.replace('http:', 'https:'))).toMatch(/does not answer in TLS; .* http:/)
+    expect(await ask(`http://127.0.0.1:${await portOf(other)}`)).toMatch(/does not answer in HTTP; .* https:/)
+    expect(await ask(`http://127.0.0.1:${await portOf(closing)}`)).toMatch(/cut the connection .* https:/)
+    for (const server of [plain, other, closing]) server.close()
+  })
+})
+
+describe('a task that cannot go', () => {
+  const nobody = 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg'
+
+  test('to an AID that no hub lists is queued, with a warning that says so', async () => {
+    const node = await lab.member('mistyped')
+    const reply = await node.handlers.delegate({ to: nobody, task: 'x' }, never)
+    expect(reply).toMatchObject({
+      state: 'queued',
+      warning: expect.stringMatching(
+        /has this AID, and the directory of http:\S+ does not list it; check it/,
+      ),
+    })
+  })
+
+  test('to a contact that no hub lists says so as well: the AID may have been mistyped when it was added', async () => {
+    const node = await lab.member('mistyped-contact')
+    await node.handlers.contactAdd({ aid: nobody, petname: 'bob' }, never)
+    const { warning } = await node.handlers.delegate({ to: 'bob', task: 'x' }, never)
+    expect(warning).toMatch(/no correspondent of yours had this AID so far.*does not list it; check it/)
+  })
+
+  test('while the hub cannot be reached is taken, with a warning that says why it waits', async () => {
+    const own = await startTestHub()
+    const node = await lab.start('unreached')
+    await own.running.hub.context.store.admit(node.aid, true)
+    await node.handlers.hubRegister({ url: own.url }, never)
+    await own.close()
+    await until('the hub is lost', async () => {
+      return (await node.handlers.status(undefined, never)).hub?.state === 'offline'
+    })
+    const { warning } = await node.handlers.delegate({ to: nobody, task: 'x' }, never)
+    expect(warning).toMatch(/the hub cannot be reached now \(.*\); this waits here and goes out once it can/)
+  })
+
+  test('after leaving its hub a node says what to do, for a search and for a task that waits', async () => {
+    const node = await lab.member('left')
+    await node.handlers.hubLeave({}, never)
+    await expect(node.handlers.find({ query: 'x' }, never)).rejects.toMatchObject({ code: 'no_hub' })
+    const reply = await node.handlers.delegate({ to: nobody, task: 'x' }, never)
+    expect(reply).toMatchObject({
+      state: 'queued',
+      warning: expect.stringContaining('svc hub-register <url>'),
+    })
   })
 })
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openIdentity } from '../../daemon/identity/identity.ts'
 import type { Node } from '../../daemon/node.ts'
 import { recall } from '../../daemon/store/memory.ts'
+import { ACCESS_REFUSED } from '../../daemon/store/outbox.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
 import { type Intercept, openGate } from './gate.ts'
 import { checkMoved, type Mover, openMover } from './move.ts'
@@ -60,7 +61,10 @@ describe('the end of an identity', () => {
     const stopListening = ada.ctx.events.listen(({ data }) => {
       if (data['state'] === 'failed') failed.push(data['interaction_id'])
     })
-    expect(await ada.handlers.idDeactivate({}, never)).toMatchObject({ state: 'deactivated' })
+    expect(await ada.handlers.idDeactivate({}, never)).toMatchObject({
+      state: 'deactivated',
+      note: expect.stringContaining('the hub does not know of it yet'),
+    })
     stopListening()
     expect(await stateOf(ada, id)).toBe('failed')
     expect(failed).toEqual([id])
@@ -290,7 +294,7 @@ describe('taking capabilities back', () => {
       peer.ctx.store.run('UPDATE outbox SET next_at = 0')
       peer.wake()
       const { delivery } = (await thread(peer, id)).turns.at(-1) ?? {}
-      return delivery?.state === 'failed' && delivery.reason === 'access refused'
+      return delivery?.state === 'failed' && delivery.reason === ACCESS_REFUSED
     })
   })
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
 import { headers as names } from '../../protocol/wire3/headers.ts'
-import { type Lab, never, openPair, until } from './world.ts'
+import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 
 const DAY_MS = 86_400_000
 let lab: Lab
@@ -136,6 +136,35 @@ describe('an older copy of a data directory', () => {
     await accepted.stop()
     watch.server.closeAllConnections()
     watch.server.close()
+  })
+
+  test('is known by the head of its chain that a contact holds and gives back, also at the next start', async () => {
+    await putBack('oriel', async newer => {
+      await bob.handlers.contactAdd({ aid: newer.aid, petname: 'oriel' }, never)
+      await finished(newer, bob, await delegated(newer, bob, 'count'))
+    })
+    forgetMachine('oriel')
+    lab.hub.clock.advance(DAY_MS)
+    const old = await lab.start('oriel')
+    expect(old.ctx.hub.oldCopy).toBeUndefined()
+    await bob.handlers.delegate({ to: old.aid, task: 'are you there?' }, never)
+    await until('the head came back', () => old.ctx.hub.oldCopy !== undefined)
+    const before = chainFile('oriel')
+    const refused = {
+      code: 'old_copy',
+      message: expect.stringMatching(/^bob holds this identity's signature/),
+    }
+    await expect(delegate(old)).rejects.toMatchObject(refused)
+    await old.stop()
+    forgetMachine('oriel')
+    const again = await lab.start('oriel')
+    await expect(delegate(again)).rejects.toMatchObject(refused)
+    await again.stop()
+    expect(chainFile('oriel')).toBe(before)
+    acceptCopy(dirOf('oriel'), { SVC_RUNTIME_DIR: join(lab.folder, 'run-oriel') })
+    const accepted = await lab.start('oriel')
+    await delegate(accepted)
+    await accepted.stop()
   })
 
   test('cannot be told apart while the hub is away: the node goes on, and says so until it was asked', async () => {

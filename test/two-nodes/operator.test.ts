@@ -39,8 +39,16 @@ test('a blocked agent gets no mail and is refused; unblocked, it goes on with wh
     const { hub } = (await bob.handlers.status(undefined, never)) as { hub?: { state?: string } }
     return hub?.state !== 'online'
   })
+  await until('bob knows why', async () => {
+    const { hub } = await bob.handlers.status(undefined, never)
+    return hub?.kept_out === true && hub.reason?.includes(`svc-hub unblock ${bob.aid}`) === true
+  })
   expect(await texts(bob, open)).not.toContain('meanwhile')
   await lab.hub.running.order({ command: 'unblock', aid: bob.aid })
   const again = await delegated(alice, bob, 'after the block')
   expect(await texts(bob, again)).toContain('after the block')
+  await until(
+    'bob is online, without a reason',
+    () => JSON.stringify(bob.ctx.hub.state) === '{"state":"online"}',
+  )
 })

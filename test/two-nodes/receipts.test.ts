@@ -1,11 +1,11 @@
 /** What a requester does with a receipt that is not the one it could sign, and which receipts a provider recognizes. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { FORK_ANCHOR } from '../../daemon/chain/chain.ts'
 import { expire } from '../../daemon/maintenance.ts'
 import type { Node } from '../../daemon/node.ts'
 import type { Interaction } from '../../daemon/store/threads.ts'
 import { makeReceipt, takeCounterSignature } from '../../daemon/tasks/receipt-provider.ts'
 import { takeReceipt } from '../../daemon/tasks/receipt-requester.ts'
+import { FORK_ANCHOR } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runIn } from '../../cli/testing.ts'
 import type { Node } from '../../daemon/node.ts'
 import { callRoute } from '../../hub/testing/hub.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
@@ -17,6 +18,13 @@ afterAll(() => lab.close())
 async function ended(requester: Node, task: string): Promise<string> {
   const id = await delegated(requester, bob, task)
   await finished(requester, bob, id)
+  return id
+}
+/** A task that was ended with a provider in place of bob. */
+async function signedBy(provider: Node): Promise<string> {
+  const id = await delegated(alice, provider, 'sign this')
+  await provider.handlers.approve({ interaction_id: id }, never)
+  await finished(alice, provider, id)
   return id
 }
 const reviewOf = (node: Node, id: string) =>
@@ -60,6 +68,58 @@ describe('a rating', () => {
     expect(JSON.stringify(told.json)).toContain('4')
     const again = alice.handlers.review({ interaction_id: id, rating: 1 }, never)
     await expect(again).rejects.toMatchObject({ code: 'wrong_state' })
+  })
+
+  test('is what shows to everybody that a receipt is older than a rotation of its provider', async () => {
+    const carl = await lab.member('carl')
+    const [rated, unrated] = [await signedBy(carl), await signedBy(carl)]
+    await alice.handlers.review({ interaction_id: rated, rating: 5 }, never)
+    await alice.handlers.idRotate({}, never)
+    await carl.handlers.idRotate({}, never)
+    lab.hub.clock.advance(DAY_MS)
+    await alice.handlers.review({ interaction_id: unrated, rating: 5 }, never)
+    const given = async (id: string) => {
+      const { verdict, receipt, attestation, key_checked } = await alice.handlers.verify(
+        { interaction_id: id },
+        never,
+      )
+      expect([verdict, key_checked]).toEqual(['valid_retired_key', true])
+      return { receipt: String(receipt), attestation: String(attestation) }
+    }
+    const check = async (...args: string[]) => {
+      const { code, out, err } = await runIn(lab.folder, ['verify', '--hub', lab.hub.url, ...args])
+      return { code, err, ...(out === '' ? {} : (JSON.parse(out) as Record<string, unknown>)) }
+    }
+    const [one, other] = [await given(rated), await given(unrated)]
+    expect(await check('--receipt', one.receipt)).toMatchObject({
+      code: 1,
+      verdict: 'invalid',
+      says: expect.stringContaining('the attestation of a hub, which the requester gets for a rating'),
+    })
+    expect(await check('--receipt', one.receipt, '--attestation', one.attestation)).toMatchObject({
+      code: 0,
+      verdict: 'valid_retired_key',
+      says: expect.stringContaining('the attestation of the hub shows it from before'),
+    })
+    const { kel } = await alice.handlers.keyHistory({ agent: carl.aid }, never)
+    expect(
+      await check('--receipt', one.receipt, '--attestation', one.attestation, '--kel', kel),
+    ).toMatchObject({ code: 0, verdict: 'valid_retired_key' })
+    expect(await check('--receipt', other.receipt, '--attestation', other.attestation)).toMatchObject({
+      code: 1,
+      verdict: 'invalid',
+      says: expect.stringContaining('the evidence of its time is later than that'),
+    })
+    expect(await check('--receipt', other.receipt, '--attestation', one.attestation)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('not the word of this hub about this receipt'),
+    })
+    await lab.line.down()
+    expect(await alice.handlers.verify({ interaction_id: rated }, never)).toMatchObject({
+      verdict: 'valid_retired_key',
+      key_checked: false,
+    })
+    await lab.line.up()
   })
 
   test('given while the hub is down says so with the time of the next try, and goes up by itself', async () => {

@@ -46,6 +46,50 @@ describe('registering', () => {
   })
 })
 
+describe('the profile', () => {
+  test.each(['summary', 'readme', 'caps', 'name'] as const)(
+    'never holds a secret of the node: not in the %s, and nothing of it is kept or sent',
+    async member => {
+      const node = await lab.member(`guarded-${member}`)
+      const token = fs.readFileSync(join(node.ctx.dir, 'control_token.txt'), 'utf8').trim()
+      const before = fs.readFileSync(join(node.ctx.dir, 'config.json'), 'utf8')
+      const value = member === 'caps' ? [token] : token
+      const change =
+        member === 'name'
+          ? node.handlers.hubRegister({ url: lab.line.url, name: token }, never)
+          : node.handlers.profileSet({ [member]: value }, never)
+      await expect(change).rejects.toMatchObject({
+        code: 'bad_request',
+        message: `${member} would publish the control token; nothing was published`,
+      })
+      expect(fs.readFileSync(join(node.ctx.dir, 'config.json'), 'utf8')).toBe(before)
+      await node.handlers.profileSet(
+        { [member === 'name' ? 'summary' : member]: member === 'caps' ? ['a.b'] : 'x' },
+        never,
+      )
+    },
+  )
+
+  test('with a secret that somebody wrote into config.json is not sent, and the node says so and lives on', async () => {
+    const dir = join(lab.folder, 'by-hand')
+    const summary = 'my key is k-1234567890'
+    const auto_reply = {
+      backend: 'openai' as const,
+      api_base: 'http://127.0.0.1:1/v1',
+      model: 'm',
+      api_key: 'k-1234567890',
+    }
+    writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0', summary, auto_reply })
+    const node = await lab.start('by-hand')
+    await lab.hub.running.hub.context.store.admit(node.aid, true)
+    const registered = node.handlers.hubRegister({ url: lab.line.url }, never)
+    await expect(registered).rejects.toMatchObject({
+      message: 'summary would publish the key of a model server; nothing was published',
+    })
+    expect((await node.handlers.status(undefined, never)).aid).toBe(node.aid)
+  })
+})
+
 describe('the control interface', () => {
   test('off the usual loopback address warns loudly; on it nothing is warned of', async () => {
     const dir = join(lab.folder, 'loud')

@@ -81,7 +81,13 @@ export async function openLab(): Promise<Lab> {
         dir,
         name,
         now: () => hub.clock.now() + skewMs,
-        timings: { topUpPauseMs: 30, topUpSpreadMs: 20, pollSettledMs: 200, backoffFirstMs: 100 },
+        timings: {
+          topUpPauseMs: 30,
+          topUpSpreadMs: 20,
+          pollSettledMs: 200,
+          backoffFirstMs: 100,
+          settleMs: 100,
+        },
         env: { ...env, PATH: process.env['PATH'], SVC_RUNTIME_DIR: join(folder, `run-${name}`) },
       })
       nodes.push(node)

@@ -1,0 +1,101 @@
+/** `svc hook inbox` as coding agents run it: what is new, once a session, and never a word more. */
+import { spawn, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { World } from '../cli/demo/world.ts'
+
+const root = new URL('..', import.meta.url).pathname
+const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
+let world: World
+let aliceAid: string
+let bobAid: string
+
+beforeAll(async () => {
+  world = new World(programs)
+  const { url } = await world.startHub()
+  const [alice, bob] = await Promise.all([world.startNode('alice'), world.startNode('bob')])
+  aliceAid = String(alice['aid'])
+  bobAid = String(bob['aid'])
+  for (const [name, aid] of [
+    ['alice', aliceAid],
+    ['bob', bobAid],
+  ] as const) {
+    await world.hub('admit', aid)
+    await world.svc(name, 'hub-register', url, '--name', name)
+  }
+  await world.svc('bob', 'contact', 'add', aliceAid, 'alice')
+}, 60_000)
+afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+
+function hook(format: string, given?: object) {
+  const args = [programs.svc, 'hook', 'inbox', '--format', format]
+  const input = given === undefined ? '' : JSON.stringify(given)
+  const ran = spawnSync(process.execPath, args, { env: world.env('bob'), input, encoding: 'utf8' })
+  expect([ran.status, ran.stderr]).toEqual([0, ''])
+  return ran.stdout
+}
+
+async function delegated(task: string): Promise<string> {
+  const { interaction_id } = await world.svc('alice', 'delegate', bobAid, task)
+  for (let looks = 0; looks < 200; looks++) {
+    const { items } = (await world.svc('bob', 'inbox')) as { items: { interaction_id: string }[] }
+    if (items.some(item => item.interaction_id === interaction_id)) return String(interaction_id)
+  }
+  throw new Error('it did not arrive')
+}
+
+describe('a hook', () => {
+  test('says what is new of contacts once a session, fenced, with the call that reads it', async () => {
+    expect(hook('text')).toBe('')
+    const id = await delegated('look at \u001b[31mthis\u202e')
+    const said = hook('text')
+    expect(said).toMatch(/alice wrote in a task for you: <<untrusted [0-9a-f]{8}>>look at \[31mthis<</)
+    expect(said).toContain(`task_inbox {"interaction_id":"${id}"}`)
+    expect(hook('text')).toBe('')
+    const other = { session_id: 's-2', hook_event_name: 'PostToolUse' }
+    expect(JSON.parse(hook('claude', other))).toMatchObject({
+      hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: expect.stringContaining(id) },
+    })
+    expect(hook('claude', other)).toBe('')
+    await world.svc('bob', 'thread', id)
+    expect(hook('claude', { ...other, session_id: 's-3' })).toBe('')
+  })
+
+  test('speaks as each agent hears it at each of its events, and holds up none twice', async () => {
+    const id = await delegated('another')
+    const events = [
+      ['claude', 'UserPromptSubmit'],
+      ['codex', 'SessionStart'],
+      ['gemini', 'BeforeAgent'],
+    ] as const
+    for (const [format, hook_event_name] of events) {
+      const said = hook(format, { session_id: 'e', hook_event_name })
+      expect(JSON.parse(said).hookSpecificOutput.hookEventName).toBe(hook_event_name)
+    }
+    const stop = { session_id: 'f', hook_event_name: 'Stop', stop_hook_active: true }
+    expect(hook('claude', stop)).toBe('')
+    const ended = JSON.parse(hook('claude', { ...stop, stop_hook_active: false })) as Record<string, string>
+    expect([ended['decision'], ended['reason']?.includes(id)]).toEqual(['block', true])
+    expect(JSON.parse(hook('gemini', { session_id: 'g', hook_event_name: 'AfterAgent' }))).toMatchObject({
+      decision: 'deny',
+    })
+  })
+
+  test('says nothing of strangers', async () => {
+    await world.svc('bob', 'contact', 'rm', 'alice')
+    await delegated('of a stranger')
+    expect(hook('claude', { session_id: 'h' })).toBe('')
+    await world.svc('bob', 'contact', 'add', aliceAid, 'alice')
+  })
+
+  test('is silent where no node runs, where its input is no JSON, and soon where nobody says anything', async () => {
+    const env = { ...world.env('bob'), SVC_HOME: world.dir('home', 'nobody') }
+    const args = [programs.svc, 'hook', 'inbox', '--format', 'claude']
+    const ran = spawnSync(process.execPath, args, { env, input: 'no json', encoding: 'utf8' })
+    expect([ran.status, ran.stdout, ran.stderr]).toEqual([0, '', ''])
+    const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const code = await new Promise(done => child.once('exit', done))
+    child.stdin.destroy()
+    expect(code).toBe(0)
+  })
+})

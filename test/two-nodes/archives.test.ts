@@ -1,0 +1,143 @@
+/** Identities in archives: what a restored node is and does, and that no identity is live twice. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { loadArchive } from '../../daemon/archive/load.ts'
+import { backup, exportNode, undoExport } from '../../daemon/archive/save.ts'
+import type { Node } from '../../daemon/node.ts'
+import { delegated, finished, inboxIds, type Lab, never, openPair, texts, until } from './world.ts'
+
+const passphrase = 'correct horse battery'
+const cost = { n: 2, r: 1, p: 1 }
+let lab: Lab
+let alice: Node
+let bob: Node
+let ended: string
+
+beforeAll(async () => {
+  ;({ lab, alice, bob } = await openPair())
+  ended = await delegated(alice, bob, 'before the archive')
+  await finished(alice, bob, ended)
+}, 30_000)
+afterAll(() => lab.close())
+
+const dirOf = (name: string) => join(lab.folder, name)
+const saving = (name: string, file: string) => ({
+  dir: dirOf(name),
+  path: dirOf(file),
+  passphrase,
+  now: Date.now,
+  cost,
+})
+const loading = (file: string, name: string, kind: 'backup' | 'export') =>
+  loadArchive({ path: dirOf(file), dir: dirOf(name), passphrase, kind })
+const status = (node: Node) => node.handlers.status(undefined, never)
+const settled = (node: Node) =>
+  until('settled', async () =>
+    (await status(node)).warnings.every(warning => !warning.includes('restored from')),
+  )
+
+test('a backup of a running node makes a node that goes on with its history, its files and its correspondents', async () => {
+  const file = dirOf('attached.txt')
+  writeFileSync(file, 'an attachment')
+  const open = await alice.handlers.delegate({ to: bob.aid, task: 'still open', attach: [file] }, never)
+  await until('it arrives', async () => (await inboxIds(bob)).includes(open.interaction_id))
+  const saved = await backup(saving('alice', 'monday'))
+  expect(saved).toMatchObject({ aid: alice.aid, files: 1 })
+  expect(readdirSync(lab.folder).filter(name => name.startsWith('.') || name.startsWith('monday.'))).toEqual(
+    [],
+  )
+  const [length] = alice.ctx.chain.position
+  await alice.stop()
+  rmSync(dirOf('alice'), { recursive: true })
+
+  expect(await loading('monday', 'alice', 'backup')).toMatchObject({ aid: alice.aid, records: length })
+  const restored = await lab.start('alice')
+  await settled(restored)
+  expect(restored.ctx.chain.position[0]).toBe(length)
+  const lines = () =>
+    readFileSync(join(dirOf('alice'), 'evidence.ael.jsonl'), 'utf8')
+      .trim()
+      .split('\n').length
+  await until('the chain file is whole again', () => lines() === length)
+  expect(await restored.handlers.verify({ interaction_id: ended }, never)).toMatchObject({
+    counter_signed: true,
+  })
+  const out = dirOf('pulled')
+  await restored.handlers.pull({ interaction_id: open.interaction_id, out }, never)
+  expect(readFileSync(join(out, 'attached.txt'), 'utf8')).toBe('an attachment')
+  await bob.handlers.approve({ interaction_id: open.interaction_id }, never).catch(() => undefined)
+  await bob.handlers.message({ interaction_id: open.interaction_id, text: 'after the restore' }, never)
+  await until('the answer is there', async () =>
+    (await texts(restored, open.interaction_id)).includes('after the restore'),
+  )
+  await finished(restored, bob, open.interaction_id)
+  alice = restored
+}, 60_000)
+
+test('a restored node signs nothing before its hub was asked, and whoever restores the same again is an old copy', async () => {
+  await backup(saving('alice', 'tuesday'))
+  await alice.stop()
+  rmSync(dirOf('alice'), { recursive: true })
+  await loading('tuesday', 'alice', 'backup')
+  await loading('tuesday', 'twin', 'backup')
+  await lab.line.down()
+  const first = await lab.start('alice')
+  const refused = first.handlers.delegate({ to: bob.aid, task: 'x' }, never)
+  await expect(refused).rejects.toMatchObject({
+    code: 'old_copy',
+    message: expect.stringMatching(/^this directory was restored from an archive of \d/),
+  })
+  expect((await status(first)).warnings).toContainEqual(
+    expect.stringMatching(/nothing is signed until the hub was asked/),
+  )
+  expect(await first.handlers.results({}, never)).toHaveProperty('items')
+  await lab.line.up()
+  await settled(first)
+  await delegated(first, bob, 'once it was asked')
+  await until('the newer set is at the hub', () => first.ctx.keys.isConfirmed)
+  const second = await lab.start('twin')
+  await until('it is known to be old', async () => (await status(second)).old_copy)
+  await expect(second.handlers.delegate({ to: bob.aid, task: 'x' }, never)).rejects.toMatchObject({
+    code: 'old_copy',
+  })
+  await second.stop()
+  alice = first
+}, 60_000)
+
+test('an export closes the directory that it is made from, and the identity goes on where it is imported', async () => {
+  await expect(exportNode(saving('alice', 'moving'))).rejects.toThrow(/already runs on/)
+  await alice.stop()
+  await exportNode(saving('alice', 'moving'))
+  const closed =
+    /was exported at \S+ to \S+ and lives where that is imported; only if it never was: svc id export --undo$/
+  await expect(lab.start('alice')).rejects.toThrow(closed)
+  await expect(exportNode(saving('alice', 'again'))).rejects.toThrow(closed)
+  await expect(backup(saving('alice', 'again'))).rejects.toThrow(closed)
+  expect(existsSync(dirOf('again'))).toBe(false)
+  await expect(loading('moving', 'new', 'backup')).rejects.toThrow(
+    /is an export, .* svc id import \S+moving$/,
+  )
+  await loading('moving', 'new', 'export')
+  const moved = await lab.start('new')
+  await settled(moved)
+  expect(moved.aid).toBe(alice.aid)
+  await delegated(moved, bob, 'from the new machine')
+  await moved.stop()
+}, 60_000)
+
+test('an export that was never imported is taken back, and a directory in use takes no archive', async () => {
+  const carol = await lab.member('carol')
+  await carol.stop()
+  expect(() => undoExport(dirOf('carol'))).toThrow(/was not exported/)
+  await exportNode(saving('carol', 'carol.svc'))
+  undoExport(dirOf('carol'))
+  const back = await lab.start('carol')
+  expect(back.aid).toBe(carol.aid)
+  await back.stop()
+  await expect(loading('carol.svc', 'carol', 'export')).rejects.toThrow(/^\S+ holds .*identity\.kel/)
+  await expect(exportNode(saving('carol', 'carol.svc'))).rejects.toThrow(/already exists/)
+  await expect(backup({ ...saving('carol', 'x'), dir: dirOf('nobody') })).rejects.toThrow(
+    /there is no identity in/,
+  )
+}, 60_000)

@@ -1,0 +1,58 @@
+/** Credits as a node tells of them: what its hub owes it, and the latest of what moved (node document §4.2). */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readIdentity } from '../../daemon/identity/identity.ts'
+import type { Node } from '../../daemon/node.ts'
+import { random, TestAgent } from '../../hub/testing/hub.ts'
+import { ask, payment } from '../../hub/testing/payments.ts'
+import { type Lab, never, openPair } from './world.ts'
+
+let lab: Lab
+let alice: Node
+let bob: Node
+beforeAll(async () => {
+  ;({ lab, alice, bob } = await openPair())
+})
+afterAll(() => lab.close())
+
+/** The key of a node, in the hand of a client of x402. */
+function walletOf({ aid }: Node, name: string): TestAgent {
+  const held = readIdentity(join(lab.folder, name), { now: lab.hub.clock.now, random })
+  if (held?.aid !== aid) throw new Error(`no identity of ${name}`)
+  return Object.assign(new TestAgent(lab.hub), { log: held.log, seed: held.seed })
+}
+
+test('balance tells what the hub owes, what moved, and with whom by petname', async () => {
+  await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+  const id = randomBytes(16).toString('hex')
+  const { aid } = alice
+  await lab.hub.running.order({ command: 'grant', aid, amount: 40, reason: 'a test', id })
+  const before = await alice.handlers.balance(undefined, never)
+  const paid = payment(walletOf(alice, 'alice'), bob, 30)
+  expect((await ask(lab.hub, 'x402Settle', paid.request)).json['success']).toBe(true)
+  const told = await alice.handlers.balance(undefined, never)
+  expect(told).toMatchObject({
+    hub: lab.hub.aid,
+    network: `hub:${lab.hub.aid}`,
+    balance: before.balance - 30,
+    held: 0,
+    trial: 'granted',
+  })
+  expect(told.entries.slice(0, 2)).toEqual([
+    {
+      at: expect.any(Number),
+      delta: -30,
+      reason: 'paid',
+      transaction: paid.transaction,
+      counterparty: bob.aid,
+      contact: 'bob',
+    },
+    { at: expect.any(Number), delta: 40, reason: 'grant' },
+  ])
+})
+
+test('without a hub balance says which command finds one', async () => {
+  const lone = await lab.start('lone')
+  await expect(lone.handlers.balance(undefined, never)).rejects.toMatchObject({ code: 'no_hub' })
+})
