@@ -97,7 +97,8 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
   if ((await context.agents.find(aid)) === undefined)
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
   const issuance = await context.issuance()
-  await issuance.grant(aid, amount, fromHex(id))
+  if (!(await issuance.grant(aid, amount, fromHex(id))))
+    throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)
   const { balance, held } = await context.store.holdings(aid, context.now())
   return { aid, granted: amount, balance, held }
 }

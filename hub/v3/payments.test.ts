@@ -61,6 +61,20 @@ async function refuses(paid: Pick<Paid, 'request'>, reason: string): Promise<voi
   ])
 }
 
+describe('an order to give credits', () => {
+  const id = '5a'.repeat(16)
+  const give = (agent: TestAgent, amount: number) =>
+    hub.running.order({ command: 'grant', aid: agent.aid, amount, reason: 'a test', id })
+
+  test('gives them once, however often it comes, and says so when its id stands for another', async () => {
+    await give(alice, 7)
+    await expect(give(alice, 7)).resolves.toMatchObject({ granted: 7, balance: 107 })
+    await expect(give(alice, 8)).rejects.toThrow('was carried out already, as another grant')
+    await expect(give(bob, 7)).rejects.toThrow('was carried out already, as another grant')
+    expect(await credits(alice, bob)).toEqual([107, 0])
+  })
+})
+
 describe('a payment', () => {
   test('moves credits once, and every later request gets the first receipt', async () => {
     const paid = payment(alice, bob, 30)

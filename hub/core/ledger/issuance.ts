@@ -1,5 +1,5 @@
 /** Credits that come to be: what a new account is given, and what the operator grants. Each is in the supply chain. */
-import type { NewSupplyRecord, Posting, PostResult } from '../../store/ledger-port.ts'
+import type { NewSupplyRecord, PostedTransfer, Posting, PostResult } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
 import type { SupplyChain } from '../supply/chain.ts'
@@ -20,10 +20,21 @@ export class Issuance {
     this.#supply = supply
   }
 
-  /** Credits that the operator gives; `command`, 16 bytes, names the order, so that a repeated one gives them once. */
-  async grant(aid: string, amount: number, command: Uint8Array): Promise<void> {
+  /**
+   * Credits that the operator gives; `command`, 16 bytes, names the order, so that a repeated one gives them once. False
+   * when it stands for another grant.
+   */
+  async grant(aid: string, amount: number, command: Uint8Array): Promise<boolean> {
     const change: Change = { aid, amount, reason: 'grant' }
-    checkPosted(await this.#issue({ id: grantId(command), reason: 'grant' }, change))
+    const result = await this.#issue({ id: grantId(command), reason: 'grant' }, change)
+    checkPosted(result)
+    return result.outcome !== 'held' || (await this.#isOf(result.transfer, change))
+  }
+
+  async #isOf({ seq, amount }: PostedTransfer, change: Change): Promise<boolean> {
+    const entries = { aid: change.aid, before: seq + 1, sinceMs: 0, limit: 1 }
+    const [entry] = await this.#context.store.ledgerEntries(entries)
+    return entry?.seq === seq && amount === change.amount
   }
 
   /** The trial credits of an account, once; whether it has them now. `budgeted` ones wait when the day's are given. */
