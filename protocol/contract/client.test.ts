@@ -15,6 +15,13 @@ const rows = {
     reply: z.strictObject({ answer: z.string() }),
   }),
   read: route({ method: 'GET', path: '/read', auth: 'none', reply: z.strictObject({ answer: z.string() }) }),
+  readMore: route({
+    method: 'GET',
+    path: '/more',
+    auth: 'none',
+    reply: z.strictObject({ answer: z.string() }),
+    limits: { replyBytes: 2 * REPLY_BYTES_MAX },
+  }),
   send: route({ method: 'POST', path: '/send', auth: 'credential', raw: 'envelope' }),
 }
 type Seen = { method: string; url: string; type: string | undefined; body: string }
@@ -151,8 +158,11 @@ describe('an answer of somebody else', () => {
     expect(error).toMatchObject({ status })
   })
 
-  test('is not read beyond the largest reply there is', async () => {
-    const piece = new Uint8Array(16 * 1024 * 1024)
+  test.each([
+    ['there is', rows.read, REPLY_BYTES_MAX],
+    ['of its row', rows.readMore, 2 * REPLY_BYTES_MAX],
+  ])('is not read beyond the largest reply %s', async (_, row, bytesMax) => {
+    const piece = new Uint8Array(1024 * 1024)
     let given = 0
     const endless = () =>
       new Response(
@@ -163,9 +173,10 @@ describe('an answer of somebody else', () => {
           },
         }),
       )
-    const error = await thrown(callRoute(rows.read, async () => endless(), { baseUrl }))
+    const error = await thrown(callRoute(row, async () => endless(), { baseUrl }))
     expect(error).toBeInstanceOf(ForeignAnswer)
-    expect(given).toBeLessThanOrEqual(REPLY_BYTES_MAX + 2 * piece.length)
+    expect(given).toBeGreaterThan(bytesMax)
+    expect(given).toBeLessThanOrEqual(bytesMax + 3 * piece.length)
   })
 })
 

@@ -9,8 +9,8 @@ import { parseJson } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
 import { fillPath, type ReplyOf, type RequestOf, type RouteRow } from './route.ts'
 
-/** Bytes of a JSON reply that a client reads at most; a poll of large envelopes is the largest. */
-export const REPLY_BYTES_MAX = 160 * 1024 * 1024
+/** Bytes of a JSON reply that a client reads at most, where its row has no `replyBytes`. */
+export const REPLY_BYTES_MAX = 16 * 1024 * 1024
 
 export type Send = (request: {
   method: string
@@ -90,7 +90,7 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
     ...present({ signal: given.signal }),
   })
   given.onResponse?.(response)
-  const json = parseReply(response, await readReply(response))
+  const json = parseReply(response, await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX))
   if (!response.ok) throw refusalOf(response, json)
   const reply = row.reply?.safeParse(json)
   if (reply === undefined) return undefined as ReplyOf<R>
@@ -114,12 +114,12 @@ function streamOrBytes(row: RouteRow, body: unknown): Uint8Array | AsyncIterable
 }
 
 /** Reads no further than a reply may be long, so that a peer cannot fill this machine's memory. */
-async function readReply(response: Response): Promise<Uint8Array> {
+async function readReply(response: Response, bytesMax: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > REPLY_BYTES_MAX) throw new ForeignAnswer(response.status, 'the reply is too large')
+    if (length > bytesMax) throw new ForeignAnswer(response.status, 'the reply is too large')
     parts.push(part)
   }
   const whole = new Uint8Array(length)

@@ -44,7 +44,10 @@ export type RouteRow = {
   readonly produces?: 'text' | 'html' | 'events' | 'bytes'
   /** Codes beyond the common ones that this route answers. */
   readonly codes: readonly string[]
-  /** `bodyBytes`, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as. */
+  /**
+   * `bodyBytes`, `items` of its one list, `values`: JSON values and names in a body, `weight`: requests it counts as,
+   * `replyBytes` that a client reads.
+   */
   readonly limits: { readonly bodyBytes: number; readonly [name: string]: number }
   /** Members of every refusal, `{network}` filled in, and the one that holds the code again. */
   readonly refused?: { readonly members: Readonly<Record<string, unknown>>; readonly reason: string }

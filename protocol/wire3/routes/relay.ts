@@ -15,6 +15,8 @@ import { ENVELOPE_TYPE } from '../headers.ts'
 import { codes, notice } from './shapes.ts'
 
 const KIB = 1024
+/** One envelope of the largest size in base64url, or many small ones. */
+const POLL_REPLY_BYTES_MAX = Math.ceil(ENVELOPE_BYTES_MAX / 3) * 4 + 1024 * KIB
 
 /** The item, its three members and their names. */
 const VALUES_OF_ACK_ITEM = 7
@@ -78,7 +80,7 @@ export const relayRoutes = {
       key_state_notice_error: z.string().optional(),
     }),
     codes: codes('rate_limited'),
-    limits: { bodyBytes: KIB },
+    limits: { bodyBytes: KIB, replyBytes: POLL_REPLY_BYTES_MAX },
   }),
   relayAck: route({
     method: 'POST',
