@@ -63,7 +63,9 @@ export async function suggestPeers(ctx: Needs, name: string): Promise<string> {
   const hub = ctx.hub.home
   if (hub === undefined) return ''
   try {
-    const { agents } = await hub.listAgents({ q: name, limit: SUGGESTED_MAX })
+    const { agents } = await hubAsked(ctx.identity, signal =>
+      hub.listAgents({ q: name, limit: SUGGESTED_MAX, signal }),
+    )
     const lines = agents.map(agent => {
       const days = Math.floor((ctx.now() - agent.registeredAtMs) / DAY_MS)
       return `${shownLine(agent.name) || 'no name'} ${agent.aid} at ${hub.url}, ${days} days old: svc contact add ${agent.aid} ${name}`
@@ -72,6 +74,6 @@ export async function suggestPeers(ctx: Needs, name: string): Promise<string> {
       ? '; no agent in the directory has that name'
       : `; in the directory:\n${lines.join('\n')}`
   } catch {
-    return ''
+    return `; the directory of ${hub.url} could not be asked`
   }
 }
