@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 
 const slow = ['**/*.slow.test.ts']
-/** Stories over the built programs, each of many processes, a browser or another program: apart, so that the rest is quick. */
+/** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
   'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
   'test/{canary,conformance,second-client,x402}/*.test.ts',
-  'test/two-nodes/{crash,modules}.test.ts',
+  'test/two-nodes/{capabilities,crash,hubs,identity,modules,old-copies,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',
   'autoreply/attack/attack.test.ts',
   'cli/commands/archive.test.ts',
