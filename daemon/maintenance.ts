@@ -2,6 +2,7 @@
 import type { Context } from './context.ts'
 import { describe } from './hubs/failures.ts'
 import type { Relay } from './mail/relay.ts'
+import { endOverdue } from './mail/steps.ts'
 import type { Membership } from './membership/home.ts'
 import { forgetCommitted } from './store/idempotency.ts'
 import { takeUpPutOff } from './store/outbox.ts'
@@ -27,6 +28,8 @@ type Needs = Pick<
   | 'log'
   | 'now'
   | 'hubNow'
+  | 'timings'
+  | 'random'
 >
 
 const ROUND_MS = 10 * 60_000
@@ -70,6 +73,7 @@ async function round(
   const chores = [
     expire,
     expireUnanswered,
+    endOverdue,
     () => ctx.keys.deleteOld(),
     () => ctx.chain.drain(),
     () => indexMessages(ctx.store),

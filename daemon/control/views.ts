@@ -45,14 +45,20 @@ export const kindNames = Object.fromEntries(
 ) as Record<Kind, string>
 
 export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
-  const entry = ctx.store.get<{ state: string; next_at: number; last_error: string | null }>(
-    'SELECT state, next_at, last_error FROM outbox WHERE message = ?',
-    message.key,
-  )
+  const entry = ctx.store.get<{
+    state: string
+    next_at: number
+    last_error: string | null
+    deadline_at: number
+  }>('SELECT state, next_at, last_error, deadline_at FROM outbox WHERE message = ?', message.key)
   const reason = message.reason ?? entry?.last_error ?? undefined
   return {
     state: message.delivery ?? 'unknown',
-    ...present({ reason, next_try_at: entry === undefined ? undefined : Math.ceil(entry.next_at) }),
+    ...present({
+      reason,
+      next_try_at: entry === undefined ? undefined : Math.ceil(entry.next_at),
+      give_up_at: entry?.deadline_at,
+    }),
   }
 }
 

@@ -13,6 +13,14 @@ export const confirmationReasons: Record<number, string> = {
   5: 'the interaction had ended',
 }
 
+/** Why the same message would be refused again, by the code with which a hub refused it. */
+export const finalRefusals: Record<string, string> = {
+  bad_envelope: 'the hub could not read it; this node and the hub may be of different releases',
+  bad_request: 'the hub could not read it; this node and the hub may be of different releases',
+  recipient_unknown: 'no reachable hub knows the recipient any more; it may have left its hub',
+  too_large: 'larger than the hub takes; send less at once',
+}
+
 const NEVER_REACHED = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

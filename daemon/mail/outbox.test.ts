@@ -9,6 +9,7 @@ import type { Interaction } from '../store/threads.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
 import { Outbox, sendEntry } from './outbox.ts'
+import { endOverdue } from './steps.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -23,6 +24,7 @@ beforeEach(async () => {
 afterEach(() => world[Symbol.asyncDispose]())
 
 const wrote = (text: string) => alice.say(task.id, text).key
+const OVERDUE = 'not known to have arrived within 28 days, after which it is tried no more'
 const delivery = (message: number) => alice.ctx.threads.message(message)
 const first = () => alice.messages(task.id)[0]?.key ?? -1
 const refuses = (code: string, members = {}, retryAfterMs?: number) =>
@@ -155,16 +157,17 @@ describe('the running outbox', () => {
 })
 
 describe('refusals of a hub', () => {
-  test.each(['bad_envelope', 'bad_request', 'too_large'])(
-    '%s is final, and the task has failed',
-    async code => {
-      refuses(code)
-      await alice.send()
-      expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: code })
-      expect(alice.thread(task.id)).toMatchObject({ state: 'failed', reason: code })
-      expect(outboxSize(alice.ctx.store)).toBe(0)
-    },
-  )
+  test.each([
+    ['bad_envelope', 'the hub could not read it; this node and the hub may be of different releases'],
+    ['bad_request', 'the hub could not read it; this node and the hub may be of different releases'],
+    ['too_large', 'larger than the hub takes; send less at once'],
+  ])('%s is final, and message and task have failed with the reason in words', async (code, reason) => {
+    refuses(code)
+    await alice.send()
+    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason })
+    expect(alice.thread(task.id)).toMatchObject({ state: 'failed', reason })
+    expect(outboxSize(alice.ctx.store)).toBe(0)
+  })
 
   test('a later message that fails leaves its interaction as it is', async () => {
     await world.settle()
@@ -223,7 +226,10 @@ describe('refusals of a hub', () => {
     refuses('recipient_unknown')
     const second = wrote('hello?')
     await alice.send()
-    expect(delivery(second)).toMatchObject({ delivery: 'failed', reason: 'recipient_unknown' })
+    expect(delivery(second)).toMatchObject({
+      delivery: 'failed',
+      reason: 'no reachable hub knows the recipient any more; it may have left its hub',
+    })
   })
 
   test('an unknown recipient or a stale key whose directory entry changed is tried again at once', async () => {
@@ -369,8 +375,8 @@ describe('failures', () => {
     world.pass(28 * DAY_MS)
     await alice.send()
     expect(alice.hub.sent).toEqual([])
-    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'deadline' })
-    expect(alice.thread(task.id)).toMatchObject({ state: 'expired', reason: 'deadline' })
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: OVERDUE })
+    expect(alice.thread(task.id)).toMatchObject({ state: 'expired', reason: OVERDUE })
   })
 
   test('an unlisted recipient is looked for again later, a deactivated one never', async () => {
@@ -386,6 +392,32 @@ describe('failures', () => {
     await alice.send()
     expect(delivery(first()).reason).toBe('the recipient deactivated its identity')
     expect(alice.thread(task.id).state).toBe('failed')
+  })
+})
+
+describe('past their deadline messages end without a hub too', () => {
+  test.each(['the hub that the node stopped talking to', 'the hub that it left'])('%s', async where => {
+    await alice.send()
+    const queued = wrote('never leaves')
+    const { ctx } = alice
+    if (where.endsWith('left')) ctx.hub.leave()
+    else alice.hub.halt('it speaks another wire')
+    const { deadlineAt } = alice.entry(queued)
+    world.clock.ms = deadlineAt - 1
+    endOverdue(ctx)
+    expect([delivery(first()).delivery, delivery(queued).delivery]).toEqual(['at_hub', 'queued'])
+    world.clock.ms = deadlineAt
+    endOverdue(ctx)
+    for (const key of [first(), queued])
+      expect(delivery(key)).toMatchObject({ delivery: 'unknown', reason: OVERDUE })
+    expect(alice.thread(task.id).state).toBe('expired')
+  })
+
+  test('what lies at a hub that can be asked is asked about once more', async () => {
+    await alice.send()
+    world.clock.ms = alice.entry().deadlineAt
+    endOverdue(alice.ctx)
+    expect(delivery(first()).delivery).toBe('at_hub')
   })
 })
 
@@ -565,7 +597,15 @@ describe('questions about deliveries', () => {
     alice.ctx.store.run('UPDATE outbox SET expires_at = NULL')
     world.clock.ms = alice.entry().deadlineAt
     await answered({ state: 'queued' })
-    expect(delivery(first()).reason).toBe('deadline')
+    expect(delivery(first()).reason).toBe(OVERDUE)
+  })
+
+  test('past its deadline a message ends as well where its hub answers no question any more', async () => {
+    world.clock.ms = alice.entry().deadlineAt
+    alice.hub.answers({ deliveryStates: () => Promise.reject(new Error('gone for good')) })
+    await alice.ask()
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: OVERDUE })
+    expect(outboxSize(alice.ctx.store)).toBe(0)
   })
 
   test('a hub that does not answer changes nothing but the time of the next question', async () => {

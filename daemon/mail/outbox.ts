@@ -19,7 +19,7 @@ import { returnHead } from './heads.ts'
 import { afterRefusal, awaitCapability, isRefused } from './refusals.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
-import { announce, finish, retry } from './steps.ts'
+import { announce, endIfOverdue, finish, retry } from './steps.ts'
 
 const LANES_MAX = 4
 const IDLE_MS = 60_000
@@ -103,7 +103,7 @@ export class Outbox {
 
 /** One attempt: whatever comes of it stands in the store when this resolves. */
 export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<void> {
-  if (ctx.now() >= entry.deadlineAt) return finish(ctx, entry, 'unknown', 'deadline')
+  if (endIfOverdue(ctx, entry)) return
   if (isRefused(entry)) return finish(ctx, entry, 'failed', ACCESS_REFUSED)
   let sealed: Sealed | undefined
   try {

@@ -2,6 +2,7 @@
 import type { Refused } from '../../protocol/contract/client.ts'
 import type { Context } from '../context.ts'
 import { sayClockFault } from '../hubs/clocks.ts'
+import { finalRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { ACCESS_REFUSED, countCredential, type OutboxEntry } from '../store/outbox.ts'
 import type { Sealed } from './sealing.ts'
@@ -47,8 +48,8 @@ export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise
 }
 
 /** The same message would be refused again, whatever is done. */
-function giveUp(ctx: Needs, { entry, refused }: RefusedAttempt): void {
-  finish(ctx, entry, 'failed', refused.code)
+function giveUp(ctx: Needs, { entry, refused }: Pick<RefusedAttempt, 'entry' | 'refused'>): void {
+  finish(ctx, entry, 'failed', finalRefusals[refused.code] ?? refused.code)
 }
 
 /** Refused for its times, which are those of this machine: once its clock is set, the same goes. */
@@ -61,7 +62,7 @@ async function refreshPeer(ctx: Needs, { entry, refused }: RefusedAttempt): Prom
   const before = ctx.peers.find(entry.peer)
   const after = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
-  if (refused.code === 'recipient_unknown' && !changed) finish(ctx, entry, 'failed', refused.code)
+  if (refused.code === 'recipient_unknown' && !changed) giveUp(ctx, { entry, refused })
   else retry(ctx, entry, refused.code, changed ? 0 : undefined)
 }
 

@@ -10,7 +10,7 @@ import type { HubClient, StatusReply } from '../hubs/hub.ts'
 import { askAgainAt, entriesToAskAbout, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
-import { finish, fraction, isExpired, sendAnew } from './steps.ts'
+import { endIfOverdue, finish, fraction, isExpired, sendAnew } from './steps.ts'
 
 type Needs = Pick<
   Context,
@@ -55,6 +55,7 @@ async function askAbout(
     }
   } catch (error) {
     ctx.log.debug({ reason: describe(error) }, 'status query failed')
+    for (const entry of asked) endIfOverdue(ctx, entry)
   }
 }
 
@@ -63,7 +64,7 @@ function takeReply(ctx: Needs, entry: OutboxEntry, reply: StatusReply): void {
   else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, not confirmed')
   // What has expired is given to nobody any more, whatever the hub still calls it.
   else if (reply.state === 'unknown' || isExpired(ctx, entry)) sendAnew(ctx, entry)
-  else if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
+  else endIfOverdue(ctx, entry)
 }
 
 function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): void {

@@ -1,7 +1,7 @@
 /** What becomes of a message after an attempt: tried again, sent anew, or settled with a state that says why. */
 import type { Context } from '../context.ts'
-import { countResending, type OutboxEntry, sendAgainAt } from '../store/outbox.ts'
-import type { DeliveryState } from '../store/threads.ts'
+import { countResending, type OutboxEntry, overdueEntries, sendAgainAt } from '../store/outbox.ts'
+import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
 type Needs = Pick<
   Context,
@@ -10,6 +10,8 @@ type Needs = Pick<
 
 const BACKOFF_MAX_MS = 10 * 60_000
 const RESENT_MAX = 5
+const DAYS = MESSAGE_DEADLINE_MS / 86_400_000
+const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
 
 /** A number in [0, 1). */
 export function fraction(ctx: Pick<Context, 'random'>): number {
@@ -41,10 +43,25 @@ export function finish(ctx: Needs, entry: OutboxEntry, state: DeliveryState, rea
   }, 'node.finish')
 }
 
+/** Settles a message whose time is over; false while it is not. */
+export function endIfOverdue(ctx: Needs, entry: OutboxEntry): boolean {
+  if (ctx.now() < entry.deadlineAt) return false
+  finish(ctx, entry, 'unknown', OVERDUE)
+  return true
+}
+
+/** Settles what is past its time and of which no hub will say more, as where there is none to ask. */
+export function endOverdue(ctx: Needs & Pick<Context, 'hub'>): void {
+  const { home } = ctx.hub
+  const asks = home !== undefined && home.stopped === undefined
+  for (const entry of overdueEntries(ctx.store, ctx.now()))
+    if (entry.state === 'queued' || !asks) endIfOverdue(ctx, entry)
+}
+
 /** The hub no longer has the envelope, or the recipient could not take it: sent again, the same message. */
 export function sendAnew(ctx: Needs, entry: OutboxEntry): void {
-  if (ctx.now() >= entry.deadlineAt) finish(ctx, entry, 'unknown', 'deadline')
-  else if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
+  if (endIfOverdue(ctx, entry)) return
+  if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
   else {
     countResending(ctx.store, entry.message)
     const reason = isExpired(ctx, entry) ? 'expired' : 'to be sent again'

@@ -94,6 +94,11 @@ export function allEntries(store: Store): OutboxEntry[] {
   return camelRows(store.all('SELECT * FROM outbox ORDER BY message'))
 }
 
+/** What is past its deadline. */
+export function overdueEntries(store: Store, now: number): OutboxEntry[] {
+  return camelRows(store.all('SELECT * FROM outbox WHERE deadline_at <= ? ORDER BY message', now))
+}
+
 /**
  * What lies at the hub and may be asked about in one question: that for which it is time, and what the hub can tie to
  * it already, because it went to the same recipient under the same credential.

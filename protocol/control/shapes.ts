@@ -29,6 +29,8 @@ export const deliveryShape = z.strictObject({
   reason: z.string().optional(),
   /** Time of the next attempt, while there is one. */
   next_try_at: millis.optional(),
+  /** Until when it is tried or asked about, while it is; without proof by then its state is `unknown`. */
+  give_up_at: millis.optional(),
 })
 export type Delivery = z.infer<typeof deliveryShape>
 

@@ -190,7 +190,7 @@ describe('a message that waits', () => {
     await until('it failed', async () => (await stateOf(alice, gone.interaction_id)) === 'failed')
     expect(await told(alice, gone.interaction_id)).toMatchObject({
       state: 'failed',
-      reason: 'recipient_unknown',
+      reason: 'no reachable hub knows the recipient any more; it may have left its hub',
     })
     expect(await stateOf(alice, known)).not.toBe('failed')
   })
@@ -226,7 +226,7 @@ describe('a message that nobody confirms', () => {
     ['queued here, its hub out of reach', { status: 503, body: { reason: 'unavailable', error: 'busy' } }],
     ['at the hub, its recipient away', undefined],
   ])(
-    '%s: after 28 days its delivery is unknown(deadline), and it is tried no more',
+    '%s: it says until when it is tried, and after these 28 days its delivery is unknown',
     async (what, refusal) => {
       const away = await joined(`gone-${what.length}`, lab.line.url)
       await away.stop()
@@ -234,12 +234,17 @@ describe('a message that nobody confirms', () => {
       const { interaction_id: id } = await alice.handlers.delegate({ to: away.aid, task: 'anybody' }, never)
       const waits = refusal === undefined ? 'at_hub' : 'queued'
       await until('it waits', async () => (await told(alice, id))?.state === waits)
+      const giveUpAt = (await told(alice, id))?.give_up_at ?? 0
+      expect(Math.abs(giveUpAt - lab.hub.clock.now() - 28 * DAY_MS)).toBeLessThan(60_000)
       lab.hub.clock.advance(28 * DAY_MS + 60_000)
       await until('given up', async () => {
         retryNow(alice, id)
         return (await told(alice, id))?.state === 'unknown'
       })
-      expect(await told(alice, id)).toEqual({ state: 'unknown', reason: 'deadline' })
+      expect(await told(alice, id)).toEqual({
+        state: 'unknown',
+        reason: 'not known to have arrived within 28 days, after which it is tried no more',
+      })
       expect(entryOf(alice, id)).toBeUndefined()
     },
   )
