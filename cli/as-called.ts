@@ -6,8 +6,12 @@ import { commands, groupDefaults } from './table.ts'
 
 /** The same terminal, whose next steps are for the identity that a line named. */
 export function calledFor(io: Io, id: string | undefined): Io {
+  const asOperator = (text: string): string =>
+    withCommands(text, HUB, ({ words }) =>
+      OPERATOR_COMMANDS.includes(words[0] as string) ? hubForm(io.program) : undefined,
+    )
   const asCalled = (text: string): string =>
-    withCommands(text, 'svc', ({ words, isPlaced }) => {
+    withCommands(asOperator(text), 'svc', ({ words, isPlaced }) => {
       if (words[0] === ID_FLAG.name) return io.program
       const row = rowBefore(words)
       if (row === undefined) return undefined
@@ -16,6 +20,13 @@ export function calledFor(io: Io, id: string | undefined): Io {
     })
   return Object.create(io, { asCalled: { value: asCalled } }) as Io
 }
+
+const HUB = 'svc-hub'
+/** What a node asks the operator of its hub to run. */
+const OPERATOR_COMMANDS = ['admit', 'unblock']
+
+/** The packages of a checkout hold both programs; of any other place only its operator knows how the hub is called. */
+const hubForm = (program: string): string => (program.startsWith('npx ') ? `npx ${HUB}` : HUB)
 
 /** The command that these words begin with. */
 function rowBefore(words: readonly string[]) {

@@ -31,11 +31,13 @@ export const help: Run = async (io, input, { commands, find }) => {
   return 0
 }
 
+const FIRST_STEPS = ['svc up', 'svc hub-register <url>', 'svc find "<words>"', 'svc delegate <aid> "<task>"']
+
 function overview(io: Io, commands: readonly CommandRow[]): void {
   paragraph(io, 'svc: agents that work for each other across machines, with proof')
   io.out('\n')
-  const steps = 'svc up, svc hub-register <url>, svc find, svc delegate <aid> "<task>"'
-  paragraph(io, `First steps: ${io.asCalled(steps)}`)
+  io.out('First steps\n')
+  for (const step of FIRST_STEPS) io.out(`  ${io.asCalled(step)}\n`)
   for (const [group, title] of Object.entries(groups)) {
     io.out(`\n${title}\n`)
     for (const row of commands.filter(command => command.group === group))

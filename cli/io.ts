@@ -2,7 +2,7 @@
 import { accessSync, constants, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure, systemCode, wordsOf } from '../protocol/encoding/errors.ts'
-import { shownJson } from '../protocol/encoding/plain-text.ts'
+import { plainText, shownJson } from '../protocol/encoding/plain-text.ts'
 import { callForm } from '../protocol/shell.ts'
 import { type Output, outputTo } from './output.ts'
 import { shownReply, withCalls } from './reply.ts'
@@ -161,9 +161,14 @@ export function sayWhileWaiting(io: Io, what: string): () => void {
   return () => clearTimeout(notice)
 }
 
+/** A line on standard error beside what the command prints. */
+export function notice(io: Io, text: string): void {
+  io.err(`svc: ${plainText(io.asCalled(text))}\n`)
+}
+
 /** Says on a terminal what a command reads or waits for that says nothing by itself. */
 export function sayOnTerminal(io: Io, text: string): void {
-  if (io.onTerminal) io.err(`svc: ${io.asCalled(text)}\n`)
+  if (io.onTerminal) notice(io, text)
 }
 
 /** One dim line for a person after the JSON. */

@@ -7,8 +7,10 @@ import { readConfig, writeConfig } from '../daemon/home/config.ts'
 import { type Node, startNode } from '../daemon/node.ts'
 import { controlCodes } from '../protocol/control/codes.ts'
 import { OperationRefused } from '../protocol/control/refusal.ts'
+import { calledFor } from './as-called.ts'
 import { dispatch } from './dispatch.ts'
 import { findCommand } from './flags.ts'
+import type { Io } from './io.ts'
 import { runIn } from './testing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-next-'))
@@ -62,9 +64,20 @@ describe('call the program as it was called,', () => {
     expect(findings.find(({ check }) => check === 'hub')?.mend).toBe('npx svc hub-register <url>')
   })
 
+  test('and the program of the hub from the same packages', () => {
+    const called = (program: string) =>
+      calledFor({ program } as Io, 'bob').asCalled(
+        'runs: svc-hub admit A (or svc-hub unblock A); svc hub-leave',
+      )
+    expect(called('npx svc')).toBe(
+      'runs: npx svc-hub admit A (or npx svc-hub unblock A); npx svc --id bob hub-leave',
+    )
+    expect(called('/opt/svc.js')).toMatch(/^runs: svc-hub admit A \(or svc-hub unblock A\)/)
+  })
+
   test('in the help, where it is not called by its name', async () => {
     const { out } = await runIn(folder, ['help'], {}, npx)
-    expect(out).toContain('npx svc up, npx svc hub-register <url>')
+    expect(out).toContain('First steps\n  npx svc up\n  npx svc hub-register <url>\n')
     expect(out).toContain('\nHere it is called: npx svc\n')
     expect((await runIn(folder, ['help', 'up'], {}, npx)).out).toContain('example: npx svc up\n')
     expect((await runIn(folder, ['help'])).out).not.toContain('it is called')
@@ -84,9 +97,7 @@ test('to stop a node that does not run is done at once, and says which nodes run
   const idle = mkdtempSync(join(tmpdir(), 'svc-idle-'))
   const none = await runIn(idle, ['stop'])
   expect([none.code, JSON.parse(none.out)]).toEqual([0, { stopped: [] }])
-  expect(none.err).toMatch(
-    /^svc: no node answers at \S+ \(data directory \S+\); no other node of yours is running\n$/,
-  )
+  expect(none.err).toMatch(/^svc: there is no identity in \S+ yet; no other node of yours is running\n$/)
   const other = await runIn(folder, ['stop', 'work'])
   expect([other.code, other.err]).toEqual([0, expect.stringContaining(':\n  svc --id default status\n')])
   expect((await runIn(folder, ['stop', 'nobody'])).code).toBe(1)

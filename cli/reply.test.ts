@@ -58,12 +58,15 @@ test('commands stand as they are called here in the own texts of a reply alone',
     text: 'svc up',
     items: [{ mend: 'svc up', preview: 'svc up' }],
     payload: { next: 'svc up' },
+    hub: { reason: 'svc up' },
+    results: { reason: 'svc up' },
   }
   const called = (text: string) => text.replace('svc', 'npx svc')
   expect(shownReply(reply, called)).toEqual({
     ...reply,
     warnings: ['x; npx svc up', 'y'],
     next: 'npx svc up',
+    hub: { reason: 'npx svc up' },
     items: [{ mend: 'npx svc up', preview: 'svc up' }],
   })
 })

@@ -132,7 +132,7 @@ export function partsOf(directory: string): Parts {
   const verb = missing.length === 1 ? 'is' : 'are'
   const found = `${missing.join(' and ')} ${verb} missing from ${directory}, which holds the rest of a hub`
   const next = missing.includes(DATABASE_FILE)
-    ? 'restore a backup: svc-hub restore <backup> --data-dir <new folder>; a new store would be another hub'
+    ? 'restore a backup, because a new store would be another hub: svc-hub restore <backup> --data-dir <new folder>'
     : `copy ${IDENTITY_FILE} there from a backup; without it this would be another hub`
   return { state: 'unusable', found, next }
 }

@@ -84,15 +84,20 @@ function isExecutable(path: string, disk: Disk): boolean {
 export type Named = { readonly words: readonly string[]; readonly isPlaced: boolean }
 
 /**
- * A text of ours in which every command of a program stands as it is called here. `formOf` gives that form, or nothing
- * where the words are no command.
+ * A text of ours in which every command of a program stands as it is called here, also where it was written for another
+ * reader before, as in the log that is quoted of a process started elsewhere. `formOf` gives that form, or nothing where
+ * the words are no command.
  */
 export function withCommands(
   text: string,
   name: string,
   formOf: (named: Named) => string | undefined,
 ): string {
-  const named = new RegExp(`(?<![\\w./-])(\\w+=(?:'[^']*'|\\S)+ |)${name}((?: [a-z<-][\\w<>-]*)+)`, 'g')
+  const call = `(?:npx )*${name}`
+  const named = new RegExp(
+    `(?<![\\w./-])(\\w+=(?:'[^']*'|\\S)+ |)${call}((?: (?!${call} )[a-z<-][\\w<>-]*)+)`,
+    'g',
+  )
   return text.replace(named, (whole, settings: string, said: string) => {
     const form = formOf({ words: said.trim().split(' '), isPlaced: settings !== '' })
     return form === undefined ? whole : `${settings}${form}${said}`

@@ -330,6 +330,7 @@ export const rooms: Record<string, Room> = {
       'protocol/contract',
       'protocol/control',
       'daemon/home',
+      'daemon/archive',
       'cli/io.ts',
       'protocol/shell.ts',
       'cli/command.ts',

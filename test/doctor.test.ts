@@ -145,7 +145,7 @@ describe('svc doctor', () => {
       const { report } = await broken('interactions', folder => rmSync(folder, { recursive: true }))
       expect(saysOf(report, 'records')).toMatchObject({
         state: 'wrong',
-        mend: 'svc evidence import, then svc up',
+        mend: 'svc evidence import && svc up',
       })
     })
 
@@ -166,7 +166,7 @@ describe('svc doctor', () => {
       expect(saysOf(report, 'hub')).toMatchObject({
         state: 'wrong',
         found: expect.stringMatching(/it is an old copy/),
-        mend: `svc stop, then the newest copy in place of ${home} or, only if it is lost, svc evidence accept; then svc up`,
+        mend: `svc stop   (then put the newest copy in place of ${home} and run svc up – only if it is lost: svc evidence accept && svc up)`,
       })
       expect(report.findings.filter(({ found }) => /old copy/.test(found))).toHaveLength(1)
     })

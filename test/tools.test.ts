@@ -332,7 +332,7 @@ describe('an error', () => {
     await bob.handlers.contactRemove({ peer: 'alice' }, never)
     const strange = await delegated(alice, bob, 'of a stranger')
     const waits = await refusal(bob, 'task_message', { interaction_id: strange, text: 'x' })
-    expect(waits.next).toBe(`ask your user to run: /bin/svc approve ${strange}, or svc decline ${strange}`)
+    expect(waits.next).toBe(`ask your user to run: /bin/svc approve ${strange} or svc decline ${strange}`)
     const { actions } = await ask(bob, 'task_inbox', { interaction_id: strange })
     expect(actions).toContain(`ask your user to run: /bin/svc approve ${strange}`)
     await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)

@@ -5,6 +5,7 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { MOVED_NEXT, sayMoved } from '../../daemon/archive/moved.ts'
 import {
   type DaemonEntry,
   DEFAULT_IDENTITY,
@@ -225,20 +226,23 @@ export function unreachable(io: Io, target: Target, why = '', cause?: unknown): 
   if (name !== undefined && name !== DEFAULT_IDENTITY && !existsSync(target.selection.dir))
     return new UnreachableNode(
       `there is no identity "${name}"; ${known}`,
-      `svc id ls, or svc id new ${name}`,
+      `svc id ls   (or, to make it: svc id new ${name})`,
       { isAbsent: true },
     )
-  const start =
-    name === undefined
-      ? `SVC_DATA_DIR=${shellWord(target.dataDir)} svc up`
-      : name === DEFAULT_IDENTITY
-        ? 'svc up'
-        : `svc up ${name}`
-  return new UnreachableNode(
-    `no node answers at ${target.address} (data directory ${target.dataDir})${why}; ${known}`,
-    start,
-    { cause },
-  )
+  const moved = sayMoved(target.dataDir)
+  if (moved !== undefined) return new UnreachableNode(`${moved}; ${known}`, MOVED_NEXT, { cause })
+  return new UnreachableNode(`${sayAbsent(target)}${why}; ${known}`, startOf(target), { cause })
+}
+
+const sayAbsent = ({ address, dataDir }: Target): string =>
+  existsSync(join(dataDir, 'identity.kel'))
+    ? `no node answers at ${address} (data directory ${dataDir})`
+    : `there is no identity in ${dataDir} yet`
+
+/** The command that starts a node there, which makes an identity where there is none. */
+function startOf({ selection: { name }, dataDir }: Target): string {
+  if (name === undefined) return `SVC_DATA_DIR=${shellWord(dataDir)} svc up`
+  return name === DEFAULT_IDENTITY ? 'svc up' : `svc up ${name}`
 }
 
 /** What put before and behind `svc` means this node, whatever the environment of the reader says. */

@@ -88,6 +88,15 @@ test('an export is undone where it was made, or brought in where it was not', as
   ])
   const seen = await runIn(folder, ['doctor'])
   expect([seen.code, seen.out]).toEqual([1, expect.stringContaining('lives where that is imported')])
+  for (const command of ['up', 'status']) {
+    const refused = await runIn(folder, [command], {}, { program: 'npx svc' })
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(
+        /^svc: the identity in \S+ was exported at \S+ to \S+moved\.svc and lives where that is imported.*\ntry: npx svc id export --undo {3}\(only if that file was never imported\)\n$/,
+      ),
+    ])
+  }
   const twice = await runIn(folder, ['restore', archive, 'twice', ...passphrase])
   expect([twice.code, twice.err]).toEqual([1, expect.stringContaining('is here already, as "default"')])
   expect((await runIn(folder, ['id', 'export', '--undo'])).code).toBe(0)

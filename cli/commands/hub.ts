@@ -7,7 +7,7 @@ import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { connect } from '../client/control.ts'
 import { hubSend } from '../client/hub.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { CommandFailed, hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
 import { boolean, flag, flags, integer, parseSwitch, readPhrase, textOrFile } from './values.ts'
 
 const ASK_TIMEOUT_MS = 10_000
@@ -33,8 +33,8 @@ export const register: Run = async (io, input) => {
     ...present({ recovery_phrase: phrase }),
   })
   printReply(io, reply)
-  if (!reply.sealed) io.err('svc: messages through this hub are not sealed: its operator can read them\n')
-  hint(io, 'svc find, then svc delegate <aid> "<task>"')
+  if (!reply.sealed) notice(io, 'messages through this hub are not sealed: its operator can read them')
+  hint(io, 'svc find   (then: svc delegate <aid> "<task>")')
   return 0
 }
 
@@ -51,7 +51,7 @@ async function refuseToken(io: Io, url: string, aid: string): Promise<void> {
       `ask the operator to run: svc-hub admit ${aid}`,
     )
   }
-  io.err('svc: the hub did not say which wire it speaks; --token is passed on only to hubs of wire 1\n')
+  notice(io, 'the hub did not say which wire it speaks; --token is passed on only to hubs of wire 1')
 }
 
 export const leave: Run = async (io, input) => {
@@ -82,7 +82,7 @@ export const profileSet: Run = async (io, input) => {
     ...present({ summary, readme, pricing, caps }),
   })
   printReply(io, reply)
-  if (pricing !== undefined) io.err('svc: the pricing text is kept here; hubs of wire 3 publish no prices\n')
+  if (pricing !== undefined) notice(io, 'the pricing text is kept here; hubs of wire 3 publish no prices')
   return 0
 }
 

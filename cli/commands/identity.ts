@@ -17,7 +17,7 @@ import { toBase64 } from '../../protocol/encoding/bytes.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printReply, requireOutput, UsageRefused } from '../io.ts'
+import { CommandFailed, hint, type Io, notice, printReply, requireOutput, UsageRefused } from '../io.ts'
 import { start } from './start.ts'
 import { readPhrase } from './values.ts'
 
@@ -105,8 +105,9 @@ export const nextExport: Run = async (io, input) => {
   const identity = open(io, input.id)
   const removed = input.flags.has('--remove')
   const phrase = identity.exportNext()
-  io.err(
-    'svc: write this phrase down and keep it away from this machine; with it the next key can be made again\n',
+  notice(
+    io,
+    'write this phrase down and keep it away from this machine; with it the next key can be made again',
   )
   printReply(io, { aid: identity.aid, recovery_phrase: phrase, removed })
   if (removed) {

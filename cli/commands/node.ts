@@ -3,12 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { daemonsOf, isAlive, selectIdentity } from '../../daemon/home/home.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { plainText } from '../../protocol/encoding/plain-text.ts'
 import { connect, findTarget, type Target, unreachable } from '../client/control.ts'
 import { describe } from '../client/entries.ts'
 import { logTail } from '../client/log-tail.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, type Io, printReply } from '../io.ts'
+import { CommandFailed, type Io, notice, printReply } from '../io.ts'
 import { parseInteger } from './values.ts'
 
 const STOP_WAIT_MS = 10_000
@@ -37,7 +36,7 @@ export const stop: Run = async (io, input) => {
 function sayNothingRuns(io: Io, target: Target): void {
   const refused = unreachable(io, target)
   if (refused.isAbsent) throw refused
-  io.err(`svc: ${plainText(io.asCalled(refused.message))}\n`)
+  notice(io, refused.message)
 }
 
 function everyNode(io: Io) {
@@ -60,8 +59,9 @@ export const status: Run = async (io, input) => {
   const reply = await connect(io, input).call('status')
   printReply(io, reply)
   if (reply.build !== buildInfo.build)
-    io.err(
-      `svc: the node runs build ${reply.build}, this command is of build ${buildInfo.build}; to change over: svc stop, then svc up\n`,
+    notice(
+      io,
+      `the node runs build ${reply.build}, this command is of build ${buildInfo.build}; to change over: svc stop && svc up`,
     )
   return 0
 }

@@ -65,7 +65,7 @@ async function ofStoppedNode(command: string, work: () => Promise<number>): Prom
     return await work()
   } catch (error) {
     if (error instanceof DirectoryBusy)
-      throw new CommandFailed(error.message, error.isNode ? `svc stop, then ${command}` : command)
+      throw new CommandFailed(error.message, error.isNode ? `svc stop && ${command}` : command)
     if (error instanceof ChainRefused) throw new CommandFailed(error.message, 'svc logs')
     throw error
   }

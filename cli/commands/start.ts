@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, existsSync, openSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { MOVED_NEXT, sayMoved } from '../../daemon/archive/moved.ts'
 import { type DaemonEntry, DEFAULT_IDENTITY, daemonsOf, selectIdentity } from '../../daemon/home/home.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
@@ -13,7 +14,7 @@ import { describe, HungNode } from '../client/entries.ts'
 import { logEnd, logSince } from '../client/log-tail.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
-import { CommandFailed, hint, type Io, messageOf, printReply } from '../io.ts'
+import { CommandFailed, hint, type Io, messageOf, notice, printReply } from '../io.ts'
 
 const READY_WAIT_MS = 8_000
 const PING_WAIT_MS = 1_000
@@ -47,6 +48,8 @@ async function detach(io: Io, input: Input): Promise<number> {
     printReply(io, { state: 'running', already: true, ...describe(running.entry) })
     return 0
   }
+  const moved = sayMoved(selection.dir)
+  if (moved !== undefined) throw new CommandFailed(moved, MOVED_NEXT)
   const fresh = !existsSync(join(selection.dir, 'identity.kel'))
   const logStart = logEnd(selection.dir)
   const log = openLog(selection.dir)
@@ -65,8 +68,9 @@ async function detach(io: Io, input: Input): Promise<number> {
   const status = await connect(io, input).call('status')
   sayWarnings(io, status)
   if (fresh && io.hints) {
-    io.err(
-      `svc: new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.\n`,
+    notice(
+      io,
+      `new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.`,
     )
   }
   hint(io, nextStep(status))
@@ -90,12 +94,14 @@ function openLog(dir: string): number {
 
 /** Settings that do nothing are named where a person started the node. */
 function sayWarnings(io: Io, { warnings }: NodeStatus): void {
-  for (const warning of warnings) if (warning.startsWith('config.json: ')) io.err(`svc: ${warning}\n`)
+  for (const warning of warnings) if (warning.startsWith('config.json: ')) notice(io, warning)
 }
 
 function nextStep({ deactivated, hub }: NodeStatus): string {
   if (deactivated) return 'svc id new <name>   (this identity is deactivated)'
-  return hub === null ? 'svc hub-register <url>   (help: svc help)' : 'svc inbox, svc find   (help: svc help)'
+  return hub === null
+    ? 'svc hub-register <url>   (help: svc help)'
+    : 'svc inbox or svc find   (help: svc help)'
 }
 
 type Started = {

@@ -1,11 +1,10 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 
 import { resolve } from 'node:path'
-import { plainText } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
 import { flag, flags, integer, json, textOrInput } from './values.ts'
 
 type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
@@ -60,7 +59,7 @@ export const delegate: Run = async (io, input) => {
     }),
   })
   printReply(io, reply)
-  if (reply.warning !== undefined) io.err(`svc: ${plainText(reply.warning)}\n`)
+  if (reply.warning !== undefined) notice(io, reply.warning)
   hint(io, `svc thread ${reply.interaction_id}`)
   return 0
 }

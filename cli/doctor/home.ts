@@ -1,7 +1,7 @@
 /** What can be seen of a node's data directory from outside, whether the node runs or not. */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { sayMoved } from '../../daemon/archive/moved.ts'
+import { MOVED_NEXT, sayMoved } from '../../daemon/archive/moved.ts'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
 import { peekIdentity, requireNoRemains } from '../../daemon/identity/identity.ts'
 import { keyWarning } from '../../daemon/identity/key-warning.ts'
@@ -62,7 +62,7 @@ function checkModes(dir: string): Finding {
 
 function checkKey(dir: string): Finding[] {
   const moved = sayMoved(dir)
-  if (moved !== undefined) return [wrong('identity', moved, 'use the identity where it was imported')]
+  if (moved !== undefined) return [wrong('identity', moved, MOVED_NEXT)]
   const path = join(dir, 'identity.kel')
   try {
     const found = peekIdentity(dir)

@@ -35,8 +35,7 @@ async function checkRecords(dir: string, identity: Identity): Promise<Finding> {
     await examineChainFile(path, store, identity)
     return ok('records', 'store and evidence chain agree')
   } catch (error) {
-    if (error instanceof StoreBehind)
-      return wrong('records', error.message, 'svc evidence import, then svc up')
+    if (error instanceof StoreBehind) return wrong('records', error.message, 'svc evidence import && svc up')
     if (error instanceof ChainRefused) return wrong('records', error.message, `put a backup of ${path} back`)
     if (error instanceof StoreError) return wrong('records', error.message, `put a backup of ${folder} back`)
     throw error

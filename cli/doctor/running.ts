@@ -20,7 +20,7 @@ export function checkStatus(status: NodeStatus, isApart: boolean): Finding[] {
 function checkBuild({ build, version }: NodeStatus): Finding {
   if (build === buildInfo.build) return ok('program', `version ${version}, build ${build}`)
   const found = `the node runs build ${build}, this command is of build ${buildInfo.build}`
-  return note('program', found, 'svc stop, then svc up')
+  return note('program', found, 'svc stop && svc up')
 }
 
 function checkHub(
@@ -42,7 +42,7 @@ function checkHub(
 }
 
 const mendOldCopy = (dir: string) =>
-  `svc stop, then the newest copy in place of ${dir} or, only if it is lost, svc evidence accept; then svc up`
+  `svc stop   (then put the newest copy in place of ${dir} and run svc up – only if it is lost: svc evidence accept && svc up)`
 
 function checkChain({ chain }: NodeStatus): Finding {
   if (chain.state === 'ACTIVE') return ok('evidence', `${chain.length} records`)

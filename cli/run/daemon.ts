@@ -23,7 +23,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { connect, findTarget } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, sayOnTerminal } from '../io.ts'
+import { CommandFailed, type Io, notice, sayOnTerminal } from '../io.ts'
 import { eventsOf, listenAgain, mayRepeat, type Stream } from './node-link.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
 import { toolSettings } from './tool-settings.ts'
@@ -53,7 +53,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
 /** What stands in the configuration in vain; `svc up` repeats it. */
 function sayWarnings(io: Io, node: Node): void {
   const warning = settingsWarning(node.ctx.settings.current)
-  if (warning !== undefined) io.err(`svc: ${warning}\n`)
+  if (warning !== undefined) notice(io, warning)
 }
 
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
@@ -95,7 +95,7 @@ async function runStdio(io: Io, input: Input): Promise<number> {
   const link = { call: toolCalls(call), listen: listenAgain(seat.stream) }
   sayOnTerminal(io, SERVED)
   const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
-  io.err(`svc: the MCP server ends: ${reason}\n`)
+  notice(io, `the MCP server ends: ${reason}`)
   await seat.leave()
   return 0
 }

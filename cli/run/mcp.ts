@@ -4,7 +4,7 @@ import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { connect, UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import { type Io, sayOnTerminal } from '../io.ts'
+import { type Io, notice, sayOnTerminal } from '../io.ts'
 import { callsAcrossRestarts, eventsOf, listenAgain } from './node-link.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
 import { toolSettings } from './tool-settings.ts'
@@ -27,7 +27,7 @@ export async function runClient(
   const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, input)) }
   sayOnTerminal(io, SERVED)
   const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
-  io.err(`svc: the MCP server ends: ${reason}\n`)
+  notice(io, `the MCP server ends: ${reason}`)
   return 0
 }
 

@@ -6,6 +6,9 @@ import { replaceFile } from '../platform/files.ts'
 
 export const MOVED_FILE = 'exported'
 
+/** The way back for whoever knows that the archive was never brought in anywhere. */
+export const MOVED_NEXT = 'svc id export --undo   (only if that file was never imported)'
+
 export class IdentityMoved extends Failure {
   override name = 'IdentityMoved'
 }
@@ -19,11 +22,11 @@ export function sayMoved(dir: string): string | undefined {
   const path = join(dir, MOVED_FILE)
   if (!fs.existsSync(path)) return undefined
   const [at = '', ...archive] = fs.readFileSync(path, 'utf8').trim().split(' ')
-  return `the identity in ${dir} was exported at ${at} to ${archive.join(' ')} and lives where that is imported; only if it never was: svc id export --undo`
+  return `the identity in ${dir} was exported at ${at} to ${archive.join(' ')} and lives where that is imported`
 }
 
 /** Refuses a directory whose identity may live on another machine. */
 export function requireNotMoved(dir: string): void {
   const moved = sayMoved(dir)
-  if (moved !== undefined) throw new IdentityMoved(moved)
+  if (moved !== undefined) throw new IdentityMoved(`${moved}; only if it never was: svc id export --undo`)
 }

@@ -18,7 +18,7 @@ test('the command for the operator names this node, whatever the hub says', asyn
     expect(thrown).toMatchObject({
       code: 'hub_refused',
       message: `the hub refused (admission_required): ${OWN} is not registered there, and only the operator can let it in`,
-      next: `the operator of the hub runs: svc-hub admit ${OWN}, or svc-hub unblock ${OWN} if it is blocked`,
+      next: `the operator of the hub runs: svc-hub admit ${OWN} (or, if it is blocked: svc-hub unblock ${OWN})`,
     })
   }
 })
@@ -26,16 +26,18 @@ test('the command for the operator names this node, whatever the hub says', asyn
 test('what goes on only once it is asked for again names the command that asked', async () => {
   const again = 'svc hub-register https://hub.example'
   const steps: [Error, string][] = [
-    [new ClocksApart('apart'), `date; set the clock of this machine, then: ${again}`],
-    [new DatedAhead('ahead'), `${again}, once the hub takes it`],
-    [new Error('silent'), `${again}, once the hub answers`],
+    [new ClocksApart('apart'), `set the clock of this machine, which date shows, then: ${again}`],
+    [new DatedAhead('ahead'), `${again}   (once the hub takes it)`],
+    [new Error('silent'), `${again}   (once the hub answers)`],
     [new NoHub('a page'), 'check the address of the hub'],
-    [refusal('rate_limited', 'later'), `${again}, once that is mended`],
+    [refusal('rate_limited', 'later'), `${again}   (once that is mended)`],
     [refusal('unauthorized', 'who'), 'svc doctor'],
   ]
   for (const [error, next] of steps) expect(await failedWith(error, again)).toMatchObject({ next })
   expect(await failedWith(refusal('admission_required', 'x'), again)).toMatchObject({
-    next: expect.stringMatching(/^the operator .* if it is blocked; then here: svc hub-register https:\S+$/),
+    next: expect.stringMatching(
+      /^the operator .* if it is blocked: .*\); then here: svc hub-register https:\S+$/,
+    ),
   })
 })
 

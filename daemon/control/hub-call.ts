@@ -87,11 +87,11 @@ export async function publishing(own: Own, work: () => Promise<void>, ms?: numbe
 const addressStep = (error: unknown) => (error instanceof NoHub ? 'check the address of the hub' : undefined)
 
 const step = (again: string | undefined, when: string) =>
-  again === undefined ? undefined : `${again}, ${when}`
+  again === undefined ? undefined : `${again}   (${when})`
 
 function clockStep(error: ClocksApart, again: string | undefined): string | undefined {
   if (error instanceof DatedAhead) return step(again, 'once the hub takes it')
-  return `date; set the clock of this machine, then: ${again ?? 'svc status'}`
+  return `set the clock of this machine, which date shows, then: ${again ?? 'svc status'}`
 }
 
 /** A hub's words stay on one line, so that none of them looks like a word of this node. */

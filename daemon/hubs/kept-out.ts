@@ -19,8 +19,8 @@ export async function isKeptOut(
 }
 
 export const sayKeptOut = (aid: string, url: string): string =>
-  `the operator of the hub has blocked or removed this identity; ${stepOfOperator(aid)}, and after an admit run here: svc hub-register ${url}`
+  `the operator of the hub has blocked or removed this identity; ${stepOfOperator(aid)}; after an admit run here: svc hub-register ${url}`
 
 /** Both commands, since no hub says which of the two it needs. */
 export const stepOfOperator = (aid: string): string =>
-  `the operator of the hub runs: svc-hub admit ${aid}, or svc-hub unblock ${aid} if it is blocked`
+  `the operator of the hub runs: svc-hub admit ${aid} (or, if it is blocked: svc-hub unblock ${aid})`

@@ -290,7 +290,7 @@ export class Identity {
     if (seed === undefined)
       throw new KeyRefused(
         'next_key_missing',
-        'the next key is not on this machine; bring it back with: svc id next import, which reads the phrase from standard input',
+        'the next key is not on this machine; bring it back, with its phrase on standard input: svc id next import',
       )
     return seed
   }

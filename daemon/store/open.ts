@@ -176,7 +176,7 @@ function opened(
 
 const damaged = (path: string, why: string, cause?: unknown) =>
   new StoreError(
-    `${path} is damaged (${why}); restore ${dirname(path)} from its backup, or move it away and run svc evidence import, which brings back the evidence but no messages`,
+    `${path} is damaged (${why}); restore ${dirname(path)} from its backup, or move it away and run svc evidence import (it brings back the evidence but no messages)`,
     { cause },
   )
 

@@ -63,7 +63,7 @@ export async function examine(read: () => Config, given: GivenAddresses = {}): P
   const foreign = foreignFile(dataDir)
   if (foreign !== undefined) return [...machine, wrong('owner', foreign.found, foreign.next)]
   if (parts.state !== 'whole') {
-    const mend = `svc-hub init --data-dir ${dataDir}, or give the right one with --data-dir`
+    const mend = `give the right folder with --data-dir, or make a hub in this one: svc-hub init --data-dir ${dataDir}`
     return [...machine, wrong('data directory', `${dataDir} contains no hub`, mend)]
   }
   return [...machine, ...(await examineHub(config, given))]

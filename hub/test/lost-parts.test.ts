@@ -45,7 +45,7 @@ const losses: [string, string[], RegExp][] = [
   [
     'the store',
     ['hub.db', 'hub.db-wal', 'hub.db-shm'],
-    /hub\.db is missing .*; restore a backup: svc-hub restore/,
+    /hub\.db is missing .*; restore a backup, .*: svc-hub restore/,
   ],
   [
     'all but its files',

@@ -23,7 +23,7 @@ export const codes = {
   access_invalid: row(403, 'the delivery credential is not accepted; refresh the key set and use another'),
   admission_required: row(
     403,
-    '{aid} is not registered here, and only the operator can let it in; ask the operator to run: svc-hub admit {aid}, or svc-hub unblock {aid} if it is blocked',
+    '{aid} is not registered here, and only the operator can let it in; ask the operator to run: svc-hub admit {aid} (or, if it is blocked: svc-hub unblock {aid})',
     { members: ['aid'] },
   ),
   aid_deactivated: row(410, 'this identity was deactivated; create a new one with: svc id new <name>'),
