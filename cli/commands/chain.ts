@@ -24,19 +24,16 @@ export const evidenceExport: Run = async (io, input) => {
   const path = resolve(io.cwd, out)
   const { first_line, chain_file, data_dir, ...reply } = await connect(io, input).call('evidenceExport', {})
   const from = fs.openSync(join(data_dir, chain_file), 'r')
-  const to = newFile(path, '--out', SECRET_FILE_MODE)
-  try {
-    fs.writeSync(to, `${first_line}\n`)
+  const write = (to: number): void => {
+    fs.writeFileSync(to, `${first_line}\n`)
     const written = copyRecords(from, to, reply.length)
     if (written < reply.length)
       throw new CommandFailed(`${chain_file} ends after ${written} of ${reply.length} records`, 'svc logs')
-    fs.fsyncSync(to)
-  } catch (error) {
-    fs.rmSync(path, { force: true })
-    throw error
+  }
+  try {
+    newFile(path, '--out', write, SECRET_FILE_MODE)
   } finally {
     fs.closeSync(from)
-    fs.closeSync(to)
   }
   printReply(io, { file: path, ...reply })
   return 0
@@ -47,7 +44,7 @@ function copyRecords(from: number, to: number, length: number): number {
   let written = 0
   for (const { text } of linesOf(from)) {
     if (written === length) break
-    fs.writeSync(to, isJsonLine(text) ? recordLine(jsonRecord(text)) : `${text}\n`)
+    fs.writeFileSync(to, isJsonLine(text) ? recordLine(jsonRecord(text)) : `${text}\n`)
     written += 1
   }
   return written

@@ -1,7 +1,8 @@
 /** Flag values as the operations take them, refused with the flag's name when they do not fit. */
-import { openSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
+import { isOutOfRoom } from '../../daemon/platform/room.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import type { Input } from '../command.ts'
@@ -54,14 +55,36 @@ export function bytesOf(value: string, name: string): Uint8Array {
   }
 }
 
-/** Opens a file that is not there yet; nothing is written over. */
-export function newFile(path: string, name: string, mode?: number): number {
+/** Makes a file of what `write` puts there and waits until the disk has it; nothing is written over, no part of it stays. */
+export function newFile(path: string, name: string, write: (file: number) => void, mode?: number): void {
+  const file = openNew(path, name, mode)
+  try {
+    write(file)
+    fsyncSync(file)
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw systemCode(error) === undefined ? error : notWritten(path, name, error)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function openNew(path: string, name: string, mode: number | undefined): number {
   try {
     return openSync(path, 'wx', mode)
   } catch (error) {
-    const next = systemCode(error) === 'EEXIST' ? 'name another file, or remove this one' : 'check the path'
-    throw new CommandFailed(`${name}: ${messageOf(error)}`, next)
+    throw notWritten(path, name, error)
   }
+}
+
+function notWritten(path: string, name: string, error: unknown): CommandFailed {
+  const next =
+    systemCode(error) === 'EEXIST'
+      ? 'name another file, or remove this one'
+      : isOutOfRoom(error)
+        ? 'free some room there, or name a file on another disk'
+        : 'check the path'
+  return new CommandFailed(`${name}: ${path} cannot be written: ${messageOf(error)}`, next)
 }
 
 /** The JSON object of a flag. */

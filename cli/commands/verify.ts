@@ -1,6 +1,6 @@
 /** `svc verify`: a receipt or a chain, by one's own records or offline, and the page that does the same in a browser. */
 
-import { readFileSync, writeSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
@@ -80,8 +80,7 @@ const PAGE = new URL('verify.html', import.meta.url)
 async function writePage(io: Io, input: Input): Promise<number> {
   const path = resolve(io.cwd, flags(input, '--page')[0] as string)
   const page = readFileSync(PAGE)
-  const file = newFile(path, '--page')
-  writeSync(file, page)
+  newFile(path, '--page', file => writeFileSync(file, page))
   printReply(io, {
     file: path,
     bytes: page.length,

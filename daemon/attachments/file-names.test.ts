@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { hasSmallDisks, withSmallDisk } from '../testing/small-disk.ts'
 import { cleanName, saveBytes, saveFile } from './file-names.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'svc-names-'))
@@ -74,6 +75,21 @@ describe('saving', () => {
     expect(saveFile(outside, directory, 'a.txt')).toBe(join(directory, 'a-4.txt'))
     expect(fs.existsSync(join(root, 'nowhere'))).toBe(false)
   })
+
+  test.skipIf(!hasSmallDisks)('on a disk without room leaves nothing, and says what helps', () =>
+    withSmallDisk(256 * 1024, folder => {
+      const large = Buffer.alloc(512 * 1024)
+      const source = join(root, 'large')
+      fs.writeFileSync(source, large)
+      const refused = expect.objectContaining({
+        message: `cannot write ${join(folder, 'a.txt')}: the disk is full`,
+        next: expect.stringMatching(/^svc pull <id> --out DIR {3}\(on a disk with room/),
+      })
+      expect(() => saveBytes(large, folder, 'a.txt')).toThrow(refused)
+      expect(() => saveFile(source, folder, 'a.txt')).toThrow(refused)
+      expect(fs.readdirSync(folder)).toEqual([])
+    }),
+  )
 
   test('says why when it cannot write', () => {
     expect(() => saveBytes(bytes, join(directory, 'missing'), 'a.txt')).toThrow(/cannot write .*missing/)

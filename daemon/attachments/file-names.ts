@@ -8,6 +8,7 @@ import { extname, join } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { plainText } from '../../protocol/encoding/plain-text.ts'
 import { fileFault } from '../platform/files.ts'
+import { isOutOfRoom } from '../platform/room.ts'
 import { refuse } from '../refusal.ts'
 
 /** Every file system takes a name of so many bytes, also with a number added. */
@@ -84,17 +85,31 @@ function saveUnder(directory: string, name: string, content: Content): string {
       content.write(target)
       return target
     } catch (error) {
-      if (systemCode(error) !== 'EEXIST')
-        refuse('file_unreadable', `cannot write ${target}: ${fileFault(error)}`)
+      if (systemCode(error) !== 'EEXIST') refuseBegun(target, error)
     }
     if (isRegular(target) && content.isSame(target)) return target
   }
   return refuse(
     'file_unreadable',
     `${directory} holds ${COPIES_MAX} files named ${clean}`,
-    'svc pull --out DIR',
+    'svc pull <id> --out DIR',
   )
 }
+
+function refuseBegun(target: string, error: unknown): never {
+  // only what was begun here can have run out of room
+  if (isOutOfRoom(error)) fs.rmSync(target, { force: true })
+  return refuseUnwritten(`cannot write ${target}`, error)
+}
+
+/** Refuses what could not be written below a folder that the user named. */
+export function refuseUnwritten(sentence: string, error: unknown): never {
+  const next = isOutOfRoom(error) ? FOR_ROOM : ELSEWHERE
+  return refuse('file_unreadable', `${sentence}: ${fileFault(error)}`, next)
+}
+
+const ELSEWHERE = 'svc pull <id> --out DIR   (a folder that the node may write to)'
+const FOR_ROOM = 'svc pull <id> --out DIR   (on a disk with room, or free some first)'
 
 /** A file itself, no link to one and nothing that answers like one. */
 function isRegular(path: string): boolean {

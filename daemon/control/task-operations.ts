@@ -1,15 +1,10 @@
 /** Operations on tasks: delegate, converse, end, rate, verify. Each answers after its commit, not after the network. */
 
 import { resolve } from 'node:path'
-import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
-import { documentCid } from '../../protocol/proof/documents.ts'
 import { withTiers } from '../../protocol/proof/effect.ts'
-import { attachmentFileName, documentNames, saveBytes } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
-import { fileFault } from '../platform/files.ts'
-import { makeFolders } from '../platform/folders.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
 import {
@@ -29,6 +24,7 @@ import { verifyNow } from '../tasks/verify.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
 import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
+import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
 import { answerTurnOf } from './turns.ts'
 import { deliveryView, kindNames, messageIdText, receiptView, threadView } from './views.ts'
@@ -218,66 +214,6 @@ function endView(interaction: Interaction): EndView {
     state: interaction.state,
     ...present({ waiting_for: waiting, receipt }),
   }
-}
-
-/** Saves attachments and both documents as files. */
-function pullFiles(ctx: Context, interaction: Interaction, out: string) {
-  const directory = resolve(out)
-  try {
-    makeFolders(directory)
-  } catch (error) {
-    refuse('file_unreadable', `cannot write to ${directory}: ${fileFault(error)}`)
-  }
-  const carrying = ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND EXISTS (
-       SELECT 1 FROM message_attachments WHERE message = messages.key) ORDER BY key`,
-    interaction.key,
-  )
-  const files = carrying.flatMap(message =>
-    ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-      name: attachmentFileName(name),
-      media_type: mediaType,
-      bytes: size,
-      cid: cidText(cid),
-      path: ctx.attachments.saveAs(cidText(cid), directory, name),
-    })),
-  )
-  const documents = documentsOf(ctx, interaction).map(([name, bytes]) => ({
-    name,
-    media_type: 'application/json',
-    bytes: bytes.length,
-    cid: cidText(contentId(bytes)),
-    path: saveBytes(bytes, directory, name),
-  }))
-  const pathOf = (name: string) => documents.find(document => document.name === name)?.path
-  return {
-    interaction_id: interaction.id,
-    out: directory,
-    files: [...files, ...documents],
-    ...present({ request_file: pathOf(documentNames.request), result_file: pathOf(documentNames.result) }),
-  }
-}
-
-/** Request and result documents, byte for byte as they were sent. */
-function documentsOf(ctx: Context, interaction: Interaction): [string, Uint8Array][] {
-  const found: [string, Uint8Array][] = []
-  for (const { key } of messagesOf(ctx, interaction, [kinds.delegate, kinds.result, kinds.message])) {
-    const message = ctx.threads.message(key)
-    const decoded = decodePayload(message.kind, message.payload)
-    if (decoded.kind === kinds.delegate) found.push([documentNames.request, decoded.payload.document])
-    const answers = decoded.kind === kinds.result || decoded.kind === kinds.message
-    if (answers && interaction.resultCid === documentCid(decoded.payload.document))
-      found.push([documentNames.result, decoded.payload.document])
-  }
-  return [...new Map(found).entries()]
-}
-
-/** Keys of the messages of some kinds, so that no more than one of them is in memory at a time. */
-function messagesOf(ctx: Context, interaction: Interaction, ofKinds: readonly Kind[]): { key: number }[] {
-  return ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND number > 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
-    interaction.key,
-  )
 }
 
 /** The effect of a capability call, once it is there. */

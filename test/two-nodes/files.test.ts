@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
+import { fillUp, hasSmallDisks, withSmallDisk } from '../../daemon/testing/small-disk.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
@@ -104,6 +105,19 @@ describe('pull', () => {
     expect(JSON.parse(read('request-3.json'))).toMatchObject({ task: 'pull me' })
     expect(fs.existsSync(join(lab.folder, 'nowhere'))).toBe(false)
   })
+
+  test.skipIf(!hasSmallDisks)('on a disk without room leaves no folder that it made', () =>
+    withSmallDisk(256 * 1024, async disk => {
+      const id = await delegated(alice, bob, 'no room')
+      fillUp(join(disk, 'ballast'))
+      const pulled = bob.handlers.pull({ interaction_id: id, out: join(disk, 'a', 'b') }, never)
+      await expect(pulled).rejects.toMatchObject({
+        message: expect.stringMatching(/^cannot write .*: the disk is full$/),
+        next: expect.stringContaining('on a disk with room'),
+      })
+      expect(fs.readdirSync(disk)).toEqual(['ballast'])
+    }),
+  )
 
   test('gives the names of the signed documents to nothing else, whenever it is called', async () => {
     const id = await delegated(alice, bob, 'what was signed')
