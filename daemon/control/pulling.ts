@@ -96,7 +96,7 @@ export function messagesOf(
   interaction: Interaction,
   ofKinds: readonly Kind[],
 ): { key: number }[] {
-  return store.all<{ key: number }>(
+  return ctx.store.all<{ key: number }>(
     `SELECT key FROM messages WHERE interaction = ? AND number > 0 AND kind IN (${ofKinds.join(', ')}) ORDER BY key`,
     interaction.key,
   )
