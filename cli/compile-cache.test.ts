@@ -22,6 +22,13 @@ describe('the folder of compiled code', () => {
     expect(fs.existsSync('relative')).toBe(false)
   })
 
+  test('is none in a home that is not there, which stays so', () => {
+    const gone = join(home(), 'gone')
+    expect(compileCacheFolder({ HOME: gone })).toBeUndefined()
+    expect(compileCacheFolder({ HOME: gone, XDG_CACHE_HOME: join(gone, 'caches') })).toBeUndefined()
+    expect(fs.existsSync(gone)).toBe(false)
+  })
+
   test.each(['.cache', '.cache/svc', '.cache/svc/compiled'])(
     'is not used where others may write %s',
     path => {

@@ -4,19 +4,20 @@
  */
 import * as fs from 'node:fs'
 import { homedir, userInfo } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { makeFolders } from '../daemon/platform/folders.ts'
 
 const PRIVATE_MODE = 0o700
 const OTHERS_WRITE = 0o022
 
-/** The folder, made if need be; undefined where none is private, and then nothing is kept. */
+/** The folder, made if need be in a home that is there; undefined where none is private, and then nothing is kept. */
 export function compileCacheFolder(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const user = process.getuid?.()
   if (user === undefined) return undefined
   const caches = cachesFolder(env)
   // A home that is named relative to wherever the command runs is nobody's.
   if (caches === undefined || !isAbsolute(caches)) return undefined
+  if (!fs.existsSync(dirname(caches))) return undefined
   const own = join(caches, 'svc')
   const folder = join(own, 'compiled')
   try {

@@ -29,6 +29,11 @@ export const peerOf = ({ peer, peer_name }: Pick<InteractionSummary, 'peer' | 'p
   ...present({ peer_name: peer_name === null ? undefined : own(peer_name) }),
 })
 
+function sayPreview({ preview, preview_mine: isMine }: InteractionSummary, context: ToolContext) {
+  const line = plainLine(preview, PREVIEW_CHARACTERS_MAX)
+  return isMine === true ? own(line) : context.fence(line)
+}
+
 export function summaryRow(item: InteractionSummary, context: ToolContext): Record<string, unknown> {
   return {
     interaction_id: item.interaction_id,
@@ -40,7 +45,7 @@ export function summaryRow(item: InteractionSummary, context: ToolContext): Reco
       answer_by: item.answer_by === undefined ? undefined : iso(item.answer_by),
       capability: previewOf(item.capability, context),
     }),
-    preview: context.fence(plainLine(item.preview, PREVIEW_CHARACTERS_MAX)),
+    preview: sayPreview(item, context),
     ...present({
       unread: item.unread === 0 ? undefined : item.unread,
       attachments: item.attachments === 0 ? undefined : item.attachments,

@@ -48,14 +48,16 @@ test.each([
 test('SIGKILL leaves an encrypted part at most', { timeout: 30_000 }, async () => {
   await interrupted('SIGKILL', 'backup')
   const [part = ''] = readdirSync(target)
-  expect(part).toMatch(/^a\.svc\.[0-9a-f]{12}$/)
+  expect(part).toMatch(/^a\.svc\.tmp-\d+-[0-9a-f]{12}$/)
   expect(readFileSync(join(target, part)).includes('SQLite format')).toBe(false)
   expect(left()).toEqual([])
-  rmSync(join(target, part))
 })
 
-test('the next backup removes a copy that was killed while it was made', { timeout: 30_000 }, async () => {
+test('the next backup removes copy and part of one that was killed', { timeout: 30_000 }, async () => {
+  expect(readdirSync(target)).toHaveLength(1)
+  const foreign = join(target, 'a.svc.tmp-4711-0123456789ab')
+  writeFileSync(foreign, 'no archive')
   writeFileSync(join(home, 'store-copy.db.tmp-4711'), 'SQLite format 3')
   expect(await once(save('backup'), 'exit')).toEqual([0, null])
-  expect([readdirSync(target), left()]).toEqual([['a.svc'], []])
+  expect([readdirSync(target), left()]).toEqual([['a.svc', 'a.svc.tmp-4711-0123456789ab'], []])
 })

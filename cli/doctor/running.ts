@@ -7,7 +7,7 @@ import { hubSend } from '../client/hub.ts'
 import type { Io } from '../io.ts'
 
 const HUB_WAIT_MS = 5_000
-const MEND_CLOCK = 'set the clock: timedatectl set-ntp true'
+const MEND_CLOCK = 'set the clock of this machine: timedatectl set-ntp true'
 /** Signed requests are refused beyond this. */
 const CLOCK_APART_MAX_MS = 60_000
 const SECONDS_OF_HOUR = 3_600

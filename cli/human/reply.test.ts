@@ -94,6 +94,14 @@ test('a conversation is told turn by turn', () => {
   )
 })
 
+test('a turn without words is named by its kind, and one that waits says why', () => {
+  const end = { n: 1, from: AID, mine: true, at: NOW, kind: 'accept_end', text: '', attachments: [] }
+  const delivery = { state: 'queued', reason: 'hub unreachable, nothing listens there' }
+  expect(shown({ turns: [{ ...end, delivery }] })).toMatch(
+    /^1\. you, \S+ \(now\), queued \(hub unreachable, nothing listens there\)\n {4}\(accept end\)\n$/,
+  )
+})
+
 test('what a check found stands with its mend', () => {
   const findings = [
     { check: 'hub', state: 'note', found: 'none', mend: 'svc hub-register <url>' },

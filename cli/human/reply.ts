@@ -114,17 +114,21 @@ function valueText(name: string, value: unknown, page: Page): string {
   return oneLine(String(value))
 }
 
+const deliveryText = ({ state, reason }: Row): string =>
+  `${label(String(state))}${isNothing(reason) ? '' : ` (${String(reason)})`}`
+
 /** One turn of a conversation: who, when and how it stands, then the words. */
 function turnText(turn: Row, page: Page): string[] {
-  const { n, mine, from, at, text, delivery, attachments } = turn
+  const { n, mine, from, at, kind, text, delivery, attachments } = turn
   const petname = page.known?.aid === from ? page.known?.petname : undefined
   const who = mine === true ? 'you' : (petname ?? `${String(from).slice(0, AID_SHOWN)}…`)
-  const state = isRow(delivery) ? `, ${String(delivery['state']).replace('_', ' ')}` : ''
+  const state = isRow(delivery) ? `, ${deliveryText(delivery)}` : ''
   const head = `${n}. ${oneLine(String(who))}, ${valueText('at', at, page)}${oneLine(state)}`
   const files = isList(attachments)
     ? attachments.map(file => `[${String(file['name'])}, ${String(file['bytes'])} bytes]`)
     : []
-  const words = [String(text ?? ''), ...files].filter(part => part !== '')
+  const said = [String(text ?? ''), ...files].filter(part => part !== '')
+  const words = said.length === 0 && !isNothing(kind) ? [`(${label(String(kind))})`] : said
   return [
     head,
     ...words.flatMap(part => wrapped(part, page.columns - 4)).map(line => `    ${line}`.trimEnd()),

@@ -5,9 +5,10 @@
  */
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { isAlive } from '../home/home.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { peekLog } from '../identity/identity.ts'
 import { renameDurably, syncDirectory } from '../platform/files.ts'
@@ -20,6 +21,7 @@ import {
   type COST,
   type Entry,
   readArchive,
+  readHead,
   writeArchive,
 } from './sealed.ts'
 import { takeSnapshot } from './snapshot.ts'
@@ -66,7 +68,8 @@ async function write(
 ): Promise<Saved> {
   const path = resolve(given)
   const aid = requireSavable(dir, path)
-  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  removeDrafts(dirname(path), aid)
+  const draft = `${path}.tmp-${process.pid}-${randomBytes(6).toString('hex')}`
   const madeAtMs = now()
   using _draft = removedAtSignals(draft)
   try {
@@ -82,6 +85,26 @@ async function write(
   } catch (error) {
     fs.rmSync(draft, { force: true })
     throw inWords(error, path)
+  }
+}
+
+const DRAFT = /\.tmp-(\d+)-[0-9a-f]{12}$/
+
+/** Removes what a backup of this identity that was killed left beside its target. */
+function removeDrafts(folder: string, aid: string): void {
+  if (!fs.existsSync(folder)) return
+  for (const name of fs.readdirSync(folder)) {
+    const [, pid] = DRAFT.exec(name) ?? []
+    const path = join(folder, name)
+    if (pid !== undefined && !isAlive(Number(pid)) && isOf(path, aid)) fs.rmSync(path, { force: true })
+  }
+}
+
+function isOf(path: string, aid: string): boolean {
+  try {
+    return fs.statSync(path).size === 0 || readHead(path).aid === aid
+  } catch {
+    return false
   }
 }
 

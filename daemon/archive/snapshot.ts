@@ -44,14 +44,17 @@ function takeCopy(dir: string, path: string) {
     return { file, store, cids }
   } catch (error) {
     if (isOutOfRoom(error))
-      throw new ArchiveRefused(`there is not enough room in ${dir} for a copy of the store; free some`, {
-        cause: error,
-      })
+      throw new ArchiveRefused(
+        `there is not enough room in ${dir} for the copy of the store that an archive is made from (${mebibytes(join(dir, STORE_FILE))} MiB); free some`,
+        { cause: error },
+      )
     throw error
   } finally {
     fs.rmSync(path, { force: true })
   }
 }
+
+const mebibytes = (path: string): string => (fs.statSync(path).size / (1024 * 1024)).toFixed(1)
 
 /** Removes what a backup that was killed left; one that runs takes its copy again. */
 function removeCopies(dir: string): void {

@@ -32,6 +32,12 @@ export function searchHistory(
 ): NonNullable<ReplyOf<Operations['search']>> {
   if (cursor !== undefined && !CURSOR.test(cursor))
     refuse('bad_request', 'cursor: expected the next_cursor of the reply before')
+  if (!/[\p{L}\p{N}]/u.test(words))
+    refuse(
+      'bad_request',
+      'search takes words: all of them in any order, one with * at its end for any ending',
+      'svc search quarterly report*',
+    )
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
   ctx.store.attempt(() => indexMessages(ctx.store))
   const rows = ctx.store.all<Found>(

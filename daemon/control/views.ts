@@ -79,8 +79,8 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
 
 export function summaryView(ctx: Needs, interaction: Interaction): InteractionSummary {
   const { store, threads, contacts } = ctx
-  const newest = store.get<{ text: string }>(
-    "SELECT text FROM messages WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1",
+  const newest = store.get<{ text: string; mine: number }>(
+    "SELECT text, direction = 'out' AND auto = 0 AS mine FROM messages WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1",
     interaction.key,
   )
   const unread = store.get<{ n: number }>(
@@ -108,6 +108,7 @@ export function summaryView(ctx: Needs, interaction: Interaction): InteractionSu
     last_at: interaction.updatedAt,
     ...present({ capability: interaction.capability ?? undefined }),
     preview: (newest?.text ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
+    ...present({ preview_mine: newest?.mine === 1 || undefined }),
     unread: unread?.n ?? 0,
     attachments: attachments?.n ?? 0,
     ...present({ delivery: own === undefined ? undefined : deliveryView(ctx, threads.message(own.key)) }),

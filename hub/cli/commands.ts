@@ -250,11 +250,12 @@ function checkBounds(flag: string, value: number): void {
     throw new UsageError(`--${flag} expects a whole number from ${min} to ${max}`)
 }
 
+export const AMOUNT_EXPECTED = 'expected an amount: a whole number above 0, at most 9007199254740991'
+
 /** An order to give credits, with an id of its own. */
 export function grantOrder(aid: string, amount: string | undefined, flags: Flags): Order {
   const reason = flags['reason']
-  if (amount === undefined || amountOfText(amount) === undefined)
-    throw new UsageError('expected an amount: a whole number from 1 to 9007199254740991')
+  if (amount === undefined || amountOfText(amount) === undefined) throw new UsageError(AMOUNT_EXPECTED)
   if (typeof reason !== 'string' || reason.trim() === '' || reason.length > GRANT_REASON_CHARS_MAX)
     throw new UsageError(
       `--reason expects 1 to ${GRANT_REASON_CHARS_MAX} characters, which stay in the log of the hub`,

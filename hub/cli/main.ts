@@ -75,7 +75,8 @@ type GivenFlag = {
   inlineValue?: boolean | undefined
 }
 
-function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags }: Command): void {
+function checkFlag({ name, rawName, value, inlineValue }: GivenFlag, { flags, number }: Command): void {
+  if (number !== undefined && /^-\d$/.test(rawName)) throw new UsageError(number)
   if (!flags.includes(name)) throw new UsageError(`unknown option: ${rawName}`)
   const expected = flagTable[name]?.value
   if (expected === undefined && value !== undefined) throw new UsageError(`--${name} takes no value`)
@@ -106,7 +107,8 @@ function isOfSystem(error: unknown): boolean {
 }
 
 function withFlags({ usage, flags }: Command): string {
-  return [usage, ...flags.map(flag => `[${shown(flag)}]`)].join(' ')
+  const optional = flags.filter(flag => !usage.includes(`--${flag} `))
+  return [usage, ...optional.map(flag => `[${shown(flag)}]`)].join(' ')
 }
 
 /** The list of commands, or one command with its flags. */

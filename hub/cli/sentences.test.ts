@@ -101,6 +101,18 @@ describe('bad input is refused in plain words by', () => {
   })
 })
 
+test('a grant says what its amount has to be, and that it needs a reason', async () => {
+  for (const amount of ['-5', '-50', '0', '1.5', 'x']) {
+    const { code, err } = await run(['grant', AID, amount, '--reason', 'x', '--data-dir', none])
+    expect([code, err]).toEqual([
+      EXIT_USAGE,
+      expect.stringMatching(
+        /^svc-hub: expected an amount: a whole number above 0, .*\nusage: svc-hub grant <AID> <amount> --reason <TEXT> \[--data-dir/,
+      ),
+    ])
+  }
+})
+
 test.each(['init', 'serve'])(
   'a data directory that is a link to nowhere is said to be one by %s',
   async command => {

@@ -3,6 +3,7 @@ import { buildInfo } from '../../protocol/build-info.ts'
 import { type Config, readConfig } from '../config.ts'
 import { type commandNames, print } from '../terminal.ts'
 import {
+  AMOUNT_EXPECTED,
   admissionOrder,
   agents,
   aidOf,
@@ -24,6 +25,8 @@ export type Command = {
   usage: string
   summary: string
   flags: string[]
+  /** What a number among its arguments has to be, where it takes one. */
+  number?: string
   /** How many arguments beside flags it takes at most. */
   positionals: number
   run(positionals: string[], flags: Flags): Promise<number>
@@ -139,7 +142,8 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
   },
   grant: {
-    usage: 'grant <AID> <amount>',
+    usage: 'grant <AID> <amount> --reason <TEXT>',
+    number: AMOUNT_EXPECTED,
     summary: 'give an agent credits, which your hub then owes it; the reason stays in your log',
     flags: [...placeFlags, 'reason'],
     positionals: 2,

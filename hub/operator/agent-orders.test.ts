@@ -76,6 +76,18 @@ describe('a blocked agent', () => {
     expect((await order({ command: 'agent', aid: agent.aid }))['name']).toBe('Mallory')
   })
 
+  test('that nobody has heard of is admitted with a word on it, one that was refused without', async () => {
+    const agent = new TestAgent(hub)
+    const note = expect.stringMatching(/^nobody with this AID has asked to register here lately/)
+    expect(await order({ command: 'admit', aid: agent.aid })).toMatchObject({ admitted: true, note })
+    await order({ command: 'unadmit', aid: agent.aid })
+    await hub.running.hub.context.store.putSetting('admission', 'closed')
+    expect(await reasonOf(agent.register())).toBe('admission_required')
+    expect(await order({ command: 'admit', aid: agent.aid })).not.toHaveProperty('note')
+    await agent.register()
+    expect(await order({ command: 'admit', aid: agent.aid })).not.toHaveProperty('note')
+  })
+
   test('stays out when a registration of it is on its way', async () => {
     const agent = await registeredAgent(hub)
     const { store } = hub.running.hub.context

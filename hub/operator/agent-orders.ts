@@ -47,11 +47,17 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
   }
 }
 
+/** Any 44 characters of the form are an AID to the hub: it has no check digits. */
+const NOT_ASKED =
+  'nobody with this AID has asked to register here lately; if its node is refused, compare it character by character'
+
 export async function admit({ aid }: OrderOf<'admit'>, context: OperatorContext): Promise<OrderResult> {
   await context.store.admit(aid, true)
   const stands = await standing(aid, context)
-  if (stands['blocked'] !== true) return stands
-  return { ...stands, next: `it stays blocked; let it in again with: svc-hub unblock ${aid}` }
+  if (stands['blocked'] === true)
+    return { ...stands, next: `it stays blocked; let it in again with: svc-hub unblock ${aid}` }
+  const isKnown = stands['registered'] === true || context.refused?.of(aid) !== undefined
+  return isKnown ? stands : { ...stands, note: NOT_ASKED }
 }
 
 export async function unadmit({ aid }: OrderOf<'unadmit'>, context: OperatorContext): Promise<OrderResult> {

@@ -50,16 +50,14 @@ export function checkSignatures(running: RunningState | undefined): Finding {
   return ok('signatures', `are checked by ${engine.name}${reason}`)
 }
 
+const MEND_CLOCK = 'set the clock: timedatectl set-ntp true'
+
 /** The newest time that the hub itself wrote can't lie ahead, unless the clock went back. */
 export function checkClock(storedMs: number | undefined, nowMs: number): Finding {
   const aheadMs = (storedMs ?? 0) - nowMs
   if (aheadMs <= CLOCK_BACK_MS) return ok('clock', 'is not behind the store')
-  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up`
-  return wrong(
-    'clock',
-    found,
-    'set the clock: timedatectl set-ntp true; if it is right now and ran ahead before, restore a backup from before that to a new folder: svc-hub restore <backup> --data-dir <new folder>',
-  )
+  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up (docs/operating.md has the way out where it is right now and ran ahead before)`
+  return wrong('clock', found, MEND_CLOCK)
 }
 
 /** The addresses of a hub, and whether it is this hub that answers there. */
@@ -154,11 +152,7 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
       return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
     const offMs = Math.abs(health.dateMs - Date.now())
     if (offMs > CLOCK_OFF_MS)
-      return wrong(
-        check,
-        `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`,
-        'timedatectl set-ntp true',
-      )
+      return wrong(check, `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`, MEND_CLOCK)
     return ok(check, `${url} is this hub`)
   } catch (error) {
     return wrong(check, `${url} does not answer${networkFault(error)}`, mend)

@@ -212,6 +212,11 @@ describe('a task between two nodes', () => {
       ['received', false],
     ])
     await expect(search(bob, { cursor: 'x' })).rejects.toMatchObject({ code: 'bad_request' })
+    for (const words of ['*', '""', ' '])
+      await expect(search(bob, { words })).rejects.toMatchObject({
+        code: 'bad_request',
+        message: expect.stringMatching(/^search takes words/),
+      })
   })
 })
 
