@@ -8,6 +8,7 @@ import { keyWarning } from '../identity/key-warning.ts'
 import { hasClaim } from '../mail/claims.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
+import { contradictionWarnings } from '../peers/contradictions.ts'
 import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
 import { counted } from '../store/counters.ts'
@@ -93,7 +94,9 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    [counted(ctx.store, 'peer_forks') > 0, 'a peer showed two contradictory key histories'],
+    ...contradictionWarnings(ctx.store, aid => ctx.contacts.petnameOf(aid) ?? aid).map(
+      (sentence): [boolean, string] => [true, sentence],
+    ),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }

@@ -4,7 +4,6 @@
  */
 
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
-import { type CborValue, encode } from '../../protocol/encoding/cbor.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { directoryHash, openBox } from '../../protocol/identity/directory.ts'
 import {
@@ -13,7 +12,6 @@ import {
   encodeKel,
   KelInvalid,
   type KeyEvent,
-  kelItem,
   type VerifiedKel,
   verifyKel,
   type WitnessEntry,
@@ -22,10 +20,9 @@ import {
 import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import { KeySet, KeySetInvalid, type VerifiedKeySet, verifyKeySet } from '../../protocol/identity/keyset.ts'
 import type { BucketReply, HubClient } from '../hubs/hub.ts'
-import { count } from '../store/counters.ts'
-import { remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 import { keepPeer, peerRow } from '../store/peers.ts'
+import { noteFork, noteShown } from './contradictions.ts'
 
 /** As hubs allow it. */
 const SET_AHEAD_MAX_MS = 5 * 60_000
@@ -96,12 +93,7 @@ export class PeerBook {
     }
     const verdict = compareKel(held, offered)
     if (verdict.verdict === 'fork') {
-      count(this.#store, 'peer_forks')
-      remember(
-        this.#store,
-        `fork:${aid}`,
-        encode(kelItem.write([verdict.held, verdict.submitted]) as CborValue),
-      )
+      noteFork(this.#store, aid, verdict.held, verdict.submitted)
       throw new LogRefused('forked', `${aid} showed two contradictory key histories`)
     }
     return verdict.verdict === 'extends'
@@ -145,11 +137,14 @@ export class PeerBook {
     const hub = this.#hub.home
     if (hub === undefined) return undefined
     const hash = directoryHash(aid)
-    const reply = await this.#bucket(hub, aid, hash, options.fresh)
+    const { reply, isNew } = await this.#bucket(hub, aid, hash, options.fresh)
     const box = reply.entries.find(entry => equal(entry.h, hash))?.box
     if (box === undefined) return undefined
     try {
       const entry = openBox(aid, box)
+      const held = this.find(aid)?.log
+      // what was fetched before may be older than what is held, and says nothing against anybody
+      if (isNew) noteShown(this.#store, hub.identity.log, aid, { held, entry })
       const log = this.merge(aid, entry.kel)
       return this.learn(log, entry.keySet)
     } catch (error) {
@@ -158,15 +153,21 @@ export class PeerBook {
     }
   }
 
-  async #bucket(hub: HubClient, aid: string, hash: Uint8Array, fresh: boolean): Promise<BucketReply> {
+  async #bucket(
+    hub: HubClient,
+    aid: string,
+    hash: Uint8Array,
+    fresh: boolean,
+  ): Promise<{ reply: BucketReply; isNew: boolean }> {
     const name = `${hub.identity.bitsMax}:${Buffer.from(hash.subarray(0, 2)).toString('hex')}`
     const cached = this.#buckets.get(name)
-    if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS) return cached.reply
+    if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS)
+      return { reply: cached.reply, isNew: false }
     const reply = await hub.bucket(aid, hash)
     this.#buckets.set(name, { at: this.#now(), reply })
     if (this.#buckets.size > BUCKETS_CACHED_MAX)
       this.#buckets.delete(this.#buckets.keys().next().value as string)
-    return reply
+    return { reply, isNew: true }
   }
 
   #remember(verified: Verified): Peer {

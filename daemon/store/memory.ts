@@ -13,6 +13,16 @@ export function recall(store: Store, name: string): Uint8Array | undefined {
   return store.get<Pick<Remembered, 'value'>>('SELECT value FROM memory WHERE name = ?', name)?.value
 }
 
+export function namesStarting(store: Store, prefix: string): string[] {
+  return store
+    .all<Pick<Remembered, 'name'>>(
+      'SELECT name FROM memory WHERE substr(name, 1, ?) = ? ORDER BY name',
+      prefix.length,
+      prefix,
+    )
+    .map(({ name }) => name)
+}
+
 export function forget(store: Store, name: string): void {
   store.run('DELETE FROM memory WHERE name = ?', name)
 }

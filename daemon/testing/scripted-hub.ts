@@ -6,7 +6,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import type { KeySet } from '../../protocol/identity/keyset.ts'
+import type { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type {
   AckItem,
   Delivery,
@@ -19,7 +19,7 @@ import type {
 import { newestWire } from '../hubs/open.ts'
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
-type Listed = { log: VerifiedKel; keySet: KeySet }
+type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice }
 
 /** What this hub signs with. */
 export const HUB_SEED = new Uint8Array(32).fill(201)
@@ -194,7 +194,7 @@ export class ScriptedHub implements HubClient {
       const listed = this.#post.listed.get(recipient)
       const entry = listed && { kel: [...listed.log.events], keySet: listed.keySet }
       const salt = new Uint8Array(32)
-      const box = entry && sealBox(recipient, salt, { ...entry, notice: null })
+      const box = entry && sealBox(recipient, salt, { ...entry, notice: listed.notice ?? null })
       return {
         entries: box === undefined ? [] : [{ h: directoryHash(recipient), box }],
         partial: false,
