@@ -22,9 +22,11 @@ import {
 import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
+import type { HubClient } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
 import { phraseOfSeed } from './identity/identity.ts'
+import { lookForHeads } from './mail/look.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { TopUps } from './mail/top-ups.ts'
@@ -139,7 +141,11 @@ async function assemble(
   }
   if (ctx.hub.unsettled === undefined) await work()
   else {
-    const settled = membership.settle(hub => relay.drain(hub, 0), lifetime.signal).then(work)
+    const waitingMail = {
+      look: (hub: HubClient) => lookForHeads(ctx, hub, lifetime.signal),
+      drain: (hub: HubClient) => relay.drain(hub, 0),
+    }
+    const settled = membership.settle(waitingMail, lifetime.signal).then(work)
     undo.defer(() => settled)
   }
   // Ends the calls that are under way, so that nothing waits for a hub when the node stops.

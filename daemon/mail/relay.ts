@@ -5,20 +5,20 @@
 
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { keyAt, type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
+import { type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
-import { NotOpened, type OpenedMessage, openEnvelope, timesFit } from '../../protocol/mail/open.ts'
+import { NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
 import type { Context } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
 import { describe } from '../hubs/failures.ts'
 import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
 import { isKeptOut } from '../hubs/kept-out.ts'
 import { learnHubKey } from '../hubs/log.ts'
-import { isUnusable } from '../peers/peers.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { count } from '../store/counters.ts'
+import { openPolled } from './opening.ts'
 import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
@@ -158,19 +158,11 @@ export class Relay {
 
   /** One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. */
   async #take(hub: HubClient, polled: PolledEnvelope): Promise<AckItem> {
-    let log: VerifiedKel | undefined
     let opened: OpenedMessage | undefined
     try {
-      opened = await openEnvelope({
-        source: polled.source,
-        recipient: this.#ctx.identity.aid,
-        seedOf: kid => this.#ctx.keys.seedOf(kid),
-        senderKey: async body => {
-          log = await this.#senderLog(body)
-          return log === undefined || body.kelSeq > log.seq ? undefined : keyAt(log, body.kelSeq)
-        },
-      })
-      const code = await this.#judge(hub, opened, log as VerifiedKel, polled.acceptedAtMs)
+      const found = await openPolled(this.#ctx, polled)
+      opened = found.opened
+      const code = await this.#judge(hub, opened, found.log, polled.acceptedAtMs)
       return this.#confirm(polled.id, opened, code)
     } catch (error) {
       if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)
@@ -180,19 +172,6 @@ export class Relay {
       return { id: polled.id }
     } finally {
       await opened?.close()
-    }
-  }
-
-  /** The sender's log: its own words merged with what is held, or the directory where those are not enough. */
-  async #senderLog(body: MessageBody): Promise<VerifiedKel | undefined> {
-    try {
-      if (body.kel !== undefined) return this.#ctx.peers.merge(body.from, body.kel)
-      const held = this.#ctx.peers.find(body.from)?.log
-      if (held !== undefined && held.seq >= body.kelSeq) return held
-      return (await this.#ctx.peers.lookup(body.from, { fresh: true }))?.log
-    } catch (error) {
-      if (isUnusable(error)) return undefined
-      throw error
     }
   }
 

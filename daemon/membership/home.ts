@@ -21,6 +21,9 @@ import type { Sync, SyncNeeds } from './sync.ts'
 /** How long a start or a key event waits for a hub that does not answer. */
 const HUB_WAIT_MS = 3000
 
+/** What a node does with the mail that waits for it. */
+export type WaitingMail = Record<'look' | 'drain', (hub: HubClient) => Promise<unknown>>
+
 export class Membership {
   #ctx: SyncNeeds
   #inputs: HubInputs
@@ -62,13 +65,13 @@ export class Membership {
   }
 
   /**
-   * Of a directory that came from an archive: the hub is asked, however long that takes, and the waiting mail read, before
-   * anything else. Then the next key set goes above every one that was given out, so that whoever starts from the same
+   * Of a directory that came from an archive: the hub is asked, however long that takes, and the waiting mail looked
+   * through and then taken, before anything else. Then the next key set goes above every one that was given out, so that whoever starts from the same
    * archive later finds a newer copy.
    */
-  async settle(drain: (hub: HubClient) => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  async settle(mail: WaitingMail, signal: AbortSignal): Promise<void> {
     const { hub, store, timings } = this.#ctx
-    while (hub.oldCopy === undefined && !(await this.#isSettled(drain))) {
+    while (hub.oldCopy === undefined && !(await this.#isSettled(mail))) {
       await pause(timings.settleMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
     }
@@ -79,11 +82,12 @@ export class Membership {
     hub.unsettled = undefined
   }
 
-  async #isSettled(drain: (hub: HubClient) => Promise<unknown>): Promise<boolean> {
+  async #isSettled({ look, drain }: WaitingMail): Promise<boolean> {
     const { hub, log } = this.#ctx
     try {
       if (hub.home === undefined) return true
       if (!hub.isCompared) await this.#compare()
+      if (hub.oldCopy === undefined) await look(hub.home)
       if (hub.oldCopy === undefined) await drain(hub.home)
       return true
     } catch (error) {

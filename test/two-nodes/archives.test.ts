@@ -1,10 +1,11 @@
 /** Identities in archives: what a restored node is and does, and that no identity is live twice. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadArchive } from '../../daemon/archive/load.ts'
 import { backup, exportNode, undoExport } from '../../daemon/archive/save.ts'
 import type { Node } from '../../daemon/node.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
 import { delegated, finished, inboxIds, type Lab, never, openPair, texts, until } from './world.ts'
 
 const passphrase = 'correct horse battery'
@@ -103,6 +104,45 @@ test('a restored node signs nothing before its hub was asked, and whoever restor
   })
   await second.stop()
   alice = first
+}, 60_000)
+
+test('a restored node that its waiting mail shows to be an old copy confirms none of it: the newer copy gets it', async () => {
+  const name = 'iris'
+  const iris = await lab.member(name)
+  await bob.handlers.contactAdd({ aid: iris.aid, petname: name }, never)
+  await iris.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+  await delegated(bob, iris, 'before the archive')
+  await backup(saving(name, 'wednesday'))
+  const { interaction_id: known } = await iris.handlers.delegate({ to: bob.aid, task: 'after it' }, never)
+  await until('it arrives', async () => (await inboxIds(bob)).includes(known))
+  await finished(iris, bob, known)
+  await iris.stop()
+  const newer = dirOf(`${name}-newer`)
+  renameSync(dirOf(name), newer)
+  // another machine, which has seen nothing of the newer copy
+  rmSync(join(lab.folder, `run-${name}`), { recursive: true })
+  await loading('wednesday', name, 'backup')
+  // the head that bob holds goes back behind the task
+  lab.hub.clock.advance(24 * 3_600_000)
+  const { interaction_id: waiting } = await bob.handlers.delegate({ to: iris.aid, task: 'waits' }, never)
+  await until('task and head lie at the hub', () => {
+    const out = bob.ctx.store.all(
+      `SELECT DISTINCT m.kind FROM outbox AS o JOIN messages AS m ON m.key = o.message
+       WHERE o.peer = ? AND o.state = 'at_hub' AND m.kind IN (?, ?)`,
+      iris.aid,
+      kinds.delegate,
+      kinds.heldHead,
+    )
+    return out.length === 2
+  })
+  const old = await lab.start(name)
+  await until('it is known to be old', async () => (await status(old)).old_copy)
+  expect(await inboxIds(old)).not.toContain(waiting)
+  await old.stop()
+  rmSync(dirOf(name), { recursive: true })
+  renameSync(newer, dirOf(name))
+  const right = await lab.start(name)
+  await until('it gets the task', async () => (await inboxIds(right)).includes(waiting))
 }, 60_000)
 
 test('an export closes the directory that it is made from, and the identity goes on where it is imported', async () => {
