@@ -32,6 +32,8 @@ export async function dispatch(io: Io, found: Pick<Found, 'row' | 'words'>): Pro
     try {
       return await run(called, input, table)
     } catch (error) {
+      if (error instanceof UsageRefused && error.next === undefined)
+        throw new UsageRefused(error.message, helpOf(found.row))
       throw error instanceof OperationRefused ? filled(error, found.row, input) : error
     }
   })
@@ -101,6 +103,8 @@ function process(cli: Cli, row: CommandRow, flags: readonly Flag[], words: strin
   }
 }
 
+const helpOf = ({ path }: CommandRow): string => (path === 'help' ? 'svc help' : `svc help ${path}`)
+
 /** Which word clipanion could not take: its own sentence is for those who write a program with it. */
 function explain(
   row: CommandRow,
@@ -108,7 +112,7 @@ function explain(
   words: readonly string[],
 ): UsageRefused | undefined {
   const end = words.indexOf('--')
-  const help = row.path === 'help' ? 'svc help' : `svc help ${row.path}`
+  const help = helpOf(row)
   for (const [i, word] of words.slice(0, end < 0 ? words.length : end).entries()) {
     if (!word.startsWith('--')) continue
     const [name] = word.split('=') as [string]

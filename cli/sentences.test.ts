@@ -11,6 +11,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const FOREIGN =
   /\b(?!EVENT\b)E[A-Z]{3,}\b|Invalid (input|string|option)|Too (small|big)|Unrecognized|received|undefined|\bNaN\b|\[object|syscall|no such file or directory, open|Unknown Syntax|Error:|\bat .*\.[jt]s:\d/
+/** What helps: on a line of its own, or behind the semicolon of the sentence. */
+const NEXT = /\ntry: \S|; \S/
 /** Commands that would start something, or wait for somebody. */
 const RUNNING = ['daemon', 'up', 'id new', 'demo', 'mcp']
 const bad = ['', ' ', '-1', '1.5', 'x'.repeat(3000), '@/no/such/file', '/no/such/file', '{', 'ünïcode', '--']
@@ -34,6 +36,7 @@ describe('bad input is refused in plain words by', () => {
         if (code === 0) continue
         expect([line, err]).toEqual([line, expect.stringMatching(/^svc: \S/)])
         expect([line, err]).toEqual([line, expect.not.stringMatching(FOREIGN)])
+        expect([line, err]).toEqual([line, expect.stringMatching(NEXT)])
       }
     },
   )

@@ -1,5 +1,6 @@
 /** A command run in the process of a test, in a folder of its own. */
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { Io } from './io.ts'
 import { main } from './main.ts'
 
@@ -16,7 +17,7 @@ export async function runIn(
     env: { HOME: folder, SVC_HOME: folder, SVC_RUNTIME_DIR: join(folder, 'run'), ...env },
     cwd: folder,
     now: Date.now,
-    stdin: (async function* () {})() as never,
+    stdin: Readable.from([]) as never,
     out: text => {
       said.out += text
     },

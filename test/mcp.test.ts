@@ -499,9 +499,7 @@ describe('svc mcp', () => {
     const env = { ...world.env('alice'), SVC_HOME: world.dir('home', 'nobody') }
     const ran = spawnSync(process.execPath, [programs.svc, 'mcp', '--no-start'], { env, encoding: 'utf8' })
     expect([ran.status, ran.stdout]).toEqual([1, ''])
-    expect(ran.stderr).toMatch(
-      /no node answers at 127\.0\.0\.1:\d+ \(data directory .*nobody\)[\s\S]*try: svc up/,
-    )
+    expect(ran.stderr).toMatch(/there is no identity in .*nobody yet; [\s\S]*try: svc up/)
   })
 })
 

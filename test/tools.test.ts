@@ -350,3 +350,22 @@ describe('an error', () => {
     expect(callIn(error.next).args).toEqual({ to: 'bob', task: 'other', idempotency_key: 'k-2' })
   })
 })
+
+describe('a task', () => {
+  test("stands in the list by its newest words: fenced where they are foreign, bare where they are this side's", async () => {
+    const id = await delegated(alice, bob, 'my own words')
+    const previewOf = async (node: Node, tool: string) => {
+      const { items } = (await ask(node, tool, {})) as { items: Reply[] }
+      return items.find(item => item['interaction_id'] === id)?.['preview']
+    }
+    expect(await previewOf(alice, 'task_results')).toBe('my own words')
+    expect(await previewOf(bob, 'task_inbox')).toMatch(/^<<untrusted [0-9a-f]{8}>>my own words<</)
+    await say(bob, id, 'foreign words')
+    await until('it is here', async () => {
+      const { turns } = await alice.handlers.thread({ interaction_id: id }, never)
+      return turns.length === 2
+    })
+    expect(await previewOf(alice, 'task_results')).toMatch(/^<<untrusted [0-9a-f]{8}>>foreign words<</)
+    expect(await previewOf(bob, 'task_inbox')).toBe('foreign words')
+  })
+})

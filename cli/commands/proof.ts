@@ -1,10 +1,12 @@
 /** Proof: review, evidence, key histories. */
 
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { selectIdentity } from '../../daemon/home/home.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
-import type { Run } from '../command.ts'
-import { CommandFailed, printReply, UsageRefused } from '../io.ts'
+import type { Input, Run } from '../command.ts'
+import { CommandFailed, type Io, printReply, UsageRefused } from '../io.ts'
 import { flag, integer, parseInteger } from './values.ts'
 
 export const review: Run = async (io, input) => {
@@ -35,7 +37,7 @@ export const keyHistory: Run = async (io, input) => {
 /** Reads the whole chain file, verifies it, and completes the store from it. */
 export const evidenceImport: Run = (io, input) =>
   ofStoppedNode('svc evidence import', async () => {
-    const { dir } = selectIdentity(io.env, input.id)
+    const dir = ownDirectory(io, input)
     const { importChain } = await import('../../daemon/chain/import.ts')
     const { length, imported, fork } = await importChain(dir)
     printReply(io, {
@@ -50,12 +52,20 @@ export const evidenceImport: Run = (io, input) =>
 /** Goes on from an older copy of the data directory. */
 export const evidenceAccept: Run = (io, input) =>
   ofStoppedNode('svc evidence accept', async () => {
-    const { dir } = selectIdentity(io.env, input.id)
+    const dir = ownDirectory(io, input)
     const { acceptCopy } = await import('../../daemon/chain/accept.ts')
     const { aid, length } = acceptCopy(dir, io.env)
     printReply(io, { aid, length, accepted: true })
     return 0
   })
+
+/** Without records there is nothing that a chain could be held against. */
+function ownDirectory(io: Io, input: Input): string {
+  const { dir } = selectIdentity(io.env, input.id)
+  if (!existsSync(join(dir, 'identity.kel')))
+    throw new CommandFailed(`there is no identity in ${dir} yet`, 'svc up')
+  return dir
+}
 
 /** Runs what needs the data directory for itself. */
 async function ofStoppedNode(command: string, work: () => Promise<number>): Promise<number> {

@@ -67,7 +67,9 @@ async function place(draft: string, { path, bytes }: Entry): Promise<void> {
     path === STORE_FILE ||
     (folder === ATTACHMENTS_FOLDER && CONTENT_ID.test(path.slice(folder.length + 1)))
   if (!isKnown)
-    throw new ArchiveRefused(`the archive holds ${JSON.stringify(path)}, which no data directory has`)
+    throw new ArchiveRefused(
+      `the archive holds ${JSON.stringify(path)}, which no data directory has; take another archive`,
+    )
   const target = join(draft, path)
   ensureSecretDirectory(dirname(target))
   const file = fs.openSync(target, 'wx', SECRET_FILE_MODE)
@@ -82,7 +84,7 @@ async function place(draft: string, { path, bytes }: Entry): Promise<void> {
 /** Looks at what came, marks it, and gives the length of its evidence chain. */
 function settle(draft: string, aid: string, madeAtMs: number): number {
   if (!fs.existsSync(join(draft, STORE_FILE)) || peekLog(draft)?.aid !== aid)
-    throw new ArchiveRefused('the archive does not hold the identity that it names')
+    throw new ArchiveRefused('the archive does not hold the identity that it names; take another archive')
   requireReadableKeys(draft)
   const store = openStore(draft)
   try {

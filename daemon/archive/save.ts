@@ -42,7 +42,10 @@ export type SaveOptions = {
 export function requireSavable(dir: string, path: string): string {
   requireNotMoved(dir)
   const aid = peekLog(dir)?.aid
-  if (aid === undefined) throw new ArchiveRefused(`there is no identity in ${dir}`)
+  if (aid === undefined)
+    throw new ArchiveRefused(
+      `there is no identity in ${dir}; name another one with --id, or make one with: svc up`,
+    )
   if (fs.existsSync(path)) throw new ArchiveRefused(`${path} already exists; choose a new file`)
   return aid
 }
@@ -160,7 +163,7 @@ const fileEntry = (path: string, file: string): Entry => ({
 export function undoExport(dir: string): void {
   using _lock = lockDirectory(dir, 'command')
   if (!fs.existsSync(join(dir, MOVED_FILE)))
-    throw new ArchiveRefused(`the identity in ${dir} was not exported`)
+    throw new ArchiveRefused(`the identity in ${dir} was not exported; it starts with: svc up`)
   fs.rmSync(join(dir, MOVED_FILE))
   syncDirectory(dir)
 }

@@ -79,7 +79,7 @@ test('another passphrase, a changed head, a flipped byte and a missing or added 
   ]
   for (const path of bad)
     await expect(contents(path)).rejects.toThrow(
-      /cannot be opened: the passphrase is another one, or the file is damaged$/,
+      /cannot be opened: the passphrase is another one, or the file is damaged; try another/,
     )
   await expect(contents(at('whole'), 'correct horse batter')).rejects.toThrow(/cannot be opened/)
 })

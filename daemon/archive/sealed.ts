@@ -102,9 +102,12 @@ async function* refusing(path: string, source: AsyncIterable<Uint8Array>): Async
 }
 
 const cannotBeOpened = (path: string, cause?: unknown) =>
-  new ArchiveRefused(`${path} cannot be opened: the passphrase is another one, or the file is damaged`, {
-    cause,
-  })
+  new ArchiveRefused(
+    `${path} cannot be opened: the passphrase is another one, or the file is damaged; try another passphrase, or another copy of the file`,
+    {
+      cause,
+    },
+  )
 
 function headOf(path: string): { head: Head; line: Uint8Array } {
   const start = Buffer.alloc(HEAD_BYTES_MAX)
@@ -114,7 +117,9 @@ function headOf(path: string): { head: Head; line: Uint8Array } {
   const end = start.subarray(0, size).indexOf('\n')
   const parsed = end < 0 ? undefined : HeadLine.safeParse(jsonOf(start.toString('utf8', 0, end)))
   if (parsed?.success !== true)
-    throw new ArchiveRefused(`${path} is no archive of svc that this release can read`)
+    throw new ArchiveRefused(
+      `${path} is no archive of svc that this release can read; give a file that svc backup or svc id export wrote`,
+    )
   return { head: parsed.data, line: new Uint8Array(start.subarray(0, end + 1)) }
 }
 

@@ -34,6 +34,7 @@ export async function importChain(
   const path = options.file ?? own
   const now = options.now ?? Date.now
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
+  if (!fs.existsSync(path)) throw new ChainRefused(`${path} is missing; put it there from a backup`)
   using _lock = lockDirectory(dir, 'command')
   using undo = new DisposableStack()
   const identity = openIdentity(dir, { now, random: length => new Uint8Array(randomBytes(length)) })

@@ -13,6 +13,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const FOREIGN =
   /\bE[A-Z]{3,}\b|Invalid (input|string|option)|Too (small|big)|Unrecognized|received|undefined|\bNaN\b|\[object|syscall|Error:|\bat .*\.[jt]s:\d/
 const bad = ['', ' ', '-1', '1.5', 'x'.repeat(3000), '/no/such/file', '{', 'ünïcode', '192.0.2.0/99']
+/** What helps: the usage of the command, or behind the colon or semicolon of the sentence. */
+const NEXT = /\nusage: svc-hub \S|[;:] \S.*[;:] \S/
 /** They would start something, or make a hub. */
 const MAKING = ['serve', 'init', 'doctor', 'version', 'help']
 
@@ -87,6 +89,7 @@ describe('bad input is refused in plain words by', () => {
         expect([line, code]).not.toEqual([line, 0])
         expect([line, err]).toEqual([line, expect.stringMatching(/^svc-hub: \S/)])
         expect([line, err]).toEqual([line, expect.not.stringMatching(FOREIGN)])
+        expect([line, err]).toEqual([line, expect.stringMatching(NEXT)])
       }
     },
   )
