@@ -437,7 +437,13 @@ describe('the node', () => {
 
   test('id deactivate ends the identity for good', async () => {
     expect((await fails('alice', 'id', 'deactivate')).stderr).toContain('--yes')
-    expect(await a('id', 'deactivate', '--yes')).toMatchObject({ aid: alice, state: 'deactivated' })
+    expect((await fails('alice', 'id', 'deactivate', '--yes')).stderr).toMatch(
+      /100 credits.*--forfeit-credits/s,
+    )
+    expect(await a('id', 'deactivate', '--yes', '--forfeit-credits')).toMatchObject({
+      aid: alice,
+      state: 'deactivated',
+    })
     expect((await fails('alice', 'delegate', 'bob', 'x')).stderr).toContain('identity_deactivated')
     await until(async () => {
       const answer = (await (

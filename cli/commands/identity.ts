@@ -92,7 +92,8 @@ export const deactivate: Run = async (io, input) => {
     )
   }
   const phrase = input.flags.has('--recovery-phrase-stdin') ? { recovery_phrase: await readPhrase(io) } : {}
-  printReply(io, await connect(io, input).call('idDeactivate', phrase))
+  const credits = input.flags.has('--forfeit-credits') ? { forfeit_credits: true } : {}
+  printReply(io, await connect(io, input).call('idDeactivate', { ...phrase, ...credits }))
   return 0
 }
 

@@ -134,6 +134,7 @@ export const identityCommands: readonly CommandRow[] = [
     summary: 'deactivate this identity permanently',
     flags: [
       on('--yes', 'really: nobody can sign for this identity afterwards'),
+      on('--forfeit-credits', 'also where credits at the hub are lost with it'),
       on(
         '--recovery-phrase-stdin',
         'the next key is not on this machine: read its recovery phrase from standard input',

@@ -3,9 +3,11 @@ import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { refuse } from '../refusal.ts'
 import { hubAsked } from './hub-call.ts'
 
 const ENTRIES_MAX = 20
+const ASKED_MS = 3000
 
 const REASONS = [
   'trial',
@@ -21,6 +23,17 @@ const REASONS = [
 ] as const
 /** Words of ours only: what a hub says else is `other`. */
 const knownReason = (said: string) => REASONS.find(reason => reason === said) ?? ('other' as const)
+
+/** Credits end with their identity; of a hub that does not answer nothing is known. */
+export async function refuseWhileCreditsRemain({ hub }: Pick<Context, 'hub'>): Promise<void> {
+  const account = await hub.home?.account(1, AbortSignal.timeout(ASKED_MS)).catch(() => undefined)
+  const credits = (account?.balance ?? 0) + (account?.held ?? 0)
+  if (credits > 0)
+    refuse(
+      'credits_remain',
+      `${credits} credits at the hub would be lost with the identity; spend them, or give them up`,
+    )
+}
 
 export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity'>, hub: HubClient) {
   const account = await hubAsked(ctx.identity, signal => hub.account(ENTRIES_MAX, signal))

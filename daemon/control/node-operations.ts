@@ -24,7 +24,7 @@ import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { capabilityOperations } from './capabilities.ts'
-import { balanceOf } from './credits.ts'
+import { balanceOf, refuseWhileCreditsRemain } from './credits.ts'
 import { findAgents } from './directory.ts'
 import { evidenceOperations } from './evidence.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
@@ -171,6 +171,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       })
     },
     async idDeactivate(given) {
+      if (given.forfeit_credits !== true) await refuseWhileCreditsRemain(ctx)
       return withNextKey(ctx, given.recovery_phrase, async () => {
         const untold = await membership.deactivate(parts.lifetime)
         parts.wake()

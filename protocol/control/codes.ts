@@ -22,6 +22,7 @@ export const controlCodes = {
     status: 502,
     next: 'svc version   (the hub and this node must be of the same release line)',
   },
+  credits_remain: { status: 409, next: 'svc id deactivate --yes --forfeit-credits' },
   identity_deactivated: { status: 409, next: 'svc id new <name>' },
   old_copy: { status: 409, next: 'svc status   (stop this node before its files are replaced)' },
   next_key_missing: { status: 409, next: 'svc id next import < phrase.txt' },

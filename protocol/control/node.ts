@@ -180,9 +180,13 @@ export const nodeOperations = {
   }),
   idDeactivate: operation('/id/deactivate', {
     reads: false,
-    request: z.strictObject({ recovery_phrase: z.string().optional() }),
+    request: z.strictObject({
+      recovery_phrase: z.string().optional(),
+      /** Also where credits at the hub are lost with the identity. */
+      forfeit_credits: z.boolean().optional(),
+    }),
     reply: identityReply,
-    codes: ['next_key_missing'],
+    codes: ['next_key_missing', 'credits_remain'],
   }),
   evidence: operation('/evidence', {
     reads: true,

@@ -52,6 +52,20 @@ test('balance tells what the hub owes, what moved, and with whom by petname', as
   ])
 })
 
+test('an identity that still has credits is ended only by who gives them up', async () => {
+  const rich = await lab.member('rich')
+  const { balance } = await rich.handlers.balance(undefined, never)
+  expect(balance).toBeGreaterThan(0)
+  await expect(rich.handlers.idDeactivate({}, never)).rejects.toMatchObject({
+    code: 'credits_remain',
+    message: `${balance} credits at the hub would be lost with the identity; spend them, or give them up`,
+  })
+  expect(rich.ctx.identity.log.deactivated).toBe(false)
+  expect(await rich.handlers.idDeactivate({ forfeit_credits: true }, never)).toMatchObject({
+    state: 'deactivated',
+  })
+})
+
 test('without a hub balance says which command finds one', async () => {
   const lone = await lab.start('lone')
   await expect(lone.handlers.balance(undefined, never)).rejects.toMatchObject({ code: 'no_hub' })

@@ -506,7 +506,7 @@ describe('a deactivated identity', () => {
   test('is sealed nothing more', async () => {
     const gone = await lab.member('gone')
     await delegated(gone, bob, 'before')
-    await gone.handlers.idDeactivate({}, never)
+    await gone.handlers.idDeactivate({ forfeit_credits: true }, never)
     bob.ctx.peers.learn(gone.ctx.identity.log, undefined)
     const { interaction_id } = await bob.handlers.delegate({ to: gone.aid, task: 'too late' }, never)
     await until('it failed', async () => (await stateOf(bob, interaction_id)) === 'failed')
