@@ -21,7 +21,7 @@ import { noteStreamed } from '../platform/stream-memory.ts'
 import { refuse } from '../refusal.ts'
 import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
-import { attachmentFileName, cleanName, saveFile } from './file-names.ts'
+import { attachmentFileName, cleanName, type Saved, saveFile } from './file-names.ts'
 
 const READ_BYTES = 256 * 1024
 const TEMPORARY = 'incoming-'
@@ -169,7 +169,7 @@ export class Attachments {
   }
 
   /** Writes an attachment under its name into a directory of the user, never over another file. */
-  saveAs(cid: string, directory: string, name: string): string {
+  saveAs(cid: string, directory: string, name: string): Saved {
     const source = this.find(cid) ?? refuse('file_unreadable', `the content of ${name} is not stored here`)
     return saveFile(source, directory, attachmentFileName(name))
   }

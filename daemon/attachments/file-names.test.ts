@@ -54,15 +54,18 @@ describe('saving', () => {
 
   test('writes over nothing: another content gets a number, the same one is found', () => {
     fs.writeFileSync(join(directory, 'a.txt'), 'of the user')
-    expect(saveBytes(bytes, directory, 'a.txt')).toBe(join(directory, 'a-2.txt'))
-    expect(saveBytes(bytes, directory, 'a.txt')).toBe(join(directory, 'a-2.txt'))
+    expect(saveBytes(bytes, directory, 'a.txt')).toEqual({
+      path: join(directory, 'a-2.txt'),
+      wasThere: false,
+    })
+    expect(saveBytes(bytes, directory, 'a.txt')).toEqual({ path: join(directory, 'a-2.txt'), wasThere: true })
     expect(fs.readFileSync(join(directory, 'a.txt'), 'utf8')).toBe('of the user')
     expect(fs.readdirSync(directory).sort()).toEqual(['a-2.txt', 'a.txt'])
     const source = join(root, 'source')
     fs.writeFileSync(source, bytes)
-    expect(saveFile(source, directory, 'a.txt')).toBe(join(directory, 'a-2.txt'))
+    expect(saveFile(source, directory, 'a.txt').path).toBe(join(directory, 'a-2.txt'))
     fs.writeFileSync(source, 'than')
-    expect(saveFile(source, directory, 'a.txt')).toBe(join(directory, 'a-3.txt'))
+    expect(saveFile(source, directory, 'a.txt').path).toBe(join(directory, 'a-3.txt'))
   })
 
   test('follows no link, dangling or not, and reads nothing that is no file', () => {
@@ -71,8 +74,8 @@ describe('saving', () => {
     fs.symlinkSync(outside, join(directory, 'a.txt'))
     fs.symlinkSync(join(root, 'nowhere'), join(directory, 'a-2.txt'))
     fs.mkdirSync(join(directory, 'a-3.txt'))
-    expect(saveBytes(bytes, directory, 'a.txt')).toBe(join(directory, 'a-4.txt'))
-    expect(saveFile(outside, directory, 'a.txt')).toBe(join(directory, 'a-4.txt'))
+    expect(saveBytes(bytes, directory, 'a.txt').path).toBe(join(directory, 'a-4.txt'))
+    expect(saveFile(outside, directory, 'a.txt').path).toBe(join(directory, 'a-4.txt'))
     expect(fs.existsSync(join(root, 'nowhere'))).toBe(false)
   })
 

@@ -57,8 +57,11 @@ function shortened(name: string): string {
   return stem + extension
 }
 
+/** Where a file lies now, and whether it lay there before, byte for byte. */
+export type Saved = { path: string; wasThere: boolean }
+
 /** Copies a file under a name into a directory, or finds it there already. */
-export function saveFile(source: string, directory: string, name: string): string {
+export function saveFile(source: string, directory: string, name: string): Saved {
   return saveUnder(directory, name, {
     write: target => fs.copyFileSync(source, target, fs.constants.COPYFILE_EXCL),
     isSame: target => isSameFile(target, source),
@@ -66,7 +69,7 @@ export function saveFile(source: string, directory: string, name: string): strin
 }
 
 /** Writes bytes under a name into a directory, or finds them there already. */
-export function saveBytes(bytes: Uint8Array, directory: string, name: string): string {
+export function saveBytes(bytes: Uint8Array, directory: string, name: string): Saved {
   return saveUnder(directory, name, {
     write: target => fs.writeFileSync(target, bytes, { flag: 'wx', mode: SAVED_FILE_MODE }),
     isSame: target => fs.lstatSync(target).size === bytes.length && fs.readFileSync(target).equals(bytes),
@@ -75,7 +78,7 @@ export function saveBytes(bytes: Uint8Array, directory: string, name: string): s
 
 type Content = { write: (target: string) => void; isSame: (target: string) => boolean }
 
-function saveUnder(directory: string, name: string, content: Content): string {
+function saveUnder(directory: string, name: string, content: Content): Saved {
   const clean = cleanName(name)
   const extension = extname(clean)
   const stem = clean.slice(0, clean.length - extension.length)
@@ -83,11 +86,11 @@ function saveUnder(directory: string, name: string, content: Content): string {
     const target = join(directory, n === 1 ? clean : `${stem}-${n}${extension}`)
     try {
       content.write(target)
-      return target
+      return { path: target, wasThere: false }
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') refuseBegun(target, error)
     }
-    if (isRegular(target) && content.isSame(target)) return target
+    if (isRegular(target) && content.isSame(target)) return { path: target, wasThere: true }
   }
   return refuse(
     'file_unreadable',

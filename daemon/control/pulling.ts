@@ -5,7 +5,13 @@ import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
-import { attachmentFileName, documentNames, refuseUnwritten, saveBytes } from '../attachments/file-names.ts'
+import {
+  attachmentFileName,
+  documentNames,
+  refuseUnwritten,
+  type Saved,
+  saveBytes,
+} from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { makeFolders } from '../platform/folders.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -57,7 +63,7 @@ function saveAll(ctx: Needs, interaction: Interaction, directory: string) {
       media_type: mediaType,
       bytes: size,
       cid: cidText(cid),
-      path: ctx.attachments.saveAs(cidText(cid), directory, name),
+      ...savedView(ctx.attachments.saveAs(cidText(cid), directory, name)),
     })),
   )
   const documents = documentsOf(ctx, interaction).map(([name, bytes]) => ({
@@ -65,7 +71,7 @@ function saveAll(ctx: Needs, interaction: Interaction, directory: string) {
     media_type: 'application/json',
     bytes: bytes.length,
     cid: cidText(contentId(bytes)),
-    path: saveBytes(bytes, directory, name),
+    ...savedView(saveBytes(bytes, directory, name)),
   }))
   const pathOf = (name: string) => documents.find(document => document.name === name)?.path
   return {
@@ -75,6 +81,11 @@ function saveAll(ctx: Needs, interaction: Interaction, directory: string) {
     ...present({ request_file: pathOf(documentNames.request), result_file: pathOf(documentNames.result) }),
   }
 }
+
+const savedView = ({ path, wasThere }: Saved) => ({
+  path,
+  ...present({ already_there: wasThere || undefined }),
+})
 
 /** Request and result documents, byte for byte as they were sent. */
 function documentsOf(ctx: Needs, interaction: Interaction): [string, Uint8Array][] {

@@ -173,7 +173,8 @@ export const taskOperations = {
     reply: z.strictObject({
       interaction_id: interactionId,
       out: z.string(),
-      files: z.array(attachmentShape),
+      /** A file of the same name and content that lay there before is left as it is. */
+      files: z.array(attachmentShape.extend({ already_there: z.boolean().optional() })),
       /** Where the documents that both sides sign were saved, as far as there are any. */
       request_file: z.string().optional(),
       result_file: z.string().optional(),
