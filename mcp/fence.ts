@@ -72,6 +72,9 @@ const forms: Readonly<Record<string, RegExp>> = {
   probation_until: TIME,
   chain_did: /^did:svc:A[A-Za-z0-9_-]{43}$/,
 }
+/** A code, as hubs refuse with: it leaves no room for a sentence. */
+export const isCode = (text: string): boolean => WORD.test(text)
+
 /** Names that every object inherits are names of others like any. */
 const hasItsForm = (member: string, value: string): boolean =>
   Object.hasOwn(forms, member) && forms[member]?.test(value) === true

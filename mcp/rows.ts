@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { type OwnWords, own } from './fence.ts'
+import { isCode, type OwnWords, own } from './fence.ts'
 import type { ToolContext } from './tool.ts'
 
 export const PREVIEW_CHARACTERS_MAX = 120
@@ -16,7 +16,8 @@ export const limitArgument = z.int().min(1).max(50).optional()
 export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 export function sayDelivery({ state, reason }: Delivery, context: ToolContext): string | OwnWords {
-  return reason === undefined ? state : own(`${state}(${context.fence(reason)})`)
+  if (reason === undefined) return state
+  return own(`${state}(${isCode(reason) ? reason : context.fence(reason)})`)
 }
 
 /** The start of a peer's words, fenced; undefined where there are none. */

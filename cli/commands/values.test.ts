@@ -26,6 +26,15 @@ test('a new file is written whole, and over nothing', () => {
   expect(readFileSync(path, 'utf8')).toBe(page)
 })
 
+test('a folder that is not there is named', () => {
+  expect(() => newFile(join(folder, 'none', 'page.html'), '--page', write)).toThrow(
+    expect.objectContaining({
+      message: `--page: there is no folder ${join(folder, 'none')}`,
+      next: 'make it, or name another file',
+    }),
+  )
+})
+
 test('what fails while it is written leaves no part of it', () => {
   const path = join(folder, 'cut')
   const cut = (file: number) => {

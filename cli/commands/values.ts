@@ -1,6 +1,6 @@
 /** Flag values as the operations take them, refused with the flag's name when they do not fit. */
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
 import { isOutOfRoom } from '../../daemon/platform/room.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
@@ -78,6 +78,8 @@ function openNew(path: string, name: string, mode: number | undefined): number {
 }
 
 function notWritten(path: string, name: string, error: unknown): CommandFailed {
+  if (systemCode(error) === 'ENOENT')
+    return new CommandFailed(`${name}: there is no folder ${dirname(path)}`, 'make it, or name another file')
   const next =
     systemCode(error) === 'EEXIST'
       ? 'name another file, or remove this one'
