@@ -43,6 +43,12 @@ test('name the command that was refused', async () => {
   expect((await runIn(folder, ['help', 'contact', 'add'])).code).toBe(0)
 })
 
+test('say of an id that is none what one looks like', async () => {
+  expect((await runIn(folder, ['thread', 'nope'])).err).toBe(
+    'svc: bad_request: interaction_id: expected an interaction id: 22 characters, as inbox and results list it\ntry: svc help thread\n',
+  )
+})
+
 test('of --id without a name is the help itself', async () => {
   expect((await runIn(folder, ['--id'])).err).toMatch(/\ntry: svc help\n$/)
 })

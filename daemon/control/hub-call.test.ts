@@ -30,6 +30,10 @@ test('what goes on only once it is asked for again names the command that asked'
     [new DatedAhead('ahead'), `${again}   (once the hub takes it)`],
     [new Error('silent'), `${again}   (once the hub answers)`],
     [new NoHub('a page'), 'check the address of the hub'],
+    [
+      Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }),
+      `${again}   (check the address first; if it is right, this machine has no network now)`,
+    ],
     [refusal('rate_limited', 'later'), `${again}   (once that is mended)`],
     [refusal('unauthorized', 'who'), 'svc doctor'],
   ]

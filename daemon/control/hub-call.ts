@@ -1,7 +1,7 @@
 /** Calls to a hub on a user's order: their failures by the codes of the control table. */
 import { Refused } from '../../protocol/contract/client.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
-import { Failure } from '../../protocol/encoding/errors.ts'
+import { causeCode, Failure } from '../../protocol/encoding/errors.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
@@ -66,7 +66,7 @@ function refuseFor(error: unknown, own: Own, again: string | undefined): never {
   if (error instanceof KeyRefused)
     refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)
   if (error instanceof Refused) refuseAs(error, own, again)
-  const next = addressStep(error) ?? step(again, 'once the hub answers')
+  const next = addressStep(error, again) ?? step(again, 'once the hub answers')
   refuse('hub_unreachable', describe(error), next)
 }
 
@@ -84,7 +84,12 @@ export async function publishing(own: Own, work: () => Promise<void>, ms?: numbe
   }
 }
 
-const addressStep = (error: unknown) => (error instanceof NoHub ? 'check the address of the hub' : undefined)
+/** A name that nobody knows is mistyped, unless this machine is offline. */
+function addressStep(error: unknown, again: string | undefined): string | undefined {
+  if (error instanceof NoHub) return 'check the address of the hub'
+  if (causeCode(error) !== 'ENOTFOUND') return undefined
+  return step(again, 'check the address first; if it is right, this machine has no network now')
+}
 
 const step = (again: string | undefined, when: string) =>
   again === undefined ? undefined : `${again}   (${when})`

@@ -5,7 +5,11 @@ import { isPlainText, isVisibleLine } from '../encoding/plain-text.ts'
 import { isAid } from '../identity/aid.ts'
 import { CAP_BYTES_MAX } from './limits.ts'
 
-function base64url(accepts: (length: number) => boolean, expected: string) {
+function base64url(
+  accepts: (length: number) => boolean,
+  expected: string,
+  error = `expected ${expected} as base64url without padding`,
+) {
   return z
     .string()
     .refine(
@@ -16,13 +20,14 @@ function base64url(accepts: (length: number) => boolean, expected: string) {
           return false
         }
       },
-      { error: `expected ${expected} as base64url without padding` },
+      { error },
     )
     .meta({ description: `${expected} as base64url`, contentEncoding: 'base64url' })
 }
 
-/** base64url of exactly `length` bytes. */
-export const bytesText = (length: number) => base64url(n => n === length, `${length} bytes`)
+/** base64url of exactly `length` bytes; `error` is what anything else is refused with. */
+export const bytesText = (length: number, error?: string) =>
+  base64url(n => n === length, `${length} bytes`, error)
 /** base64url of at most `bytesMax` bytes. */
 export const blobText = (bytesMax: number) => base64url(n => n <= bytesMax, `at most ${bytesMax} bytes`)
 export const aidShape = z

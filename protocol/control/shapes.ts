@@ -3,7 +3,10 @@ import * as z from 'zod'
 import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
 
 /** An interaction id: 16 bytes as base64url. */
-export const interactionId = bytesText(16)
+export const interactionId = bytesText(
+  16,
+  'expected an interaction id: 22 characters, as inbox and results list it',
+)
 export const WAIT_S_MAX = 45
 export const wait = z.int().min(0).max(WAIT_S_MAX)
 /** An AID or a petname. */
