@@ -40,6 +40,9 @@ const SUBSCRIPTIONS_MAX = 1_000
 const RESOURCE_NOT_FOUND = -32002
 const CHANNEL = 'notifications/claude/channel'
 
+export const isCompiled: boolean = true
+export { tools } from './tools/all.ts'
+
 export type ServerOptions = {
   version: string
   /** Open tasks of contacts. */

@@ -20,6 +20,7 @@ const SENTENCES = {
   cas: 'there is no such content here',
   blackboard: 'waits for a note to be newer',
   org: 'a value for members of the organisation',
+  mcp: 'its client does not read standard output any more',
   shell: 'the shell module lets nobody call',
 } as const
 
@@ -48,6 +49,14 @@ describe.each(builds)('a build with $modules modules', ({ modules, names, says }
     const found = Object.entries(SENTENCES).filter(([, sentence]) => text.includes(sentence))
     expect(found.map(([name]) => name).sort()).toEqual([...names].sort())
 
+    for (const words of [['mcp'], ['daemon', '--stdio']]) {
+      if ((names as readonly string[]).includes('mcp')) break
+      const { status, stderr } = svc(...words)
+      expect([status, stderr.split('\n')[0]]).toEqual([
+        1,
+        expect.stringContaining('this build has no MCP support'),
+      ])
+    }
     const up = svc('up')
     expect(up.status, up.stderr).toBe(0)
     const { data_dir } = JSON.parse(svc('status').stdout) as { data_dir: string }

@@ -87,14 +87,16 @@ async function choosePort(io: Io, dir: string): Promise<void> {
 }
 
 async function runStdio(io: Io, input: Input): Promise<number> {
-  const { createServer, serveStdio } = await import('../../mcp/server.ts')
-  const settings = toolSettings(io, input)
+  const mcp = await import('#mcp')
+  const settings = toolSettings(io, input, mcp)
   const seat = new Seat(io, input)
   const call = await seat.take()
   const open = await openTasks(call)
   const link = { call: toolCalls(call), listen: listenAgain(seat.stream) }
   sayOnTerminal(io, SERVED)
-  const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
+  const reason = await mcp.serveStdio(() =>
+    mcp.createServer(link, { version: buildInfo.version, open, ...settings }),
+  )
   notice(io, `the MCP server ends: ${reason}`)
   await seat.leave()
   return 0

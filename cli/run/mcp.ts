@@ -1,5 +1,5 @@
 /** `svc mcp`: the MCP server as a client of a running node, across its restarts; it starts one where there is none. */
-import { createServer, serveStdio } from '../../mcp/server.ts'
+import * as mcp from '#mcp'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { connect, UnreachableNode } from '../client/control.ts'
@@ -15,7 +15,7 @@ export async function runClient(
   input: Input,
   start: (() => Promise<unknown>) | undefined,
 ): Promise<number> {
-  const settings = toolSettings(io, input)
+  const settings = toolSettings(io, input, mcp)
   const call = callsAcrossRestarts(io, input)
   try {
     await connect(io, input).call('status')
@@ -26,7 +26,9 @@ export async function runClient(
   const open = await openTasks(call)
   const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, input)) }
   sayOnTerminal(io, SERVED)
-  const reason = await serveStdio(() => createServer(link, { version: buildInfo.version, open, ...settings }))
+  const reason = await mcp.serveStdio(() =>
+    mcp.createServer(link, { version: buildInfo.version, open, ...settings }),
+  )
   notice(io, `the MCP server ends: ${reason}`)
   return 0
 }

@@ -1,15 +1,19 @@
 /** What the flags of a tool server choose: which tools it has, and which folders are open to them. */
 import { resolve } from 'node:path'
 import type { ServerOptions } from '../../mcp/server.ts'
-import { tools } from '../../mcp/tools/all.ts'
+import type { Tool } from '../../mcp/tool.ts'
 import type { Input } from '../command.ts'
-import { type Io, UsageRefused } from '../io.ts'
+import { CommandFailed, type Io, UsageRefused } from '../io.ts'
 
 type Settings = Required<Pick<ServerOptions, 'tools' | 'readOnly' | 'folders' | 'cwd' | 'command'>>
 
-export function toolSettings(io: Io, input: Input): Settings {
+/** The server of tools, or what stands in its place in a build without it. */
+type Compiled = { readonly isCompiled: boolean; readonly tools: readonly Tool[] }
+
+export function toolSettings(io: Io, input: Input, { isCompiled, tools }: Compiled): Settings {
+  if (!isCompiled) throw new CommandFailed('this build has no MCP support', 'svc version')
   const readOnly = input.flags.has('--read-only')
-  const chosen = namesOf(input)
+  const chosen = namesOf(input, tools)
   return {
     tools: tools.filter(
       ({ name, annotations }) =>
@@ -22,7 +26,7 @@ export function toolSettings(io: Io, input: Input): Settings {
   }
 }
 
-function namesOf(input: Input): string[] | undefined {
+function namesOf(input: Input, tools: readonly Tool[]): string[] | undefined {
   const [given] = input.flags.get('--tools') ?? []
   if (given === undefined) return undefined
   const known = tools.map(tool => tool.name)

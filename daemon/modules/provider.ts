@@ -41,6 +41,8 @@ export type Provider = {
   readonly timeoutMs: number
   /** The highest tiers that its word is worth. */
   readonly trust: { readonly verify: Tier; readonly auth: Tier }
+  /** Credits that a call costs; one with a price is run only against payment. */
+  readonly price?: number
   /** What it observed stays out of the evidence chain. */
   readonly isPrivate?: true
   run(call: Call): Promise<Outcome>
@@ -77,6 +79,7 @@ export async function runProvider(
   call: Call,
   { now, log }: Pick<ModuleGround, 'now' | 'log'>,
 ): Promise<Effect> {
+  if (provider.price !== undefined) return effectOf(provider, call, unpaid(call, provider.price), 0)
   const started = now()
   const time = AbortSignal.timeout(provider.timeoutMs)
   const signal = AbortSignal.any([call.signal, time])
@@ -89,6 +92,10 @@ export async function runProvider(
   }
   return effectOf(provider, call, outcome, now() - started)
 }
+
+/** No payment can be taken here. */
+const unpaid = ({ capability }: Call, price: number): Outcome =>
+  unavailable(`${capability} costs ${price} credits, and this build has no payment support`)
 
 function whyFailed(error: unknown, { isOver, timeoutMs }: { isOver: boolean; timeoutMs: number }): string {
   if (isOver) return `it took longer than ${timeoutMs / 1000} s`

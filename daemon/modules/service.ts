@@ -36,6 +36,7 @@ function provider(service: ServiceConfig): Provider {
     capability: service.id,
     summary: service.summary,
     published: service.published,
+    ...present({ price: service.price }),
     timeoutMs: service.timeout_seconds * 1000,
     trust: { verify: 1, auth: 0 },
     run: call => ask(service, call),

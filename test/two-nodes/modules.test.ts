@@ -46,6 +46,7 @@ const answers: Record<string, (respond: (status: number, body: string) => void) 
     ),
   own: respond => respond(200, JSON.stringify({ observed_state: 'seen', protocol: 'modbus', other: 'left' })),
   words: respond => respond(200, 'just words'),
+  priced: respond => respond(200, '{"value":1}'),
   broken: respond => respond(500, '{"value": 1}'),
   moved: respond => respond(302, ''),
   large: respond => respond(200, 'x'.repeat(600 * 1024)),
@@ -85,6 +86,7 @@ beforeAll(async () => {
               timeout_seconds: 1,
               method: name === 'own' ? 'GET' : 'POST',
               published: false,
+              ...(name === 'priced' ? { price: 3 } : {}),
             }) as never,
         ),
       ],
@@ -130,7 +132,8 @@ const recordOf = (id: string) =>
 
 test('the modules that the sources have are those of the build', async () => {
   expect(buildInfo.modules).toEqual([...MODULES])
-  expect((await bob.handlers.capabilityList(undefined, never)).modules).toEqual([...MODULES])
+  const served = MODULES.filter(name => name !== 'mcp')
+  expect((await bob.handlers.capabilityList(undefined, never)).modules).toEqual(served)
 })
 
 describe('a local service', () => {
@@ -203,6 +206,16 @@ describe('a local service', () => {
     ['nobody.there', 'UNAVAILABLE', 'the service cannot be reached (ECONNREFUSED)'],
   ])('%s: %s, %s', async (capability, status, message) => {
     expect(await tried(capability, { room: 'roof' })).toMatchObject({ status, message, verifiable: false })
+  })
+
+  test('with a price is not run where nothing can be paid: UNAVAILABLE, with a receipt', async () => {
+    const before = runs
+    expect(await call('odd.priced')).toMatchObject({
+      status: 'UNAVAILABLE',
+      message: 'odd.priced costs 3 credits, and this build has no payment support',
+      verifiable: false,
+    })
+    expect(runs).toBe(before)
   })
 
   test('has its header in nothing that is published', async () => {
