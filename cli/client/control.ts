@@ -5,7 +5,6 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MOVED_NEXT, sayMoved } from '../../daemon/archive/moved.ts'
 import {
   type DaemonEntry,
   DEFAULT_IDENTITY,
@@ -14,6 +13,7 @@ import {
   type Selection,
   selectIdentity,
 } from '../../daemon/home/home.ts'
+import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
 import { newNonce, proofOf } from '../../daemon/home/proof.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
 import type { Call } from '../../protocol/contract/client.ts'

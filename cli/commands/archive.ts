@@ -2,10 +2,10 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { MOVED_FILE } from '../../daemon/archive/moved.ts'
 import type { ArchiveKind } from '../../daemon/archive/sealed.ts'
 import { DEFAULT_IDENTITY, identityDirectory, identityNames, selectIdentity } from '../../daemon/home/home.ts'
 import { DirectoryBusy, holderOf } from '../../daemon/home/lock.ts'
+import { MOVED_FILE } from '../../daemon/home/moved.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'

@@ -1,8 +1,8 @@
 /** What can be seen of a node's data directory from outside, whether the node runs or not. */
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { MOVED_NEXT, sayMoved } from '../../daemon/archive/moved.ts'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
+import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
 import { peekIdentity, requireNoRemains } from '../../daemon/identity/identity.ts'
 import { keyWarning } from '../../daemon/identity/key-warning.ts'
 import { linkToNowhere } from '../../daemon/platform/folders.ts'

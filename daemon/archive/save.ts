@@ -10,10 +10,10 @@ import { RELEASE } from '../../protocol/build-info.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import { isAlive } from '../home/home.ts'
 import { lockDirectory } from '../home/lock.ts'
+import { MOVED_FILE, markMoved, requireNotMoved } from '../home/moved.ts'
 import { peekLog } from '../identity/identity.ts'
 import { renameDurably, syncDirectory } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
-import { MOVED_FILE, markMoved, requireNotMoved } from './moved.ts'
 import {
   type ArchiveKind,
   ArchiveRefused,

@@ -6,6 +6,7 @@ import { utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Environment } from '../home/home.ts'
 import { KeptHeads } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
+import { requireNotMoved } from '../home/moved.ts'
 import { openIdentity } from '../identity/identity.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -19,6 +20,7 @@ const ACCEPTED = 'old copy accepted'
 export function acceptCopy(dir: string, env: Environment): { aid: string; length: number } {
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   using _lock = lockDirectory(dir, 'command')
+  requireNotMoved(dir)
   using undo = new DisposableStack()
   const identity = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
   const store = undo.adopt(openStore(dir), opened => opened.close())

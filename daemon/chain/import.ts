@@ -11,6 +11,7 @@ import { equal } from '../../protocol/encoding/bytes.ts'
 import type { CborValue } from '../../protocol/encoding/cbor.ts'
 import { chainDid, FORK_ANCHOR, GENESIS, signRecord } from '../../protocol/proof/evidence.ts'
 import { lockDirectory } from '../home/lock.ts'
+import { requireNotMoved } from '../home/moved.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { appendRow, markInFile } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
@@ -36,6 +37,7 @@ export async function importChain(
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   if (!fs.existsSync(path)) throw new ChainRefused(`${path} is missing; put it there from a backup`)
   using _lock = lockDirectory(dir, 'command')
+  requireNotMoved(dir)
   using undo = new DisposableStack()
   const identity = openIdentity(dir, { now, random: length => new Uint8Array(randomBytes(length)) })
   const records = await readChain(path, identity)

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { loadArchive } from '../../daemon/archive/load.ts'
 import { backup, exportNode, undoExport } from '../../daemon/archive/save.ts'
+import { acceptCopy } from '../../daemon/chain/accept.ts'
+import { importChain } from '../../daemon/chain/import.ts'
 import type { Node } from '../../daemon/node.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { delegated, finished, inboxIds, type Lab, never, openPair, texts, until } from './world.ts'
@@ -154,6 +156,8 @@ test('an export closes the directory that it is made from, and the identity goes
   await expect(lab.start('alice')).rejects.toThrow(closed)
   await expect(exportNode(saving('alice', 'again'))).rejects.toThrow(closed)
   await expect(backup(saving('alice', 'again'))).rejects.toThrow(closed)
+  await expect(importChain(dirOf('alice'))).rejects.toThrow(closed)
+  expect(() => acceptCopy(dirOf('alice'), { SVC_RUNTIME_DIR: dirOf('run-alice') })).toThrow(closed)
   expect(existsSync(dirOf('again'))).toBe(false)
   await expect(loading('moving', 'new', 'backup')).rejects.toThrow(
     /is an export, .* svc id import \S+moving$/,
