@@ -149,7 +149,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
       { name: 'hub.json', text: JSON.stringify({ kel: toBase64url(encodeKel(hub.log.events)) }) },
       { name: 'result.txt', text: 'result' },
     )
-    expect(await words(page)).toEqual(['valid, key since retired', 'matches'])
+    await expect.poll(() => words(page)).toEqual(['valid, key since retired', 'matches'])
     expect(await page.locator('.card').first().textContent()).toContain(
       'The result file is the one it names.',
     )
