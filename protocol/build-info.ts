@@ -20,5 +20,5 @@ export const buildInfo: BuildInfo = globalThis.SVC_BUILD ?? {
   commit: 'source',
   builtAt: 'not built',
   build: 'source',
-  modules: ['service', 'cas', 'blackboard', 'org', 'mcp'],
+  modules: ['service', 'cas', 'blackboard', 'org', 'mcp', 'x402'],
 }

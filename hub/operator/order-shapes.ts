@@ -1,7 +1,7 @@
 /** What orders there are, what each needs, and what they work with: the same on a running hub and on a stopped one. */
 import * as z from 'zod'
+import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { aidShape } from '../../protocol/contract/shapes.ts'
-import { CREDITS_MAX } from '../../protocol/proof/payment.ts'
 import type { Agent, Agents } from '../core/agents.ts'
 import type { HubIdentity } from '../core/identity.ts'
 import type { Issuance } from '../core/ledger/issuance.ts'

@@ -17,5 +17,6 @@ test('the limits of the wire are those that the documents state', () => {
     NAME_BYTES_MAX: 64,
     SUMMARY_BYTES_MAX: 512,
     README_BYTES_MAX: 65_536,
+    CREDITS_MAX: 9_007_199_254_740_991,
   })
 })

@@ -21,3 +21,6 @@ export const CAP_BYTES_MAX = 64
 export const NAME_BYTES_MAX = 64
 export const SUMMARY_BYTES_MAX = 512
 export const README_BYTES_MAX = 64 * KIB
+
+/** Whole credits: what an amount, a balance or a sum may be. */
+export const CREDITS_MAX = Number.MAX_SAFE_INTEGER

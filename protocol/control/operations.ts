@@ -7,6 +7,7 @@ import { route } from '../contract/route.ts'
 import { autoReplyOperations } from './autoreply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
+import { paymentOperations } from './payments.ts'
 import { taskOperations } from './tasks.ts'
 
 export const operations = {
@@ -14,6 +15,7 @@ export const operations = {
   ...nodeOperations,
   ...autoReplyOperations,
   ...capabilityOperations,
+  ...paymentOperations,
 } as const
 
 export type Operations = typeof operations

@@ -1,5 +1,6 @@
 /** JSON shapes of the control interface: interactions, turns, agents, deliveries. Command line, MCP and screens share them. */
 import * as z from 'zod'
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
 
 /** An interaction id: 16 bytes as base64url. */
@@ -110,6 +111,20 @@ export const turnShape = z.strictObject({
 })
 export type Turn = z.infer<typeof turnShape>
 
+const credits = z.int().min(0).max(CREDITS_MAX)
+
+/** What a task costs, and what became of it. */
+export const paymentShape = z.strictObject({
+  amount: count,
+  network: z.string(),
+  /** `open`: a person decides (`approve`). */
+  state: z.enum(['open', 'paid']),
+  /** The task that was delegated anew, with the payment. */
+  paid_as: interactionId.optional(),
+  /** Why it was not paid without a person. */
+  reason: z.string().optional(),
+})
+
 export const threadShape = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -125,6 +140,7 @@ export const threadShape = z.strictObject({
   /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, review. */
   actions: z.array(z.string()),
   receipt: receiptSummary.optional(),
+  payment: paymentShape.optional(),
 })
 
 export const foundAgent = z.strictObject({
@@ -201,6 +217,18 @@ export const evidenceRecordShape = z.strictObject({
   corr_id: z.string().optional(),
 })
 
+/** Whole credits for which no person is asked; nothing while they are 0. */
+export const spendShape = z.strictObject({
+  /** One payment that the node makes by itself. */
+  auto_max: credits,
+  /** One payment that an agent orders. */
+  agent_max: credits,
+  /** All of these payments in one UTC day. */
+  day_max: credits,
+  /** Those of them to one agent. */
+  payee_day_max: credits,
+})
+
 export const nodeStatusShape = z.strictObject({
   aid: aidShape,
   version: z.string(),
@@ -248,6 +276,8 @@ export const nodeStatusShape = z.strictObject({
     strangers_refused: count,
   }),
   chain: chainHeadShape,
+  /** Where anything may be spent without a person. */
+  spend: spendShape.optional(),
   warnings: z.array(z.string()),
 })
 export type NodeStatus = z.infer<typeof nodeStatusShape>

@@ -44,6 +44,8 @@ export const taskOperations = {
         args: z.record(z.string(), z.json()).optional(),
         pay: z.boolean().optional(),
         max_credits: count.optional(),
+        /** Who orders the payment: a person unless an agent does, which has less to spend. */
+        pay_as: z.enum(['person', 'agent']).optional(),
         idempotency_key: z.string().min(1).max(128).optional(),
         wait_s: wait.optional(),
       })

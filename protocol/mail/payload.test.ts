@@ -4,7 +4,16 @@ import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
 import { type CborValue, encode } from '../encoding/cbor.ts'
 import { MESSAGES_MAX } from '../proof/receipt.ts'
 import { bytesOf, checkByteFormat, fixture } from '../testing/agents.ts'
-import { decodePayload, encodePayload, isKind, type Kind, kinds, MISSING_MAX, payloads } from './payload.ts'
+import {
+  decodePayload,
+  encodePayload,
+  isKind,
+  type Kind,
+  kinds,
+  MISSING_MAX,
+  type Payload,
+  payloads,
+} from './payload.ts'
 
 const { valid, invalid } = fixture<{
   valid: { kind: number; name: keyof typeof kinds; bytes: string }[]
@@ -67,6 +76,19 @@ describe('payloads', () => {
     expect(decodePayload(kinds.end, encodePayload(kinds.end, end)).payload).toEqual(end)
   })
 
+  test('salt and authorization of a payment come together', () => {
+    const task = { document: new Uint8Array(2), requesterCommitment: new Uint8Array(32) }
+    expect(() => encodePayload(kinds.delegate, { ...task, paySalt: new Uint8Array(32) })).toThrow(Malformed)
+    const alone = encode(
+      new Map<number, CborValue>([
+        [1, task.document],
+        [2, task.requesterCommitment],
+        [4, new Uint8Array(9)],
+      ]),
+    )
+    expect(() => decodePayload(kinds.delegate, alone)).toThrow('salt and its authorization')
+  })
+
   test('the three properties of a byte format hold', () => {
     const document = fc.uint8Array({ maxLength: 60 })
     const below = 10_000
@@ -74,8 +96,17 @@ describe('payloads', () => {
       .uniqueArray(fc.integer({ min: 1, max: below - 1 }), { maxLength: 9 })
       .map(n => n.sort((a, b) => a - b))
     const number = fc.nat(MESSAGES_MAX)
-    checkByteFormat(payloads[0], fc.record({ document, requesterCommitment: bytesOf(32) }), 100)
-    checkByteFormat(payloads[1], fc.record({ document }), 100)
+    const plain = fc.record({ document, requesterCommitment: bytesOf(32) })
+    const paid = fc.record({
+      document,
+      requesterCommitment: bytesOf(32),
+      paySalt: bytesOf(32),
+      authorization: document,
+    })
+    checkByteFormat<Payload<0>>(payloads[0], fc.oneof(plain, paid), 100)
+    const settlements = fc.array(document, { minLength: 1, maxLength: 4 })
+    const answers = fc.record({ document, settlements, refund: document }, { requiredKeys: ['document'] })
+    checkByteFormat<Payload<1>>(payloads[1], answers, 100)
     const ends = { number, peerHighest: fc.integer({ min: below, max: MESSAGES_MAX }), missing }
     checkByteFormat(payloads[3], fc.record(ends), 100)
     checkByteFormat(payloads[4], fc.record({ ...ends, endNumber: number }), 100)

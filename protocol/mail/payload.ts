@@ -6,10 +6,12 @@ import { Malformed } from '../encoding/bytes.ts'
 import {
   blob,
   bytes,
+  checked,
   type Field,
   type Infer,
   list,
   mapped,
+  optional,
   type RecordCodec,
   record,
   required,
@@ -18,6 +20,7 @@ import {
 } from '../encoding/record.ts'
 import { DOCUMENT_BYTES_MAX } from '../proof/documents.ts'
 import { HeldHead } from '../proof/held-head.ts'
+import { AUTHORIZATION_BYTES_MAX, PAY_SALT_BYTES, SETTLEMENT_BYTES_MAX } from '../proof/payment.ts'
 import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
 
 export const kinds = {
@@ -47,6 +50,8 @@ export type Kind = (typeof kinds)[keyof typeof kinds]
 
 export const MISSING_MAX = 1024
 const REASON_BYTES_MAX = 1024
+/** Settlement receipts in one message. */
+const SETTLEMENTS_MAX = 4
 
 /** Message numbers, each at least 1, strictly ascending. */
 const numbers: Field<number[]> = mapped(
@@ -58,29 +63,46 @@ const numbers: Field<number[]> = mapped(
 const number: Field<number> = mapped(uint, bounded, bounded)
 const document = blob(DOCUMENT_BYTES_MAX)
 const reason = required(1, text(REASON_BYTES_MAX))
+const paysFor = {
+  /** Ties the payment to this delegation. */
+  paySalt: optional(3, bytes(PAY_SALT_BYTES)),
+  authorization: optional(4, blob(AUTHORIZATION_BYTES_MAX)),
+}
+const tellsPaid = {
+  settlements: optional(2, list(blob(SETTLEMENT_BYTES_MAX), SETTLEMENTS_MAX, 1)),
+  /** Gives back a payment that went through when nobody wanted it any more. */
+  refund: optional(3, blob(AUTHORIZATION_BYTES_MAX)),
+}
 
 type Lacking = { peerHighest: number; missing: number[] }
 
 /** A codec whose `missing` lies below `peerHighest`, which is held. */
-function lacking<T extends Lacking>(codec: RecordCodec<T>): RecordCodec<T> {
-  const check = (value: T): T => {
-    if ((value.missing.at(-1) ?? 0) >= Math.max(value.peerHighest, 1))
+const lacking = <T extends Lacking>(codec: RecordCodec<T>): RecordCodec<T> =>
+  checked(codec, ({ peerHighest, missing }) => {
+    if ((missing.at(-1) ?? 0) >= Math.max(peerHighest, 1))
       throw new Malformed('missing numbers must be below the highest number held')
-    return value
-  }
-  return {
-    read: (value, name) => check(codec.read(value, name)),
-    write: value => codec.write(check(value)),
-    encode: value => codec.encode(check(value)),
-    decode: bytes => check(codec.decode(bytes)),
-  }
-}
+  })
+
+type Paying = { paySalt?: Uint8Array; authorization?: Uint8Array }
+
+/** A codec whose salt and authorization come together. */
+const paying = <T extends Paying>(codec: RecordCodec<T>): RecordCodec<T> =>
+  checked(codec, ({ paySalt, authorization }) => {
+    if ((paySalt === undefined) !== (authorization === undefined))
+      throw new Malformed('a payment needs its salt and its authorization')
+  })
 
 /** The payload of every kind. `peerHighest` is the highest number of the peer held, `missing` those below it lacked. */
 export const payloads = {
-  0: record('delegate', { document: required(1, document), requesterCommitment: required(2, bytes(32)) }),
-  1: record('result', { document: required(1, document) }),
-  2: record('message', { document: required(1, document) }),
+  0: paying(
+    record('delegate', {
+      document: required(1, document),
+      requesterCommitment: required(2, bytes(32)),
+      ...paysFor,
+    }),
+  ),
+  1: record('result', { document: required(1, document), ...tellsPaid }),
+  2: record('message', { document: required(1, document), ...tellsPaid }),
   3: lacking(
     record('end', {
       number: required(1, number),

@@ -178,8 +178,11 @@ export function renderEvidence(evidence: Evidence = {}): Record<string, JsonValu
   }
 }
 
-/** The one JSON rendering of an effect: RFC 8785, so that result bytes and their content id are stable. */
-export function renderEffect(effect: Effect): string {
+/**
+ * The one JSON rendering of an effect: RFC 8785, so that result bytes and their content id are stable. A quote says in
+ * `payment_required` what it asks for.
+ */
+export function renderEffect(effect: Effect, paymentRequired?: JsonValue): string {
   const { metrics: measured, artifacts, tests, resources, effects } = effect.record ?? {}
   return canonicalJson({
     status: effect.status,
@@ -190,6 +193,7 @@ export function renderEffect(effect: Effect): string {
     ...present({ tests: tests?.map(renderTest) }),
     ...present({ resources: resources?.map(renderResource) }),
     ...present({ effects: effects?.map(renderReference) }),
+    ...present({ payment_required: paymentRequired }),
     evidence: renderEvidence(effect.evidence),
   })
 }

@@ -1,5 +1,6 @@
 /** The tree of what a hub owes: every account finds itself in the total, and no change of a path or an epoch passes. */
 import { describe, expect, test } from 'vitest'
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { fromHex, toHex } from '../encoding/bytes.ts'
 import { fixture } from '../testing/agents.ts'
 import {
@@ -16,7 +17,6 @@ import {
   type SumRoot,
   sumLevels,
 } from './liability.ts'
-import { CREDITS_MAX } from './payment.ts'
 
 const keyOf = (n: number): Uint8Array => new Uint8Array(32).fill(n + 1)
 const SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33]

@@ -3,10 +3,10 @@
  * over both hashes and both sums. An account's path shows that its balance is counted in the published total.
  */
 import { hmacSha256, sha256 } from '#crypto'
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { labelled } from '../crypto/hash.ts'
 import { compare, concat, equal, u64be } from '../encoding/bytes.ts'
 import { aidBytes } from '../identity/aid.ts'
-import { CREDITS_MAX } from './payment.ts'
 
 const LEAF = Uint8Array.of(0)
 const NODE = Uint8Array.of(1)

@@ -1,6 +1,7 @@
 /** Payments: authorizations, settlement receipts, orders about holds, and the hashes that bind them to their use. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { cidText, parseCid } from '../crypto/hash.ts'
 import type { Signed } from '../crypto/signed.ts'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
@@ -10,7 +11,6 @@ import {
   Authorization,
   type AuthorizationBody,
   amountOfText,
-  CREDITS_MAX,
   HoldOrder,
   hubOfNetwork,
   networkOf,

@@ -2,6 +2,7 @@
  * Payments (objects: payment): the payer's authorization, the hub's settlement receipt, and the payee's order that ends
  * a hold. Amounts are whole credits, 1 to 2^53 − 1; the id of a payment is the content id of the authorization's body.
  */
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { CID_BYTES, contentId, labelledHash } from '../crypto/hash.ts'
 import { type Signed, signed } from '../crypto/signed.ts'
 import { Malformed, utf8 } from '../encoding/bytes.ts'
@@ -22,7 +23,6 @@ import {
 } from '../encoding/record.ts'
 import { aid, isAid } from '../identity/aid.ts'
 
-export const CREDITS_MAX = Number.MAX_SAFE_INTEGER
 export const AUTHORIZATION_BYTES_MAX = 512
 /** What an authorization adds to its body: two heads and the signature. */
 const SIGNED_OVERHEAD_BYTES = 70
@@ -34,6 +34,7 @@ export const HOLD_MAX_MS = 30 * 24 * 3_600_000
 export const REFERENCE_BYTES_MAX = 256
 const NONCE_BYTES = 16
 export const PURPOSE_BYTES = 32
+export const PAY_SALT_BYTES = 32
 const NETWORK_PREFIX = 'hub:'
 const AMOUNT = /^[1-9][0-9]{0,15}$/
 
@@ -159,6 +160,7 @@ export type SettlementBody = Infer<typeof SettlementBody>
 /** `[body, sig]` by the hub's identity key. */
 export const SettlementReceipt = signed('svc-settle/v1', SettlementBody, SETTLEMENT_BODY_BYTES_MAX)
 export type SettlementReceipt = Signed<SettlementBody>
+export const SETTLEMENT_BYTES_MAX = SETTLEMENT_BODY_BYTES_MAX + SIGNED_OVERHEAD_BYTES
 
 export const HoldOrderBody = record('hold order', {
   v: required(1, literal(1)),

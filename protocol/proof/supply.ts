@@ -2,11 +2,12 @@
  * A hub's supply chain (hub API §6, objects: supply): what it issued and retired, and each day what it owes in all. Its
  * records are those of the evidence chain, signed by the hub; whoever reads it believes the records alone.
  */
+
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { Malformed } from '../encoding/bytes.ts'
 import type { CborValue } from '../encoding/cbor.ts'
 import { isAid } from '../identity/aid.ts'
 import type { ChainRecord } from './evidence.ts'
-import { CREDITS_MAX } from './payment.ts'
 
 export const creditIssued = 'credit.issued'
 export const creditRetired = 'credit.retired'

@@ -3,7 +3,7 @@
  * no id is posted twice. Random operations run beside a model of what they should do.
  */
 import { expect, test } from 'vitest'
-import { CREDITS_MAX } from '../../../protocol/proof/payment.ts'
+import { CREDITS_MAX } from '../../../protocol/contract/limits.ts'
 import { closeModel, type Model, openModel, step } from '../../testing/ledger-model.ts'
 
 const STEPS = 2000

@@ -1,0 +1,53 @@
+/**
+ * What a hub's settlement receipt proves (objects: payment): that it names the payment of this very authorization, under
+ * the key state that the hub has now.
+ */
+import { equal } from '../encoding/bytes.ts'
+import { keyAt, type VerifiedKel } from '../identity/kel.ts'
+import {
+  type Authorization,
+  type SettlementBody,
+  type SettlementKind,
+  SettlementReceipt,
+  settlementKinds,
+  transactionOf,
+} from './payment.ts'
+
+export type SettlementFault =
+  | 'hub'
+  | 'key_state'
+  | 'signature'
+  | 'payment'
+  | 'parties'
+  | 'network'
+  | 'kind'
+  | 'amount'
+  | 'hold'
+
+type Expected = {
+  authorization: Authorization
+  /** The newest log that is known of the hub. */
+  hub: VerifiedKel
+  kinds: readonly SettlementKind[]
+}
+
+/** The first thing for which a receipt does not prove this payment; undefined when it does. */
+export function settlementFault(receipt: SettlementReceipt, expected: Expected): SettlementFault | undefined {
+  const { body } = receipt
+  const { authorization, hub, kinds } = expected
+  if (body.hub !== hub.aid || body.peer !== undefined) return 'hub'
+  if (body.hubKelSeq !== hub.seq) return 'key_state'
+  const key = keyAt(hub, body.hubKelSeq)
+  if (key === undefined || !SettlementReceipt.verify(key, receipt)) return 'signature'
+  if (!equal(body.transaction, transactionOf(authorization))) return 'payment'
+  if (!kinds.includes(body.kind)) return 'kind'
+  return termsFault(body, authorization.body)
+}
+
+function termsFault(body: SettlementBody, paid: Authorization['body']): SettlementFault | undefined {
+  if (body.payer !== paid.payer || body.payee !== paid.payTo) return 'parties'
+  if (body.network !== paid.network) return 'network'
+  const isPart = body.kind === settlementKinds.captured || body.kind === settlementKinds.returned
+  if (isPart ? body.amount > paid.amount : body.amount !== paid.amount) return 'amount'
+  return body.kind === settlementKinds.held && body.holdUntil !== paid.holdUntil ? 'hold' : undefined
+}
