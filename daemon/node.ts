@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
+import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import type { Context } from './context.ts'
@@ -40,6 +41,7 @@ import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
 import { Calls } from './tasks/calls.ts'
+import { commitTask } from './tasks/delegation.ts'
 import { ReviewUploads } from './tasks/reviews.ts'
 
 export type NodeOptions = {
@@ -112,6 +114,8 @@ async function assemble(
   const reviews = new ReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
   declareSecrets(publication, ctx, token)
+  const payee = payments && new payments.Payee(ctx)
+  const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
   const autoReply = new AutoReply(ctx, options.env, token)
   const control = new ControlAddress()
   const lifetime = new AbortController()
@@ -124,6 +128,7 @@ async function assemble(
     control,
     publication,
     modules,
+    payer,
     version: buildInfo.version,
     wake,
     shutdown: () => options.onShutdown?.(),
@@ -134,7 +139,9 @@ async function assemble(
   const working = undo.use(new AsyncDisposableStack())
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
-    for (const part of [relay, outbox, topUps, reviews, new Calls(ctx, modules)]) startPart(working, part)
+    const calls = new Calls(ctx, modules, payee)
+    for (const part of [relay, outbox, topUps, reviews, payee, payer, calls])
+      if (part !== undefined) startPart(working, part)
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())

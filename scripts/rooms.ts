@@ -34,6 +34,7 @@ const nodeTop = [
   ...nodeFloor,
   'daemon/context.ts',
   'daemon/modules',
+  'daemon/payments',
   'daemon/tasks',
   'daemon/mail',
   'daemon/membership',
@@ -276,13 +277,18 @@ export const rooms: Record<string, Room> = {
     purpose: 'what the node serves itself: providers of capabilities, chosen at build time',
     uses: [...nodeFloor, 'daemon/context.ts'],
   },
+  'daemon/payments': {
+    purpose:
+      'paying and being paid: quotes judged by rules, holds, what takes or gives back; left out of a build on demand',
+    uses: [...nodeFloor, 'daemon/context.ts'],
+  },
   'daemon/ground.ts': {
     purpose: 'opens a data directory: every part below the line',
     uses: [...nodeFloor, 'daemon/context.ts'],
   },
   'daemon/tasks': {
     purpose: 'what an interaction may do: delegate, converse, end, receipt, review, answer',
-    uses: [...nodeFloor, 'daemon/context.ts', 'daemon/modules', 'autoreply'],
+    uses: [...nodeFloor, 'daemon/context.ts', 'daemon/modules', 'daemon/payments', 'autoreply'],
   },
   'daemon/mail': {
     purpose: 'messages in and out',

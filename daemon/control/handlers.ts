@@ -26,4 +26,5 @@ export type TaskOperations = Pick<
   | 'verify'
 >
 
-export type NodeOperations = Omit<Handlers, keyof TaskOperations>
+export type PaymentOperations = Pick<Handlers, 'prices' | 'priceSet' | 'spend' | 'spendSet'>
+export type NodeOperations = Omit<Handlers, keyof TaskOperations | keyof PaymentOperations>

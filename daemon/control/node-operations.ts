@@ -242,6 +242,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
       strangers_refused: counted(ctx.store, STRANGERS_REFUSED),
     },
     chain: ctx.chain.head(),
+    ...present({ spend: config.spend }),
     warnings: warningsOf(ctx, {
       autoReplyFault: parts.autoReply.fault,
       autoReplyFailure: parts.autoReply.lastFailure,

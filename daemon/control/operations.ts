@@ -4,12 +4,17 @@ import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
 import { type NodeParts, nodeOperations } from './node-operations.ts'
+import { paymentOperations } from './payments.ts'
 import { type TaskParts, taskOperations } from './task-operations.ts'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
 export function operationsOf(ctx: Context, parts: NodeParts & TaskParts): Handlers {
-  const handlers: Handlers = { ...nodeOperations(ctx, parts), ...taskOperations(ctx, parts) }
+  const handlers: Handlers = {
+    ...nodeOperations(ctx, parts),
+    ...taskOperations(ctx, parts),
+    ...paymentOperations(ctx, parts.payer !== undefined),
+  }
   const rows = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]
     return [name, staysOpen ? handler : guarded(ctx, handler as AnyHandler)]

@@ -87,15 +87,16 @@ const savedView = ({ path, wasThere }: Saved) => ({
   ...present({ already_there: wasThere || undefined }),
 })
 
+const DOCUMENT_KINDS = [kinds.delegate, kinds.result, kinds.message, kinds.quote]
+
 /** Request and result documents, byte for byte as they were sent. */
 function documentsOf(ctx: Needs, interaction: Interaction): [string, Uint8Array][] {
   const found: [string, Uint8Array][] = []
-  for (const { key } of messagesOf(ctx, interaction, [kinds.delegate, kinds.result, kinds.message])) {
+  for (const { key } of messagesOf(ctx, interaction, DOCUMENT_KINDS)) {
     const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
     if (decoded.kind === kinds.delegate) found.push([documentNames.request, decoded.payload.document])
-    const answers = decoded.kind === kinds.result || decoded.kind === kinds.message
-    if (answers && interaction.resultCid === documentCid(decoded.payload.document))
+    else if ('document' in decoded.payload && interaction.resultCid === documentCid(decoded.payload.document))
       found.push([documentNames.result, decoded.payload.document])
   }
   return [...new Map(found).entries()]

@@ -5,7 +5,9 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import { withTiers } from '../../protocol/proof/effect.ts'
 import type { Context } from '../context.ts'
+import type { Payer } from '../payments/payer.ts'
 import { refuse } from '../refusal.ts'
+import { quoteOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import {
   acceptEnd,
@@ -34,7 +36,11 @@ import { waitingWarning } from './warnings.ts'
 const wordNames: readonly string[] = wordKinds.map(kind => kindNames[kind as Kind])
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
-export type TaskParts = { reviews: Pick<ReviewUploads, 'firstAnswer'> }
+export type TaskParts = {
+  reviews: Pick<ReviewUploads, 'firstAnswer'>
+  /** Undefined in a build that pays nobody. */
+  payer: Pick<Payer, 'pay'> | undefined
+}
 
 export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
   const at = (id: string): Interaction =>
@@ -43,16 +49,19 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
   return {
     async delegate(given, signal) {
-      if (given.pay === true || given.max_credits !== undefined)
+      if (given.pay === true && parts.payer === undefined)
         refuse('no_credits', 'this build has no payment support')
       if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
       if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
       const to = ctx.contacts.resolve(given.to)
       if (to === undefined)
         return refuse('unknown_peer', `"${given.to}" is not a contact${await suggestPeers(ctx, given.to)}`)
-      const id = delegateTask(ctx, given)
-      if ((given.wait_s ?? 0) > 0)
-        await waitFor(ctx, id, given.wait_s as number, signal, one => ANSWERED.has(one.state))
+      const asked = delegateTask(ctx, given)
+      const id = await answeredTask(ctx, asked, {
+        seconds: given.wait_s ?? 0,
+        signal,
+        pay: given.pay === true,
+      })
       const interaction = at(id)
       const [first] = ctx.threads.messages(interaction.key, 0, 1)
       const effect = effectOf(ctx, interaction)
@@ -153,6 +162,8 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     },
 
     async approve(given) {
+      const quoted = at(given.interaction_id)
+      if (isRequester(quoted) && parts.payer !== undefined) return stateOf(parts.payer.pay(quoted))
       return stateOf(
         change(ctx, () => {
           const interaction = at(given.interaction_id)
@@ -182,6 +193,27 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return verifyNow(ctx, at(given.interaction_id))
     },
   }
+}
+
+type Waiting = { seconds: number; signal: AbortSignal; pay: boolean }
+
+/** The id of a task once it is answered or the time is over; where its price was paid, that of the one that goes on. */
+async function answeredTask(ctx: Context, id: string, { seconds, signal, pay }: Waiting): Promise<string> {
+  if (seconds === 0) return id
+  const until = ctx.now() + seconds * 1000
+  const quoteAt = (one: Interaction) => (pay ? quoteOf(ctx.store, one.key) : undefined)
+  const isJudged = (one: Interaction) => {
+    const quote = quoteAt(one)
+    return quote === undefined || quote.state === 'paid' || quote.reason !== null
+  }
+  await waitFor(ctx, id, seconds, signal, one => ANSWERED.has(one.state) && isJudged(one))
+  const asked = ctx.threads.findById(id)
+  const paidAs = asked && quoteAt(asked)?.paidAs
+  if (!paidAs) return id
+  const paid = ctx.threads.byKey(paidAs).id
+  const left = (until - ctx.now()) / 1000
+  if (left > 0) await waitFor(ctx, paid, left, signal, one => ANSWERED.has(one.state))
+  return paid
 }
 
 function change(ctx: Context, work: () => Interaction): Interaction {
@@ -218,11 +250,11 @@ function endView(interaction: Interaction): EndView {
 
 /** The effect of a capability call, once it is there. */
 function effectOf(ctx: Context, interaction: Interaction): unknown {
-  const last = messagesOf(ctx, interaction, [kinds.result]).at(-1)
+  const last = messagesOf(ctx, interaction, [kinds.result, kinds.quote]).at(-1)
   if (last === undefined || !isRequester(interaction)) return undefined
   const result = ctx.threads.message(last.key)
   const decoded = decodePayload(result.kind, result.payload)
-  return decoded.kind === kinds.result
+  return 'document' in decoded.payload
     ? withTiers(JSON.parse(Buffer.from(decoded.payload.document).toString('utf8')))
     : undefined
 }

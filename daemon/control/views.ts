@@ -20,6 +20,7 @@ import { isSealed } from '../hubs/open.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
+import { paymentView } from './payments.ts'
 import { type ShownMessage, shownMessages } from './turns.ts'
 
 type Needs = Pick<
@@ -161,6 +162,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     turns.push(turn)
   }
   const receipt = receiptView(interaction)
+  const payment = paymentView(ctx, interaction)
   return {
     interaction_id: interaction.id,
     side: interaction.side,
@@ -172,8 +174,8 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     sealed: isSealed(interaction.wire),
     turns,
     ...present({ next_turn: next }),
-    actions: actionsOf(interaction),
-    ...present({ receipt }),
+    actions: [...actionsOf(interaction), ...(payment?.state === 'open' ? ['approve'] : [])],
+    ...present({ receipt, payment }),
   }
 }
 

@@ -15,6 +15,7 @@ import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/sh
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 import { ModulesConfig } from './module-config.ts'
+import { PricesConfig, SpendConfig } from './payment-config.ts'
 
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
@@ -36,6 +37,8 @@ export const Config = z
     guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).default(GUEST_MESSAGES_DEFAULT),
     auto_reply: autoReplyConfig.optional(),
     modules: ModulesConfig.optional(),
+    prices: PricesConfig.optional(),
+    spend: SpendConfig.optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
     message: 'voucher_addr and voucher_url must be given together',

@@ -19,7 +19,7 @@ const Service = z.strictObject({
   headers: z.record(z.string().regex(/^[A-Za-z0-9-]{1,64}$/), z.string().max(4096)).default({}),
   /** Whether the capability is named in the directory. */
   published: z.boolean().default(true),
-  /** Credits for a call; a build that cannot take them runs nothing. */
+  /** Credits for a call, unless `svc price set` says others; a build that cannot take them runs nothing. */
   price: z.int().min(1).optional(),
 })
 export type ServiceConfig = z.infer<typeof Service>

@@ -4,6 +4,7 @@ import type { ByteSource } from '../../protocol/crypto/chunked.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { AgentCard } from '../../protocol/identity/card.ts'
 import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Connections } from './http.ts'
 import type { Publication } from './publication.ts'
@@ -112,6 +113,9 @@ export type HubAccount = {
   }[]
 }
 
+/** What a hub says of a payment: its signed receipt, not yet verified, or in its words why there is none. */
+export type Settled = { receipt: Uint8Array } | { refused: string; says: string }
+
 /** One hub, one client: signed calls leave one after another with strictly rising times. */
 export interface HubClient {
   readonly url: string
@@ -159,6 +163,10 @@ export interface HubClient {
   readonly probationUntilMs: number | undefined
   /** The account at this hub, with so many entries at most. */
   account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
+  /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
+  settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
+  /** Takes a hold, or gives all of it back, by an order of the payee. */
+  endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
   /** Gives the hub's attestation. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   revoke(capabilityIds: Uint8Array[]): Promise<void>

@@ -33,6 +33,7 @@ import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { answererOf, answerWithEffect, notServed } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
+import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 import { dropClaim, noteClaim } from './claims.ts'
@@ -308,9 +309,7 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
     case kinds.result:
     case kinds.message:
     case kinds.quote:
-      return isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
-        ? ctx.threads.update(interaction, { state: 'open' })
-        : interaction
+      return takeWords(ctx, interaction, message)
     case kinds.end:
       confirmByLists(ctx, interaction, message.payload)
       return takeEnd(ctx, interaction, message.payload)
@@ -334,6 +333,18 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
     default:
       return interaction
   }
+}
+
+/** The first words of the provider open the task; a price, and a hub's receipts, are kept beside them. */
+function takeWords(
+  ctx: Context,
+  interaction: Interaction,
+  { kind, payload }: Extract<AnyPayload, { kind: 1 | 2 | 7 }>,
+): Interaction {
+  if (kind === kinds.quote) takeQuote(ctx, interaction, payload.document)
+  else if (payload.settlements !== undefined) takeSettlements(ctx, interaction, payload.settlements)
+  const waits = interaction.state === 'queued' || interaction.state === 'delivered'
+  return isRequester(interaction) && waits ? ctx.threads.update(interaction, { state: 'open' }) : interaction
 }
 
 /** Only what is not over yet can be declined or withdrawn. */

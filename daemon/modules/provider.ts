@@ -41,7 +41,7 @@ export type Provider = {
   readonly timeoutMs: number
   /** The highest tiers that its word is worth. */
   readonly trust: { readonly verify: Tier; readonly auth: Tier }
-  /** Credits that a call costs; one with a price is run only against payment. */
+  /** Credits that a call costs unless the owner set another price; such a call is run only against payment. */
   readonly price?: number
   /** What it observed stays out of the evidence chain. */
   readonly isPrivate?: true
@@ -79,7 +79,6 @@ export async function runProvider(
   call: Call,
   { now, log }: Pick<ModuleGround, 'now' | 'log'>,
 ): Promise<Effect> {
-  if (provider.price !== undefined) return effectOf(provider, call, unpaid(call, provider.price), 0)
   const started = now()
   const time = AbortSignal.timeout(provider.timeoutMs)
   const signal = AbortSignal.any([call.signal, time])
@@ -92,10 +91,6 @@ export async function runProvider(
   }
   return effectOf(provider, call, outcome, now() - started)
 }
-
-/** No payment can be taken here. */
-const unpaid = ({ capability }: Call, price: number): Outcome =>
-  unavailable(`${capability} costs ${price} credits, and this build has no payment support`)
 
 function whyFailed(error: unknown, { isOver, timeoutMs }: { isOver: boolean; timeoutMs: number }): string {
   if (isOver) return `it took longer than ${timeoutMs / 1000} s`

@@ -25,7 +25,9 @@ export class Waker {
 }
 
 /** One for each part of the node that works by itself: who has something for it wakes it. */
-export type Wakers = Readonly<Record<'outbox' | 'relay' | 'reviews' | 'rounds' | 'calls', Waker>>
+export type Wakers = Readonly<
+  Record<'outbox' | 'relay' | 'reviews' | 'rounds' | 'calls' | 'payments' | 'spending', Waker>
+>
 
 export const makeWakers = (): Wakers => ({
   outbox: new Waker(),
@@ -33,4 +35,6 @@ export const makeWakers = (): Wakers => ({
   reviews: new Waker(),
   rounds: new Waker(),
   calls: new Waker(),
+  payments: new Waker(),
+  spending: new Waker(),
 })

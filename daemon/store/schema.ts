@@ -195,6 +195,47 @@ CREATE TABLE reviews (
   attestation BLOB
 ) STRICT;
 
+-- What this node was told that a task of its own costs, and what became of it.
+CREATE TABLE quotes (
+  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  -- Who ordered beforehand that it shall be paid, and up to how much.
+  ordered_by TEXT CHECK (ordered_by IN ('person', 'agent')),
+  credits_max INTEGER,
+  state TEXT NOT NULL CHECK (state IN ('awaited', 'open', 'paid', 'refused')),
+  amount INTEGER,
+  network TEXT,
+  hold_seconds INTEGER,
+  settle_seconds INTEGER,
+  reason TEXT,
+  -- The task that was delegated anew, with the payment.
+  paid_as INTEGER REFERENCES interactions (key)
+) STRICT;
+CREATE INDEX quotes_by_state ON quotes (state);
+
+-- One payment for each paid task: what went out, and the spent set of what came in.
+CREATE TABLE payments (
+  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  side TEXT NOT NULL CHECK (side IN ('payer', 'payee')),
+  payment BLOB NOT NULL UNIQUE,
+  amount INTEGER NOT NULL,
+  network TEXT NOT NULL,
+  authorization BLOB NOT NULL,
+  salt BLOB NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('authorized', 'held', 'ending', 'ended', 'refused')),
+  at INTEGER NOT NULL,
+  hold_until INTEGER,
+  held_receipt BLOB,
+  end_order BLOB,
+  end_receipt BLOB,
+  -- What was done for it, before it is sent.
+  outcome BLOB,
+  outcome_private INTEGER NOT NULL DEFAULT 0,
+  -- Credits that moved in the end.
+  moved INTEGER,
+  reason TEXT
+) STRICT;
+CREATE INDEX payments_by_state ON payments (side, state);
+
 CREATE TABLE chain (
   seq INTEGER PRIMARY KEY,
   id BLOB NOT NULL,

@@ -11,6 +11,7 @@ import { memoryTable } from './memory.ts'
 import { attachmentsTable, messagesTable } from './messages.ts'
 import { openStoreAt } from './open.ts'
 import { outboxTable } from './outbox.ts'
+import { paymentsTable, quotesTable } from './payments.ts'
 import { peersTable } from './peers.ts'
 import { reviewsTable } from './reviews.ts'
 import { seenTable } from './seen.ts'
@@ -30,6 +31,8 @@ const tables: readonly Table[] = [
   seenTable,
   idempotencyTable,
   reviewsTable,
+  quotesTable,
+  paymentsTable,
   chainTable,
   countersTable,
   memoryTable,

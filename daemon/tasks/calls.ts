@@ -5,10 +5,16 @@
 import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseRequestDocument } from '../../protocol/proof/documents.ts'
-import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
+import { buildEffect } from '../../protocol/proof/effect.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
+import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { priceOf } from '../home/payment-config.ts'
 import type { Modules } from '../modules/modules.ts'
+import type { Provider } from '../modules/provider.ts'
+import type { Answer, Payee } from '../payments/payee.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { paymentOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { acceptEnd, type ConversationNeeds } from './conversation.ts'
 import { answerWithEffect, notServed } from './dispatch.ts'
@@ -19,6 +25,10 @@ const AT_ONCE_MAX = 8
 const PER_PEER_MAX = 2
 /** Whatever brings a call wakes this; it looks by itself for the sake of what nobody thought of. */
 const LOOK_MS = 3_600_000
+/** A payment is settled within the hour of its authorization; a hold lasts an hour beyond the work. */
+const SETTLE_S = 3600
+const HOLD_BEYOND_S = 3600
+const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
 /** Received calls that no agent answers, without a word of ours so far: a few of each peer, so that none holds up others. */
 const WAITING_SQL = `SELECT key FROM (
@@ -32,20 +42,30 @@ const markOf = ({ id }: Interaction): string => `running call ${id}`
 export class Calls {
   readonly #ctx: Needs
   readonly #modules: Modules
+  readonly #payee: Payee | undefined
+  /** Calls whose payment the hub has not judged yet. */
+  readonly #resting = new Set<number>()
   readonly #running = new Map<number, { peer: string; done: Promise<void> }>()
   readonly #lifetime = new AbortController()
   #loop: Promise<void> | undefined
 
-  constructor(ctx: Needs, modules: Modules) {
+  constructor(ctx: Needs, modules: Modules, payee: Payee | undefined) {
     this.#ctx = ctx
     this.#modules = modules
+    this.#payee = payee
   }
 
   start(): void {
     for (const interaction of this.#waiting())
-      if (recall(this.#ctx.store, markOf(interaction)) !== undefined)
-        this.#answer(interaction, buildEffect({ status: 'FAILED', message: STOPPED }))
+      if (recall(this.#ctx.store, markOf(interaction)) !== undefined) this.#sayStopped(interaction)
     this.#loop = this.#work()
+  }
+
+  /** Of what was paid for, the credits go back before it is told. */
+  #sayStopped(interaction: Interaction): void {
+    const answer = { effect: buildEffect({ status: 'FAILED', message: STOPPED }) }
+    if (this.#payee?.keep(interaction, answer) === true) forget(this.#ctx.store, markOf(interaction))
+    else this.#answer(interaction, answer)
   }
 
   /** Ends what runs; its callers are told at the next start. */
@@ -68,7 +88,8 @@ export class Calls {
     for (const interaction of this.#waiting()) {
       const ofPeer = [...this.#running.values()].filter(({ peer }) => peer === interaction.peer).length
       if (this.#running.size >= AT_ONCE_MAX) return
-      if (this.#running.has(interaction.key) || ofPeer >= PER_PEER_MAX) continue
+      if (this.#running.has(interaction.key) || this.#resting.has(interaction.key) || ofPeer >= PER_PEER_MAX)
+        continue
       const done = this.#run(interaction)
         .catch(error => this.#ctx.log.error({ err: error, interaction: interaction.id }, 'a call failed'))
         .finally(() => {
@@ -85,16 +106,64 @@ export class Calls {
   }
 
   async #run(interaction: Interaction): Promise<void> {
-    const { store } = this.#ctx
     const capability = interaction.capability ?? ''
     const provider = this.#modules.find(capability)
-    if (provider === undefined || interaction.endBy === 'peer')
-      return this.#answer(interaction, notServed(capability))
+    const isPaidFor = paymentOf(this.#ctx.store, interaction.key) !== undefined
+    if (!isPaidFor && (provider === undefined || interaction.endBy === 'peer'))
+      return this.#answer(interaction, { effect: notServed(capability) })
+    const amount = priceOf(this.#ctx.settings.current, capability) ?? provider?.price
+    const work = () => this.#carryOut(interaction, provider)
+    const answer =
+      amount === undefined && !isPaidFor ? await work() : await this.#paid(interaction, amount, work)
+    // what a stop cut short is told at the next start, with the mark
+    if (answer !== undefined && !this.#lifetime.signal.aborted) this.#answer(interaction, answer)
+  }
+
+  async #carryOut(interaction: Interaction, provider: Provider | undefined): Promise<Answer | undefined> {
+    const { store } = this.#ctx
+    const capability = interaction.capability ?? ''
+    if (provider === undefined) return { effect: notServed(capability) }
     remember(store, markOf(interaction), utf8(capability))
     const call = { capability, args: this.#argumentsOf(interaction), caller: interaction.peer }
     const effect = await this.#modules.run(provider, { ...call, signal: this.#lifetime.signal })
-    // what a stop cut short is told at the next start, with the mark
-    if (!this.#lifetime.signal.aborted) this.#answer(interaction, effect, provider.isPrivate === true)
+    return this.#lifetime.signal.aborted ? undefined : { effect, isPrivate: provider.isPrivate === true }
+  }
+
+  async #paid(
+    interaction: Interaction,
+    amount: number | undefined,
+    work: () => Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> {
+    const what = interaction.capability ?? ''
+    const home = this.#ctx.hub.home
+    if (this.#payee === undefined) {
+      const message = `${what} costs ${amount ?? 0} credits, and this build has no payment support`
+      return { effect: buildEffect({ status: 'UNAVAILABLE', message }) }
+    }
+    if (home === undefined) return undefined
+    const paid = paymentOf(this.#ctx.store, interaction.key)
+    const seconds = Math.ceil((this.#modules.find(what)?.timeoutMs ?? 0) / 1000) + HOLD_BEYOND_S
+    const quote: Quote = {
+      provider: this.#ctx.identity.aid,
+      what,
+      amount: paid?.amount ?? amount ?? 1,
+      network: networkOf(home.identity.aid),
+      holdSeconds: seconds,
+      settleSeconds: SETTLE_S,
+    }
+    const answer = await this.#payee.paid(interaction, quote, work)
+    if (answer === undefined) this.#lookAgain(interaction)
+    return answer
+  }
+
+  /** The hub has not said yet whether a call is paid. */
+  #lookAgain({ key }: Interaction): void {
+    this.#resting.add(key)
+    const timer = setTimeout(() => {
+      this.#resting.delete(key)
+      this.#ctx.wakers.calls.wake()
+    }, RETRY_MS)
+    timer.unref()
   }
 
   #argumentsOf({ key }: Interaction): Readonly<Record<string, unknown>> {
@@ -109,13 +178,13 @@ export class Calls {
   }
 
   /** Answers, unless the call was withdrawn meanwhile; whoever ended it before it was answered gets no answer. */
-  #answer({ key }: Interaction, effect: Effect, isPrivate = false): void {
+  #answer({ key }: Interaction, { effect, ...parts }: Answer): void {
     const { store, threads } = this.#ctx
     store.transaction(() => {
       const interaction = threads.byKey(key)
       forget(store, markOf(interaction))
       if (interaction.numbered > 0) return
-      if (interaction.state === 'open') answerWithEffect(this.#ctx, interaction, effect, isPrivate)
+      if (interaction.state === 'open') answerWithEffect(this.#ctx, interaction, effect, parts)
       else if (interaction.state === 'end_proposed') acceptEnd(this.#ctx, interaction)
     }, 'node.call')
   }

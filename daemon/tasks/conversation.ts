@@ -164,9 +164,10 @@ function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction
 
 function hasResult(ctx: ConversationNeeds, interaction: Interaction): boolean {
   const result = ctx.store.get(
-    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind = ? AND number > 0 LIMIT 1",
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind IN (?, ?) AND number > 0 LIMIT 1",
     interaction.key,
     kinds.result,
+    kinds.quote,
   )
   return result !== undefined
 }

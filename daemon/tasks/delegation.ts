@@ -8,7 +8,7 @@ import { equal, fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
 import { STRANGER_BYTES_MIN } from '../../protocol/identity/keyset.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
-import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { fitsOneEnvelope } from '../../protocol/mail/seal.ts'
 import { documentBytes, documentCid, type RequestDocument } from '../../protocol/proof/documents.ts'
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
@@ -16,6 +16,7 @@ import type { Context } from '../context.ts'
 import { newestWire } from '../hubs/open.ts'
 import { refuse } from '../refusal.ts'
 import { committedUnder, keepCommitted } from '../store/idempotency.ts'
+import { orderPayment } from '../store/payments.ts'
 import { type Interaction, newInteractionId } from '../store/threads.ts'
 import { say } from './conversation.ts'
 import { textMessage } from './messages.ts'
@@ -42,42 +43,70 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
   if (bytes.length > HEAD_RESERVE_BYTES - 128 * 1024)
     refuse('too_large', 'the task is larger than one message takes')
   return once(ctx, given.idempotency_key, 'delegate', { peer, document }, () => {
-    const id = newInteractionId(ctx.random)
-    const rsalt = ctx.random(32)
-    const commitment = requesterCommitment(ctx.identity.aid, fromBase64url(id), rsalt)
-    const requestCid = documentCid(bytes)
     const text = capability === undefined ? task : `${capability} ${JSON.stringify(args)}`
-    const created = ctx.threads.create({
-      id,
-      delegator: ctx.identity.aid,
+    const delegated = commitTask(ctx, {
       peer,
-      side: 'sent',
-      state: 'queued',
-      wire: ctx.hub.last?.identity.wire ?? newestWire,
-      capability: capability ?? null,
-      preview: text.slice(0, PREVIEW_CHARACTERS),
-      commitment,
-      rsalt,
-      requestCid,
-    })
-    ctx.chain.append('svc.delegation.sent', {
-      interaction_id: id,
-      provider_aid: peer,
-      request_cid: requestCid,
-      capability,
-    })
-    const [first, ...rest] = batches(ctx, peer, attachments)
-    const payload = encodePayload(kinds.delegate, { document: bytes, requesterCommitment: commitment })
-    let { interaction } = ctx.threads.queue(created, {
-      kind: kinds.delegate,
-      payload,
+      document: bytes,
       text,
-      numbered: true,
-      attachments: first ?? [],
+      capability: capability ?? null,
+      attachments,
     })
-    for (const batch of rest) ({ interaction } = ctx.threads.queue(interaction, textMessage('', batch)))
-    return id
+    if (given.pay === true)
+      orderPayment(ctx.store, delegated.key, given.pay_as ?? 'person', given.max_credits)
+    return delegated.id
   })
+}
+
+/** A task for somebody, ready to be sent. */
+export type NewTask = {
+  peer: string
+  document: Uint8Array
+  text: string
+  capability: string | null
+  attachments: readonly Attachment[]
+}
+type Paying = Pick<Payload<0>, 'paySalt' | 'authorization'>
+
+/** Commits a task, with what `pay` gives for it; runs inside the transaction of the caller. */
+export function commitTask(
+  ctx: Context,
+  { peer, document, text, capability, attachments }: NewTask,
+  pay?: (task: Interaction) => Paying,
+): Interaction {
+  const id = newInteractionId(ctx.random)
+  const rsalt = ctx.random(32)
+  const requesterCommit = requesterCommitment(ctx.identity.aid, fromBase64url(id), rsalt)
+  const requestCid = documentCid(document)
+  const created = ctx.threads.create({
+    id,
+    delegator: ctx.identity.aid,
+    peer,
+    side: 'sent',
+    state: 'queued',
+    wire: ctx.hub.last?.identity.wire ?? newestWire,
+    capability,
+    preview: text.slice(0, PREVIEW_CHARACTERS),
+    commitment: requesterCommit,
+    rsalt,
+    requestCid,
+  })
+  ctx.chain.append('svc.delegation.sent', {
+    interaction_id: id,
+    provider_aid: peer,
+    request_cid: requestCid,
+    capability: capability ?? undefined,
+  })
+  const payload = { document, requesterCommitment: requesterCommit, ...pay?.(created) }
+  const [first, ...rest] = batches(ctx, peer, attachments)
+  let { interaction } = ctx.threads.queue(created, {
+    kind: kinds.delegate,
+    payload: encodePayload(kinds.delegate, payload),
+    text,
+    numbered: true,
+    attachments: first ?? [],
+  })
+  for (const batch of rest) ({ interaction } = ctx.threads.queue(interaction, textMessage('', batch)))
+  return interaction
 }
 
 /**

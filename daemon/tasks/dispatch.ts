@@ -6,6 +6,8 @@
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
 import { CborFloat, type CborValue } from '../../protocol/encoding/cbor.ts'
+import type { JsonValue } from '../../protocol/encoding/json.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { DOCUMENT_BYTES_MAX } from '../../protocol/proof/documents.ts'
 import {
@@ -15,6 +17,7 @@ import {
   renderEffect,
   renderEvidence,
 } from '../../protocol/proof/effect.ts'
+import { paymentRequired, type Quote } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type ConversationNeeds, proposeEnd } from './conversation.ts'
@@ -34,14 +37,25 @@ export function answererOf(
 export const notServed = (capability: string): Effect =>
   buildEffect({ status: 'UNAVAILABLE', message: `this node does not serve ${capability}` })
 
+/** What stands beside an effect in its answer. */
+export type AnswerParts = {
+  /** What was observed stays out of the chain. */
+  isPrivate?: boolean
+  /** The effect is a quote, which asks for this. */
+  quote?: Quote
+  /** The hub's receipts of what was paid for it. */
+  settlements?: Uint8Array[]
+}
+
 /** Answers a call with its effect, records it and proposes the end; runs inside the transaction of the caller. */
 export function answerWithEffect(
   ctx: ConversationNeeds,
   interaction: Interaction,
   given: Effect,
-  isPrivate = false,
+  { isPrivate = false, quote, settlements }: AnswerParts = {},
 ): Interaction {
-  const { effect, document } = fitting(given)
+  const asks = quote && paymentRequired(quote)
+  const { effect, document } = fitting(given, asks)
   const resultCid = cidText(contentId(document))
   ctx.chain.append('svc.capability.effect', {
     interaction_id: interaction.id,
@@ -53,9 +67,15 @@ export function answerWithEffect(
     result_cid: resultCid,
     evidence: evidenceOf(effect, isPrivate),
   })
+  const answer =
+    quote === undefined
+      ? {
+          kind: kinds.result,
+          payload: encodePayload(kinds.result, { document, ...present({ settlements }) }),
+        }
+      : { kind: kinds.quote, payload: encodePayload(kinds.quote, { document }) }
   const { interaction: answered } = ctx.threads.queue(interaction, {
-    kind: kinds.result,
-    payload: encodePayload(kinds.result, { document }),
+    ...answer,
     text: `${effect.status}: ${effect.message}`,
     numbered: true,
   })
@@ -63,8 +83,8 @@ export function answerWithEffect(
 }
 
 /** The effect with its document, or that it fits no message. */
-function fitting(effect: Effect): { effect: Effect; document: Uint8Array } {
-  const document = utf8(renderEffect(effect))
+function fitting(effect: Effect, asks: JsonValue | undefined): { effect: Effect; document: Uint8Array } {
+  const document = utf8(renderEffect(effect, asks))
   if (document.length <= DOCUMENT_BYTES_MAX) return { effect, document }
   const message = `the result is larger than the ${DOCUMENT_BYTES_MAX} bytes that a message takes`
   const failed = buildEffect({ status: 'FAILED', message })

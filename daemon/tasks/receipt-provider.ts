@@ -4,6 +4,7 @@
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
@@ -17,6 +18,7 @@ import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
+import { paidMarkOf } from './quotes.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
@@ -47,6 +49,7 @@ export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
     start: Math.min(inHubTime(ctx, interaction.startedAt), end),
     end,
     status: result.status,
+    ...present({ settlement: paidMarkOf(ctx, interaction, ours) }),
     providerHead: ctx.chain.position,
     cover: [requesterSide, providerSide],
     transcriptDigest: transcriptDigest(

@@ -4,6 +4,7 @@
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
@@ -18,6 +19,7 @@ import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
+import { paidMarkOf } from './quotes.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'log' | 'now' | 'hubNow'>
@@ -140,9 +142,11 @@ function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq:
   const late = covering.find(number => number > (interaction.peerLast ?? 0))
   if (late !== undefined) return { fault: 'message_after_the_end', number: late }
   const lacking = covering.find(number => !peer.has(number))
-  const result = resultOf(coveredMessages(ctx, interaction, 'in', providerSide))
+  const covered = coveredMessages(ctx, interaction, 'in', providerSide)
+  const { cid, status: told } = resultOf(covered)
+  const ours = { resultCid: cid, status: told, settlement: paidMarkOf(ctx, interaction, covered) }
   // While a message is on its way only what it cannot change is compared.
-  const { resultCid, status } = lacking === undefined ? { ...result, resultCid: result.cid } : receipt.body
+  const { resultCid, status, settlement } = lacking === undefined ? ours : receipt.body
   const fault = receiptFault(receipt.body, {
     interactionId: fromBase64url(interaction.id),
     provider: interaction.peer,
@@ -151,6 +155,7 @@ function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq:
     requestCid: parseCid(interaction.requestCid),
     resultCid,
     status,
+    ...present({ settlement }),
     now: ctx.hubNow(),
     startedAt: inHubTime(ctx, interaction.startedAt),
     ownEndAt: interaction.ownEndAt ?? 0,

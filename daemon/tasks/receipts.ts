@@ -11,20 +11,17 @@ type Needs = Pick<Context, 'threads'>
 
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
 
-/** The provider's answer among its covered messages: the last result, else the last message, else nothing. */
+const isAnswer = ({ kind }: Pick<Message, 'kind'>) => kind === kinds.result || kind === kinds.quote
+
+/** The provider's answer among its covered messages: the last result or quote, else the last message, else nothing. */
 export function resultOf(covered: readonly Message[]): Result {
-  const answer =
-    covered.findLast(message => message.kind === kinds.result) ??
-    covered.findLast(message => message.kind === kinds.message)
+  const answer = covered.findLast(isAnswer) ?? covered.findLast(message => message.kind === kinds.message)
   if (answer === undefined) {
     const bytes = documentBytes(emptyResult)
     return { bytes, cid: contentId(bytes), status: 'FAILED' }
   }
   const decoded = decodePayload(answer.kind, answer.payload)
-  const bytes =
-    decoded.kind === kinds.result || decoded.kind === kinds.message
-      ? decoded.payload.document
-      : new Uint8Array(0)
+  const bytes = 'document' in decoded.payload ? decoded.payload.document : new Uint8Array(0)
   const document = parseResultDocument(bytes)
   return {
     bytes,

@@ -149,13 +149,13 @@ function searched(ctx: Needs, interaction: Interaction): StoredRecord | undefine
 /** The document of the receipt among the messages, the newest first, one in memory at a time. */
 function resultBytes(ctx: Needs, interaction: Interaction, receipt: Receipt): Uint8Array | undefined {
   const keys = ctx.store.all<{ key: number }>(
-    `SELECT key FROM messages WHERE interaction = ? AND kind IN (${kinds.result}, ${kinds.message}) ORDER BY key DESC`,
+    `SELECT key FROM messages WHERE interaction = ? AND kind IN (${kinds.result}, ${kinds.message}, ${kinds.quote}) ORDER BY key DESC`,
     interaction.key,
   )
   for (const { key } of keys) {
     const message = ctx.threads.message(key)
     const decoded = decodePayload(message.kind, message.payload)
-    if (decoded.kind !== kinds.result && decoded.kind !== kinds.message) continue
+    if (!('document' in decoded.payload)) continue
     if (resultMatches(receipt, decoded.payload.document)) return decoded.payload.document
   }
   return undefined

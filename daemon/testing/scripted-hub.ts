@@ -122,6 +122,15 @@ export class ScriptedHub implements HubClient {
       ...nothing,
     }))
   }
+  settle(...given: Parameters<HubClient['settle']>): ReturnType<HubClient['settle']> {
+    return this.#say('settle', given, async () => ({
+      refused: 'insufficient_funds',
+      says: 'no credits here',
+    }))
+  }
+  endHold(...given: Parameters<HubClient['endHold']>): ReturnType<HubClient['endHold']> {
+    return this.#say('endHold', given, async () => ({ refused: 'hold_ended', says: 'no hold here' }))
+  }
   fetchCard(aid: string): Promise<string | undefined> {
     return this.#say('fetchCard', [aid], async () => undefined)
   }

@@ -7,7 +7,8 @@ const SPECIFIER = /'(\.{1,2}\/[^'\n]+\.tsx?|#[a-z]+)'/g
 
 /** The file that a name stands for: the engine of this runtime, a module as the usual build has it or asks for it. */
 export function fileNamed(name: string): string {
-  return name === '#crypto' ? 'protocol/crypto/engine.node.ts' : `daemon/modules/${name.slice(1)}.ts`
+  if (name === '#crypto') return 'protocol/crypto/engine.node.ts'
+  return name === '#x402' ? 'daemon/payments/x402.ts' : `daemon/modules/${name.slice(1)}.ts`
 }
 
 /** File -> files that import it, also on demand, as worker or only for a type. */

@@ -132,7 +132,7 @@ const recordOf = (id: string) =>
 
 test('the modules that the sources have are those of the build', async () => {
   expect(buildInfo.modules).toEqual([...MODULES])
-  const served = MODULES.filter(name => name !== 'mcp')
+  const served = MODULES.filter(name => !['mcp', 'x402'].includes(name))
   expect((await bob.handlers.capabilityList(undefined, never)).modules).toEqual(served)
 })
 
@@ -208,11 +208,11 @@ describe('a local service', () => {
     expect(await tried(capability, { room: 'roof' })).toMatchObject({ status, message, verifiable: false })
   })
 
-  test('with a price is not run where nothing can be paid: UNAVAILABLE, with a receipt', async () => {
+  test('with a price in its configuration is not run before it is paid', async () => {
     const before = runs
     expect(await call('odd.priced')).toMatchObject({
-      status: 'UNAVAILABLE',
-      message: 'odd.priced costs 3 credits, and this build has no payment support',
+      status: 'PAYMENT_REQUIRED',
+      message: `odd.priced costs 3 credits on hub:${lab.hub.aid}`,
       verifiable: false,
     })
     expect(runs).toBe(before)

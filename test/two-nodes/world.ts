@@ -167,6 +167,7 @@ export async function killedAt(
   fault: string,
   operation: string,
   given: object,
+  conditions: readonly string[] = [],
 ): Promise<NodeJS.Signals | null> {
   const skew = String(lab.hub.clock.now() - Date.now())
   const args = [
@@ -176,7 +177,8 @@ export async function killedAt(
     operation,
     JSON.stringify(given),
   ]
-  const child = spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, ...args], {
+  const chosen = conditions.map(name => `--conditions=${name}`)
+  const child = spawn(process.execPath, [...chosen, '--input-type=module', '-e', SCRIPT, ...args], {
     env: { PATH: process.env['PATH'], SVC_FAULT: fault },
     stdio: ['ignore', 'ignore', 'inherit'],
   })

@@ -2,12 +2,14 @@
 
 import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
 import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
+import type { ReplyOf } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { networkOf } from '../../../protocol/proof/payment.ts'
+import { type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import {
@@ -27,6 +29,7 @@ import {
   type RegisterRequest,
   type ReviewUpload,
   type SendReply,
+  type Settled,
   type StatusItem,
   type StatusReply,
 } from '../hub.ts'
@@ -195,6 +198,27 @@ export class Wire3Hub implements HubClient {
     }
   }
 
+  async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
+    const terms = requirementsOf(quote)
+    const body = {
+      x402Version: X402_VERSION,
+      paymentPayload: {
+        x402Version: X402_VERSION,
+        accepted: terms,
+        payload: { authorization: toBase64url(authorization) },
+      },
+      paymentRequirements: terms,
+    }
+    const send = this.#inputs.connections.signed
+    return settled(await this.#calls.plain(routes.x402Settle, send, { body, signal }))
+  }
+
+  async endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled> {
+    const row = end === 'capture' ? routes.x402Capture : routes.x402Release
+    const send = this.#inputs.connections.signed
+    return settled(await this.#calls.plain(row, send, { body: { order: toBase64url(order) }, signal }))
+  }
+
   async uploadReview({ receipt, review, rsalt }: ReviewUpload): Promise<Uint8Array> {
     const body = { receipt: toBase64url(receipt), review: toBase64url(review), rsalt: toBase64url(rsalt) }
     return fromBase64url((await this.#calls.signed(routes.uploadReview, { body })).attestation)
@@ -354,3 +378,9 @@ function profileMembers(profile: Profile | undefined): Partial<Profile> {
   const { name, caps, summary, readme } = profile
   return { name, caps, summary, readme }
 }
+
+/** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
+const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
+  reply.success
+    ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
+    : { refused: reply.errorReason, says: reply.errorMessage }

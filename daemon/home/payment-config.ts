@@ -1,0 +1,34 @@
+/** What this node asks for its work, and what it may spend without a person. */
+import * as z from 'zod'
+import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
+import { capTag } from '../../protocol/contract/shapes.ts'
+
+const PRICES_MAX = 256
+
+/** Whole credits for one call, by capability. */
+export const PricesConfig = z
+  .record(capTag, z.int().min(1).max(CREDITS_MAX))
+  .refine(prices => Object.keys(prices).length <= PRICES_MAX, {
+    error: `expected at most ${PRICES_MAX} prices`,
+  })
+
+const credits = z.int().min(0).max(CREDITS_MAX).default(0)
+
+/** Credits for which no person is asked; nothing while they are 0. */
+export const SpendConfig = z.strictObject({
+  /** One payment that the node makes by itself. */
+  auto_max: credits,
+  /** One payment that an agent orders. */
+  agent_max: credits,
+  /** All of these payments in one UTC day. */
+  day_max: credits,
+  /** Those of them to one agent. */
+  payee_day_max: credits,
+})
+export type SpendConfig = z.infer<typeof SpendConfig>
+
+export const spendDefaults: SpendConfig = SpendConfig.parse({})
+
+/** What a call of a capability costs here; undefined where it is free. */
+export const priceOf = ({ prices }: { prices?: z.infer<typeof PricesConfig> | undefined }, what: string) =>
+  prices?.[what]

@@ -1,0 +1,56 @@
+/** What stands before a run that has a price: the judgement of what came with the call, and the quote where it is nothing. */
+
+import { parseCid } from '../../protocol/crypto/hash.ts'
+import { equal, fromBase64url, Malformed } from '../../protocol/encoding/bytes.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
+import { Authorization, purposeOf } from '../../protocol/proof/payment.ts'
+import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
+import type { Context } from '../context.ts'
+import type { Interaction } from '../store/threads.ts'
+
+/** What came to pay with: an authorization and the salt that ties it to this task. */
+export type Offer = { authorization: Authorization; encoded: Uint8Array; salt: Uint8Array }
+
+/** An authorization is settled within its hour, by the clock of a payer that may be two minutes off. */
+const LATE_MS = 2 * 60_000
+
+/** The answer that asks for payment; `why` says what was wrong with the payment that came. */
+export const quoteEffect = (quote: Quote, why?: string): Effect =>
+  buildEffect({ status: 'PAYMENT_REQUIRED', message: why ?? quoteText(quote) })
+
+/** What came with the first message of a task; undefined where nothing did, or nothing that can be read. */
+export function offerOf(ctx: Pick<Context, 'threads'>, interaction: Interaction): Offer | undefined {
+  const [first] = ctx.threads.messages(interaction.key, 0, 1)
+  if (first === undefined) return undefined
+  const message = ctx.threads.message(first.key)
+  const decoded = decodePayload(message.kind, message.payload)
+  if (decoded.kind !== kinds.delegate) return undefined
+  const { paySalt: salt, authorization: encoded } = decoded.payload
+  if (salt === undefined || encoded === undefined) return undefined
+  try {
+    return { authorization: Authorization.decode(encoded), encoded, salt }
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** Why this authorization does not pay for this task, in words for its payer; the hub judges signature and funds. */
+export function offerFault(
+  offer: Offer,
+  expected: { interaction: Interaction; quote: Quote; nowMs: number },
+): string | undefined {
+  const { interaction, quote, nowMs } = expected
+  const { payer, payTo, amount, network, notAfter, purpose, holdUntil, refundOf } = offer.authorization.body
+  if (payer !== interaction.peer) return 'the payment is of somebody else'
+  if (payTo !== quote.provider) return 'the payment is to somebody else'
+  if (network !== quote.network) return `the payment is not in credits of ${quote.network}`
+  if (amount !== quote.amount) return `${quoteText(quote)}, and ${amount} came`
+  if (refundOf !== undefined) return 'the payment gives another one back'
+  const ours = purposeOf(offer.salt, fromBase64url(interaction.id), parseCid(interaction.requestCid))
+  if (purpose === undefined || !equal(purpose, ours)) return 'the payment is for something else'
+  if (notAfter < nowMs - LATE_MS) return 'the payment came after its time; pay anew'
+  const wanted = quote.holdSeconds === undefined ? undefined : notAfter + quote.holdSeconds * 1000
+  return holdUntil === wanted ? undefined : 'the payment is not held for as long as the work may take'
+}

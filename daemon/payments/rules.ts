@@ -1,0 +1,28 @@
+/** What is paid without a person: so much for one payment, so much a day, so much to one agent a day. */
+import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Store } from '../store/open.ts'
+import { type QuoteRow, spentSince } from '../store/payments.ts'
+
+const DAY_MS = 86_400_000
+
+type Rules = { spend: SpendConfig | undefined; nowMs: number; payee: string }
+
+/** Why a price waits for a person, in words that go on with its amount; undefined where it may be paid now. */
+export function whyNotPaid(store: Store, quote: QuoteRow, rules: Rules): string | undefined {
+  const { spend = spendDefaults, nowMs, payee } = rules
+  const amount = quote.amount ?? 0
+  const costs = `it costs ${amount} credits`
+  if (quote.creditsMax !== null && amount > quote.creditsMax)
+    return `${costs}, more than the ${quote.creditsMax} that were allowed for it`
+  if (quote.orderedBy === 'person') return undefined
+  const max = quote.orderedBy === 'agent' ? spend.agent_max : spend.auto_max
+  if (amount > max) return `${costs}, and ${max} may be spent at once without a person`
+  const today = Math.floor(nowMs / DAY_MS) * DAY_MS
+  const left = spend.day_max - spentSince(store, today, undefined)
+  if (amount > left)
+    return `${costs}, and ${Math.max(left, 0)} are left of what may be spent today without a person`
+  const leftOfPayee = spend.payee_day_max - spentSince(store, today, payee)
+  if (amount > leftOfPayee)
+    return `${costs}, and ${Math.max(leftOfPayee, 0)} are left of what this agent may get today without a person`
+  return undefined
+}

@@ -1,0 +1,63 @@
+/**
+ * What a requester keeps of prices and payments as they come, and what both sides say of a payment in the receipt of its
+ * task. Whether a price is paid, and what a hub's receipt proves, is judged elsewhere, with time.
+ */
+import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { decodePayload } from '../../protocol/mail/payload.ts'
+import { parseResultDocument } from '../../protocol/proof/documents.ts'
+import { paidMark, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
+import { readQuote, TASK } from '../../protocol/proof/quote.ts'
+import type { Context } from '../context.ts'
+import { keepReceipts, noteQuote, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
+import type { Interaction, Message } from '../store/threads.ts'
+
+type Needs = Pick<Context, 'store' | 'wakers'>
+
+/** The answer to a task is its price. One that asks for anything else than the task's payment is paid by nobody. */
+export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Array): void {
+  const document = parseResultDocument(encoded)
+  const body = 'payment_required' in document ? document['payment_required'] : undefined
+  try {
+    const quote = readQuote(body, { provider: interaction.peer, what: interaction.capability ?? TASK })
+    noteQuote(ctx.store, interaction.key, quote)
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    sayWhyUnpaid(ctx.store, interaction.key, error.message, true)
+  }
+  ctx.store.afterCommit(() => ctx.wakers.spending.wake())
+}
+
+/** Receipts of a hub that came with an answer, for the payment that was made for it. */
+export function takeSettlements(
+  ctx: Needs,
+  interaction: Interaction,
+  settlements: readonly Uint8Array[],
+): void {
+  if (paymentOf(ctx.store, interaction.key)?.side !== 'payer') return
+  const read = settlements.map(encoded => ({ encoded, kind: kindOf(encoded) }))
+  const held = read.find(({ kind }) => kind === settlementKinds.held || kind === settlementKinds.paid)
+  const end = read.find(({ kind }) => kind === settlementKinds.captured || kind === settlementKinds.returned)
+  keepReceipts(ctx.store, interaction.key, { held: held?.encoded ?? null, end: end?.encoded ?? null })
+  ctx.store.afterCommit(() => ctx.wakers.spending.wake())
+}
+
+function kindOf(encoded: Uint8Array): number | undefined {
+  try {
+    return SettlementReceipt.decode(encoded).body.kind
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** What the receipt of a task says of its payment: something, when the provider sent a hub's receipt with an answer. */
+export function paidMarkOf(
+  ctx: Pick<Context, 'store'>,
+  interaction: Interaction,
+  answers: readonly Message[],
+): string | undefined {
+  const row = paymentOf(ctx.store, interaction.key)
+  if (row === undefined) return undefined
+  const isTold = answers.some(({ kind, payload }) => 'settlements' in decodePayload(kind, payload).payload)
+  return isTold ? toBase64url(paidMark(row.salt, row.payment)) : undefined
+}

@@ -1,0 +1,185 @@
+/** Work for a price, over a hub: quote, payment, hold, work, and what took or gave back the credits (node document §3.1). */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import type { Node } from '../../daemon/node.ts'
+import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
+
+let lab: Lab
+let alice: Node
+let bob: Node
+let service: Server
+let runs = 0
+
+beforeAll(async () => {
+  lab = await openLab()
+  service = createServer((request, response) => {
+    runs += 1
+    const isBroken = request.url === '/broken'
+    response.writeHead(isBroken ? 500 : 200).end('{"celsius":21}')
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`
+  const dir = join(lab.folder, 'bob')
+  writeConfig(dir, {
+    ...readConfig(dir),
+    modules: {
+      service: [
+        { id: 'weather.now', url: `${url}/weather` },
+        { id: 'weather.broken', url: `${url}/broken` },
+      ] as never,
+    },
+  })
+  alice = await lab.member('alice')
+  bob = await lab.member('bob')
+  await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
+  await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+  await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  await bob.handlers.priceSet({ capability: 'weather.broken', amount: 7 }, never)
+})
+afterAll(async () => {
+  await lab.close()
+  service.close()
+})
+
+const credits = async () => {
+  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))
+  return [mine?.balance, mine?.held, theirs?.balance, theirs?.held]
+}
+type Effect = { status: string; message: string; payment_required?: { accepts: Record<string, unknown>[] } }
+async function call(capability: string, more: object = {}) {
+  const reply = await alice.handlers.delegate({ to: 'bob', capability, wait_s: 20, ...more }, never)
+  return { ...reply, effect: reply.effect as Effect }
+}
+const signed = (id: string) =>
+  until('both signed', async () => {
+    const sides = await Promise.all([alice, bob].map(node => thread(node, id)))
+    return sides.every(side => side.receipt?.verified === true)
+  })
+const records = async (node: Node, event_type: string) =>
+  (await node.handlers.evidence({ event_type }, never)).records.map(({ payload }) => payload)
+
+describe('a capability with a price', () => {
+  test('answers what it costs, and runs nothing', async () => {
+    const before = await credits()
+    const { effect, interaction_id: id } = await call('weather.now')
+    expect(effect).toMatchObject({
+      status: 'PAYMENT_REQUIRED',
+      message: `weather.now costs 5 credits on hub:${lab.hub.aid}`,
+      verifiable: false,
+      payment_required: {
+        x402Version: 2,
+        resource: { url: `svc:${bob.aid}/weather.now` },
+        accepts: [{ scheme: 'svc-credit', asset: 'credit', amount: '5', payTo: bob.aid }],
+      },
+    })
+    expect(runs).toBe(0)
+    await signed(id)
+    expect((await thread(alice, id)).receipt?.status).toBe('PAYMENT_REQUIRED')
+    expect(await credits()).toEqual(before)
+  })
+
+  test('is paid with --pay: a new task, held, run, captured, with both receipts', async () => {
+    const [mine = 0, , theirs = 0] = await credits()
+    const { effect, interaction_id: id } = await call('weather.now', { pay: true })
+    expect(effect.status).toBe('UNVERIFIED')
+    await signed(id)
+    expect(await credits()).toEqual([mine - 5, 0, theirs + 5, 0])
+    expect(runs).toBe(1)
+    await until(
+      'the payer has judged both receipts',
+      async () => (await records(alice, 'svc.payment.settled')).length === 2,
+    )
+    const [authorized] = await records(alice, 'svc.payment.authorized')
+    expect(authorized).toMatchObject({
+      interaction_id: id,
+      pay_to: bob.aid,
+      amount: 5,
+      network: `hub:${lab.hub.aid}`,
+    })
+    const own = await records(alice, 'svc.payment.settled')
+    for (const record of own)
+      expect(record).toMatchObject({ interaction_id: id, amount: 5, verified: true, payee: bob.aid })
+    const served = await records(bob, 'svc.payment.settled')
+    expect(served).toEqual(
+      Array(2).fill({
+        interaction_id: id,
+        capability: 'weather.now',
+        transaction: expect.any(String),
+        amount: 5,
+        network: `hub:${lab.hub.aid}`,
+      }),
+    )
+  })
+
+  test('gives the credits back when its work fails', async () => {
+    const before = await credits()
+    const { effect, interaction_id: id } = await call('weather.broken', { pay: true })
+    expect(effect.status).toBe('FAILED')
+    await signed(id)
+    expect(await credits()).toEqual(before)
+    await until('what moved is told', async () =>
+      (await records(alice, 'svc.payment.settled')).some(
+        record => (record as { amount: number }).amount === 0,
+      ),
+    )
+  })
+
+  test('is not paid above what was allowed for it, nor for an agent that may spend nothing', async () => {
+    const before = await credits()
+    const above = await call('weather.now', { pay: true, max_credits: 4 })
+    expect(above.effect.status).toBe('PAYMENT_REQUIRED')
+    expect((await thread(alice, above.interaction_id)).payment).toMatchObject({
+      state: 'open',
+      amount: 5,
+      reason: 'it costs 5 credits, more than the 4 that were allowed for it',
+    })
+    const agent = await call('weather.now', { pay: true, pay_as: 'agent', max_credits: 50 })
+    const quoted = await thread(alice, agent.interaction_id)
+    expect(quoted.payment?.reason).toBe('it costs 5 credits, and 0 may be spent at once without a person')
+    expect(quoted.actions).toContain('approve')
+    expect(await credits()).toEqual(before)
+  })
+
+  test('is paid once a person approves, once', async () => {
+    const [mine = 0, , theirs = 0] = await credits()
+    const { interaction_id: quoted } = await call('weather.now', { pay: true, pay_as: 'agent' })
+    const { interaction_id: paying } = await alice.handlers.approve({ interaction_id: quoted }, never)
+    expect(paying).not.toBe(quoted)
+    await until('it arrives', async () => (await inboxIds(bob)).includes(paying))
+    await signed(paying)
+    expect(await credits()).toEqual([mine - 5, 0, theirs + 5, 0])
+    await expect(alice.handlers.approve({ interaction_id: quoted }, never)).rejects.toMatchObject({
+      code: 'wrong_state',
+    })
+    expect((await thread(alice, quoted)).payment).toMatchObject({ state: 'paid', paid_as: paying })
+  })
+
+  test('is paid without a person up to the rules, for one payment, a day and an agent', async () => {
+    await expect(alice.handlers.spendSet({ auto_max: 5 }, never)).rejects.toMatchObject({
+      code: 'bad_request',
+    })
+    const spent = (await alice.handlers.spend(undefined, never)).spent_today
+    await alice.handlers.spendSet({ auto_max: 5, day_max: spent + 6, payee_day_max: spent + 6 }, never)
+    const { interaction_id: quoted } = await call('weather.now')
+    await until('it is paid', async () => (await thread(alice, quoted)).payment?.state === 'paid')
+    const again = await call('weather.now')
+    await until('it waits', async () => (await thread(alice, again.interaction_id)).payment?.reason)
+    expect((await thread(alice, again.interaction_id)).payment?.reason).toBe(
+      'it costs 5 credits, and 1 are left of what may be spent today without a person',
+    )
+    await alice.handlers.spendSet({ auto_max: 0 }, never)
+  })
+
+  test('with too few credits says so, and runs nothing', async () => {
+    const before = runs
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 100_000 }, never)
+    const { effect } = await call('weather.now', { pay: true })
+    expect(effect).toMatchObject({ status: 'PAYMENT_REQUIRED', message: 'the payer has too few credits' })
+    expect(runs).toBe(before)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  })
+})
