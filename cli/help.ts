@@ -17,6 +17,7 @@ export const groups: Record<CommandRow['group'], string> = {
   identity: 'Identities',
   hub: 'Hub and policies',
   work: 'Work with other agents',
+  credits: 'Credits',
   proof: 'Proof',
   agents: 'Coding agents',
   other: 'More',

@@ -5,6 +5,7 @@
  */
 import type { CommandRow } from './command.ts'
 import { agentsCommands } from './table/agents.ts'
+import { creditCommands } from './table/credits.ts'
 import { hubCommands } from './table/hub.ts'
 import { identityCommands } from './table/identity.ts'
 import { laterCommands } from './table/later.ts'
@@ -18,6 +19,7 @@ export const commands: readonly CommandRow[] = [
   ...identityCommands,
   ...hubCommands,
   ...workCommands,
+  ...creditCommands,
   ...proofCommands,
   ...agentsCommands,
   ...otherCommands,
@@ -37,4 +39,6 @@ export const groupDefaults: Readonly<Record<string, string>> = {
   contact: 'contact ls',
   profile: 'profile show',
   autoreply: 'autoreply show',
+  price: 'price ls',
+  spend: 'spend show',
 }

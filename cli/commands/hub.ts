@@ -86,11 +86,6 @@ export const profileSet: Run = async (io, input) => {
   return 0
 }
 
-export const balance: Run = async (io, input) => {
-  printReply(io, await connect(io, input).call('balance'))
-  return 0
-}
-
 export const visibility: Run = async (io, input) => {
   const wanted = input.positionals[0] as 'hub-local'
   printReply(io, await connect(io, input).call('visibility', { visibility: wanted }))

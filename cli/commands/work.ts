@@ -7,6 +7,9 @@ import type { Input, Run } from '../command.ts'
 import { hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
 import { flag, flags, integer, json, textOrInput } from './values.ts'
 
+/** How long a paid call is waited for: quote, payment and answer come one after another. */
+const PAID_WAIT_S = 20
+
 type Ask = (control: Control, input: Input, io: Io) => Promise<unknown>
 
 const asks =
@@ -56,7 +59,9 @@ export const delegate: Run = async (io, input) => {
       args: input.flags.has('--args') ? json(input, '--args') : undefined,
       attach: input.flags.has('--attach') ? absolute(io, flags(input, '--attach')) : undefined,
       pay: input.flags.has('--pay') || undefined,
+      wait_s: input.flags.has('--pay') ? PAID_WAIT_S : undefined,
     }),
+    ...integer(input, '--max-credits', 'max_credits'),
   })
   printReply(io, reply)
   if (reply.warning !== undefined) notice(io, reply.warning)

@@ -70,15 +70,6 @@ export const hubCommands: readonly CommandRow[] = [
     load: async () => (await node()).status,
   },
   {
-    path: 'balance',
-    aliases: ['credits'],
-    group: 'hub',
-    needsDaemon: true,
-    summary: 'show the balance at the hub and its latest entries',
-    example: 'svc balance',
-    load: async () => (await hub()).balance,
-  },
-  {
     path: 'visibility',
     group: 'hub',
     needsDaemon: true,

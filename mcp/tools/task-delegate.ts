@@ -43,7 +43,8 @@ export const taskDelegate = tool({
     const { wait_s: waitSeconds = 0, ...words } = args
     const isCall = args.capability !== undefined
     const delegated = { ...words, ...(await opened(words, context)) }
-    const body = isCall ? { ...delegated, ...present({ wait_s: args.wait_s }) } : delegated
+    const paid = args.pay === true ? { ...delegated, pay_as: 'agent' as const } : delegated
+    const body = isCall ? { ...paid, ...present({ wait_s: args.wait_s }) } : paid
     const reply = await context.call('delegate', body, {}, { signal: context.signal })
     const { interaction_id, warning } = reply
     if (!isCall && waitSeconds > 0 && warning === undefined) {
