@@ -6,10 +6,13 @@ import { dirname, join, normalize } from 'node:path'
 const SPECIFIER = /'(\.{1,2}\/[^'\n]+\.tsx?|#[a-z]+)'/g
 
 /** The file that a name stands for: the engine of this runtime, a module as the usual build has it or asks for it. */
-export function fileNamed(name: string): string {
-  if (name === '#crypto') return 'protocol/crypto/engine.node.ts'
-  return name === '#x402' ? 'daemon/payments/x402.ts' : `daemon/modules/${name.slice(1)}.ts`
+const NAMED: Readonly<Record<string, string>> = {
+  '#crypto': 'protocol/crypto/engine.node.ts',
+  '#mcp': 'mcp/server.ts',
+  '#x402': 'daemon/payments/x402.ts',
 }
+
+export const fileNamed = (name: string): string => NAMED[name] ?? `daemon/modules/${name.slice(1)}.ts`
 
 /** File -> files that import it, also on demand, as worker or only for a type. */
 export function importers(root: string, sources: readonly string[]): Map<string, string[]> {
