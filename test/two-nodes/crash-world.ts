@@ -1,5 +1,5 @@
 /**
- * A hub and two nodes as processes that may be killed at any moment, a supervisor that starts them again, and the
+ * A hub and nodes as processes that may be killed at any moment, a supervisor that starts them again, and the
  * checks that must hold afterwards.
  */
 
@@ -27,7 +27,8 @@ process.stdin.on('data', chunk => { prompt += chunk }).on('end', () => {
 })
 `
 
-export type Who = 'hub' | 'alice' | 'bob'
+export type NodeName = 'alice' | 'bob' | 'carol' | 'dora'
+export type Who = 'hub' | NodeName
 type Reply = Record<string, unknown>
 
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
@@ -69,30 +70,39 @@ const ATTACHMENT_BYTES = 200_000
 
 export class CrashLab {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-crash-'))
+  readonly nodes: readonly NodeName[]
+  #config: object
   #children = new Map<Who, ChildProcess>()
+  #startedAt = new Map<Who, number>()
   #ports = new Map<Who, number>()
   #stopping = false
   #programs = { hub: '', node: '' }
   kills = 0
 
-  /** Starts all three, registers both nodes, gives bob an answering program. */
+  /** Nodes with these settings; each knows all others as contacts. */
+  constructor(nodes: readonly NodeName[] = ['alice', 'bob'], config: object = {}) {
+    this.nodes = nodes
+    this.#config = config
+  }
+
+  /** Starts the hub and the nodes, registers them, gives bob an answering program. */
   async open(): Promise<void> {
     const script = join(this.folder, 'answer.mjs')
     writeFileSync(script, ANSWERER)
     const [hub, node] = await Promise.all([bundledProgram(), bundledNode(this.folder)])
     this.#programs = { hub, node }
-    for (const who of ['hub', 'alice', 'bob'] as const) {
+    for (const who of ['hub', ...this.nodes] as const) {
       this.#ports.set(who, await freePort())
       if (who !== 'hub') this.#configure(who)
       this.start(who)
     }
-    for (const who of ['alice', 'bob'] as const) {
-      const { aid } = await this.ask(who, 'GET', '/status')
-      await this.admit(aid as string)
+    for (const who of this.nodes) {
+      await this.admit(await this.aid(who))
       await this.ask(who, 'POST', '/hub/register', { url: this.hubUrl, name: who })
     }
-    const alice = await this.ask('alice', 'GET', '/status')
-    await this.ask('bob', 'POST', '/contact/add', { aid: alice['aid'], petname: 'alice' })
+    for (const who of this.nodes)
+      for (const other of this.nodes.filter(name => name !== who))
+        await this.ask(who, 'POST', '/contact/add', { aid: await this.aid(other), petname: other })
     await this.ask('bob', 'POST', '/autoreply/set', { backend: 'exec', poll_interval_seconds: 1 })
   }
 
@@ -100,12 +110,24 @@ export class CrashLab {
     return `http://127.0.0.1:${this.#ports.get('hub')}`
   }
 
+  async aid(who: NodeName): Promise<string> {
+    return (await this.ask(who, 'GET', '/status'))['aid'] as string
+  }
+
+  /** The process that is `who` now, and for how many milliseconds it has been. */
+  processOf(who: Who): { pid: number | undefined; ageMs: number } {
+    return {
+      pid: this.#children.get(who)?.pid,
+      ageMs: Date.now() - (this.#startedAt.get(who) ?? Date.now()),
+    }
+  }
+
   dir(who: Who): string {
     return join(this.folder, who)
   }
 
   #configure(who: Who): void {
-    const config = { control_addr: `127.0.0.1:${this.#ports.get(who)}` }
+    const config = { control_addr: `127.0.0.1:${this.#ports.get(who)}`, ...this.#config }
     const dir = this.dir(who)
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     writeFileSync(join(dir, 'config.json'), JSON.stringify(config), { mode: 0o600 })
@@ -137,6 +159,7 @@ export class CrashLab {
       },
     })
     this.#children.set(who, child)
+    this.#startedAt.set(who, Date.now())
     child.once('exit', (_code, signal) => {
       if (signal === 'SIGKILL') this.kills += 1
       if (!this.#stopping && this.#children.get(who) === child) this.start(who)
@@ -194,9 +217,8 @@ export class CrashLab {
 
   /** A task from delegation to the counter-signed receipt, whatever dies on the way. */
   async runTask(n: number, withFile = false): Promise<string> {
-    const bob = (await this.ask('bob', 'GET', '/status'))['aid']
     const attach = withFile ? { attach: [this.#attachment(n)] } : {}
-    const order = { to: bob, task: `task ${n}`, idempotency_key: `order-${n}`, ...attach }
+    const order = { to: await this.aid('bob'), task: `task ${n}`, idempotency_key: `order-${n}`, ...attach }
     const id = (await this.ask('alice', 'POST', '/delegate', order))['interaction_id'] as string
     await this.until(`answer ${n}`, async () => {
       const thread = await this.ask('alice', 'POST', '/thread', { interaction_id: id })
@@ -252,7 +274,7 @@ export class CrashLab {
   }
 }
 
-export type Story = { id: string; texts: string[]; messages: number; digests: string[] }
+export type Story = { id: string; texts: string[]; kinds: number[]; messages: number; digests: string[] }
 
 /** What a stopped node holds of its interactions; opening the chain verifies it as every start does. */
 export async function readNode(dir: string): Promise<{ stories: Map<string, Story>; chainLength: number }> {
@@ -270,12 +292,13 @@ export async function readNode(dir: string): Promise<{ stories: Map<string, Stor
   }[]) {
     const rows = database
       .prepare(
-        'SELECT text, digest, delivery FROM messages WHERE interaction = ? AND number > 0 ORDER BY sender, number',
+        'SELECT text, kind, digest, delivery FROM messages WHERE interaction = ? AND number > 0 ORDER BY sender, number',
       )
-      .all(key) as { text: string; digest: Uint8Array }[]
+      .all(key) as { text: string; kind: number; digest: Uint8Array }[]
     stories.set(id, {
       id,
       texts: rows.map(row => row.text).filter(Boolean),
+      kinds: rows.map(row => row.kind),
       messages: rows.length,
       digests: rows.map(row => Buffer.from(row.digest).toString('hex')),
     })

@@ -8,7 +8,7 @@ const around = (name: string) => [`${name}.before-commit`, `${name}.after-commit
 const answers = (name: string) => [`${name}.before-answer`, `${name}.after-answer`]
 
 /** Every commit, rename and answer that a delegation passes, by the process in which it lies. */
-const points: Record<Who, string[]> = {
+const points: Record<'hub' | 'alice' | 'bob', string[]> = {
   alice: [
     ...around('node.delegate'),
     ...answers('node.control.delegate'),
@@ -44,7 +44,7 @@ const points: Record<Who, string[]> = {
 }
 
 /** Renames that only a task with a file passes. */
-const filePoints: Record<Who, string[]> = {
+const filePoints: Record<'hub' | 'alice' | 'bob', string[]> = {
   alice: ['node.attachment.before-rename', 'node.attachment.after-rename'],
   bob: ['node.attachment.before-rename', 'node.attachment.after-rename'],
   hub: ['hub.blob.before-rename', 'hub.blob.after-rename'],
