@@ -238,6 +238,23 @@ test('an identity that is not there is said to be none', async () => {
   ])
 })
 
+test('a start that ends before it is ready says so with the end of its log, as where the chain was altered', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-altered-'))
+  const there = (...words: string[]) =>
+    world.run(program, words, {
+      PATH: process.env['PATH'] ?? '',
+      HOME: home,
+      SVC_RUNTIME_DIR: join(home, 'run'),
+    })
+  expect((await there('up')).code).toBe(0)
+  expect((await there('stop')).code).toBe(0)
+  writeFileSync(join(home, '.svc', 'evidence.ael.jsonl'), 'bm8gcmVjb3Jk\n')
+  const { code, stdout, stderr } = await there('up')
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/evidence\.ael\.jsonl/)
+  expect(readFileSync(join(home, '.svc', 'daemon.log'), 'utf8')).toContain('evidence.ael.jsonl')
+})
+
 test('a deactivated identity is named by status and doctor, which advise no hub', async () => {
   await svc('id', 'deactivate', '--yes')
   const over = 'this identity is deactivated'

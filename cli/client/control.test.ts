@@ -129,6 +129,31 @@ test('nodes that run are named by commands that reach them from anywhere, three 
   )
 })
 
+test('who names an identity talks to its own node only; who names none finds the one that runs', () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-explicit-'))
+  const env = { SVC_HOME: home, SVC_RUNTIME_DIR: join(home, 'run') }
+  const [folder = ''] = runtimeDirectories(env)
+  const elsewhere = join(home, 'elsewhere')
+  announceDaemon(folder, {
+    pid: process.pid,
+    control_addr: '127.0.0.1:7',
+    data_dir: elsewhere,
+    id: null,
+    aid: 'A',
+    started_at: 1,
+  })
+  const target = (given: Record<string, string>, id?: string) =>
+    findTarget({ ...processIo(), env: { SVC_RUNTIME_DIR: join(home, 'run'), HOME: home, ...given } }, { id })
+  expect(target({}).dataDir).toBe(elsewhere)
+  for (const [given, id] of [
+    [{}, 'work'],
+    [{ SVC_ID: 'work' }],
+    [{ SVC_HOME: home }],
+    [{ SVC_DATA_DIR: join(home, 'mine') }],
+  ] as const)
+    expect(target(given, id)).toMatchObject({ entry: undefined, address: '127.0.0.1:39811' })
+})
+
 test('an answer may take as long as the call asked to wait, and a while', () => {
   expect(patience('thread', { interaction_id: 'x', wait_s: 45 }, {})).toBe(75_000)
   expect(patience('results', undefined, { wait_s: '45' })).toBe(75_000)

@@ -47,6 +47,16 @@ describe('the evidence chain', () => {
     expect(lines(of.file)).toHaveLength(3)
   })
 
+  test('that is empty has length 0, the genesis sentinel as its head and the state ACTIVE', async () => {
+    const { chain, identity } = await fixture(0)
+    expect(chain.head()).toEqual({
+      chain_did: `did:svc:${identity.aid}`,
+      head_id: 'bafkreielwmiuzt5h6sruko3bhwelfsu6k4fliuatfr7l2mdrxm6hz7k67i',
+      length: 0,
+      state: 'ACTIVE',
+    })
+  })
+
   test('since keeps seq >= since, the type matches exactly, the limit keeps the newest', async () => {
     const { chain } = await fixture(10)
     expect(chain.read({ since: 7 }).map(record => record['seq'])).toEqual([7, 8, 9])

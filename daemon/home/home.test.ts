@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ import {
   selectIdentity,
   withdrawDaemon,
 } from './home.ts'
+import { ensureToken, isBearer } from './token.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-home-'))
 
@@ -145,4 +146,18 @@ describe('configuration', () => {
     expect(() => parseConfig('{"voucher_addr":"127.0.0.1:1"}')).toThrow(/given together/)
     expect(() => parseConfig('{')).toThrow(/not JSON/)
   })
+})
+
+test('a control token stays until its file is deleted, then the next start makes another', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-token-'))
+  const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
+  const first = ensureToken(dir, random)
+  expect(ensureToken(dir, random)).toBe(first)
+  rmSync(join(dir, 'control_token.txt'))
+  expect(ensureToken(dir, random)).not.toBe(first)
+  expect([isBearer(`Bearer ${first}`, first), isBearer(first, first), isBearer(undefined, first)]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })

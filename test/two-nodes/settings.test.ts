@@ -90,6 +90,28 @@ describe('the profile', () => {
   })
 })
 
+test('the status has what a person set, where the node is, and auto_reply once that is configured', async () => {
+  const node = await lab.member('shown')
+  const set = { summary: 'sums up', readme: '# read', pricing: 'free' }
+  await node.handlers.profileSet({ ...set, caps: ['text.sum'] }, never)
+  const status = await node.handlers.status(undefined, never)
+  expect(status).toMatchObject({
+    ...set,
+    aid: node.aid,
+    version: '0.3.0',
+    data_dir: node.ctx.dir,
+    hub_url: lab.line.url,
+    name: 'shown',
+    caps: ['text.sum'],
+    accept_delegations: true,
+    guest_messages: 5,
+    console_url: `http://${node.controlAddress}/console`,
+  })
+  expect(status).not.toHaveProperty('auto_reply')
+  await node.handlers.autoReplySet({ command: process.execPath }, never)
+  expect(await node.handlers.status(undefined, never)).toMatchObject({ auto_reply: { backend: 'exec' } })
+})
+
 describe('the control interface', () => {
   test('off the usual loopback address warns loudly; on it nothing is warned of', async () => {
     const dir = join(lab.folder, 'loud')
