@@ -12,21 +12,27 @@ const documents = [
 ]
   .filter(path => path.endsWith('.md'))
   .map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
-const security = readFileSync(join(root, 'docs/security.md'), 'utf8')
 
 /** Claims name their tests as a file followed by words of names: `file`: *words* · *words*. */
-const held = [
-  ...security.matchAll(/`([\w/.-]+[.-](?:tests?\.ts|scan\.ts|limits\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g),
-].flatMap(([, file = '', names = '']) =>
-  [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
-)
+const heldIn = (path: string) =>
+  [
+    ...readFileSync(join(root, path), 'utf8').matchAll(
+      /`([\w/.-]+[.-](?:tests?\.ts|scan\.ts|limits\.ts|json))`: ((?:\*[^*]+\*(?: · )?)+)/g,
+    ),
+  ].flatMap(([, file = '', names = '']) =>
+    [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
+  )
+const [threats, sentences] = [heldIn('docs/security.md'), heldIn('docs/node.md')]
 
-test.each(held)('the claim held by $file: $words', ({ file, words }) => {
+test.each([...threats, ...sentences])('the claim held by $file: $words', ({ file, words }) => {
   expect(readFileSync(join(root, file), 'utf8')).toContain(words)
 })
 
-test('the threat model names a test for most of what it claims', () => {
-  expect(held.length).toBeGreaterThan(35)
+test('the threat model names a test for most of what it claims, the node one for every sentence', () => {
+  expect(threats.length).toBeGreaterThan(35)
+  const rows = readFileSync(join(root, 'docs/node.md'), 'utf8').split('## Every sentence')[1] ?? ''
+  const unheld = rows.split('\n').filter(row => /^\| (?!A node|-)/.test(row) && !/`: \*[^*]+\* ?/.test(row))
+  expect([unheld, sentences.length > 180]).toEqual([[], true])
 })
 
 test.each(documents)('every link of $path leads somewhere', ({ path, text }) => {

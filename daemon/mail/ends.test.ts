@@ -1,5 +1,5 @@
 /** Every message ends, whatever hub and recipient do: delivered, failed with a reason, or unknown at its deadline. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { seeded } from '../../protocol/testing/agents.ts'
 import { outboxSize } from '../store/outbox.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -52,30 +52,35 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-test.each(Array.from({ length: 24 }, (_, n) => `world ${n}`))('%s', async seed => {
-  const random = seeded(seed)
-  const below = (n: number) => ((random(2)[0] as number) * 256 + (random(2)[1] as number)) % n
-  const isPatient = below(2) === 0
-  const { id } = alice.delegate(bob)
-  const said = ['one', 'two', 'three'].map(text => alice.say(id, text).key)
-  const first = alice.messages(id)[0]?.key ?? -1
-  for (let passed = 0; passed <= DEADLINE_MS + DAY_MS; ) {
-    alice.hub.answers(scripts[below(scripts.length)] ?? {})
-    // bob is away for days at a time
-    if (below(4) === 0) await bob.receive()
-    await alice.send()
-    await alice.ask()
-    endOverdue(alice.ctx)
-    const step = isPatient ? DAY_MS : (1 + below(20)) * HOUR_MS
-    world.pass(step)
-    passed += step
-  }
-  expect(outboxSize(alice.ctx.store)).toBe(0)
-  for (const key of [first, ...said]) {
-    const message = alice.ctx.threads.message(key)
-    expect(message.delivery).toMatch(/^(delivered|failed|unknown)$/)
-    const isHeld = bob.ctx.store.get('SELECT 1 FROM messages WHERE message_id = ?', message.messageId)
-    if (message.delivery === 'delivered') expect([message.number, isHeld]).not.toContain(undefined)
-    else expect(message.reason).toMatch(/\w+ \w+ \w+/)
-  }
+/** Delivered is what the recipient holds; anything else says why. */
+function expectEnd(key: number): void {
+  const message = alice.ctx.threads.message(key)
+  expect(message.delivery).toMatch(/^(delivered|failed|unknown)$/)
+  const held = bob.ctx.store.get('SELECT 1 FROM messages WHERE message_id = ?', message.messageId)
+  if (message.delivery === 'delivered') expect([message.number, held]).not.toContain(undefined)
+  else expect(message.reason).toMatch(/\w+ \w+ \w+/)
+}
+
+describe('every message ends', () => {
+  test.each(Array.from({ length: 24 }, (_, n) => `world ${n}`))('%s', async seed => {
+    const random = seeded(seed)
+    const below = (n: number) => ((random(2)[0] as number) * 256 + (random(2)[1] as number)) % n
+    const isPatient = below(2) === 0
+    const { id } = alice.delegate(bob)
+    const said = ['one', 'two', 'three'].map(text => alice.say(id, text).key)
+    const first = alice.messages(id)[0]?.key ?? -1
+    for (let passed = 0; passed <= DEADLINE_MS + DAY_MS; ) {
+      alice.hub.answers(scripts[below(scripts.length)] ?? {})
+      // bob is away for days at a time
+      if (below(4) === 0) await bob.receive()
+      await alice.send()
+      await alice.ask()
+      endOverdue(alice.ctx)
+      const step = isPatient ? DAY_MS : (1 + below(20)) * HOUR_MS
+      world.pass(step)
+      passed += step
+    }
+    expect(outboxSize(alice.ctx.store)).toBe(0)
+    for (const key of [first, ...said]) expectEnd(key)
+  })
 })

@@ -271,6 +271,15 @@ describe('moving to another hub', () => {
       const answer = await fetch(`${lab.line.url}/agents/${ben.aid}/kel`, { headers: { 'X-Svc-Wire': '3' } })
       return ((await answer.json()) as { kel: string }).kel.length > 900
     })
+    expect(await moved.handlers.hubLeave({ url: lab.line.url }, never)).toEqual({
+      status: 'left',
+      hub_url: lab.line.url,
+      current: false,
+    })
+    expect(await moved.handlers.status(undefined, never)).toMatchObject({
+      hub_url: second.url,
+      hub: { state: 'online' },
+    })
   })
 })
 
