@@ -128,6 +128,31 @@ describe('registering with closed admission', () => {
     expect((await submit(agent)).status).toBe(200)
   })
 
+  test('names of several faults the first: AID, admission, log, signature, window, witness', async () => {
+    const agent = new TestAgent(hub)
+    const other = new TestAgent(hub)
+    const refuses = async (kel: string, code: Parameters<typeof expectRefusal>[1]) =>
+      expectRefusal(await agent.call('register', { aid: agent.aid, kel }), code)
+    agent.rotate({ home: other.aid, ts: hub.clock.now() + 6 * MINUTE_MS })
+    const rightSeed = agent.seed
+    agent.seed = random(32)
+    const broken = agent.log.events.map((event, i) =>
+      i === 1 ? { ...event, signatures: [[0, random(64)] as [number, Uint8Array]] } : event,
+    )
+    const brokenKel = toBase64url(encodeKel(broken))
+    await refuses(other.kel, 'kel_invalid')
+    await refuses(brokenKel, 'admission_required')
+    await admit(agent)
+    await refuses(brokenKel, 'kel_invalid')
+    await refuses(agent.kel, 'unauthorized')
+    agent.seed = rightSeed
+    await refuses(agent.kel, 'kel_ts_out_of_window')
+    hub.clock.advance(7 * MINUTE_MS)
+    await refuses(agent.kel, 'witness_not_this_hub')
+    agent.rotate()
+    expect((await submit(agent)).status).toBe(200)
+  })
+
   test('refuses the removed member invite by its own code', async () => {
     const agent = new TestAgent(hub)
     expectRefusal(await submit(agent, { invite: 'x' }), 'invite_removed')
