@@ -129,6 +129,7 @@ async function assemble(
     publication,
     modules,
     payer,
+    wallet: payments && new payments.Wallet(ctx),
     version: buildInfo.version,
     wake,
     shutdown: () => options.onShutdown?.(),

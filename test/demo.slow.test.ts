@@ -2,14 +2,20 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
 type Outcome = { ok: boolean; steps: { name: string; ok: boolean; detail: string }[] }
 
-test.each(steps.map(step => step.name))('the step %s fails when its premise is spoiled', async name => {
+const spoiling = [
+  ...steps.map(({ name }) => ({ name, flags: [] as string[] })),
+  ...paySteps.map(({ name }) => ({ name, flags: ['--pay'] })),
+]
+
+test.each(spoiling)('the step $name ($flags) fails when its premise is spoiled', async ({ name, flags }) => {
   const { code, stdout } = await new Promise<{ code: number; stdout: string }>(resolve =>
-    execFile(process.execPath, [program, 'demo', '--json', `--break=${name}`], (error, stdout) =>
+    execFile(process.execPath, [program, 'demo', '--json', ...flags, `--break=${name}`], (error, stdout) =>
       resolve({ code: error === null ? 0 : Number(error.code), stdout }),
     ),
   )

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { expect, test } from 'vitest'
+import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
@@ -21,22 +22,29 @@ function runDemo(...args: string[]): Promise<{ code: number; outcome: Outcome }>
   })
 }
 
-test('the demo runs all its steps, prints one object, and leaves neither process nor file behind', {
-  timeout: DEMO_TIMEOUT_MS,
-}, async () => {
-  const before = readdirSync(tmpdir()).filter(name => name.startsWith('svc-demo-'))
-  const { code, outcome } = await runDemo()
-  expect(outcome.steps.filter(step => !step.ok)).toEqual([])
-  expect(code).toBe(0)
-  expect(outcome.ok).toBe(true)
-  expect(outcome.steps.map(step => step.name)).toEqual(steps.map(step => step.name))
-  expect(steps.length).toBeGreaterThanOrEqual(9)
-  for (const step of outcome.steps) expect(step.ms).toBeGreaterThan(0)
-  expect(
-    readdirSync(tmpdir()).filter(name => name.startsWith('svc-demo-') && !before.includes(name)),
-  ).toEqual([])
-  expect(demoProcesses()).toEqual([])
-})
+test.each([
+  ['the demo', [], steps, 9],
+  ['the demo in which one agent pays the other', ['--pay'], paySteps, 12],
+] as const)(
+  '%s runs all its steps, prints one object, and leaves neither process nor file behind',
+  {
+    timeout: DEMO_TIMEOUT_MS,
+  },
+  async (_, flags, steps, least) => {
+    const before = readdirSync(tmpdir()).filter(name => name.startsWith('svc-demo-'))
+    const { code, outcome } = await runDemo(...flags)
+    expect(outcome.steps.filter(step => !step.ok)).toEqual([])
+    expect(code).toBe(0)
+    expect(outcome.ok).toBe(true)
+    expect(outcome.steps.map(step => step.name)).toEqual(steps.map(step => step.name))
+    expect(steps.length).toBeGreaterThanOrEqual(least)
+    for (const step of outcome.steps) expect(step.ms).toBeGreaterThan(0)
+    expect(
+      readdirSync(tmpdir()).filter(name => name.startsWith('svc-demo-') && !before.includes(name)),
+    ).toEqual([])
+    expect(demoProcesses()).toEqual([])
+  },
+)
 
 /** Processes that have the home of an ended demo in their environment. */
 function demoProcesses(): string[] {

@@ -301,12 +301,6 @@ describe('an error', () => {
     ['agents_find', { query: 'bob', cursor: '!' }, 'hub_refused', 'agents_find {"query":"bob"}'],
     [
       'task_delegate',
-      { to: 'bob', task: 'x', pay: true, max_credits: 3 },
-      'no_credits',
-      'task_delegate {"to":"bob","task":"x"}',
-    ],
-    [
-      'task_delegate',
       { to: 'bob', task: 'x', attach: ['/none'] },
       'file_unreadable',
       'task_delegate {"to":"bob","task":"x","attach":["<absolute path>"]}',

@@ -2,7 +2,7 @@
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { printReply, UsageRefused } from '../io.ts'
-import { integer, parseInteger } from './values.ts'
+import { flag, integer, parseInteger } from './values.ts'
 
 export const balance: Run = async (io, input) => {
   printReply(io, await connect(io, input).call('balance'))
@@ -47,5 +47,36 @@ export const spendSet: Run = async (io, input) => {
       'svc help spend set',
     )
   printReply(io, await connect(io, input).call('spendSet', limits(input)))
+  return 0
+}
+
+export const redeem: Run = async (io, input) => {
+  const amount = parseInteger(input.positionals[0] as string, 'the amount')
+  if (amount === 0) throw new UsageRefused('expected an amount of at least 1', 'svc help redeem')
+  const reply = await connect(io, input).call('redeem', { amount, ...flag(input, '--ref', 'reference') })
+  printReply(io, reply)
+  return reply.verified ? 0 : 1
+}
+
+/** Exit code 1 where the hub took credits for which nothing was signed here. */
+export const reconcile: Run = async (io, input) => {
+  const reply = await connect(io, input).call('reconcile', {})
+  printReply(io, reply)
+  return reply.agrees ? 0 : 1
+}
+
+/** Prints the header's value and nothing else. */
+export const payHeader: Run = async (io, input) => {
+  const payTo = flag(input, '--pay-to', 'pay_to').pay_to
+  const { amount } = integer(input, '--amount', 'amount')
+  if (payTo === undefined || !amount)
+    throw new UsageRefused('expected --pay-to and --amount, at least 1', 'svc help x402-authorize')
+  const { header } = await connect(io, input).call('payHeader', {
+    pay_to: payTo,
+    amount,
+    ...flag(input, '--network', 'network'),
+    ...flag(input, '--interaction', 'interaction_id'),
+  })
+  io.out(`${header}\n`)
   return 0
 }

@@ -1,8 +1,10 @@
 /** `svc demo`: the main job on this machine, step by step, each step checked; then it stays up to be looked at. */
 
 import type { Run } from '../command.ts'
-import { type Io, printReply } from '../io.ts'
-import { type Facts, steps } from './steps.ts'
+import { type Io, printReply, UsageRefused } from '../io.ts'
+import { paySteps } from './pay-steps.ts'
+import type { Facts, Step } from './step.ts'
+import { steps } from './steps.ts'
 import { builtPrograms, World } from './world.ts'
 
 type Outcome = { name: string; ok: boolean; ms: number; detail: string }
@@ -10,13 +12,18 @@ type Outcome = { name: string; ok: boolean; ms: number; detail: string }
 export const demo: Run = async (io, input) => {
   const json = input.flags.has('--json')
   const spoil = input.flags.get('--break')?.[0]
+  const chosen = input.flags.has('--pay') ? paySteps : steps
+  if (spoil !== undefined && !chosen.some(step => step.name === spoil))
+    throw new UsageRefused(
+      `expected a step of this demo for --break: ${chosen.map(({ name }) => name).join(', ')}`,
+    )
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
   await using world = new World(builtPrograms(), 'svc-demo-')
   const facts = {} as Facts
   try {
-    const outcomes = await runSteps(io, world, facts, { json, spoil, stopped: stopped.signal })
-    const ok = outcomes.length === steps.length && outcomes.every(outcome => outcome.ok)
+    const outcomes = await runSteps(io, world, facts, { steps: chosen, json, spoil, stopped: stopped.signal })
+    const ok = outcomes.length === chosen.length && outcomes.every(outcome => outcome.ok)
     if (json) printReply(io, { ok, steps: outcomes })
     else if (ok && !input.flags.has('--exit')) await stayUp(io, world, facts, stopped.signal)
     return ok ? 0 : 1
@@ -25,13 +32,13 @@ export const demo: Run = async (io, input) => {
   }
 }
 
-type Options = { json: boolean; spoil: string | undefined; stopped: AbortSignal }
+type Options = { steps: readonly Step[]; json: boolean; spoil: string | undefined; stopped: AbortSignal }
 
 async function runSteps(io: Io, world: World, facts: Facts, options: Options): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   if (!options.json)
     io.out('svc demo: a private hub and two nodes on this machine (nothing leaves loopback)\n\n')
-  for (const [i, step] of steps.entries()) {
+  for (const [i, step] of options.steps.entries()) {
     if (options.stopped.aborted) break
     const started = performance.now()
     const outcome = await step.run(world, facts, options.spoil === step.name).then(
@@ -41,7 +48,7 @@ async function runSteps(io: Io, world: World, facts: Facts, options: Options): P
     const ms = Math.round(performance.now() - started)
     outcomes.push({ name: step.name, ok: outcome.ok, ms, detail: outcome.detail })
     if (!options.json) {
-      const place = `${String(i + 1).padStart(2)}/${steps.length}`
+      const place = `${String(i + 1).padStart(2)}/${options.steps.length}`
       io.out(
         `${place} ${outcome.ok ? 'ok  ' : 'FAIL'} ${step.title}  (${ms} ms)\n           ${outcome.detail}\n`,
       )

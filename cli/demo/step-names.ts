@@ -15,4 +15,26 @@ export const stepNames = [
   'rotate',
 ] as const
 
-export type StepName = (typeof stepNames)[number]
+/** Those of the demo in which one agent pays the other. */
+export const payStepNames = [
+  'hub',
+  'sensor',
+  'alice',
+  'bob',
+  'admit',
+  'grant',
+  'quote',
+  'limit',
+  'held',
+  'captured',
+  'failed',
+  'receipts',
+  'balances',
+  'supply',
+  'chains',
+] as const
+
+export type StepName = (typeof stepNames)[number] | (typeof payStepNames)[number]
+
+/** Of both demos, each once. */
+export const allStepNames: readonly StepName[] = [...new Set([...stepNames, ...payStepNames])]

@@ -3,54 +3,24 @@
  * sent; each can be spoiled, and then must fail.
  */
 import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { type StepName, stepNames } from './step-names.ts'
-import type { ToolClient } from './tool-client.ts'
+import {
+  type Facts,
+  getJson,
+  refusesAlteredChain,
+  rewriteRecord,
+  type Step,
+  same,
+  short,
+  startNode,
+  until,
+} from './step.ts'
+import { stepNames } from './step-names.ts'
 import type { World } from './world.ts'
 
-const WAIT_MS = 6_000
-const POLL_MS = 60
 export const TASK = 'Count the words of this line: the quick brown fox jumps over the lazy dog.'
 const CAPABILITY = 'text.count'
-
-/** What the steps hand on to one another. */
-export type Facts = {
-  hubUrl: string
-  hubAid: string
-  alice: string
-  bob: string
-  tools: ToolClient
-  interaction: string
-  receipt: string
-  resultFile: string
-  answer: string
-}
-
-export type Step = {
-  name: StepName
-  title: string
-  run(world: World, facts: Facts, spoiled: boolean): Promise<string>
-}
-
-/** The comparison on which a step stands. */
-function same(what: string, found: unknown, expected: unknown): void {
-  if (found !== expected)
-    throw new Error(`${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`)
-}
-
-async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  for (const deadline = Date.now() + WAIT_MS; ; await pause(POLL_MS)) {
-    const found = await look()
-    if (found !== undefined) return found
-    if (Date.now() > deadline) throw new Error(`${what} did not happen within ${WAIT_MS / 1000} s`)
-  }
-}
-
-const getJson = async (url: string) =>
-  (await (await fetch(url, { headers: { 'X-Svc-Wire': '3' } })).json()) as Record<string, unknown>
-const short = (aid: string) => `${aid.slice(0, 6)}…${aid.slice(-4)}`
 const bytesIn = (text: string) => Buffer.from(text)
 
 /** The answer of the program that bob's node runs: it reads the prompt and says what it found there. */
@@ -66,7 +36,7 @@ const EXPECTED = `${
     .split(/\s+/).length
 } words`
 
-const hub: Step = {
+export const hub: Step = {
   name: 'hub',
   title: 'a hub of our own, closed',
   async run(world, facts, spoiled) {
@@ -80,15 +50,7 @@ const hub: Step = {
   },
 }
 
-async function startNode(world: World, name: 'alice' | 'bob', env: Record<string, string>, spoiled: boolean) {
-  const up = await world.startNode(name, env)
-  if (spoiled) process.kill(Number(up['pid']), 'SIGKILL')
-  const status = await world.svc(name, 'status')
-  same('AID that the running node says', status['aid'], up['aid'])
-  return String(status['aid'])
-}
-
-const alice: Step = {
+export const alice: Step = {
   name: 'alice',
   title: 'a node for alice, who delegates',
   async run(world, facts, spoiled) {
@@ -111,7 +73,7 @@ const bob: Step = {
   },
 }
 
-const admit: Step = {
+export const admit: Step = {
   name: 'admit',
   title: 'the operator admits both, they register',
   async run(world, facts, spoiled) {
@@ -307,24 +269,6 @@ const chains: Step = {
   },
 }
 
-/** Changes one letter of an AID inside the first record: what somebody would do who wants another story told. */
-function rewriteRecord(path: string, aid: string): void {
-  const [line, ...rest] = readFileSync(path, 'utf8').split('\n') as [string, ...string[]]
-  const record = Buffer.from(line, 'base64')
-  const at = record.indexOf(aid) + aid.length - 1
-  record[at] = record[at] === 0x41 ? 0x51 : 0x41
-  writeFileSync(path, [record.toString('base64'), ...rest].join('\n'))
-}
-
-async function refusesAlteredChain(world: World, aid: string): Promise<void> {
-  const copy = world.dir('altered')
-  cpSync(world.dir('bob'), copy, { recursive: true })
-  rewriteRecord(join(copy, 'evidence.ael.jsonl'), aid)
-  const env = { ...world.env('bob'), SVC_HOME: copy }
-  const ran = await world.run(world.programs.svc, ['daemon'], env)
-  same('exit code of a node with an altered chain', ran.code, 1)
-}
-
 const rotate: Step = {
   name: 'rotate',
   title: 'bob rotates his key; the old receipt still stands',
@@ -346,7 +290,7 @@ const rotate: Step = {
   },
 }
 
-const byName: Readonly<Record<StepName, Step>> = {
+const byName: Readonly<Record<(typeof stepNames)[number], Step>> = {
   hub,
   alice,
   bob,

@@ -35,6 +35,7 @@ export class World implements AsyncDisposable {
   readonly node = process.execPath
   #children: ChildProcess[] = []
   #started: string[] = []
+  #atEnd: (() => void)[] = []
 
   constructor(programs: Programs, prefix = 'svc-world-') {
     this.programs = programs
@@ -104,7 +105,13 @@ export class World implements AsyncDisposable {
     return JSON.parse(ran.stdout) as Record<string, unknown>
   }
 
+  /** What is done when everything ends. */
+  atEnd(work: () => void): void {
+    this.#atEnd.push(work)
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const work of this.#atEnd) work()
     for (const name of new Set(this.#started)) {
       await this.run(this.programs.svc, ['stop'], this.env(name as 'alice'))
     }

@@ -1,6 +1,6 @@
 /** Commands of a later release, whose lines are understood already. */
 import type { CommandRow } from '../command.ts'
-import { may, need, on, takes } from './row.ts'
+import { may, on } from './row.ts'
 
 const absent = () => import('../commands/absent.ts')
 
@@ -13,36 +13,9 @@ const later = (row: Omit<CommandRow, 'group' | 'needsDaemon' | 'ofHome'>): Comma
 
 export const laterCommands: readonly CommandRow[] = [
   later({
-    path: 'redeem',
-    summary: 'give credits back to the hub',
-    positionals: [need('amount', 'a whole number of credits')],
-    flags: [takes('--ref', 'REFERENCE', 'what the operator shall pay out against')],
-    example: 'svc redeem 100 --ref invoice-7',
-    load: async () => (await absent()).payment,
-  }),
-  later({
-    path: 'reconcile',
-    summary: "compare one's own payment records with the ledger of the hub",
-    example: 'svc reconcile',
-    load: async () => (await absent()).payment,
-  }),
-  later({
     path: 'audit-hub',
     summary: 'verify the chain in which the hub records what it issued',
     example: 'svc audit-hub',
-    load: async () => (await absent()).payment,
-  }),
-  later({
-    path: 'x402-authorize',
-    aliases: ['pay-header'],
-    summary: 'print the value of a PAYMENT-SIGNATURE header',
-    flags: [
-      takes('--pay-to', 'AID', 'who is paid'),
-      takes('--amount', 'CREDITS', 'how many credits'),
-      takes('--network', 'NETWORK', "the network, hub:<AID of the hub>; without it that of one's own hub"),
-      takes('--interaction', 'ID', 'the interaction that is paid for'),
-    ],
-    example: 'svc x402-authorize --pay-to <aid> --amount 5',
     load: async () => (await absent()).payment,
   }),
   later({

@@ -1,6 +1,6 @@
 /** Commands for the rest. */
 import type { CommandRow } from '../command.ts'
-import { stepNames } from '../demo/step-names.ts'
+import { allStepNames } from '../demo/step-names.ts'
 import { may, need, on, takes } from './row.ts'
 
 export const otherCommands: readonly CommandRow[] = [
@@ -11,12 +11,13 @@ export const otherCommands: readonly CommandRow[] = [
     needsDaemon: false,
     summary: 'the main job on this machine: a hub, two nodes, one task, its proof',
     flags: [
+      on('--pay', 'one agent pays the other: price, hold, work, what was taken or given back'),
       on('--json', 'print one object instead of lines'),
       takes(
         '--break',
         'STEP',
-        `spoil one step, to see that the demo notices: ${stepNames.join(', ')}`,
-        stepNames,
+        `spoil one step, to see that the demo notices: ${allStepNames.join(', ')}`,
+        allStepNames,
       ),
       on('--exit', 'end after the last step'),
     ],

@@ -26,5 +26,8 @@ export type TaskOperations = Pick<
   | 'verify'
 >
 
-export type PaymentOperations = Pick<Handlers, 'prices' | 'priceSet' | 'spend' | 'spendSet'>
+export type PaymentOperations = Pick<
+  Handlers,
+  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'reconcile'
+>
 export type NodeOperations = Omit<Handlers, keyof TaskOperations | keyof PaymentOperations>

@@ -4,16 +4,16 @@ import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
 import { type NodeParts, nodeOperations } from './node-operations.ts'
-import { paymentOperations } from './payments.ts'
+import { type PaymentParts, paymentOperations } from './payments.ts'
 import { type TaskParts, taskOperations } from './task-operations.ts'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
-export function operationsOf(ctx: Context, parts: NodeParts & TaskParts): Handlers {
+export function operationsOf(ctx: Context, parts: NodeParts & TaskParts & PaymentParts): Handlers {
   const handlers: Handlers = {
     ...nodeOperations(ctx, parts),
     ...taskOperations(ctx, parts),
-    ...paymentOperations(ctx, parts.payer !== undefined),
+    ...paymentOperations(ctx, parts),
   }
   const rows = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]

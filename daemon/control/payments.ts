@@ -1,31 +1,46 @@
 /** Operations on prices and payments, and what a reader of a task sees of its price. */
 
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
+import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { networkOf } from '../../protocol/proof/payment.ts'
+import { hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import { quoteOf, spentSince } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import type { PaymentOperations } from './handlers.ts'
+import { hubAsked } from './hub-call.ts'
+import { compareLedger } from './ledger.ts'
 
-type Needs = Pick<Context, 'settings' | 'store' | 'hub' | 'hubNow' | 'modules'>
+type Needs = Pick<
+  Context,
+  'settings' | 'store' | 'chain' | 'contacts' | 'identity' | 'random' | 'hub' | 'hubNow' | 'modules'
+>
+
+export type PaymentParts = {
+  /** Undefined in a build that pays nobody. */
+  wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
+}
 
 const DAY_MS = 86_400_000
+const ENTRIES_MAX = 500
+const REFERENCE_BYTES = 8
+const REDEEM_MS = 20_000
 const NO_SUPPORT = 'this build has no payment support'
 
-export function paymentOperations(ctx: Needs, hasPayments: boolean): PaymentOperations {
+export function paymentOperations(ctx: Needs, { wallet }: PaymentParts): PaymentOperations {
   const list = () => {
-    const home = ctx.hub.last
-    const network = home === undefined ? undefined : networkOf(home.identity.aid)
+    const last = ctx.hub.last
+    const network = last === undefined ? undefined : networkOf(last.identity.aid)
     const prices = Object.entries(ctx.settings.current.prices ?? {})
     return { prices: prices.map(([capability, amount]) => ({ capability, amount, ...present({ network }) })) }
   }
-  const requirePayments = () => {
-    if (!hasPayments) refuse('no_credits', NO_SUPPORT, 'svc version')
-  }
+  const requirePayments = () => wallet ?? refuse('no_credits', NO_SUPPORT, 'svc version')
+  const home = () => ctx.hub.home ?? refuse('no_hub', 'this node is registered at no hub')
   return {
     async prices() {
       return list()
@@ -54,6 +69,36 @@ export function paymentOperations(ctx: Needs, hasPayments: boolean): PaymentOper
       requireSense(next)
       ctx.settings.change({ spend: next })
       return next
+    },
+    async payHeader(given) {
+      const paying = requirePayments()
+      const payTo =
+        ctx.contacts.resolve(given.pay_to) ?? refuse('unknown_peer', `"${given.pay_to}" is not a contact`)
+      const network = given.network ?? networkOf(home().identity.aid)
+      if (hubOfNetwork(network) === undefined)
+        refuse('bad_request', 'expected a network: hub: and the AID of the hub')
+      const { amount, interaction_id: interaction } = given
+      return { header: paying.header({ payTo, amount, network, interaction }) }
+    },
+    async redeem({ amount, reference }) {
+      const paying = requirePayments()
+      const own = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
+      const hub = home()
+      return await hubAsked(ctx.identity, signal => paying.redeem(hub, amount, own, signal), REDEEM_MS)
+    },
+    async reconcile() {
+      const paying = requirePayments()
+      const hub = home()
+      const asked = await hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
+      const { network, entries } = await hubAsked(ctx.identity, signal => hub.account(ENTRIES_MAX, signal))
+      const unknown = compareLedger(ctx, entries)
+      return {
+        network: shownLine(network),
+        entries: entries.length,
+        agrees: unknown.length === 0,
+        unknown,
+        ...asked,
+      }
     },
   }
 }

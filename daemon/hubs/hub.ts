@@ -165,6 +165,8 @@ export interface HubClient {
   account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
   /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
   settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
+  /** Takes credits out of circulation against a reference. */
+  redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled>
   /** Takes a hold, or gives all of it back, by an order of the payee. */
   endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
   /** Gives the hub's attestation. */

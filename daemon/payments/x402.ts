@@ -1,8 +1,12 @@
 /** What a build that pays and is paid has. */
 import { Payee } from './payee.ts'
 import { Payer } from './payer.ts'
+import { Wallet } from './wallet.ts'
 
-export const module: { readonly Payee: typeof Payee; readonly Payer: typeof Payer } | undefined = {
-  Payee,
-  Payer,
+type Payments = {
+  readonly Payee: typeof Payee
+  readonly Payer: typeof Payer
+  readonly Wallet: typeof Wallet
 }
+
+export const module: Payments | undefined = { Payee, Payer, Wallet }

@@ -206,6 +206,18 @@ export function unjudgedPayments(store: Store, max: number): PaymentRow[] {
   )
 }
 
+/** Payments that went out before a time, of which nothing was heard. */
+export function silentPayments(store: Store, before: number, max: number): PaymentRow[] {
+  return camelRows(
+    store.all(
+      `SELECT * FROM payments WHERE side = 'payer' AND state = 'authorized' AND held_receipt IS NULL AND at < ?
+       ORDER BY at LIMIT ?`,
+      before,
+      max,
+    ),
+  )
+}
+
 export function markRefused(store: Store, interaction: number, reason: string): void {
   store.run("UPDATE payments SET state = 'refused', reason = ? WHERE interaction = ?", reason, interaction)
 }

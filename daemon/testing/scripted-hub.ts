@@ -128,6 +128,12 @@ export class ScriptedHub implements HubClient {
       says: 'no credits here',
     }))
   }
+  redeem(...given: Parameters<HubClient['redeem']>): ReturnType<HubClient['redeem']> {
+    return this.#say('redeem', given, async () => ({
+      refused: 'insufficient_funds',
+      says: 'no credits here',
+    }))
+  }
   endHold(...given: Parameters<HubClient['endHold']>): ReturnType<HubClient['endHold']> {
     return this.#say('endHold', given, async () => ({ refused: 'hold_ended', says: 'no hold here' }))
   }

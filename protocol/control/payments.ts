@@ -1,10 +1,11 @@
 /** Operations on prices and payments: what this node asks, and what it may spend without a person. */
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
-import { capTag } from '../contract/shapes.ts'
+import { capTag, count, millis } from '../contract/shapes.ts'
 import { operation } from './operation.ts'
-import { spendShape } from './shapes.ts'
+import { interactionId, peerName, spendShape } from './shapes.ts'
 
+const REFERENCE_CHARS_MAX = 256
 const credits = z.int().min(0).max(CREDITS_MAX)
 const priceList = z.strictObject({
   prices: z.array(
@@ -12,7 +13,53 @@ const priceList = z.strictObject({
   ),
 })
 
+const transaction = z.string()
+
 export const paymentOperations = {
+  /** The value of a header for plain HTTP; nothing is settled. */
+  payHeader: operation('/pay-header', {
+    reads: false,
+    request: z.strictObject({
+      pay_to: peerName,
+      amount: z.int().min(1).max(CREDITS_MAX),
+      network: z.string().max(64).optional(),
+      interaction_id: interactionId.optional(),
+    }),
+    reply: z.strictObject({ header: z.string() }),
+    codes: ['unknown_peer', 'no_hub', 'no_credits', 'bad_request'],
+  }),
+  redeem: operation('/redeem', {
+    reads: false,
+    request: z.strictObject({
+      amount: z.int().min(1).max(CREDITS_MAX),
+      /** What the operator pays out against. */
+      reference: z.string().min(1).max(REFERENCE_CHARS_MAX).optional(),
+    }),
+    reply: z.strictObject({
+      amount: credits,
+      reference: z.string(),
+      auth_id: z.string(),
+      /** Whether the hub's receipt proves it. */
+      verified: z.boolean(),
+    }),
+    codes: ['no_hub', 'no_credits', 'hub_refused', 'hub_unreachable'],
+  }),
+  reconcile: operation('/reconcile', {
+    reads: false,
+    request: z.strictObject({}),
+    reply: z.strictObject({
+      network: z.string(),
+      /** Entries of the hub's ledger that were compared, of the days that it shows. */
+      entries: count,
+      agrees: z.boolean(),
+      /** Credits that the hub says it took, for which nothing was signed here. */
+      unknown: z.array(z.strictObject({ transaction, delta: z.int(), at: millis })),
+      /** Tasks of which nothing was heard: those whose payment the hub had made after all, and those that nobody used. */
+      settled: z.array(interactionId),
+      lapsed: z.array(interactionId),
+    }),
+    codes: ['no_hub', 'no_credits', 'hub_unreachable'],
+  }),
   prices: operation('/prices', { method: 'GET', reads: true, reply: priceList }),
   priceSet: operation('/prices/set', {
     reads: false,

@@ -3,7 +3,7 @@
  * `payment_required`, as x402 writes it, with one way to pay: credits of a hub, to the provider, for what was asked.
  */
 import * as z from 'zod'
-import { Malformed } from '../encoding/bytes.ts'
+import { Malformed, toBase64url } from '../encoding/bytes.ts'
 import type { JsonValue } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
 import { amountOfText, HOLD_MAX_MS, hubOfNetwork } from './payment.ts'
@@ -46,6 +46,13 @@ export const requirementsOf = (quote: Quote): Requirements => ({
   payTo: quote.provider,
   maxTimeoutSeconds: quote.settleSeconds,
   ...present({ extra: quote.holdSeconds === undefined ? undefined : { hold_s: quote.holdSeconds } }),
+})
+
+/** What a payer sends, as x402 writes it. */
+export const paymentPayload = (quote: Quote, authorization: Uint8Array) => ({
+  x402Version: X402_VERSION,
+  accepted: requirementsOf(quote),
+  payload: { authorization: toBase64url(authorization) },
 })
 
 const urlOf = ({ provider, what }: Pick<Quote, 'provider' | 'what'>): string => `svc:${provider}/${what}`

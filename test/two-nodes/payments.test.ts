@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import type { Node } from '../../daemon/node.ts'
+import { ask } from '../../hub/testing/payments.ts'
 import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
 
 let lab: Lab
@@ -181,5 +182,41 @@ describe('a capability with a price', () => {
     expect(effect).toMatchObject({ status: 'PAYMENT_REQUIRED', message: 'the payer has too few credits' })
     expect(runs).toBe(before)
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  })
+})
+
+describe('credits outside of tasks', () => {
+  test('go back to the hub against a reference, with its receipt, once', async () => {
+    const [mine = 0] = await credits()
+    const redeemed = await alice.handlers.redeem({ amount: 3, reference: 'invoice-7' }, never)
+    expect(redeemed).toMatchObject({ amount: 3, reference: 'invoice-7', verified: true })
+    expect((await credits())[0]).toBe(mine - 3)
+    expect((await records(alice, 'svc.credit.redeemed')).at(-1)).toMatchObject({
+      amount: 3,
+      reference: 'invoice-7',
+      auth_id: redeemed.auth_id,
+      verified: true,
+      receipt: expect.any(String),
+    })
+    await expect(alice.handlers.redeem({ amount: 1_000_000 }, never)).rejects.toMatchObject({
+      code: 'hub_refused',
+      message: 'the hub redeemed nothing: the payer has too few credits',
+    })
+  })
+
+  test('are given in a header for plain HTTP, which settles nothing until its payee does', async () => {
+    const before = await credits()
+    const { header } = await alice.handlers.payHeader({ pay_to: 'bob', amount: 2 }, never)
+    expect(await credits()).toEqual(before)
+    const paymentPayload = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+    const body = { x402Version: 2, paymentPayload, paymentRequirements: paymentPayload.accepted }
+    expect((await ask(lab.hub, 'x402Settle', body)).json['success']).toBe(true)
+    expect((await credits())[0]).toBe((before[0] ?? 0) - 2)
+  })
+
+  test('are compared with the ledger of the hub, which can take none without a signature', async () => {
+    const compared = await alice.handlers.reconcile({}, never)
+    expect(compared).toMatchObject({ network: `hub:${lab.hub.aid}`, agrees: true, unknown: [] })
+    expect(compared.entries).toBeGreaterThan(5)
   })
 })

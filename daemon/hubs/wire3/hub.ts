@@ -8,8 +8,8 @@ import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.t
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
-import { networkOf } from '../../../protocol/proof/payment.ts'
-import { type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
+import { Authorization, networkOf } from '../../../protocol/proof/payment.ts'
+import { paymentPayload, type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import {
@@ -199,18 +199,28 @@ export class Wire3Hub implements HubClient {
   }
 
   async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
-    const terms = requirementsOf(quote)
     const body = {
       x402Version: X402_VERSION,
-      paymentPayload: {
-        x402Version: X402_VERSION,
-        accepted: terms,
-        payload: { authorization: toBase64url(authorization) },
-      },
-      paymentRequirements: terms,
+      paymentPayload: paymentPayload(quote, authorization),
+      paymentRequirements: requirementsOf(quote),
     }
     const send = this.#inputs.connections.signed
     return settled(await this.#calls.plain(routes.x402Settle, send, { body, signal }))
+  }
+
+  async redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled> {
+    const { payTo, amount, network } = Authorization.decode(authorization).body
+    const terms = { provider: payTo, what: '', amount, network, holdSeconds: undefined, settleSeconds: 60 }
+    const body = {
+      x402Version: X402_VERSION,
+      paymentPayload: paymentPayload(terms, authorization),
+      reference,
+    }
+    const send = this.#inputs.connections.signed
+    const reply = await this.#calls.plain(routes.x402Redeem, send, { body, signal })
+    return reply.success
+      ? { receipt: fromBase64url(reply.redemption.receipt) }
+      : { refused: reply.errorReason, says: reply.errorMessage }
   }
 
   async endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled> {

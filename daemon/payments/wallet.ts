@@ -1,0 +1,174 @@
+/**
+ * Payments that stand in no task: credits given back to the hub, headers for plain HTTP, and the comparison of what this
+ * node signed with what the hub says it moved.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import {
+  AUTHORIZATION_LIFE_MAX_MS,
+  Authorization,
+  networkOf,
+  redemptionPurpose,
+  settlementKinds,
+  transactionOf,
+} from '../../protocol/proof/payment.ts'
+import { paymentPayload, type Quote } from '../../protocol/proof/quote.ts'
+import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { refuse } from '../refusal.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import { keepReceipts, markRefused, type PaymentRow, silentPayments } from '../store/payments.ts'
+import { faultOf } from './receipts.ts'
+
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'hub' | 'hubNow' | 'random' | 'log' | 'wakers' | 'threads'
+>
+
+const NONCE_BYTES = 16
+const REASON_CHARACTERS_MAX = 300
+const ROWS_MAX = 256
+/** Seconds that a header for plain HTTP leaves its payee. */
+const HEADER_SECONDS = 300
+/** After this time an authorization that was not settled never will be. */
+const TOLERANCE_MS = 4 * 60_000
+
+type Terms = { payTo: string; amount: number; network: string; purpose?: Uint8Array; lifeMs?: number }
+
+export class Wallet {
+  readonly #ctx: Needs
+
+  constructor(ctx: Needs) {
+    this.#ctx = ctx
+  }
+
+  /** The value of a `PAYMENT-SIGNATURE` header; settles nothing. */
+  header(given: { payTo: string; amount: number; network: string; interaction: string | undefined }): string {
+    const { store } = this.#ctx
+    const lifeMs = HEADER_SECONDS * 1000
+    return store.transaction(() => {
+      const authorization = this.#sign({ ...given, lifeMs })
+      this.#record(authorization, given.interaction ?? '')
+      const quote: Quote = {
+        provider: given.payTo,
+        what: '',
+        amount: given.amount,
+        network: given.network,
+        holdSeconds: undefined,
+        settleSeconds: HEADER_SECONDS,
+      }
+      return toBase64(utf8(JSON.stringify(paymentPayload(quote, Authorization.encode(authorization)))))
+    }, 'node.pay')
+  }
+
+  /** Gives credits back to the hub, which pays out against the reference; the same again asks for the same redemption. */
+  async redeem(home: HubClient, amount: number, reference: string, signal: AbortSignal) {
+    const { store, chain } = this.#ctx
+    const name = `redemption ${amount} ${reference}`
+    const encoded = recall(store, name) ?? this.#prepare(home, { amount, reference, name })
+    const authorization = Authorization.decode(encoded)
+    const answer = await home.redeem(encoded, reference, signal)
+    if ('refused' in answer) {
+      forget(store, name)
+      const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
+      return refuse('hub_refused', `the hub redeemed nothing: ${says}`, 'svc balance')
+    }
+    const kinds = [settlementKinds.redeemed]
+    const fault = await faultOf(home, answer.receipt, { authorization, kinds })
+    const verified = fault === undefined
+    if (!verified) this.#ctx.log.error({ fault }, 'the receipt of a redemption does not hold')
+    const authId = cidText(transactionOf(authorization))
+    store.transaction(() => {
+      forget(store, name)
+      chain.append('svc.credit.redeemed', {
+        amount,
+        reference,
+        auth_id: authId,
+        verified,
+        receipt: answer.receipt,
+      })
+    }, 'node.payment')
+    return { amount, reference, auth_id: authId, verified }
+  }
+
+  #prepare(home: HubClient, given: { amount: number; reference: string; name: string }): Uint8Array {
+    const { store } = this.#ctx
+    return store.transaction(() => {
+      const network = networkOf(home.identity.aid)
+      const purpose = redemptionPurpose(given.reference)
+      const { amount } = given
+      const authorization = this.#sign({ payTo: home.identity.aid, amount, network, purpose })
+      const encoded = Authorization.encode(authorization)
+      remember(store, given.name, encoded)
+      this.#record(authorization, '')
+      return encoded
+    }, 'node.pay')
+  }
+
+  #sign({ payTo, amount, network, purpose, lifeMs = AUTHORIZATION_LIFE_MAX_MS }: Terms): Authorization {
+    const { identity, hubNow, random } = this.#ctx
+    const notBefore = hubNow()
+    return Authorization.sign(identity.seed, {
+      v: 1,
+      payer: identity.aid,
+      payerKelSeq: identity.log.seq,
+      payTo,
+      amount,
+      network,
+      nonce: random(NONCE_BYTES),
+      notBefore,
+      notAfter: notBefore + lifeMs,
+      ...present({ purpose }),
+    })
+  }
+
+  #record(authorization: Authorization, interaction: string): void {
+    const { payTo, amount, network } = authorization.body
+    this.#ctx.chain.append('svc.payment.authorized', {
+      interaction_id: interaction,
+      authorization_id: cidText(transactionOf(authorization)),
+      pay_to: payTo,
+      amount,
+      network,
+    })
+  }
+
+  /** Asks the hub for the receipts of payments of which nothing was heard and which can no longer be made by asking. */
+  async askForReceipts(
+    home: HubClient,
+    signal: AbortSignal,
+  ): Promise<{ settled: string[]; lapsed: string[] }> {
+    const { store, hubNow, threads, wakers } = this.#ctx
+    const settled: string[] = []
+    const lapsed: string[] = []
+    const before = hubNow() - AUTHORIZATION_LIFE_MAX_MS - TOLERANCE_MS
+    for (const row of silentPayments(store, before, ROWS_MAX)) {
+      const { id } = threads.byKey(row.interaction)
+      const answer = await home.settle(row.authorization, quoteOfRow(row), signal)
+      if ('receipt' in answer) {
+        keepReceipts(store, row.interaction, { held: answer.receipt, end: null })
+        settled.push(id)
+      } else {
+        markRefused(store, row.interaction, 'nobody used the authorization in its time')
+        lapsed.push(id)
+      }
+    }
+    if (settled.length > 0) wakers.spending.wake()
+    return { settled, lapsed }
+  }
+}
+
+function quoteOfRow(row: PaymentRow): Quote {
+  const { body } = Authorization.decode(row.authorization)
+  const holdSeconds = body.holdUntil === undefined ? undefined : (body.holdUntil - body.notAfter) / 1000
+  return {
+    provider: body.payTo,
+    what: '',
+    amount: body.amount,
+    network: body.network,
+    holdSeconds,
+    settleSeconds: HEADER_SECONDS,
+  }
+}
