@@ -4,80 +4,11 @@
  */
 
 import { join } from 'node:path'
-import { authOf, type Login, ownersHome, place } from './private-home.ts'
-
-export type ToolAccess = 'none' | 'read' | 'write'
-
-/** A server of models, and the variable that holds its key. */
-export type Provider = { url: string; keyEnv: string | undefined }
-
-export type AgentRow = {
-  readonly id: string
-  readonly bin: string
-  /** Arguments; the prompt itself goes to standard input or, where the tool cannot, to a file in the work directory. */
-  argv(given: {
-    model: string | undefined
-    tools: ToolAccess
-    workDir: string
-    /** Where {@link AgentRow.privateHome} put what the arguments name. */
-    home: string
-    agentId: string | undefined
-    promptFile: string
-    provider: Provider | undefined
-  }): string[]
-  /** What points the tool at another server of models; a tool without it has variables of its own for that. */
-  provider?(provider: Provider, model: string): { args?: string[]; settings?: Record<string, string> }
-  readonly prompt: 'stdin' | 'file'
-  /** Environment beyond the common list that the tool needs for its own account. */
-  readonly environment: readonly string[]
-  /** It can't be asked without its own tools and persona, so the owner must allow tools for it. */
-  readonly alwaysTools?: true
-  /** Folders of its owner's that it can't be asked without. */
-  ownFolders?(env: Readonly<Record<string, string | undefined>>): string[]
-  /** The login that a run is lent. */
-  login?(env: Readonly<Record<string, string | undefined>>): Login
-  /** Settings that point the tool at a home of its own for this run, empty but for its login. */
-  privateHome?(home: string, env: Readonly<Record<string, string | undefined>>): Record<string, string>
-  /** Fixed settings that lock the tool down. */
-  readonly settings?: Readonly<Record<string, string>>
-  /** The answer in what the tool printed; undefined when it is not there. */
-  answer(stdout: string): string | undefined
-  /** What the run cost, in words for the log, where the tool says it. */
-  cost?(stdout: string): string | undefined
-}
+import type { AgentRow, Asked } from './agent-row.ts'
+import { jsonLines, lastJsonObject, member, textOf } from './printed.ts'
+import { authOf, ownersHome, place } from './private-home.ts'
 
 const model = (flag: string, name: string | undefined) => (name === undefined ? [] : [flag, name])
-
-function lastJsonObject(stdout: string): Record<string, unknown> | undefined {
-  const text = stdout.trim()
-  for (let start = text.lastIndexOf('\n{'); ; start = text.lastIndexOf('\n{', start - 1)) {
-    const candidate = start < 0 ? text.slice(text.indexOf('{')) : text.slice(start + 1)
-    try {
-      return JSON.parse(candidate) as Record<string, unknown>
-    } catch {
-      if (start < 0) return undefined
-    }
-  }
-}
-
-function jsonLines(stdout: string): Record<string, unknown>[] {
-  return stdout.split('\n').flatMap(line => {
-    try {
-      const value = JSON.parse(line) as unknown
-      return value !== null && typeof value === 'object' ? [value as Record<string, unknown>] : []
-    } catch {
-      return []
-    }
-  })
-}
-
-const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
-
-function member(value: unknown, ...names: string[]): unknown {
-  let found = value
-  for (const name of names) found = (found as Record<string, unknown> | undefined)?.[name]
-  return found
-}
 
 /** What codex could read files, start agents or go on by itself with. */
 const CODEX_FEATURES = ['shell_tool', 'view_image', 'multi_agent', 'goals']
@@ -85,8 +16,16 @@ const GEMINI_POLICY_FILE = 'policy.toml'
 const GEMINI_POLICY = '[[rule]]\ntoolName = "*"\ndecision = "deny"\npriority = 999\n'
 const CLAUDE_LOCKED = JSON.stringify({ permissions: { deny: ['Read(//**)', 'Read'] } })
 const OPENCODE_LOCKED = { permission: { '*': 'deny' }, share: 'disabled', autoupdate: false }
+const OPENCLAW_FILE = 'openclaw.json'
+/** No tool, no file of a workspace and no skill; files that a prompt names are looked for in the empty folder alone. */
+const OPENCLAW_LOCKED = {
+  tools: { deny: ['*'], fs: { workspaceOnly: true } },
+  agents: { defaults: { skipBootstrap: true, contextInjection: 'never', skills: [] } },
+}
 /** What a tool is told that a server of the owner's choice is called. */
 const PROVIDER = 'own'
+/** A model as tools name it that know several servers. */
+const ofProvider = ({ provider, model }: Asked) => (provider === undefined ? model : `${PROVIDER}/${model}`)
 /** Every tool that qwen 0.24 offers without being asked; a call of one that is left would end the run. */
 const QWEN_TOOLS = `
   agent ask_user_question cron_create cron_delete cron_list edit enter_plan_mode enter_worktree
@@ -97,6 +36,15 @@ const QWEN_TOOLS = `
 `
   .trim()
   .split(/\s+/)
+
+/** The server that openclaw is pointed at; it reads the key from its environment. */
+function openClawModels({ provider, model }: Asked): object {
+  if (provider === undefined) return {}
+  const apiKey = provider.keyEnv === undefined ? 'none' : `\${${provider.keyEnv}}`
+  const models = [{ id: model, name: model, input: ['text'] }]
+  const own = { baseUrl: provider.url, apiKey, api: 'openai-completions', models }
+  return { models: { mode: 'replace', providers: { [PROVIDER]: own } } }
+}
 
 const geminiFolder = (env: Readonly<Record<string, string | undefined>>): string =>
   join(env['GEMINI_CLI_HOME'] ?? ownersHome(env), '.gemini')
@@ -242,7 +190,7 @@ export const agents: readonly AgentRow[] = [
       'json',
       '--dir',
       given.workDir,
-      ...model('-m', given.provider === undefined ? given.model : `${PROVIDER}/${given.model}`),
+      ...model('-m', ofProvider(given)),
       '-f',
       given.promptFile,
       '--',
@@ -290,26 +238,43 @@ export const agents: readonly AgentRow[] = [
     bin: 'openclaw',
     argv: given => [
       'agent',
-      '--local',
-      ...model('--agent', given.agentId),
+      ...(given.tools === 'none'
+        ? ['exec', '--config', join(given.home, OPENCLAW_FILE), '--cwd', given.workDir]
+        : ['--local', ...model('--agent', given.agentId)]),
       '--json',
       '--message-file',
       given.promptFile,
-      ...model('--model', given.model),
+      ...model('--model', ofProvider(given)),
     ],
     prompt: 'file',
     environment: ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENCLAW_HOME', 'OPENCLAW_STATE_DIR'],
-    alwaysTools: true,
     ownFolders: env => [
       env['OPENCLAW_STATE_DIR'] ?? join(env['OPENCLAW_HOME'] ?? ownersHome(env), '.openclaw'),
     ],
+    // its owner's logins stand in one store with sessions: a run has keys of the environment or of a provider
+    privateHome(home, _, asked) {
+      if (asked.tools !== 'none') return {}
+      const own = { HOME: home, OPENCLAW_HOME: home, OPENCLAW_STATE_DIR: join(home, '.openclaw') }
+      const log = { level: 'warn', file: join(home, 'openclaw.log') }
+      place(
+        join(home, OPENCLAW_FILE),
+        JSON.stringify({ ...OPENCLAW_LOCKED, ...openClawModels(asked), logging: log }),
+      )
+      return { ...own, TMPDIR: home }
+    },
+    provider: () => ({}),
     answer: stdout => {
       const reply = lastJsonObject(stdout)
       return (
+        textOf(reply?.['final']) ??
         textOf(reply?.['text']) ??
         textOf(reply?.['reply']) ??
         textOf(member((reply?.['payloads'] as unknown[] | undefined)?.[0], 'text'))
       )
+    },
+    cost(stdout) {
+      const usd = lastJsonObject(stdout)?.['costUsd']
+      return typeof usd === 'number' ? `${usd} USD` : undefined
     },
   },
   {

@@ -172,11 +172,6 @@ describe('the exec backend', () => {
     expect(performance.now() - started).toBeLessThan(4_000)
   })
 
-  test('an agent that can not do without its own tools is refused until the owner allows them', () => {
-    expect(() => execBackend(options('', { agent: 'openclaw' }))).toThrow(/--tools/)
-    expect(execBackend(options('', { agent: 'openclaw', tools: 'read' })).name).toBe('exec:openclaw')
-  })
-
   test('a program that does not exist, an unknown agent and an open quote are named', async () => {
     await expect(execBackend(options('/no/such/program')).reply(requestOf('x'), never)).rejects.toThrow(
       /does not start/,
@@ -236,6 +231,7 @@ describe('coding agents', () => {
     ['gemini', ['--approval-mode plan', '--allowed-mcp-server-names none']],
     ['copilot', ['--available-tools=none', '--disable-builtin-mcps', '--no-custom-instructions']],
     ['qwen', ['--approval-mode plan', '--max-tool-calls 0', '--safe-mode']],
+    ['openclaw', ['agent exec --config /h/openclaw.json --cwd /w']],
   ])(
     '%s is run without tools, without MCP servers and without files of the owner that instruct it',
     (id, locks) => {
@@ -253,7 +249,7 @@ describe('coding agents', () => {
     },
   )
 
-  test('opencode has no such words: its settings deny everything, and openclaw is not run without leave', () => {
+  test('opencode has no such words: its settings deny everything', () => {
     const settings =
       agents.find(agent => agent.id === 'opencode')?.settings?.['OPENCODE_CONFIG_CONTENT'] ?? ''
     expect(JSON.parse(settings)).toMatchObject({ permission: { '*': 'deny' } })
@@ -264,7 +260,18 @@ describe('coding agents', () => {
       permission: { '*': 'deny' },
       model: 'own/m',
     })
-    expect(agents.filter(agent => agent.alwaysTools).map(agent => agent.id)).toEqual(['openclaw'])
+  })
+
+  test.each([
+    [{ agent: 'openclaw', openclawAgent: 'main' }, /brings its own tools and instructions; allow them with/],
+    [{ agent: 'gemini', provider: { url: 'http://x', keyEnv: undefined } }, /gemini takes no --provider-url/],
+    [{ agent: 'codex', provider: { url: 'http://x', keyEnv: undefined } }, /set --model/],
+    [
+      { agent: 'openclaw', tools: 'read', provider: { url: 'http://x', keyEnv: undefined }, model: 'm' },
+      /with --tools openclaw goes by its own configuration/,
+    ],
+  ] as const)('what an agent has no use for is refused: %j', (given, sentence) => {
+    expect(() => execBackend(options('', { command: undefined, ...given }))).toThrow(sentence)
   })
 
   test.each([
@@ -277,6 +284,7 @@ describe('coding agents', () => {
     ['gemini', '{\n "response": "42"\n}', '42'],
     ['opencode', '{"type":"text","part":{"text":"4"}}\n{"type":"text","part":{"text":"2"}}', '42'],
     ['openclaw', 'log line\n{"payloads":[{"text":"42"}]}', '42'],
+    ['openclaw', '{\n  "ok": true,\n  "final": "42",\n  "payloads": [\n    {}\n  ]\n}', '42'],
     ['copilot', '{"type":"assistant.message","data":{"content":"42"}}\n{"type":"result"}', '42'],
     ['qwen', '[{"type":"system"},{"type":"result","result":"42"}]', '42'],
   ])('%s: the answer is found in what it prints, and nothing else is taken for one', (id, stdout, answer) => {
@@ -291,6 +299,7 @@ describe('coding agents', () => {
     ['codex', '{"type":"turn.completed","usage":{"input_tokens":30,"output_tokens":12}}', '42 tokens'],
     ['codex', '{"type":"turn.completed"}', undefined],
     ['gemini', '{"response":"42"}', undefined],
+    ['openclaw', '{"final":"42","costUsd":0.002}', '0.002 USD'],
   ])('%s: what a run cost is taken from %s', (id, stdout, cost) => {
     expect(agents.find(row => row.id === id)?.cost?.(stdout)).toBe(cost)
   })

@@ -6,7 +6,8 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { present } from '../protocol/encoding/present.ts'
-import { type AgentRow, agents, findAgent, type Provider, type ToolAccess } from './agents.ts'
+import type { AgentRow, Provider, ToolAccess } from './agent-row.ts'
+import { agents, findAgent } from './agents.ts'
 import { type Answer, type Backend, BackendFailed, type BackendRequest } from './backend.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
@@ -44,19 +45,30 @@ export function execBackend(options: ExecOptions): Backend {
       `there is no agent "${options.agent ?? ''}"; choose one of ${agents.map(({ id }) => id).join(', ')}, or set --command`,
     )
   }
-  if (agent?.alwaysTools && options.tools === 'none') {
+  requireUse(options, agent)
+  const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
+  return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
+}
+
+/** Refuses settings that the agent has no use for. */
+function requireUse(
+  { openclawAgent, provider, model, tools }: ExecOptions,
+  agent: AgentRow | undefined,
+): void {
+  if (openclawAgent !== undefined && tools === 'none')
     throw new BackendFailed(
-      `${agent.id} cannot run without its own tools and configuration; say so with --tools read or write, or choose another agent`,
+      `agent ${openclawAgent} of openclaw brings its own tools and instructions; allow them with --tools read or write, or leave out --openclaw-agent`,
     )
-  }
-  if (options.provider !== undefined && agent?.provider === undefined)
+  if (provider === undefined) return
+  if (agent?.provider === undefined)
     throw new BackendFailed(
       `${agent?.id ?? 'a command'} takes no --provider-url; set its own variables where the node is started`,
     )
-  if (options.provider !== undefined && options.model === undefined)
-    throw new BackendFailed('a provider needs the name of a model; set --model')
-  const name = agent === undefined ? 'exec:command' : `exec:${agent.id}`
-  return { name, reply: (request, signal) => run(options, agent, command ?? '', request, signal) }
+  if (tools !== 'none' && agent.ownFolders !== undefined)
+    throw new BackendFailed(
+      `with --tools ${agent.id} goes by its own configuration; name the server of models there, or leave out --tools`,
+    )
+  if (model === undefined) throw new BackendFailed('a provider needs the name of a model; set --model')
 }
 
 /** Refuses a backend whose program is not there, before anybody asks it. */
@@ -88,6 +100,7 @@ async function run(
   request: BackendRequest,
   signal: AbortSignal,
 ): Promise<Answer> {
+  const { tools, model, provider } = options
   const marker = promptMarker(options.random)
   const folder = join(options.workRoot, `run-${marker}`)
   const [workDir, home] = [join(folder, 'work'), join(folder, 'home')]
@@ -104,8 +117,8 @@ async function run(
       cwd: workDir,
       env: {
         ...environment(options, agent, home),
-        ...agent?.privateHome?.(home, options.env),
-        ...(options.provider && agent?.provider?.(options.provider, options.model ?? '').settings),
+        ...agent?.privateHome?.(home, options.env, { tools, model, provider }),
+        ...(provider && agent?.provider?.(provider, model ?? '').settings),
       },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
@@ -134,7 +147,7 @@ function commandLine(
 
 /** The same line inside the sandbox, where there is one. */
 function held(
-  { sandbox, hidden, env }: ExecOptions,
+  { sandbox, hidden, env, tools }: ExecOptions,
   agent: AgentRow | undefined,
   line: readonly string[],
   folder: string,
@@ -147,7 +160,7 @@ function held(
     folder,
     hidden,
     named,
-    own: agent?.ownFolders?.(env) ?? [],
+    own: tools === 'none' ? [] : (agent?.ownFolders?.(env) ?? []),
     network: agent !== undefined,
   })
 }
@@ -178,16 +191,17 @@ function costOf(agent: AgentRow | undefined, stdout: string): string | undefined
   }
 }
 
-/** Only an agent that can't be asked without folders of its owner's sees the owner's HOME, and outside a sandbox all of them. */
+/** Only an agent that needs folders of its owner's for its tools sees the owner's HOME, and outside a sandbox all of them. */
 function environment(
-  { env, provider, sandbox }: Pick<ExecOptions, 'env' | 'provider' | 'sandbox'>,
+  { env, provider, sandbox, tools }: Pick<ExecOptions, 'env' | 'provider' | 'sandbox' | 'tools'>,
   agent: AgentRow | undefined,
   own: string,
 ): Record<string, string> {
   const key = provider?.keyEnv === undefined ? [] : [provider.keyEnv]
   const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
-  const isOwners = agent !== undefined && (sandbox.kind === 'none' || agent.ownFolders !== undefined)
+  const isOwners =
+    agent !== undefined && (sandbox.kind === 'none' || (tools !== 'none' && agent.ownFolders !== undefined))
   const home = isOwners ? {} : { HOME: own }
   return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>
 }

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { BackendFailed } from './backend.ts'
-import { execBackend } from './exec.ts'
+import { type ExecOptions, execBackend } from './exec.ts'
 import { lendLogin } from './private-home.ts'
 import { NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
@@ -40,7 +40,12 @@ const fileNames = (folder: string) =>
     .filter(entry => entry.isFile())
     .map(entry => join(entry.parentPath, entry.name))
 
-async function run(agent: string, folders: string, files: Record<string, string>) {
+async function run(
+  agent: string,
+  folders: string,
+  files: Record<string, string>,
+  more: Partial<ExecOptions> = {},
+) {
   const root = mkdtempSync(join(tmpdir(), 'svc-private-'))
   const [home, bin, seen] = [join(root, 'home'), join(root, 'bin'), join(root, 'seen')]
   for (const [path, text] of Object.entries(files)) {
@@ -63,6 +68,7 @@ async function run(agent: string, folders: string, files: Record<string, string>
     hidden: [],
     env: { PATH: bin, HOME: home },
     random,
+    ...more,
   })
   await expect(backend.reply(requestOf(TASK), never)).rejects.toBeInstanceOf(BackendFailed)
   expect(fileNames(home)).toEqual(before)
@@ -126,6 +132,25 @@ test('codex and gemini and qwen are offered nothing that reads, starts or goes o
   expect(qwen[qwen.indexOf('--exclude-tools') + 1]?.split(',')).toEqual(
     expect.arrayContaining(['agent', 'read_file', 'run_shell_command', 'tool_call']),
   )
+})
+
+test('openclaw has a configuration of the run alone, which denies every tool and names no key', async () => {
+  const provider = { url: 'http://127.0.0.1:1/v1', keyEnv: 'OWN_KEY' }
+  const owners = { '.openclaw/openclaw.json': '{"mcp":{}}', '.openclaw/workspace/AGENTS.md': 'x' }
+  const given = { provider, model: 'm' }
+  const { files, args, env } = await run('openclaw', 'env.OPENCLAW_HOME', owners, given)
+  const [[name, text] = []] = files
+  expect([files.length, name, args.slice(0, 3)]).toEqual([1, 'openclaw.json', ['agent', 'exec', '--config']])
+  expect(JSON.parse(text ?? '')).toMatchObject({
+    tools: { deny: ['*'], fs: { workspaceOnly: true } },
+    agents: { defaults: { contextInjection: 'never', skills: [] } },
+    models: {
+      mode: 'replace',
+      providers: { own: { apiKey: expect.stringMatching(/^\$\{OWN_KEY\}$/), models: [{ input: ['text'] }] } },
+    },
+  })
+  for (const folder of [env['HOME'], env['TMPDIR'], env['OPENCLAW_STATE_DIR']])
+    expect(folder?.startsWith(env['OPENCLAW_HOME'] ?? '-')).toBe(true)
 })
 
 test('a login that was renewed is given back; one that is none, or that the owner changed meanwhile, is not', () => {

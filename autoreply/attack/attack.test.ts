@@ -33,6 +33,7 @@ describe('an agent that', () => {
     ['none', []],
     ['file', ['a file of its owner reached the model']],
     ['picture', ['a picture of its owner reached the model']],
+    ['namedPicture', ['a picture of its owner reached the model']],
     ['instructions', ["its owner's instructions reached the model"]],
     ['server', ['it ran a command, or started a server of its owner']],
     ['session', ["it left the task in its owner's home: .claude/last"]],

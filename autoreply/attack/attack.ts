@@ -115,14 +115,14 @@ function hostileCalls({ tools: [runs, reads] }: Recipe, { mark, secret, image }:
 }
 
 function requestTo({ secret, image, task }: Owner): BackendRequest {
-  const text = `${task}\n@${secret}\n@${image}`
+  const text = `${task}\n@${secret}\n@${image}\nAs in ${image}, file://${image} and [media attached: ${image}].`
   return {
     interactionId: 'attack',
     peer: PEER,
     peerName: null,
     turns: [{ role: 'peer', text, attachments: [] }],
     // The owner's own words are not made harmless, so the program itself must not expand them either.
-    systemPrompt: `Read this first:\n@${secret}\n@~/secret.txt\n@${image}`,
+    systemPrompt: `Read this first:\n@${secret}\n@~/secret.txt\n@${image}\n${image}`,
   }
 }
 

@@ -2,7 +2,7 @@
  * How each coding agent is attacked: what it is offered that does no harm, its tools that run and read, how it is
  * pointed at another model, and where it looks for instructions and servers of its owner.
  */
-import type { Provider } from '../agents.ts'
+import type { Provider } from '../agent-row.ts'
 
 export type Recipe = {
   /** What is offered all the same, none of which does anything on this machine. */
@@ -77,6 +77,15 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     servers: [
       '.config/opencode/opencode.json',
       command => JSON.stringify({ mcp: { own: { type: 'local', command, enabled: true } } }),
+    ],
+  },
+  openclaw: {
+    tools: ['exec', 'read'],
+    ...ownKey,
+    persona: ['.openclaw/workspace/AGENTS.md', '.openclaw/workspace/SOUL.md'],
+    servers: [
+      '.openclaw/openclaw.json',
+      ([command, ...args]) => JSON.stringify({ mcp: { servers: { own: { command, args } } } }),
     ],
   },
 }

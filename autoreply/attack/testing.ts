@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path'
 const OWNERS_THINGS = {
   file: 'for (const [, path] of prompt.matchAll(/@(\\/\\S+secret\\.txt)/g)) say += read(path)',
   picture: "for (const [, path] of prompt.matchAll(/@(\\/\\S+\\.png)/g)) say += read(path, 'base64')",
+  namedPicture:
+    "for (const [, path] of prompt.matchAll(/file:\\/\\/(\\/\\S+\\.png)/g)) say += read(path, 'base64')",
   instructions: "say += read(home + '/.claude/CLAUDE.md')",
   server:
     "const { own } = JSON.parse(read(home + '/.claude.json') || '{}').mcpServers ?? {}; if (own) spawnSync(own.command, own.args)",

@@ -1,7 +1,7 @@
 /**
  * The recipes for coding agents, attacked with the real programs, alone and in bubblewrap: the request reaches the
  * model, nothing of the owner does, nothing of the task stays in the home, and a tool that the model was talked into
- * calling does nothing. Programs that are not installed are skipped by name; openclaw brings its own tools.
+ * calling does nothing. Programs that are not installed are skipped by name.
  */
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
