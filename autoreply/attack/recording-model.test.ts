@@ -57,6 +57,22 @@ test('who knows the path but not the task takes none of the calls from the agent
   expect(await ask(model.url, TASK)).toEqual([200, 'call'])
 })
 
+test('each call has an id of its own, because an agent makes none a second time', async () => {
+  const call = { name: 'Bash', args: {} }
+  const talking = await startRecordingModel({ task: TASK, words: [], calls: () => call })
+  const idOf = async (path: string) => {
+    const body = JSON.stringify(asked(TASK))
+    const said = await (await fetch(`${talking.url}/v1/${path}`, { method: 'POST', body })).text()
+    return /"(?:call_)?id":"(call_\w+)"/.exec(said)?.[1] ?? ''
+  }
+  const paths = ['messages', 'messages', 'responses', 'responses', 'chat/completions', 'chat/completions']
+  const ids: string[] = []
+  for (const path of paths) ids.push(await idOf(path))
+  expect(new Set(ids).size).toBe(paths.length)
+  expect(talking.seen).toMatchObject({ requests: 6, calls: paths.map(() => 'Bash') })
+  await talking.close()
+})
+
 test('no body makes it hold more than it allows, and it goes on', async () => {
   const sent = new Promise<void>(resolve => {
     const stranger = request(`${model.url}/v1/messages`, { method: 'POST' })

@@ -21,12 +21,15 @@ export type RecordingModel = {
   heard: Set<string>
   /** Names of the tools that were offered. */
   offered: Set<string>
+  /** Requests of the story of the task, the longest of which holds the whole of it, and the calls they were answered with. */
+  seen: { requests: number; characters: number; calls: string[] }
   close(): Promise<void>
 }
 
 /** A tool of codex stands in a namespace. */
 export type Call = { name: string; namespace?: string; args: Record<string, unknown> }
-type Turn = { call: Call } | { text: string }
+/** `id` is another one each turn: agents take a call whose id they know for one that they have made. */
+type Turn = { id: string } & ({ call: Call } | { text: string })
 type Dialect = (turn: Turn) => { event?: string; data: unknown }[]
 
 const usage = { input_tokens: 1, output_tokens: 1 }
@@ -34,13 +37,20 @@ const usage = { input_tokens: 1, output_tokens: 1 }
 const messages: Dialect = turn => {
   const block =
     'call' in turn
-      ? { type: 'tool_use', id: 'call_1', name: turn.call.name, input: {} }
+      ? { type: 'tool_use', id: `call_${turn.id}`, name: turn.call.name, input: {} }
       : { type: 'text', text: '' }
   const delta =
     'call' in turn
       ? { type: 'input_json_delta', partial_json: JSON.stringify(turn.call.args) }
       : { type: 'text_delta', text: turn.text }
-  const message = { id: 'm', type: 'message', role: 'assistant', model: 'scripted', content: [], usage }
+  const message = {
+    id: `m_${turn.id}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'scripted',
+    content: [],
+    usage,
+  }
   const stop = { stop_reason: 'call' in turn ? 'tool_use' : 'end_turn', stop_sequence: null }
   return [
     { type: 'message_start', message: { ...message, stop_reason: null, stop_sequence: null } },
@@ -57,18 +67,23 @@ const responses: Dialect = turn => {
     'call' in turn
       ? {
           type: 'function_call',
-          id: 'f',
-          call_id: 'call_1',
+          id: `f_${turn.id}`,
+          call_id: `call_${turn.id}`,
           name: turn.call.name,
           ...present({ namespace: turn.call.namespace }),
           arguments: JSON.stringify(turn.call.args),
         }
-      : { type: 'message', id: 'm', role: 'assistant', content: [{ type: 'output_text', text: turn.text }] }
+      : {
+          type: 'message',
+          id: `m_${turn.id}`,
+          role: 'assistant',
+          content: [{ type: 'output_text', text: turn.text }],
+        }
   const total = { ...usage, total_tokens: 2, input_tokens_details: null, output_tokens_details: null }
   return [
-    { type: 'response.created', response: { id: 'r' } },
+    { type: 'response.created', response: { id: `r_${turn.id}` } },
     { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.completed', response: { id: 'r', usage: total } },
+    { type: 'response.completed', response: { id: `r_${turn.id}`, usage: total } },
   ].map(data => ({ event: data.type, data }))
 }
 
@@ -80,14 +95,14 @@ const chat: Dialect = turn => {
           tool_calls: [
             {
               index: 0,
-              id: 'call_1',
+              id: `call_${turn.id}`,
               type: 'function',
               function: { name: turn.call.name, arguments: JSON.stringify(turn.call.args) },
             },
           ],
         }
       : { role: 'assistant', content: turn.text }
-  const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'scripted' }
+  const chunk = { id: `c_${turn.id}`, object: 'chat.completion.chunk', created: 1, model: 'scripted' }
   const reason = 'call' in turn ? 'tool_calls' : 'stop'
   return [
     { data: { ...chunk, choices: [{ index: 0, delta, finish_reason: null }] } },
@@ -110,19 +125,33 @@ const dialects: [RegExp, Dialect][] = [
   [/:(stream)?[gG]enerateContent$/, contents],
 ]
 
-/** What it listens for, and its first turns in the story of the task, a tool call each. */
-export type Script = { task: string; words: readonly string[]; calls: readonly Call[] }
+/** The next call of a story, by the request and the tools that it offers; undefined where it ends in words. */
+export type NextCall = (request: string, offered: readonly string[]) => Call | undefined
+
+/** What it listens for, and the calls that it makes in the story of the task, one a turn. */
+export type Script = { task: string; words: readonly string[]; calls: readonly Call[] | NextCall }
 
 export async function startRecordingModel(script: Script): Promise<RecordingModel> {
-  const model = { heard: new Set<string>(), offered: new Set<string>() }
+  const model = {
+    heard: new Set<string>(),
+    offered: new Set<string>(),
+    seen: { requests: 0, characters: 0, calls: [] as string[] },
+  }
   const secret = `/${randomBytes(16).toString('hex')}`
   const bodies = { bytes: 0 }
-  let turns = 0
+  const next = nextOf(script.calls)
   const turnFor = (body: string): Turn => {
-    for (const name of toolsIn(body)) model.offered.add(name)
+    const offered = toolsIn(body)
+    for (const name of offered) model.offered.add(name)
     for (const word of [script.task, ...script.words]) if (body.includes(word)) model.heard.add(word)
-    const call = body.includes(script.task) ? script.calls[turns++] : undefined
-    return call === undefined ? { text: ANSWER } : { call }
+    const words = { id: randomBytes(6).toString('hex'), text: ANSWER }
+    if (!body.includes(script.task)) return words
+    model.seen.requests++
+    model.seen.characters = Math.max(model.seen.characters, body.length)
+    const call = next(body, offered)
+    if (call === undefined) return words
+    model.seen.calls.push(call.name)
+    return { id: words.id, call }
   }
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = new URL(request.url ?? '/', 'http://model').pathname
@@ -147,6 +176,11 @@ export async function startRecordingModel(script: Script): Promise<RecordingMode
       await once(server, 'close')
     },
   }
+}
+
+function nextOf(calls: Script['calls']): NextCall {
+  let turns = 0
+  return typeof calls === 'function' ? calls : () => calls[turns++]
 }
 
 /** What a client asks beside answers: models, tokens. */
