@@ -49,6 +49,9 @@ function openClawModels({ provider, model }: Asked): object {
 const geminiFolder = (env: Readonly<Record<string, string | undefined>>): string =>
   join(env['GEMINI_CLI_HOME'] ?? ownersHome(env), '.gemini')
 
+const qwenFolder = (env: Readonly<Record<string, string | undefined>>): string =>
+  env['QWEN_HOME'] ?? join(ownersHome(env), '.qwen')
+
 export const agents: readonly AgentRow[] = [
   {
     id: 'claude',
@@ -171,7 +174,9 @@ export const agents: readonly AgentRow[] = [
       renewed: true,
     }),
     privateHome(home, env) {
-      const auth = authOf(join(geminiFolder(env), 'settings.json'))
+      // without a word about it gemini takes a key beside a server for another kind of login, and refuses that
+      const byKey = env['GEMINI_API_KEY'] === undefined ? undefined : { selectedType: 'gemini-api-key' }
+      const auth = authOf(join(geminiFolder(env), 'settings.json')) ?? byKey
       place(
         join(home, '.gemini', 'settings.json'),
         JSON.stringify({ security: { auth }, privacy: { usageStatisticsEnabled: false } }),
@@ -338,13 +343,13 @@ export const agents: readonly AgentRow[] = [
     prompt: 'stdin',
     environment: ['OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'DASHSCOPE_API_KEY'],
     login: env => ({
-      owners: join(ownersHome(env), '.qwen'),
+      owners: qwenFolder(env),
       own: '.qwen',
       files: ['oauth_creds.json'],
       renewed: true,
     }),
     privateHome(home, env) {
-      const auth = authOf(join(ownersHome(env), '.qwen', 'settings.json'))
+      const auth = authOf(join(qwenFolder(env), 'settings.json'))
       place(join(home, '.qwen', 'settings.json'), JSON.stringify({ security: { auth } }))
       return { HOME: home }
     },

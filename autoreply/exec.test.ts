@@ -154,6 +154,11 @@ describe('the exec backend', () => {
       /printed more than/,
     ],
     ['fails', "console.error('broken');process.exit(3)", /ended with 3: broken/],
+    [
+      'fails in JSON',
+      "console.error(JSON.stringify({error:{message:'no login',code:41}},null,2));process.exit(3)",
+      /ended with 3: no login$/,
+    ],
     ['prints nothing', '', /no answer/],
     ['prints an image', 'process.stdout.write(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10]))', /not text/],
     ['prints zeros', 'process.stdout.write(Buffer.alloc(100))', /not text/],

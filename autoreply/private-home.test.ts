@@ -66,9 +66,9 @@ async function run(
     workRoot: join(root, 'work'),
     sandbox: NO_SANDBOX,
     hidden: [],
-    env: { PATH: bin, HOME: home },
     random,
     ...more,
+    env: { ...more.env, PATH: bin, HOME: home },
   })
   await expect(backend.reply(requestOf(TASK), never)).rejects.toBeInstanceOf(BackendFailed)
   expect(fileNames(home)).toEqual(before)
@@ -132,6 +132,14 @@ test('codex and gemini and qwen are offered nothing that reads, starts or goes o
   expect(qwen[qwen.indexOf('--exclude-tools') + 1]?.split(',')).toEqual(
     expect.arrayContaining(['agent', 'read_file', 'run_shell_command', 'tool_call']),
   )
+})
+
+test('gemini goes by the key of its environment where its owner has chosen no login', async () => {
+  const given = { env: { GEMINI_API_KEY: 'a key' } }
+  const { files } = await run('gemini', 'path.join(env.GEMINI_CLI_HOME, ".gemini")', { x: '' }, given)
+  expect(files.map(([, text]) => JSON.parse(text).security)).toEqual([
+    { auth: { selectedType: 'gemini-api-key' } },
+  ])
 })
 
 test('openclaw has a configuration of the run alone, which denies every tool and names no key', async () => {

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { BackendFailed } from './backend.ts'
+import { lastJsonObject, member, textOf } from './printed.ts'
 
 export const OUTPUT_BYTES_MAX = 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
@@ -69,7 +70,7 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       clearTimeout(hardKill)
       clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
-      const tail = Buffer.concat(stderr).toString('utf8').trim().split('\n').slice(-3).join(' ')
+      const tail = complaintIn(Buffer.concat(stderr).toString('utf8'))
       if (failure !== undefined) reject(new BackendFailed(`${given.name}: ${failure}`))
       else if (code !== 0)
         reject(
@@ -82,6 +83,12 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       else resolve(Buffer.concat(stdout).toString('utf8'))
     })
   })
+}
+
+/** What a program said of its failure: the message of an error in JSON, else its last lines. */
+function complaintIn(stderr: string): string {
+  const message = textOf(member(lastJsonObject(stderr), 'error', 'message'))
+  return message ?? stderr.trim().split('\n').slice(-3).join(' ')
 }
 
 /** Text in UTF-8, as far as that can be told: nothing else is an answer. */
