@@ -25,11 +25,18 @@ export const install: Run = async (io, input) => {
     tool: tool.id,
     dry_run: isTrial,
     changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
-    ...present({ diff: isTrial ? diff : undefined, allows: wish.allowSend ? [...SENDING_TOOLS] : undefined }),
+    ...present({ diff: isTrial ? diff : undefined }),
+    ...(wish.allowSend ? opened(tool) : {}),
   })
   if (!isTrial && !isRemoval && !wish.mcp)
     hint(io, `svc install ${tool.id} --mcp also registers the MCP server`)
   return 0
+}
+
+/** What `--allow-send` opens. */
+function opened(tool: AgentTool): { allows: string[]; note?: string } {
+  const note = `${tool.name} then calls every tool of svc without asking, also one that a later release adds`
+  return { allows: [...SENDING_TOOLS], ...present({ note: tool.trustsAll ? note : undefined }) }
 }
 
 function wishOf(input: Input, tool: AgentTool, isRemoval: boolean): Wish {

@@ -32,6 +32,8 @@ export type AgentTool = {
   hooks?(env: Env, launch: Launch): readonly Registration[]
   /** What lets it send without asking each time; undefined where its configuration has no such word. */
   allowSend?(env: Env, launch: Launch): readonly Registration[]
+  /** Its only word for that trusts the whole server. */
+  readonly trustsAll?: true
 }
 
 /** The name under which the server is registered. */
@@ -48,9 +50,10 @@ const claudeState = (env: Env) => join(env['CLAUDE_CONFIG_DIR'] || home(env), '.
 const codexFolder = (env: Env) => under(env, 'CODEX_HOME', '.codex')
 const geminiFolder = (env: Env) => join(env['GEMINI_CLI_HOME'] || home(env), '.gemini')
 const openCodeFolder = (env: Env) => join(under(env, 'XDG_CONFIG_HOME', '.config'), 'opencode')
-const qwenFolder = (env: Env) => join(home(env), '.qwen')
+const qwenFolder = (env: Env) => under(env, 'QWEN_HOME', '.qwen')
 const copilotFolder = (env: Env) => under(env, 'COPILOT_HOME', '.copilot')
-const openClawFolder = (env: Env) => under(env, 'OPENCLAW_STATE_DIR', '.openclaw')
+const openClawFolder = (env: Env) =>
+  env['OPENCLAW_STATE_DIR'] || join(env['OPENCLAW_HOME'] || home(env), '.openclaw')
 
 /** A line for a shell that calls this very program. */
 export function shellLine({ command, program, id, env }: Launch, words: readonly string[]): string {
@@ -88,6 +91,7 @@ function trusting(path: (env: Env) => string, ...settings: Setting[]) {
     allowSend: (env: Env, launch: Launch) => [
       { path: path(env), settings: [server({ ...entry(launch), trust: true })] },
     ],
+    trustsAll: true as const,
   }
 }
 
@@ -180,10 +184,11 @@ export const agentTools: readonly AgentTool[] = [
     id: 'openclaw',
     name: 'OpenClaw',
     program: 'openclaw',
-    persona: env => join(openClawFolder(env), 'workspace', 'AGENTS.md'),
+    persona: env =>
+      join(env['OPENCLAW_WORKSPACE_DIR'] || join(openClawFolder(env), 'workspace'), 'AGENTS.md'),
     register: (env, launch) => [
       {
-        path: join(openClawFolder(env), 'openclaw.json'),
+        path: env['OPENCLAW_CONFIG_PATH'] || join(openClawFolder(env), 'openclaw.json'),
         settings: [
           { path: ['mcp', 'servers', SERVER], value: entry(launch) },
           { path: ['tools', 'toolSearch'], value: false },

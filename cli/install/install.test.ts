@@ -239,11 +239,20 @@ describe('files of other programs', () => {
     ['XDG_CONFIG_HOME', 'opencode', 'opencode/AGENTS.md'],
     ['GEMINI_CLI_HOME', 'gemini', '.gemini/GEMINI.md'],
     ['OPENCLAW_STATE_DIR', 'openclaw', 'workspace/AGENTS.md'],
+    ['OPENCLAW_HOME', 'openclaw', '.openclaw/workspace/AGENTS.md'],
+    ['QWEN_HOME', 'qwen', 'QWEN.md'],
   ])('stand where %s says', (variable, id, path) => {
     const tool = agentTools.find(one => one.id === id) as AgentTool
     expect(tool.persona({ HOME: home, [variable]: '/elsewhere' })).toBe(`/elsewhere/${path}`)
     for (const { path: file } of tool.register({ HOME: home, [variable]: '/elsewhere' }, launch))
       expect(file.startsWith('/elsewhere/')).toBe(true)
+  })
+
+  test('of openclaw may each stand somewhere else', () => {
+    const openclaw = agentTools.find(({ id }) => id === 'openclaw') as AgentTool
+    const moved = { HOME: home, OPENCLAW_WORKSPACE_DIR: '/work', OPENCLAW_CONFIG_PATH: '/etc/claw.json' }
+    const [registration] = openclaw.register(moved, launch)
+    expect([openclaw.persona(moved), registration?.path]).toEqual(['/work/AGENTS.md', '/etc/claw.json'])
   })
 
   test('that are no text, or cannot be read or written, are named', () => {
@@ -296,6 +305,19 @@ describe('svc install', () => {
     ).toBe(true)
     expect(run('claude', '--remove').code).toBe(0)
     expect(files()).toEqual({})
+  })
+
+  test('says what it opens where it lets an agent send without asking', () => {
+    const opened = (...args: string[]) => {
+      const { allows, note } = JSON.parse(run(...args).out) as { allows?: string[]; note?: string }
+      return [allows, note]
+    }
+    expect(opened('codex', '--mcp', '--allow-send')).toEqual([[...SENDING_TOOLS], undefined])
+    expect(opened('gemini', '--mcp', '--allow-send')).toEqual([
+      [...SENDING_TOOLS],
+      expect.stringMatching(/^Gemini CLI then calls every tool of svc without asking/),
+    ])
+    expect(opened('codex', '--mcp')).toEqual([undefined, undefined])
   })
 
   test('without a name says what is installed here and what it would do', () => {
