@@ -1,5 +1,6 @@
 /** Every document that is printed from tables, by its path. */
 import { limitsDocument } from '../hub/limits-config.ts'
+import { agentsDocument } from './agents-document.ts'
 import { manPage } from './man-page.ts'
 import { mcpDocument } from './mcp-document.ts'
 import { openapiDocument } from './openapi.ts'
@@ -15,6 +16,7 @@ export function printedDocuments(): Record<string, string> {
     'docs/limits.md': limitsDocument(),
     'docs/architecture.md': architectureDocument(),
     'docs/mcp.md': mcpDocument(),
+    'docs/agents.md': agentsDocument(),
     'man/svc.1': manPage(),
   }
 }

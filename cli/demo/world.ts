@@ -85,10 +85,14 @@ export class World implements AsyncDisposable {
     return JSON.parse(ran.stdout) as Record<string, unknown>
   }
 
-  /** Starts the hub on a free port; resolves to the address and AID that it prints. */
-  async startHub(): Promise<{ url: string; aid: string; child: ChildProcess }> {
-    const args = [this.programs.hub, 'serve', '--listen', '127.0.0.1:0', '--data-dir', this.dir('hub')]
-    const child = spawn(this.node, args, { env: this.env('alice'), stdio: ['ignore', 'pipe', 'ignore'] })
+  /** Starts the hub, on a free port unless one is given; resolves to the address and AID that it prints. */
+  async startHub(
+    more: Record<string, string> = {},
+    listen = '127.0.0.1:0',
+  ): Promise<{ url: string; aid: string; child: ChildProcess }> {
+    const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir('hub')]
+    const env = this.env('alice', more)
+    const child = spawn(this.node, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
     this.#children.push(child)
     const printed = await firstMatch(child, /at (http:\S+)[\s\S]*hub AID (\S+)/)
     return { url: printed[1] as string, aid: printed[2] as string, child }

@@ -1,18 +1,15 @@
 /** Hooks as installed coding agents run them: what a contact wrote reaches the model in its next request. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { recipes } from '../../autoreply/attack/recipes.ts'
 import { startRecordingModel } from '../../autoreply/attack/recording-model.ts'
 import { World } from '../../cli/demo/world.ts'
+import { addTo, codexModel, ended, isHere, programs } from './installed.ts'
 
-const root = new URL('../..', import.meta.url).pathname
-const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
 const TASK = 'Say what you were told of your mail.'
 const NEWS = 'heron on the pier'
-const searched = (process.env['PATH'] ?? '').split(delimiter)
-const isHere = (program: string) => searched.some(folder => existsSync(join(folder, program)))
 
 let world: World
 beforeAll(async () => {
@@ -33,12 +30,6 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
 
-type Settings = Record<string, unknown>
-function addTo(path: string, members: Settings): void {
-  const held = existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Settings) : {}
-  writeFileSync(path, JSON.stringify({ ...held, ...members }))
-}
-
 /** What each needs besides, to ask the model of this test and to trust the folder and its hooks. */
 const agents: Record<string, (home: string, url: string) => { args: string[]; env: Record<string, string> }> =
   {
@@ -47,10 +38,7 @@ const agents: Record<string, (home: string, url: string) => { args: string[]; en
       env: { ...recipes['claude']?.env?.(url), CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1' },
     }),
     codex(home, url) {
-      writeFileSync(
-        join(home, '.codex', 'config.toml'),
-        `model = "scripted"\nmodel_provider = "own"\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OWN_KEY"\n`,
-      )
+      writeFileSync(join(home, '.codex', 'config.toml'), codexModel(url))
       return {
         args: ['exec', '--skip-git-repo-check', '--dangerously-bypass-hook-trust', TASK],
         env: { OWN_KEY: 'none' },
@@ -75,7 +63,7 @@ describe.each(Object.entries(agents).filter(([id]) => isHere(id)))('%s', (id, pr
     mkdirSync(work, { recursive: true })
     const bob = { ...world.env('bob'), HOME: home }
     const installed = spawn(process.execPath, [programs.svc, 'install', id, '--hooks'], { env: bob })
-    expect(await new Promise(done => installed.once('exit', done))).toBe(0)
+    expect((await ended(installed)).code).toBe(0)
     const model = await startRecordingModel({ task: TASK, words: [NEWS, 'task_inbox'], calls: [] })
     const { args, env } = prepare(home, model.url)
     const child = spawn(id, args, {
@@ -83,12 +71,7 @@ describe.each(Object.entries(agents).filter(([id]) => isHere(id)))('%s', (id, pr
       env: { ...bob, ...env, PATH: process.env['PATH'] ?? '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let said = ''
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', chunk => {
-        said += String(chunk)
-      })
-    await new Promise(done => child.once('exit', done))
+    const { said } = await ended(child)
     await model.close()
     expect([...model.heard], said).toEqual(expect.arrayContaining([TASK, NEWS, 'task_inbox']))
   }, 180_000)

@@ -3,23 +3,19 @@
  * model, nothing of the owner does, nothing of the task stays in the home, and a tool that the model was talked into
  * calling does nothing. Programs that are not installed are skipped by name.
  */
-import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { attack } from '../../autoreply/attack/attack.ts'
 import { recipes } from '../../autoreply/attack/recipes.ts'
 import { findSandbox, NO_SANDBOX } from '../../autoreply/sandbox.ts'
 import { random } from '../../autoreply/testing.ts'
+import { isHere } from './installed.ts'
 
 const env = { PATH: process.env['PATH'] ?? '' }
 const found = findSandbox(env)
 const walls = [NO_SANDBOX, ...(found.kind === 'none' ? [] : [found])]
 
-const isInstalled = (program: string): boolean =>
-  env.PATH.split(delimiter).some(folder => existsSync(join(folder, program)))
-
 describe.each(Object.keys(recipes))('%s', agent => {
-  const installed = isInstalled(agent)
+  const installed = isHere(agent)
   const title = installed ? '' : ` (skipped: ${agent} is not installed)`
 
   test.skipIf(!installed).each(walls)(
