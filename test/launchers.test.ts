@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MODULES } from '../scripts/build-modules.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const env = { PATH: process.env['PATH'] ?? '', SVC_HINTS: '0' }
@@ -108,7 +109,7 @@ describe('the built programs', () => {
   test('both say version 0.3.0', () => {
     expect(JSON.parse(svc('version').stdout)).toMatchObject({
       version: '0.3.0',
-      modules: 'service, cas, blackboard, org',
+      modules: MODULES.join(', '),
     })
     const hub = execFileSync(process.execPath, [join(root, 'hub', 'dist', 'svc-hub.js'), 'version'], {
       env,
