@@ -68,7 +68,8 @@ export type Delivery = {
   credential: 'session' | 'capability'
   content: () => ByteSource
 }
-export type SendReply = { rid: string; viaHub?: string; duplicate: boolean }
+/** `isQuiet`: the recipient has not collected any mail for a while, as its hub says. */
+export type SendReply = { rid: string; viaHub?: string; duplicate: boolean; isQuiet?: boolean }
 
 export type PolledEnvelope = { id: number; source: ByteSource; acceptedAtMs: number }
 /** One answer of the mailbox; disposing it removes what was spooled. */

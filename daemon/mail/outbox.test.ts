@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
+import { deliveryView } from '../control/views.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
 import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
@@ -42,6 +43,15 @@ describe('a message that the hub took', () => {
     expect(alice.heard).toContainEqual({
       type: 'delivery',
       data: { interaction_id: task.id, number: 1, state: 'at_hub' },
+    })
+  })
+
+  test('says so where its recipient has been away for long', async () => {
+    alice.hub.answers({ send: async () => ({ rid: 'r', duplicate: false, isQuiet: true }) })
+    await alice.send()
+    expect(deliveryView(alice.ctx, delivery(first()))).toMatchObject({
+      state: 'at_hub',
+      reason: 'the recipient has collected no mail for an hour or more, as the hub says; it waits there',
     })
   })
 

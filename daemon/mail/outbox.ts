@@ -24,6 +24,7 @@ import { announce, endIfOverdue, finish, retry } from './steps.ts'
 const LANES_MAX = 4
 const IDLE_MS = 60_000
 const BUSY_MS = 1000
+const QUIET = 'the recipient has collected no mail for an hour or more, as the hub says; it waits there'
 
 export class Outbox {
   #ctx: Context
@@ -124,6 +125,7 @@ function atHub(ctx: Context, entry: OutboxEntry, sealed: Sealed, reply: SendRepl
       credential: sealed.capability === undefined ? SESSION : toBase64url(sealed.capability),
       expiresAt: sealed.expMs,
       nextAt: now() + statusPause(ctx, 0),
+      lastError: reply.isQuiet === true ? QUIET : null,
     }
     // Settled in the meantime, by a proof of delivery or because it was made anew.
     if (!markAtHub(store, entry.message, sent)) return

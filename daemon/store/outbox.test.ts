@@ -36,9 +36,8 @@ function sent(
   { to = peer, credential = 'one', viaHub = null as string | null } = {},
 ): number {
   const message = queued(to)
-  expect(markAtHub(store, message, { rid: `r${message}`, viaHub, credential, expiresAt: 9, nextAt })).toBe(
-    true,
-  )
+  const at = { rid: `r${message}`, viaHub, credential, expiresAt: 9, nextAt, lastError: null }
+  expect(markAtHub(store, message, at)).toBe(true)
   return message
 }
 const asked = (max = 10) => entriesToAskAbout(store, NOW, max).map(({ message }) => message)
@@ -46,7 +45,7 @@ const asked = (max = 10) => entriesToAskAbout(store, NOW, max).map(({ message })
 describe('a message in the outbox', () => {
   test('is at the hub once; settled or sent already, nothing is noted', () => {
     const message = sent(NOW)
-    const again = { rid: 'x', viaHub: null, credential: SESSION, expiresAt: 9, nextAt: NOW }
+    const again = { rid: 'x', viaHub: null, credential: SESSION, expiresAt: 9, nextAt: NOW, lastError: null }
     expect(markAtHub(store, message, again)).toBe(false)
     expect(outboxEntry(store, message)).toMatchObject({ state: 'at_hub', rid: `r${message}` })
     removeEntry(store, message)

@@ -148,17 +148,19 @@ export function noteSealing(store: Store, message: number, { digests, granted, i
   )
 }
 
-export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'credential' | 'expiresAt' | 'nextAt'>
+/** Beside a message at the hub, `lastError` says why it may lie there for long. */
+export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'credential' | 'expiresAt' | 'nextAt' | 'lastError'>
 
 /** The hub has it; false when the message was settled in the meantime, or is to be sent anew. */
 export function markAtHub(store: Store, message: number, at: AtHub): boolean {
   const { changes } = store.run(
-    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, last_error = NULL,
+    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, last_error = ?,
        next_at = ? WHERE message = ? AND state = 'queued'`,
     at.rid,
     at.viaHub,
     at.credential,
     at.expiresAt,
+    at.lastError,
     at.nextAt,
     message,
   )

@@ -62,6 +62,11 @@ test('one side is off for a week while the other writes: all of it waits at the 
     (await thread(alice, id)).turns.slice(1).every(turn => turn.delivery?.state === 'at_hub'),
   )
   lab.hub.clock.advance(7 * DAY_MS)
+  await say(alice, id, 'are you there?')
+  await until('the sender is told that nobody is there', async () => {
+    const last = (await thread(alice, id)).turns.at(-1)?.delivery
+    return last?.state === 'at_hub' && last.reason?.startsWith('the recipient has collected no mail')
+  })
   bob = await lab.start('bob')
   await until('bob has it', async () => ofSide(await texts(bob, id), 'alice').length >= 3)
   for (const text of said('bob')) await say(bob, id, text)

@@ -351,6 +351,7 @@ export class Wire3Hub implements HubClient {
     return {
       rid: reply.rid,
       duplicate: reply.status === 'duplicate',
+      isQuiet: reply.recipient_quiet,
       ...present({ viaHub: reply.via_hub }),
     }
   }
