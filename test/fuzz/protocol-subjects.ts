@@ -46,7 +46,8 @@ import {
 } from '../../protocol/proof/evidence.ts'
 import { readHead } from '../../protocol/proof/held-head.ts'
 import { EMPTY_ROOT } from '../../protocol/proof/liability.ts'
-import { Authorization, HoldOrder, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { Authorization, HoldOrder, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { paymentRequired, type Quote, readQuote } from '../../protocol/proof/quote.ts'
 import {
   Attestation,
   CounterSignature,
@@ -252,10 +253,22 @@ function paymentFormats(): Subject[] {
   const { receipts, orders } = fixture<{ receipts: Valid<'receipt'>; orders: Valid<'order'> }>(
     'payment/settlements.json',
   )
+  const { aid } = agent('supply')
+  const quote: Quote = {
+    provider: aid,
+    what: 'text.count',
+    amount: 5,
+    network: networkOf(aid),
+    holdSeconds: 60,
+    settleSeconds: 60,
+  }
   return [
     format('authorization', hex(valid('payment/authorizations.json'), 'authorization'), Authorization),
     format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
     format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
+    reader('quote', [utf8(canonicalJson(paymentRequired(quote)))], bytes =>
+      readQuote(parseJson(bytes), quote),
+    ),
     supplyReader(creditIssued, creditPayload({ aid: agent('supply').aid, amount: 5, reason: 'grant' })),
     supplyReader(supplyEpoch, epochPayload(emptyEpoch)),
   ]
