@@ -265,7 +265,7 @@ export const agents: readonly AgentRow[] = [
         join(home, OPENCLAW_FILE),
         JSON.stringify({ ...OPENCLAW_LOCKED, ...openClawModels(asked), logging: log }),
       )
-      return { ...own, TMPDIR: home }
+      return own
     },
     provider: () => ({}),
     answer: stdout => {

@@ -7,7 +7,7 @@ import { agents } from './agents.ts'
 import { BackendFailed } from './backend.ts'
 import { type ExecOptions, execBackend } from './exec.ts'
 import { splitWords } from './program.ts'
-import { NO_SANDBOX } from './sandbox.ts'
+import { findSandbox, NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
 
 let root: string
@@ -23,6 +23,7 @@ function program(source: string): string {
   return `"${process.execPath}" "${file}"`
 }
 
+const found = findSandbox({ PATH: process.env['PATH'] })
 const options = (command: string, more: Partial<ExecOptions> = {}): ExecOptions => ({
   agent: undefined,
   command,
@@ -120,10 +121,23 @@ describe('the exec backend', () => {
     const [cwd, files, mode, names] = JSON.parse(text) as [string, string[], number, string[]]
     expect(files).toEqual([])
     expect(mode).toBe(0o700)
-    expect(names).toEqual(['HOME', 'LANG', 'PATH', 'TERM'])
+    expect(names).toEqual(['HOME', 'LANG', 'PATH', 'TERM', 'TMPDIR'])
     expect(existsSync(cwd)).toBe(false)
     expect(readdirSync(join(root, 'work'))).toEqual([])
   })
+
+  test.each(found.kind === 'none' ? [NO_SANDBOX] : [NO_SANDBOX, found])(
+    'what it keeps in the folder for temporary files goes away with the run: $kind',
+    async sandbox => {
+      const command = program(
+        `import fs from 'node:fs';import os from 'node:os';${READ}const at = fs.mkdtempSync(os.tmpdir() + '/x-');console.log(at)})`,
+      )
+      const env = { PATH: process.env['PATH'], TMPDIR: join(root, 'of-the-owner') }
+      const { text } = await execBackend(options(command, { env, sandbox })).reply(requestOf('x'), never)
+      expect(text.startsWith(join(root, 'work'))).toBe(true)
+      expect(existsSync(text)).toBe(false)
+    },
+  )
 
   test('SVC_EXEC_COMMAND stands in for the configured program', async () => {
     const env = { PATH: process.env['PATH'], SVC_EXEC_COMMAND: program(`${READ}console.log('hook')})`) }

@@ -15,7 +15,7 @@ import { promptMarker, promptText } from './prompt.ts'
 import { runProgram } from './run-program.ts'
 import { confined, type Sandbox } from './sandbox.ts'
 
-const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'TMPDIR', 'SystemRoot'] as const
+const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const
 const NO_ENVIRONMENT: readonly string[] = []
 
 export type ExecOptions = {
@@ -103,8 +103,8 @@ async function run(
   const { tools, model, provider } = options
   const marker = promptMarker(options.random)
   const folder = join(options.workRoot, `run-${marker}`)
-  const [workDir, home] = [join(folder, 'work'), join(folder, 'home')]
-  for (const path of [folder, workDir, home]) mkdirSync(path, { recursive: true, mode: 0o700 })
+  const [workDir, home, temporary] = [join(folder, 'work'), join(folder, 'home'), join(folder, 'tmp')]
+  for (const path of [folder, workDir, home, temporary]) mkdirSync(path, { recursive: true, mode: 0o700 })
   const login = agent?.login?.(options.env)
   const giveBack = login && lendLogin(login, home)
   try {
@@ -117,6 +117,7 @@ async function run(
       cwd: workDir,
       env: {
         ...environment(options, agent, home),
+        TMPDIR: temporary,
         ...agent?.privateHome?.(home, options.env, { tools, model, provider }),
         ...(provider && agent?.provider?.(provider, model ?? '').settings),
       },

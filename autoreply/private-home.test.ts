@@ -157,7 +157,7 @@ test('openclaw has a configuration of the run alone, which denies every tool and
       providers: { own: { apiKey: expect.stringMatching(/^\$\{OWN_KEY\}$/), models: [{ input: ['text'] }] } },
     },
   })
-  for (const folder of [env['HOME'], env['TMPDIR'], env['OPENCLAW_STATE_DIR']])
+  for (const folder of [env['HOME'], env['OPENCLAW_STATE_DIR']])
     expect(folder?.startsWith(env['OPENCLAW_HOME'] ?? '-')).toBe(true)
 })
 
