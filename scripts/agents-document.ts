@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 export type Shown = {
   version: string
   asks: { calls: number; characters: number }
-  answers: { offered: string[]; characters: number }
+  /** `offered`: names of tools, with a space between. */
+  answers: { offered: string; characters: number }
 }
 export type Ring = Record<string, Shown>
 
@@ -25,8 +26,7 @@ const count = (value: number) => value.toLocaleString('en-GB')
 
 function table(ring: Ring): string {
   const rows = Object.entries(ring).map(([id, { version, asks, answers }]) => {
-    const offered =
-      answers.offered.length === 0 ? 'none' : answers.offered.map(name => `\`${name}\``).join(', ')
+    const offered = answers.offered === '' ? 'none' : `\`${answers.offered.split(' ').join('`, `')}\``
     const [number = version] = /\d[\d.]*\d/.exec(version) ?? []
     return `| \`${id}\` | ${number} | ${asks.calls} | ${count(asks.characters)} | ${offered} | ${count(answers.characters)} |`
   })

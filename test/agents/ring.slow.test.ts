@@ -157,7 +157,7 @@ describe.skipIf(here.length === 0)(`a task between people${title}`, () => {
       }
       shown[b] = {
         ...(shown[b] ?? {}),
-        answers: { offered: [...model.b.offered].sort(), characters: model.b.seen.characters },
+        answers: { offered: [...model.b.offered].sort().join(' '), characters: model.b.seen.characters },
       }
     },
     10 * MINUTES,
