@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
 
+type Reply = Record<string, unknown>
+
 const root = new URL('..', import.meta.url).pathname
 const program = join(root, 'dist', 'svc.js')
 let world: World
@@ -236,6 +238,20 @@ test('an identity that is not there is said to be none', async () => {
       `svc: there is no identity "typo"; if you meant another node of yours that runs:\n`,
     ),
   ])
+})
+
+test('stop --all ends every node of this home and no other', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-all-'))
+  const env = { ...world.env('alice'), SVC_HOME: home }
+  const there = async (...words: string[]) =>
+    JSON.parse((await world.run(program, words, env)).stdout) as Reply
+  await there('up')
+  await there('id', 'new', 'second')
+  const { stopped } = await there('stop', '--all')
+  expect(stopped).toHaveLength(2)
+  const { identities } = await there('id', 'ls')
+  expect((identities as { running: boolean }[]).map(({ running }) => running)).toEqual([false, false])
+  expect((await world.svc('alice', 'status'))['aid']).toBe(own)
 })
 
 test('a start that ends before it is ready says so with the end of its log, as where the chain was altered', async () => {
