@@ -16,11 +16,11 @@ test('JSON for a terminal shows no character that the terminal obeys or hides, a
 })
 
 test.each([
-  [{}, '\u001b[2mnext: svc up\u001b[0m\n'],
-  [{ NO_COLOR: '1' }, 'next: svc up\n'],
-  [{ NO_COLOR: '' }, '\u001b[2mnext: svc up\u001b[0m\n'],
-  [{ TERM: 'dumb' }, 'next: svc up\n'],
-  [{ TERM: 'xterm-256color' }, '\u001b[2mnext: svc up\u001b[0m\n'],
+  [{}, '\u001b[2mtry: svc up\u001b[0m\n'],
+  [{ NO_COLOR: '1' }, 'try: svc up\n'],
+  [{ NO_COLOR: '' }, '\u001b[2mtry: svc up\u001b[0m\n'],
+  [{ TERM: 'dumb' }, 'try: svc up\n'],
+  [{ TERM: 'xterm-256color' }, '\u001b[2mtry: svc up\u001b[0m\n'],
 ])('a hint in %j is written as %j', (env, written) => {
   let err = ''
   const say = (text: string): void => {

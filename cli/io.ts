@@ -3,7 +3,7 @@ import { accessSync, constants, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Failure, systemCode, wordsOf } from '../protocol/encoding/errors.ts'
 import { plainText, shownJson } from '../protocol/encoding/plain-text.ts'
-import { callForm } from '../protocol/shell.ts'
+import { callForm, isCommandLine } from '../protocol/shell.ts'
 import { type Output, outputTo } from './output.ts'
 import { shownReply, withCalls } from './reply.ts'
 
@@ -103,7 +103,7 @@ function errorWriter(stream: NodeJS.WriteStream): (text: string) => void {
   }
 }
 
-/** A failure of a command: one sentence, and the command that helps. */
+/** A failure of a command: one sentence, and what helps, as {@link nextLines} reads it. */
 export class CommandFailed extends Failure {
   override name = 'CommandFailed'
   readonly next: string | undefined
@@ -171,10 +171,16 @@ export function sayOnTerminal(io: Io, text: string): void {
   if (io.onTerminal) notice(io, text)
 }
 
-/** One dim line for a person after the JSON. */
-export function hint(io: Io, text: string): void {
+/** The lines of a next step: a command, which can be copied whole, behind `try:`, and words behind `next:`. */
+export function nextLines(io: Io, next: string): string[] {
+  return next
+    .split('\n')
+    .map(line => `${isCommandLine(line) ? 'try' : 'next'}: ${plainText(io.asCalled(line))}\n`)
+}
+
+/** What to do next, dim, for a person after the JSON. */
+export function hint(io: Io, next: string): void {
   if (!io.hints) return
-  const line = `next: ${io.asCalled(text)}`
   const isPlain = Boolean(io.env['NO_COLOR']) || io.env['TERM'] === 'dumb'
-  io.err(isPlain ? `${line}\n` : `\u001b[2m${line}\u001b[0m\n`)
+  for (const line of nextLines(io, next)) io.err(isPlain ? line : `\u001b[2m${line.slice(0, -1)}\u001b[0m\n`)
 }

@@ -1,7 +1,6 @@
-/** How a command ends: its exit code, and for a failure one sentence with the command that helps. */
+/** How a command ends: its exit code, and for a failure one sentence with what helps. */
 import { OperationRefused } from '../protocol/control/refusal.ts'
-import { plainText } from '../protocol/encoding/plain-text.ts'
-import { CommandFailed, type Io, messageOf, notice, REFUSED_EXIT_CODE } from './io.ts'
+import { CommandFailed, type Io, messageOf, nextLines, notice, REFUSED_EXIT_CODE } from './io.ts'
 
 /** Runs a command; every failure ends here. */
 export async function reporting(io: Io, run: () => Promise<number>): Promise<number> {
@@ -25,6 +24,6 @@ function report(io: Io, error: unknown): number {
 
 function say(io: Io, sentence: string, next?: string, exitCode = 1): number {
   notice(io, sentence)
-  if (next !== undefined) io.err(`try: ${plainText(io.asCalled(next))}\n`)
+  if (next !== undefined) io.err(nextLines(io, next).join(''))
   return exitCode
 }

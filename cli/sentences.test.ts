@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { commands } from './table.ts'
-import { runIn } from './testing.ts'
+import { runIn, shellFault } from './testing.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-sentences-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -12,12 +12,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const FOREIGN =
   /\b(?!EVENT\b)E[A-Z]{3,}\b|Invalid (input|string|option)|Too (small|big)|Unrecognized|received|undefined|\bNaN\b|\[object|syscall|no such file or directory, open|Unknown Syntax|Error:|\bat .*\.[jt]s:\d/
 /** What helps: on a line of its own, or behind the semicolon of the sentence. */
-const NEXT = /\ntry: \S|; \S/
+const NEXT = /\n(?:try|next): \S|; \S/
 /** Commands that would start something, or wait for somebody. */
 const RUNNING = ['daemon', 'up', 'id new', 'demo', 'mcp']
 const bad = ['', ' ', '-1', '1.5', 'x'.repeat(3000), '@/no/such/file', '/no/such/file', '{', 'ünïcode', '--']
 
 const run = (argv: string[]) => runIn(folder, argv)
+/** Every command that a refusal told to try. */
+const tried = new Set<string>()
 
 describe('bad input is refused in plain words by', () => {
   test.each(commands.filter(row => !RUNNING.includes(row.path)).map(row => [row.path, row] as const))(
@@ -37,9 +39,15 @@ describe('bad input is refused in plain words by', () => {
         expect([line, err]).toEqual([line, expect.stringMatching(/^svc: \S/)])
         expect([line, err]).toEqual([line, expect.not.stringMatching(FOREIGN)])
         expect([line, err]).toEqual([line, expect.stringMatching(NEXT)])
+        for (const [, command] of err.matchAll(/^try: (.*)$/gm)) tried.add(command as string)
       }
     },
   )
+})
+
+test('what a refusal tells to try can be run as it stands', () => {
+  expect(tried.size).toBeGreaterThan(20)
+  for (const command of tried) expect(shellFault(command)).toBe('')
 })
 
 test.each(['status', 'stop', 'logs', 'id ls', 'id next export', 'find', 'doctor', 'evidence import', 'up'])(

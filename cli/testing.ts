@@ -1,4 +1,5 @@
 /** A command run in the process of a test, in a folder of its own. */
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Io } from './io.ts'
@@ -33,4 +34,10 @@ export async function runIn(
     ...over,
   }
   return { code: await main(io, argv), ...said }
+}
+
+/** What a shell has against a line of ours, where each `<…>` stands for a word; empty where it has nothing. */
+export function shellFault(line: string): string {
+  const filled = line.replace(/<[^<> ]*>/g, 'x')
+  return spawnSync('bash', ['-n', '-c', filled], { encoding: 'utf8' }).stderr
 }

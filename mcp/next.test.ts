@@ -93,6 +93,17 @@ describe('the next step', () => {
     expect(
       told(refused('wrong_state', `svc approve ${id}`), 'task_message', { interaction_id: id }).next,
     ).toBe(`ask your user to run: /bin/svc approve ${id}`)
+    const either = `svc approve ${id}\nsvc decline ${id}`
+    expect(told(refused('wrong_state', either), 'task_message', { interaction_id: id }).next).toBe(
+      `ask your user to run: /bin/svc approve ${id} or /bin/svc decline ${id}`,
+    )
+    const moved = new NodeUnavailable('it moved', 'only if it was never imported:\nsvc id export --undo')
+    expect(told(moved, 'node_status').next).toBe(
+      'ask your user to run: /bin/svc id export --undo (only if it was never imported)',
+    )
+    expect(told(new NodeUnavailable('full', 'free some room, then svc up'), 'node_status').next).toBe(
+      'ask your user: free some room, then svc up',
+    )
     const absent = new NodeUnavailable('no node answers', 'svc up work')
     expect(told(absent, 'node_status')).toEqual({
       code: 'unavailable',

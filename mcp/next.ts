@@ -3,6 +3,7 @@ import { type ControlCode, controlCodes, isControlCode } from '../protocol/contr
 import { OperationRefused } from '../protocol/control/refusal.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { isCommandLine } from '../protocol/shell.ts'
 import { type Arguments, askUserTo, callText } from './call.ts'
 import { NodeUnavailable, ToolError } from './errors.ts'
 import type { Tool, ToolContext } from './tool.ts'
@@ -47,7 +48,16 @@ const waiting = (tool: Tool) => (tool.name === 'task_end' ? { wait_s: 20 } : {})
 const user =
   (line: string): Step =>
   ({ advice, command }) =>
-    askUserTo(command(advice ?? line))
+    askFor(command, advice ?? line)
+/** The lines of a next step in one sentence. */
+function askFor(command: Failed['command'], next: string): string {
+  const lines = next.split('\n')
+  const words = lines.filter(line => !isCommandLine(line)).join(' ')
+  const commands = lines.filter(isCommandLine).map(command)
+  if (commands.length === 0) return `ask your user: ${words}`
+  const ask = askUserTo(commands.join(' or '))
+  return words === '' ? ask : `${ask} (${words.replace(/:$/, '')})`
+}
 const status: Step = () => callText('node_status')
 
 /** What comes after each code; a code that is not here asks for the log. */
@@ -56,7 +66,7 @@ const steps: Partial<Record<ControlCode, Step>> = {
   unknown_interaction: ({ tool }) => callText(tool.name === 'task_inbox' ? 'task_results' : 'task_inbox'),
   unknown_peer: ({ args }) => callText('agents_find', { query: args['to'] }),
   wrong_state: failed =>
-    failed.advice === undefined ? thread(failed) : askUserTo(failed.command(failed.advice)),
+    failed.advice === undefined ? thread(failed) : askFor(failed.command, failed.advice),
   idempotency_conflict: failed =>
     again(failed, { idempotency_key: `${String(failed.args['idempotency_key'])}-2` }),
   too_large: failed =>
@@ -99,7 +109,7 @@ export function explain(thrown: unknown, tool: Tool, args: Arguments, context: T
   const isOwn = ownSentences.includes(code) || !(thrown instanceof OperationRefused)
   const shown = { code, message: isOwn ? plain : context.fence(plain) }
   const { command } = context
-  if (code === 'unavailable') return { ...shown, next: askUserTo(command(next ?? 'svc up')) }
+  if (code === 'unavailable') return { ...shown, next: askFor(command, next ?? 'svc up') }
   const step = (isControlCode(code) ? steps[code] : undefined) ?? user('svc logs')
   const advice = ADVISED.includes(code) ? next : undefined
   const accepted = code === 'bad_request' ? Object.keys(tool.input.shape) : undefined

@@ -80,6 +80,10 @@ function isExecutable(path: string, disk: Disk): boolean {
   }
 }
 
+/** Whether a line of a next step is a command of ours, alone or with settings of a shell before it. */
+export const isCommandLine = (line: string): boolean =>
+  /^(?:\w+=(?:'[^']*'|[^\s'])+ )*svc(?:-hub)? [a-z<-]/.test(line)
+
 /** A command that a text names: the words behind the program's name, and whether settings of a shell stand before it. */
 export type Named = { readonly words: readonly string[]; readonly isPlaced: boolean }
 

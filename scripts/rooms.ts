@@ -310,7 +310,13 @@ export const rooms: Record<string, Room> = {
 
   mcp: {
     purpose: "nine tools over the node's operations; the only room that knows the MCP SDK",
-    uses: ['protocol/build-info.ts', 'protocol/encoding', 'protocol/contract', 'protocol/control'],
+    uses: [
+      'protocol/shell.ts',
+      'protocol/build-info.ts',
+      'protocol/encoding',
+      'protocol/contract',
+      'protocol/control',
+    ],
   },
   'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
   'cli/human': {

@@ -194,7 +194,7 @@ describe('a task with files', () => {
     const binary = join(world.root, 'picture')
     writeFileSync(binary, Buffer.from([0x89, 0xff, 0x00]))
     expect((await fails('bob', 'message', id, '--file', binary)).stderr).toMatch(
-      /not UTF-8 text\ntry: .*--attach/,
+      /not UTF-8 text\nnext: .*--attach/,
     )
     expect((await fails('bob', 'message', id)).stderr).toContain('expected a text')
     expect((await fails('bob', 'message', id, '--attach', '/no/such/file')).stderr).toContain(

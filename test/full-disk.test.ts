@@ -45,7 +45,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
     const refused = await alice('delegate', 'bob', 'x'.repeat(100_000))
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringMatching(/^svc: disk_full: the disk is full: nothing was changed\ntry: free some room/),
+      expect.stringMatching(/^svc: disk_full: the disk is full: nothing was changed\nnext: free some room/),
     ])
     await world.svc('bob', 'delegate', 'alice', 'while there is no room')
     for (let i = 0; i < 5; i++) expect((await alice('delegate', 'bob', 'y'.repeat(100_000))).code).toBe(1)
@@ -76,7 +76,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
     const refused = await alice('up')
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      `svc: the node cannot start: the disk of ${world.dir('alice')} is full\ntry: free some room, then svc up\n`,
+      `svc: the node cannot start: the disk of ${world.dir('alice')} is full\nnext: free some room, then svc up\n`,
     ])
     rmSync(ballast())
     expect(await world.svc('alice', 'up')).toMatchObject({ state: 'running', aid: aids.alice })

@@ -6,10 +6,13 @@ import { parseSync, Visitor } from 'oxc-parser'
 import { describe, expect, test } from 'vitest'
 import { calledFor } from '../cli/as-called.ts'
 import { callPaths } from '../cli/command.ts'
+import { parse } from '../cli/dispatch.ts'
+import { findCommand } from '../cli/flags.ts'
 import type { Io } from '../cli/io.ts'
 import { commands, groupDefaults } from '../cli/table.ts'
+import { shellFault } from '../cli/testing.ts'
 import { commandNames } from '../hub/terminal.ts'
-import { withCommands } from '../protocol/shell.ts'
+import { isCommandLine, withCommands } from '../protocol/shell.ts'
 
 const root = new URL('..', import.meta.url).pathname
 /** Descriptions of commands and completions are read beside the command, not copied. */
@@ -53,6 +56,35 @@ const hints = sources.flatMap(path =>
 
 test('sentences that name a command are found', () => {
   expect(hints.length).toBeGreaterThan(150)
+})
+
+/** The words of a line as a shell hands them over, without its redirections. */
+const argvOf = (line: string): string[] =>
+  line
+    .replace(/ < \S+$/, '')
+    .match(/'[^']*'|"[^"]*"|\S+/g)
+    ?.slice(1)
+    .map(word => word.replace(/^(['"])(.*)\1$/, '$2')) ?? []
+
+/** Words of ours that are read beside a command or begin with the program's name, and are no next step. */
+const lines = hints.flatMap(({ path, text }) =>
+  text
+    .split('\n')
+    .filter(isCommandLine)
+    .map(line => ({ path, line })),
+)
+
+describe('a line that is told to be tried', () => {
+  test('is one of many', () => {
+    expect(lines.length).toBeGreaterThan(60)
+  })
+
+  test.each(lines)('$path: $line', ({ line }) => {
+    expect(shellFault(line)).toBe('')
+    const called = line.replace(/^(?:\w+=\S+ )+/, '').split(' && ')
+    for (const one of called.filter(given => given.startsWith('svc ')))
+      expect(() => parse(findCommand(argvOf(one)))).not.toThrow()
+  })
 })
 
 describe('a command in a sentence', () => {

@@ -19,7 +19,7 @@ test('commands on a node that hangs say so within seconds, and what ends it', as
     for (const { code, stdout, stderr } of await Promise.all(ran)) {
       expect([code, stdout]).toEqual([1, ''])
       expect(stderr).toContain(
-        `runs (pid ${pid}) but does not answer\ntry: svc logs   (if it stays so: kill ${pid} and then svc up)\n`,
+        `runs (pid ${pid}) but does not answer\ntry: svc logs\nnext: if it stays so: kill ${pid} and then svc up\n`,
       )
     }
     process.kill(pid, 'SIGCONT')

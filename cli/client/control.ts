@@ -226,7 +226,7 @@ export function unreachable(io: Io, target: Target, why = '', cause?: unknown): 
   if (name !== undefined && name !== DEFAULT_IDENTITY && !existsSync(target.selection.dir))
     return new UnreachableNode(
       `there is no identity "${name}"; ${known}`,
-      `svc id ls   (or, to make it: svc id new ${name})`,
+      `svc id ls\nto make it, instead:\nsvc id new ${name}`,
       { isAbsent: true },
     )
   const moved = sayMoved(target.dataDir)

@@ -15,7 +15,7 @@ export class HungNode extends CommandFailed {
   constructor({ data_dir: dir, pid }: DaemonEntry) {
     super(
       `the node of ${dir} runs (pid ${pid}) but does not answer`,
-      `svc logs   (if it stays so: kill ${pid} and then svc up)`,
+      `svc logs\nif it stays so: kill ${pid} and then svc up`,
     )
   }
 }

@@ -32,7 +32,7 @@ async function attack(io: Io, input: Input): Promise<number> {
   if (found.leaks.length === 0) return 0
   throw new CommandFailed(
     `${found.agent} ${found.version} leaks: ${found.leaks.join('; ')}`,
-    'svc autoreply off   (or another agent: svc autoreply set --agent <tool>)',
+    'svc autoreply off\nor take another agent:\nsvc autoreply set --agent <tool>',
   )
 }
 

@@ -71,7 +71,7 @@ test('a backup is restored where the identity is not, under the name that is giv
     identities: [{ name: 'back', aid }],
   })
   expect((await runIn(elsewhere, ['restore', 'gone.svc'])).err).toMatch(
-    /^svc: there is no file \S+gone\.svc\ntry: check the path\n$/,
+    /^svc: there is no file \S+gone\.svc\nnext: check the path\n$/,
   )
 })
 
@@ -93,7 +93,7 @@ test('an export is undone where it was made, or brought in where it was not', as
     expect([refused.code, refused.err]).toEqual([
       1,
       expect.stringMatching(
-        /^svc: the identity in \S+ was exported at \S+ to \S+moved\.svc and lives where that is imported.*\ntry: npx svc id export --undo {3}\(only if that file was never imported\)\n$/,
+        /^svc: the identity in \S+ was exported at \S+ to \S+moved\.svc and lives where that is imported.*\nnext: only if that file was never imported:\ntry: npx svc id export --undo\n$/,
       ),
     ])
   }

@@ -42,7 +42,7 @@ export const exportIdentity: Run = async (io, input) => {
     refuseRunning,
   )
   printReply(io, { aid, archive: path, bytes, attachments: files, made_at: madeAtMs, exported: true })
-  hint(io, `take ${path} to the other machine, and there: svc id import <file>`)
+  hint(io, `take ${path} to the other machine, and there:\nsvc id import <file>`)
   return 0
 }
 
@@ -63,7 +63,7 @@ const loading =
     const passphrase = await readPassphrase(io, input, false)
     const { aid, madeAtMs, records } = await loadArchive({ path, dir, passphrase, kind })
     printReply(io, { aid, data_dir: dir, made_at: madeAtMs, records })
-    hint(io, 'svc up   (it asks its hub what came after the archive before it signs anything)')
+    hint(io, 'it asks its hub what came after the archive before it signs anything:\nsvc up')
     return 0
   }
 

@@ -91,7 +91,7 @@ function head(value: string): HeldHead {
     return readHead(bytesOf(value, '--head'))
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    throw new UsageRefused(`--head is no head of a chain: ${error.message}`, 'svc evidence heads prints them')
+    throw new UsageRefused(`--head is no head of a chain: ${error.message}`, 'svc evidence heads')
   }
 }
 
@@ -106,7 +106,7 @@ async function opening(
     if (owner === undefined)
       throw new UsageRefused(
         'a chain without the first line of an export needs the key history of its owner: --kel BASE64',
-        'svc evidence export makes one with it',
+        'svc evidence export --out FILE',
       )
     return { owner, claims: { heads }, firstRecord: 0 }
   }

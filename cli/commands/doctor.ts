@@ -50,7 +50,7 @@ async function ask(io: Io, input: Input, dir: string): Promise<Asked> {
     const status = await connect(io, input).call('status')
     return { finding: ok('process', `process ${entry.pid} answers`), status, isAlone: false }
   } catch (error) {
-    const mend = `svc logs   (if it stays so: kill ${entry.pid} and then svc up)`
+    const mend = `look at svc logs – if it stays so: kill ${entry.pid} and then svc up`
     const found =
       error instanceof HungNode ? error.message : `process ${entry.pid} does not answer: ${messageOf(error)}`
     return { finding: wrong('process', found, mend), isAlone: false }

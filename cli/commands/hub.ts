@@ -34,7 +34,7 @@ export const register: Run = async (io, input) => {
   })
   printReply(io, reply)
   if (!reply.sealed) notice(io, 'messages through this hub are not sealed: its operator can read them')
-  hint(io, 'svc find   (then: svc delegate <aid> "<task>")')
+  hint(io, 'svc find\nsvc delegate <aid> "<task>"')
   return 0
 }
 

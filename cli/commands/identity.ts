@@ -65,7 +65,7 @@ export const rm: Run = async (io, input) => {
   const purge = input.flags.has('--purge')
   if (purge) purgeIdentity(io.env, name)
   printReply(io, { name, data_dir: dir, deleted: purge })
-  if (!purge) hint(io, `svc id rm ${name} --purge deletes it for good, its key included`)
+  if (!purge) hint(io, `to delete it for good, its key included:\nsvc id rm ${name} --purge`)
   return 0
 }
 

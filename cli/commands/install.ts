@@ -29,7 +29,7 @@ export const install: Run = async (io, input) => {
     ...(wish.allowSend ? opened(tool) : {}),
   })
   if (!isTrial && !isRemoval && !wish.mcp)
-    hint(io, `svc install ${tool.id} --mcp also registers the MCP server`)
+    hint(io, `to register the MCP server too:\nsvc install ${tool.id} --mcp`)
   return 0
 }
 

@@ -89,7 +89,7 @@ function readLog(bytes: Uint8Array, name: string, aid: string | undefined, by = 
     if (error instanceof Malformed)
       throw new CommandFailed(
         `${name} is cut off or no key history (${error.message})`,
-        'svc key-history <agent>   (give all of "kel")',
+        'give all of "kel" that this prints:\nsvc key-history <agent>',
       )
     if (error instanceof KelInvalid) throw new CommandFailed(`${name} does not verify: ${error.message}`)
     throw error

@@ -98,10 +98,8 @@ function sayWarnings(io: Io, { warnings }: NodeStatus): void {
 }
 
 function nextStep({ deactivated, hub }: NodeStatus): string {
-  if (deactivated) return 'svc id new <name>   (this identity is deactivated)'
-  return hub === null
-    ? 'svc hub-register <url>   (help: svc help)'
-    : 'svc inbox or svc find   (help: svc help)'
+  if (deactivated) return 'this identity is deactivated\nsvc id new <name>'
+  return hub === null ? 'svc hub-register <url>\nsvc help' : 'svc inbox\nsvc find\nsvc help'
 }
 
 type Started = {

@@ -128,7 +128,7 @@ function decodeAttestation(value: string): Attestation {
     return Attestation.decode(bytesOf(value, '--attestation'))
   } catch (error) {
     if (error instanceof Malformed)
-      throw new UsageRefused(`not an attestation: ${error.message}`, 'svc verify <id> prints it')
+      throw new UsageRefused(`not an attestation: ${error.message}`, 'svc verify <id>')
     throw error
   }
 }
@@ -176,7 +176,7 @@ function readReceipt(value: string): Receipt {
     return Receipt.decode(bytesOf(value, '--receipt'))
   } catch (error) {
     if (error instanceof Malformed)
-      throw new UsageRefused(`not a receipt: ${error.message}`, 'svc verify <id> prints it')
+      throw new UsageRefused(`not a receipt: ${error.message}`, 'svc verify <id>')
     throw error
   }
 }

@@ -62,7 +62,7 @@ function checkModes(dir: string): Finding {
 
 function checkKey(dir: string): Finding[] {
   const moved = sayMoved(dir)
-  if (moved !== undefined) return [wrong('identity', moved, MOVED_NEXT)]
+  if (moved !== undefined) return [wrong('identity', moved, MOVED_NEXT.replace('\n', ' '))]
   const path = join(dir, 'identity.kel')
   try {
     const found = peekIdentity(dir)

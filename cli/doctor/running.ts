@@ -42,7 +42,7 @@ function checkHub(
 }
 
 const mendOldCopy = (dir: string) =>
-  `svc stop   (then put the newest copy in place of ${dir} and run svc up – only if it is lost: svc evidence accept && svc up)`
+  `after svc stop put the newest copy in place of ${dir} and run svc up – only if that copy is lost: svc evidence accept && svc up`
 
 function checkChain({ chain }: NodeStatus): Finding {
   if (chain.state === 'ACTIVE') return ok('evidence', `${chain.length} records`)

@@ -111,8 +111,8 @@ export function refuseUnwritten(sentence: string, error: unknown): never {
   return refuse('file_unreadable', `${sentence}: ${fileFault(error)}`, next)
 }
 
-const ELSEWHERE = 'svc pull <id> --out DIR   (a folder that the node may write to)'
-const FOR_ROOM = 'svc pull <id> --out DIR   (on a disk with room, or free some first)'
+const ELSEWHERE = 'name a folder that the node may write to:\nsvc pull <id> --out DIR'
+const FOR_ROOM = 'name a folder on a disk with room, or free some first:\nsvc pull <id> --out DIR'
 
 /** A file itself, no link to one and nothing that answers like one. */
 function isRegular(path: string): boolean {

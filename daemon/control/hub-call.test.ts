@@ -26,21 +26,21 @@ test('the command for the operator names this node, whatever the hub says', asyn
 test('what goes on only once it is asked for again names the command that asked', async () => {
   const again = 'svc hub-register https://hub.example'
   const steps: [Error, string][] = [
-    [new ClocksApart('apart'), `set the clock of this machine, which date shows, then: ${again}`],
-    [new DatedAhead('ahead'), `${again}   (once the hub takes it)`],
-    [new Error('silent'), `${again}   (once the hub answers)`],
+    [new ClocksApart('apart'), `set the clock of this machine, which date shows, then:\n${again}`],
+    [new DatedAhead('ahead'), `once the hub takes it:\n${again}`],
+    [new Error('silent'), `once the hub answers:\n${again}`],
     [new NoHub('a page'), 'check the address of the hub'],
     [
       Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }),
-      `${again}   (check the address first; if it is right, this machine has no network now)`,
+      `check the address first; if it is right, this machine has no network now:\n${again}`,
     ],
-    [refusal('rate_limited', 'later'), `${again}   (once that is mended)`],
+    [refusal('rate_limited', 'later'), `once that is mended:\n${again}`],
     [refusal('unauthorized', 'who'), 'svc doctor'],
   ]
   for (const [error, next] of steps) expect(await failedWith(error, again)).toMatchObject({ next })
   expect(await failedWith(refusal('admission_required', 'x'), again)).toMatchObject({
     next: expect.stringMatching(
-      /^the operator .* if it is blocked: .*\); then here: svc hub-register https:\S+$/,
+      /^the operator .* if it is blocked: .*\)\nthen here:\nsvc hub-register https:\S+$/,
     ),
   })
 })

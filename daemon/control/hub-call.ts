@@ -92,11 +92,11 @@ function addressStep(error: unknown, again: string | undefined): string | undefi
 }
 
 const step = (again: string | undefined, when: string) =>
-  again === undefined ? undefined : `${again}   (${when})`
+  again === undefined ? undefined : `${when}:\n${again}`
 
 function clockStep(error: ClocksApart, again: string | undefined): string | undefined {
   if (error instanceof DatedAhead) return step(again, 'once the hub takes it')
-  return `set the clock of this machine, which date shows, then: ${again ?? 'svc status'}`
+  return `set the clock of this machine, which date shows, then:\n${again ?? 'svc status'}`
 }
 
 /** A hub's words stay on one line, so that none of them looks like a word of this node. */
@@ -106,7 +106,7 @@ function refuseAs(error: Refused, { aid }: Own, again: string | undefined): neve
     refuse(
       'hub_refused',
       `the hub refused (${error.code}): ${aid} is not registered there, and only the operator can let it in`,
-      [stepOfOperator(aid), ...(again === undefined ? [] : [`then here: ${again}`])].join('; '),
+      [stepOfOperator(aid), ...(again === undefined ? [] : ['then here:', again])].join('\n'),
     )
   const next = error.code === 'unauthorized' ? 'svc doctor' : step(again, 'once that is mended')
   refuse('hub_refused', `the hub refused (${error.code}): ${plainLine(error.message, WORDS_MAX)}`, next)

@@ -200,7 +200,7 @@ describe('the control interface', () => {
       {
         reason: 'unknown_interaction',
         error: expect.stringContaining('there is no interaction'),
-        next: 'svc inbox or svc results',
+        next: 'svc inbox\nsvc results',
       },
     ])
   })

@@ -7,7 +7,7 @@ import { replaceFile } from '../platform/files.ts'
 export const MOVED_FILE = 'exported'
 
 /** The way back for whoever knows that the archive was never brought in anywhere. */
-export const MOVED_NEXT = 'svc id export --undo   (only if that file was never imported)'
+export const MOVED_NEXT = 'only if that file was never imported:\nsvc id export --undo'
 
 export class IdentityMoved extends Failure {
   override name = 'IdentityMoved'

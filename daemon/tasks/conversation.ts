@@ -53,7 +53,7 @@ function requireApproval({ id, state }: Interaction): void {
     refuse(
       'wrong_state',
       'this task waits for your approval; approve it first, or decline it',
-      `svc approve ${id} or svc decline ${id}`,
+      `svc approve ${id}\nsvc decline ${id}`,
     )
 }
 

@@ -106,7 +106,7 @@ function receiptOf({ id, state, receipt }: Interaction): Receipt {
   return refuse(
     'no_receipt',
     'this interaction has no receipt yet',
-    `svc thread ${id}   (both sides must end first)`,
+    `both sides must end first\nsvc thread ${id}`,
   )
 }
 

@@ -2,14 +2,17 @@
 
 export type ControlCode = keyof typeof controlCodes
 
-/** Codes of the control interface: status, and what to do next unless the refusal says better. */
+/**
+ * Codes of the control interface: status, and what to do next unless the refusal says better. Each line of a next step is
+ * one command and nothing else, or words.
+ */
 export const controlCodes = {
   bad_request: { status: 400, next: 'svc help <command>' },
   unauthorized: { status: 401, next: 'read control_token.txt of the data directory' },
   forbidden_origin: { status: 403, next: 'use the address that the daemon printed' },
   not_found: { status: 404, next: 'svc help --all' },
-  unknown_interaction: { status: 404, next: 'svc inbox or svc results' },
-  unknown_peer: { status: 404, next: 'svc find   (then: svc contact add <aid> <name>)' },
+  unknown_interaction: { status: 404, next: 'svc inbox\nsvc results' },
+  unknown_peer: { status: 404, next: 'svc find\nsvc contact add <aid> <name>' },
   unknown_contact: { status: 404, next: 'svc contact ls' },
   wrong_state: { status: 409, next: 'svc thread <id>' },
   idempotency_conflict: { status: 409, next: 'use another idempotency key for another content' },
@@ -20,17 +23,17 @@ export const controlCodes = {
   hub_refused: { status: 502, next: 'svc status' },
   hub_incompatible: {
     status: 502,
-    next: 'svc version   (the hub and this node must be of the same release line)',
+    next: 'the hub and this node must be of the same release line\nsvc version',
   },
   credits_remain: { status: 409, next: 'svc id deactivate --yes --forfeit-credits' },
   identity_deactivated: { status: 409, next: 'svc id new <name>' },
-  old_copy: { status: 409, next: 'svc status   (stop this node before its files are replaced)' },
+  old_copy: { status: 409, next: 'stop this node before its files are replaced\nsvc status' },
   next_key_missing: { status: 409, next: 'svc id next import < phrase.txt' },
   no_auto_reply: { status: 409, next: 'svc autoreply set --agent <tool>' },
-  backend_failed: { status: 502, next: 'svc autoreply show or svc logs' },
-  no_receipt: { status: 409, next: 'svc thread <id>   (both sides must end first)' },
+  backend_failed: { status: 502, next: 'svc autoreply show\nsvc logs' },
+  no_receipt: { status: 409, next: 'both sides must end first\nsvc thread <id>' },
   file_unreadable: { status: 400, next: 'check the path' },
-  no_credits: { status: 501, next: 'svc version   (this release has no payment module)' },
+  no_credits: { status: 501, next: 'this release has no payment module\nsvc version' },
   disk_full: { status: 507, next: 'free some room on the disk, then repeat it' },
   internal: { status: 500, next: 'svc logs' },
 } as const satisfies Record<string, { status: number; next: string }>

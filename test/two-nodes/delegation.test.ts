@@ -273,7 +273,7 @@ describe('strangers', () => {
     const waits = {
       code: 'wrong_state',
       message: expect.stringMatching(/^this task waits for your approval/),
-      next: `svc approve ${id} or svc decline ${id}`,
+      next: `svc approve ${id}\nsvc decline ${id}`,
     }
     for (const mode of [undefined, 'accept', 'either', 'propose'] as const) {
       const given = { interaction_id: id, ...present({ mode }) }
