@@ -33,7 +33,7 @@ test('the passphrase comes from a file or from standard input, and is never empt
   const none = await runIn(folder, ['backup', 'x.svc'])
   expect([none.code, none.err]).toEqual([
     2,
-    'svc: expected the passphrase on standard input, in a terminal or with --passphrase-file\n',
+    'svc: expected the passphrase on standard input, in a terminal or with --passphrase-file\ntry: svc help backup\n',
   ])
   const missing = await runIn(folder, ['backup', 'x.svc', '--passphrase-file', 'gone'])
   expect(missing.err).toMatch(/^svc: --passphrase-file: cannot read \S+gone: there is no such file\n/)
@@ -60,7 +60,9 @@ test('a backup is restored where the identity is not, under the name that is giv
   const wrong = await runIn(elsewhere, ['restore', archive, 'back'], {}, said('another passphrase'))
   expect([wrong.code, wrong.err]).toEqual([
     1,
-    expect.stringMatching(/the passphrase is another one, or the file is damaged\n$/),
+    expect.stringMatching(
+      /the passphrase is another one, or the file is damaged; try another passphrase, or another copy of the file\n$/,
+    ),
   ])
   const back = await runIn(elsewhere, ['restore', archive, 'back'], {}, said('correct horse battery\n'))
   expect([back.code, JSON.parse(back.out)]).toMatchObject([
