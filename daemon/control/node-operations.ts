@@ -115,6 +115,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return joinHub(ctx, parts, given, signal)
     },
     async hubLeave(given) {
+      ctx.settings.requireReadable()
       const left = await hubOrdered(ctx.identity, async () => {
         const done = await membership.leave(given.url)
         if (done.current) ctx.settings.change({ hub_url: undefined })
@@ -137,6 +138,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return { status: 'profile_updated', summary, readme, pricing, caps, ...note }
     },
     async visibility(given) {
+      ctx.settings.requireReadable()
       await hubOrdered(ctx.identity, async () => {
         await home().setVisibility(given.visibility)
         ctx.settings.change({ visibility: given.visibility })

@@ -56,6 +56,7 @@ export function warningsOf(
     [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],
+    [true, ctx.settings.editedWarning()],
     [
       control?.missed !== undefined,
       `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,

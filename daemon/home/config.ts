@@ -69,7 +69,8 @@ export class ConfigError extends Refusal<'bad_config'> {
   }
 }
 
-const configFile = (dir: string) => join(dir, 'config.json')
+export const CONFIG_FILE = 'config.json'
+const configFile = (dir: string) => join(dir, CONFIG_FILE)
 
 /** The configuration of a data directory; defaults where there is no file. */
 export function readConfig(dir: string): Config {
