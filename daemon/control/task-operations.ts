@@ -68,7 +68,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return {
         interaction_id: id,
         state: interaction.state,
-        ...present({ warning: waitingWarning(ctx.hub) ?? (await unlistedWarning(ctx, to)) }),
+        ...present({ warning: waitingWarning(ctx.hub, first?.delivery) ?? (await unlistedWarning(ctx, to)) }),
         ...present({ delivery: first === undefined ? undefined : deliveryView(ctx, first) }),
         ...present({ effect }),
         next: `svc thread ${id}`,

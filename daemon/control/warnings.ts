@@ -13,6 +13,7 @@ import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
+import type { DeliveryState } from '../store/messages.ts'
 import type { ControlAddress } from './address.ts'
 
 type Needs = Pick<
@@ -109,17 +110,25 @@ export function settingsWarning(config: Config): string | undefined {
   return `config.json: ${names.join(', ')} ${names.length === 1 ? 'has' : 'have'} no effect in this build`
 }
 
-/** Why what was just committed does not leave this machine now. */
-export function waitingWarning(hub: Needs['hub']): string | undefined {
-  if (hub.home !== undefined) return stoppedWarning(hub) ?? offlineWarning(hub)
+/** Why what was just committed does not leave this machine now, or is not answered. */
+export function waitingWarning(hub: Needs['hub'], delivery: DeliveryState | null = null): string | undefined {
+  if (hub.home !== undefined) return stoppedWarning(hub) ?? offlineWarning(hub, delivery)
   return 'this node is registered at no hub; what it sends waits here until svc hub-register <url>'
 }
 
-/** A node that has just started has not reached its hub yet, and has no reason to give. */
-function offlineWarning({ state }: Needs['hub']): string | undefined {
+/**
+ * A node that has just started has not reached its hub yet, and has no reason to give. A hub of which no mail can be
+ * fetched, as where the clocks differ, may take what is sent all the same.
+ */
+function offlineWarning({ state }: Needs['hub'], delivery: DeliveryState | null): string | undefined {
   if (state.state !== 'offline' || state.reason === undefined) return undefined
-  return `the hub cannot be reached now (${state.reason}); this waits here and goes out once it can`
+  const then = hasLeft(delivery)
+    ? 'this went out, and what comes back waits there until then'
+    : 'this waits here until the hub takes it'
+  return `no mail can be fetched from the hub now (${state.reason}); ${then}`
 }
+
+const hasLeft = (delivery: DeliveryState | null): boolean => delivery === 'at_hub' || delivery === 'delivered'
 
 /** What a node that talks to its hub no longer says wherever something waits for that. */
 export function stoppedWarning({ oldCopy, state }: Needs['hub']): string | undefined {

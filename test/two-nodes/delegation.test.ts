@@ -430,6 +430,25 @@ describe('clocks', () => {
     expect(Math.abs(Number(record?.['timestamp']) - lab.hub.clock.now())).toBeLessThan(60_000)
   })
 
+  test.each([-48, 48])('that differ by %i hours let a task out, and the warning says so', async hours => {
+    const name = `apart${hours}`
+    const before = await lab.member(name)
+    await before.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+    await bob.handlers.contactAdd({ aid: before.aid, petname: name }, never)
+    await finished(before, bob, await delegated(before, bob, 'while the clock is right'))
+    await before.stop()
+    const node = await lab.start(name, {}, hours * 3_600_000)
+    const hubState = async () => (await node.handlers.status(undefined, never)).hub
+    await until('no mail is fetched', async () => /clock/.test((await hubState())?.reason ?? ''))
+    const ask = () => node.handlers.delegate({ to: 'bob', task: 'later', idempotency_key: 'k' }, never)
+    await until('it is out', async () =>
+      ['at_hub', 'delivered'].includes((await ask()).delivery?.state ?? ''),
+    )
+    expect((await ask()).warning).toMatch(
+      /^no mail can be fetched from the hub now \(the clock of the hub is .*\); this went out, and what comes back waits there until then$/,
+    )
+  })
+
   test('one whose event a hub has seen is told from when on another hub takes it', async () => {
     const seen = await lab.member('seen')
     seen.ctx.identity.rotate(undefined, lab.hub.clock.now() + 3 * 86_400_000)

@@ -147,7 +147,9 @@ describe('a task that cannot go', () => {
       return (await node.handlers.status(undefined, never)).hub?.state === 'offline'
     })
     const { warning } = await node.handlers.delegate({ to: nobody, task: 'x' }, never)
-    expect(warning).toMatch(/the hub cannot be reached now \(.*\); this waits here and goes out once it can/)
+    expect(warning).toMatch(
+      /no mail can be fetched from the hub now \(.*\); this waits here until the hub takes it/,
+    )
   })
 
   test('after leaving its hub a node says what to do, for a search and for a task that waits', async () => {
