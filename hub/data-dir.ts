@@ -1,10 +1,12 @@
 /** The data directory of a hub: made private, locked, with identity, store and blobs opened; and all of it closed. */
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
   openSync,
+  readdirSync,
   readlinkSync,
   rmSync,
   statSync,
@@ -84,7 +86,10 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const parts = partsOf(directory)
     refuseUnusable(parts)
     const marker = join(directory, CREATING_MARKER)
-    if (parts.state === 'none') closeSync(openSync(marker, 'w', 0o600))
+    if (parts.state === 'none') {
+      closeToOthers(directory)
+      closeSync(openSync(marker, 'w', 0o600))
+    }
     const { identity, created } = ensureIdentity(directory, now, random)
     settleRotation(directory, identity.kel)
     const opened = openStore({ ...options, needsHeld: parts.state === 'whole', release: RELEASE })
@@ -218,6 +223,23 @@ function makeWritable(directory: string): void {
   throw new StoreRefused(
     `this user cannot write to ${directory}; run svc-hub as the owner of that directory, or give another --data-dir`,
   )
+}
+
+const OTHERS = 0o077
+/** What may lie in a folder that was made for a hub. */
+const OF_NO_OTHER: readonly string[] = [LOCK_FILE, 'config.json', 'lost+found']
+
+/** A folder that holds nothing but a new hub is closed to other users; one that holds more is its owner's matter. */
+function closeToOthers(directory: string): void {
+  const isMine = statSync(directory).uid === process.geteuid?.()
+  if (isMine && readdirSync(directory).every(name => OF_NO_OTHER.includes(name))) chmodSync(directory, 0o700)
+}
+
+/** What lets other users of the machine into a directory, and what closes it; undefined where nothing does. */
+export function openness(directory: string): string | undefined {
+  const { mode = 0 } = statSync(directory, { throwIfNoEntry: false }) ?? {}
+  if ((mode & OTHERS) === 0) return undefined
+  return `other users of this machine can enter ${directory}; close it with: chmod go= ${directory}`
 }
 
 function refuseDangling(directory: string): void {

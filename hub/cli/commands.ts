@@ -14,7 +14,7 @@ import { rotateIdentity } from '../core/identity.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import { systemRandom } from '../core/random.ts'
 import { SupplyChain } from '../core/supply/chain.ts'
-import { type DataDirectory, openDataDirectory, partsOf, refuseUnusable } from '../data-dir.ts'
+import { type DataDirectory, openDataDirectory, openness, partsOf, refuseUnusable } from '../data-dir.ts'
 import { keepMemorySmall } from '../lean-memory.ts'
 import { makeLog, toStderr } from '../log.ts'
 import {
@@ -97,6 +97,8 @@ export function announcement(config: Config, running: Announced): string[] {
       `this is a new hub: ${config.dataDir} held none, so a new identity was made`,
       `admission is closed; let an agent register with: ${placed('svc-hub admit <AID>', config)}`,
     )
+  const open = openness(config.dataDir)
+  if (open !== undefined) lines.push(open)
   if (!isLocal(config.listen.host))
     lines.push('this address can be reached from other machines; put TLS in front of it')
   if (config.operatorListen !== undefined && !isLocal(config.operatorListen.host))
@@ -109,7 +111,7 @@ export async function init(config: Config): Promise<number> {
   const { created } = data
   const { aid } = data.identity
   await data.close()
-  return print({ aid, data_dir: config.dataDir, created })
+  return print({ aid, data_dir: config.dataDir, created, ...present({ note: openness(config.dataDir) }) })
 }
 
 /** Takes the data directory once a command that works on it has ended; a hub that holds it is not waited for. */
