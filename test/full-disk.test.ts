@@ -51,7 +51,9 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
     for (let i = 0; i < 5; i++) expect((await alice('delegate', 'bob', 'y'.repeat(100_000))).code).toBe(1)
     const status = await world.svc('alice', 'status')
     expect(status).toMatchObject({ pid, aid: aids.alice })
-    expect(JSON.stringify(status['warnings'])).toContain('the disk has 0.0 MiB left')
+    expect(JSON.stringify(status['warnings'])).toContain(
+      'the disk has 0.0 MiB left and the node needs 16 MiB',
+    )
     expect(await inboxOf('alice')).not.toContain('while there is no room')
   })
 

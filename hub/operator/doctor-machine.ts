@@ -33,12 +33,16 @@ export function checkRuntime(version: string): Finding {
 export async function checkRoom(directory: string, running: RunningState | undefined): Promise<Finding> {
   const free = await freeBytes(directory)
   const found = `${Math.floor(free / MIB)} MiB free`
-  const mend = 'free space on the file system of the data directory'
+  const wished = `have ${ROOM_WISHED_BYTES / MIB} MiB free on the file system of the data directory`
   if (running?.broken === true)
     return wrong('disk', 'a write to the disk failed', 'check the disk, then restart the hub')
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
-    return wrong('disk', `${found}: mail is refused or soon will be`, mend)
-  return free < ROOM_WISHED_BYTES ? note('disk', found, mend) : ok('disk', found)
+    return wrong(
+      'disk',
+      `${found}, and ${ROOM_NEEDED_BYTES / MIB} MiB are needed: mail is refused or soon will be`,
+      wished,
+    )
+  return free < ROOM_WISHED_BYTES ? note('disk', found, wished) : ok('disk', found)
 }
 
 /** Which engine checks signatures, of the running hub or, where none runs, of the next one. */
