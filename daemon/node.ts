@@ -115,6 +115,7 @@ async function assemble(
   const token = ensureToken(ctx.dir, random)
   declareSecrets(publication, ctx, token)
   const payee = payments && new payments.Payee(ctx)
+  const audit = payments && new payments.Audit(ctx)
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
   const autoReply = new AutoReply(ctx, options.env, token)
   const control = new ControlAddress()
@@ -129,6 +130,7 @@ async function assemble(
     publication,
     modules,
     payer,
+    audit,
     wallet: payments && new payments.Wallet(ctx),
     version: buildInfo.version,
     wake,
@@ -141,7 +143,7 @@ async function assemble(
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
     const calls = new Calls(ctx, modules, payee)
-    for (const part of [relay, outbox, topUps, reviews, payee, payer, calls])
+    for (const part of [relay, outbox, topUps, reviews, payee, payer, audit, calls])
       if (part !== undefined) startPart(working, part)
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()

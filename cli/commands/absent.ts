@@ -8,7 +8,6 @@ const lacks =
     throw new CommandFailed(`this build has no ${support} support`, 'svc version')
   }
 
-export const payment = lacks('payment')
 export const p2p = lacks('direct-connection')
 export const console = lacks('console')
 export const tui = lacks('terminal-inbox')

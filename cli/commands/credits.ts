@@ -1,4 +1,5 @@
 /** Credits: balance, prices, and what may be spent without a person. */
+import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { printReply, UsageRefused } from '../io.ts'
@@ -79,4 +80,16 @@ export const payHeader: Run = async (io, input) => {
   })
   io.out(`${header}\n`)
   return 0
+}
+
+/** Exit code 1 where the hub publishes what can't be true. */
+export const auditHub: Run = async (io, input) => {
+  const reply = await connect(io, input).call('auditHub', {
+    ...present({
+      all: input.flags.has('--all') || undefined,
+      accept: input.flags.has('--accept') || undefined,
+    }),
+  })
+  printReply(io, reply)
+  return reply.verified ? 0 : 1
 }

@@ -1,6 +1,6 @@
 /** Commands for credits: what there is, what this node asks, what it may spend. */
 import type { CommandRow } from '../command.ts'
-import { need, takes } from './row.ts'
+import { need, on, takes } from './row.ts'
 
 const credits = () => import('../commands/credits.ts')
 
@@ -98,5 +98,17 @@ export const creditCommands: readonly CommandRow[] = [
     ],
     example: 'svc x402-authorize --pay-to bob --amount 5',
     load: async () => (await credits()).payHeader,
+  },
+  {
+    path: 'audit-hub',
+    group: 'credits',
+    needsDaemon: true,
+    summary: 'verify what the hub publishes of its credits, and that it counts yours',
+    flags: [
+      on('--all', 'every record from the first on, and every signature'),
+      on('--accept', 'pay in its credits again, whatever was found'),
+    ],
+    example: 'svc audit-hub',
+    load: async () => (await credits()).auditHub,
   },
 ]

@@ -13,12 +13,6 @@ const later = (row: Omit<CommandRow, 'group' | 'needsDaemon' | 'ofHome'>): Comma
 
 export const laterCommands: readonly CommandRow[] = [
   later({
-    path: 'audit-hub',
-    summary: 'verify the chain in which the hub records what it issued',
-    example: 'svc audit-hub',
-    load: async () => (await absent()).payment,
-  }),
-  later({
     path: 'p2p-advertise',
     summary: 'publish an address for direct connections; none withdraws it',
     positionals: [may('addr', 'host:port; without it the address is withdrawn')],

@@ -28,6 +28,6 @@ export type TaskOperations = Pick<
 
 export type PaymentOperations = Pick<
   Handlers,
-  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'reconcile'
+  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'reconcile' | 'auditHub'
 >
 export type NodeOperations = Omit<Handlers, keyof TaskOperations | keyof PaymentOperations>

@@ -8,6 +8,7 @@ import { hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Audit, AuditReport } from '../payments/audit.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import { quoteOf, spentSince } from '../store/payments.ts'
@@ -24,15 +25,17 @@ type Needs = Pick<
 export type PaymentParts = {
   /** Undefined in a build that pays nobody. */
   wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
+  audit: Pick<Audit, 'run' | 'accept'> | undefined
 }
 
 const DAY_MS = 86_400_000
 const ENTRIES_MAX = 500
 const REFERENCE_BYTES = 8
 const REDEEM_MS = 20_000
+const AUDIT_MS = 10 * 60_000
 const NO_SUPPORT = 'this build has no payment support'
 
-export function paymentOperations(ctx: Needs, { wallet }: PaymentParts): PaymentOperations {
+export function paymentOperations(ctx: Needs, { wallet, audit }: PaymentParts): PaymentOperations {
   const list = () => {
     const last = ctx.hub.last
     const network = last === undefined ? undefined : networkOf(last.identity.aid)
@@ -42,6 +45,14 @@ export function paymentOperations(ctx: Needs, { wallet }: PaymentParts): Payment
   const requirePayments = () => wallet ?? refuse('no_credits', NO_SUPPORT, 'svc version')
   const home = () => ctx.hub.home ?? refuse('no_hub', 'this node is registered at no hub')
   return {
+    async auditHub({ all = false, accept }) {
+      requirePayments()
+      const hub = home()
+      if (accept === true) audit?.accept(hub.identity.aid)
+      const work = (signal: AbortSignal) => audit?.run(hub, { all, signal })
+      const report = await hubAsked(ctx.identity, async signal => work(signal), AUDIT_MS)
+      return report === undefined ? refuse('no_credits', NO_SUPPORT) : reportView(report)
+    },
     async prices() {
       return list()
     },
@@ -102,6 +113,17 @@ export function paymentOperations(ctx: Needs, { wallet }: PaymentParts): Payment
     },
   }
 }
+
+const reportView = (report: AuditReport) => ({
+  hub: report.hub,
+  verified: report.fault === undefined,
+  records: report.records,
+  head_seq: report.headSeq,
+  head_id: report.headId,
+  issued: report.issued,
+  retired: report.retired,
+  ...present({ fault: report.fault, day: report.day, owed: report.owed }),
+})
 
 const spendOf = ({ settings }: Pick<Needs, 'settings'>): SpendConfig =>
   settings.current.spend ?? spendDefaults

@@ -11,6 +11,7 @@ import { cardWarning } from '../membership/card.ts'
 import { contradictionWarnings } from '../peers/contradictions.ts'
 import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
+import { alarmOf } from '../store/alarms.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 import type { DeliveryState } from '../store/messages.ts'
@@ -29,6 +30,14 @@ type State = {
   /** What holds the program that answers. */
   sandbox?: Sandbox | undefined
   control?: ControlAddress
+}
+
+function creditsWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | undefined {
+  const { home } = hub
+  const alarm = home && alarmOf(store, home.identity.aid)
+  return alarm === undefined
+    ? undefined
+    : `nothing is paid in credits of ${home?.url}: ${alarm}; see it with: svc audit-hub --all; to go on: svc audit-hub --accept`
 }
 
 export function warningsOf(
@@ -54,6 +63,7 @@ export function warningsOf(
     ],
     [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
+    [true, creditsWarning(ctx)],
     [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],

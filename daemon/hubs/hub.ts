@@ -4,6 +4,7 @@ import type { ByteSource } from '../../protocol/crypto/chunked.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import type { AgentCard } from '../../protocol/identity/card.ts'
 import { encodeKel, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
+import type { PathStep } from '../../protocol/proof/liability.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Identity } from '../identity/identity.ts'
 import type { Connections } from './http.ts'
@@ -114,6 +115,16 @@ export type HubAccount = {
   }[]
 }
 
+export type SupplyPage = {
+  chainDid: string
+  records: Uint8Array[]
+  headSeq: number
+  headId: string
+  isLast: boolean
+}
+/** The proof that an account stands in the tree of an epoch. */
+export type Liability = { record: Uint8Array; balance: number; salt: Uint8Array; path: PathStep[] }
+
 /** What a hub says of a payment: its signed receipt, not yet verified, or in its words why there is none. */
 export type Settled = { receipt: Uint8Array } | { refused: string; says: string }
 
@@ -170,6 +181,10 @@ export interface HubClient {
   redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled>
   /** Takes a hold, or gives all of it back, by an order of the payee. */
   endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
+  /** Records of its supply chain from a number on, not verified, and the head that it names. */
+  supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
+  /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */
+  liability(signal: AbortSignal): Promise<Liability | undefined>
   /** Gives the hub's attestation. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   revoke(capabilityIds: Uint8Array[]): Promise<void>

@@ -22,6 +22,7 @@ import { quoteText, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
+import { alarmOf } from '../store/alarms.ts'
 import {
   addPayment,
   freshQuotes,
@@ -132,6 +133,8 @@ export class Payer {
   #home({ network }: QuoteRow): HubClient | string {
     const { home } = this.#ctx.hub
     if (home === undefined) return 'this node is registered at no hub, so it has no credits'
+    const alarm = alarmOf(this.#ctx.store, home.identity.aid)
+    if (alarm !== undefined) return `nothing is paid in credits of this hub: ${alarm}`
     return network === networkOf(home.identity.aid)
       ? home
       : `the price is in credits of another hub, ${network}; this node has none there`

@@ -26,7 +26,7 @@ export class Waker {
 
 /** One for each part of the node that works by itself: who has something for it wakes it. */
 export type Wakers = Readonly<
-  Record<'outbox' | 'relay' | 'reviews' | 'rounds' | 'calls' | 'payments' | 'spending', Waker>
+  Record<'outbox' | 'relay' | 'reviews' | 'rounds' | 'calls' | 'payments' | 'spending' | 'audits', Waker>
 >
 
 export const makeWakers = (): Wakers => ({
@@ -37,4 +37,5 @@ export const makeWakers = (): Wakers => ({
   calls: new Waker(),
   payments: new Waker(),
   spending: new Waker(),
+  audits: new Waker(),
 })

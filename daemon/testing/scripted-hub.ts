@@ -128,6 +128,13 @@ export class ScriptedHub implements HubClient {
       says: 'no credits here',
     }))
   }
+  supplyRecords(...given: Parameters<HubClient['supplyRecords']>): ReturnType<HubClient['supplyRecords']> {
+    const none = { chainDid: '', records: [], headSeq: 0, headId: '', isLast: true }
+    return this.#say('supplyRecords', given, async () => none)
+  }
+  liability(signal: AbortSignal): ReturnType<HubClient['liability']> {
+    return this.#say('liability', [signal], async () => undefined)
+  }
   redeem(...given: Parameters<HubClient['redeem']>): ReturnType<HubClient['redeem']> {
     return this.#say('redeem', given, async () => ({
       refused: 'insufficient_funds',

@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { capTag, count, millis } from '../contract/shapes.ts'
-import { operation } from './operation.ts'
+import { LONG_MS, operation } from './operation.ts'
 import { interactionId, peerName, spendShape } from './shapes.ts'
 
 const REFERENCE_CHARS_MAX = 256
@@ -57,6 +57,31 @@ export const paymentOperations = {
       /** Tasks of which nothing was heard: those whose payment the hub had made after all, and those that nobody used. */
       settled: z.array(interactionId),
       lapsed: z.array(interactionId),
+    }),
+    codes: ['no_hub', 'no_credits', 'hub_unreachable'],
+  }),
+  auditHub: operation('/audit-hub', {
+    reads: false,
+    timeoutMs: LONG_MS,
+    request: z.strictObject({
+      /** Every record from the first on, and every signature. */
+      all: z.boolean().optional(),
+      /** Pays in credits of this hub again, whatever was found. */
+      accept: z.boolean().optional(),
+    }),
+    reply: z.strictObject({
+      hub: z.string(),
+      verified: z.boolean(),
+      /** What can't be true in what the hub published. */
+      fault: z.string().optional(),
+      records: count,
+      head_seq: z.int(),
+      head_id: z.string(),
+      issued: credits,
+      retired: credits,
+      /** The newest UTC day that was read now, and what the hub proved that it owes this agent at its end. */
+      day: count.optional(),
+      owed: credits.optional(),
     }),
     codes: ['no_hub', 'no_credits', 'hub_unreachable'],
   }),

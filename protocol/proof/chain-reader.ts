@@ -26,9 +26,15 @@ export class ChainReader {
   #times: { first: number; last: number } | undefined
   #anchor: number | undefined
 
-  /** `lengths`: at which the id of the last record will be asked for. */
-  constructor(owner: VerifiedKel, lengths: readonly number[] = []) {
+  /** `lengths`: at which the id of the last record will be asked for. `from`: where an earlier reader ended. */
+  constructor(
+    owner: VerifiedKel,
+    lengths: readonly number[] = [],
+    from?: { length: number; head: Uint8Array },
+  ) {
     this.owner = owner
+    this.#length = from?.length ?? 0
+    this.#head = from?.head ?? GENESIS
     this.#ids = new Map(lengths.map(length => [length, length === 0 ? GENESIS : undefined]))
   }
 

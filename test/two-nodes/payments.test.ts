@@ -220,3 +220,46 @@ describe('credits outside of tasks', () => {
     expect(compared.entries).toBeGreaterThan(5)
   })
 })
+
+describe('what the hub publishes of its credits', () => {
+  const audit = (more: object = {}) => alice.handlers.auditHub(more, never)
+
+  test('is verified, and the head that was seen stands in the chain', async () => {
+    const report = await audit({ all: true })
+    expect(report).toMatchObject({ hub: lab.hub.aid, verified: true, issued: expect.any(Number) })
+    const [seen] = (await records(alice, 'svc.issuance.head_seen')).slice(-1)
+    expect(seen).toMatchObject({
+      chain_did: `did:svc:${lab.hub.aid}`,
+      seq: report.head_seq,
+      head_id: report.head_id,
+    })
+    expect((await audit()).records).toBe(report.records)
+    expect(await records(alice, 'svc.issuance.head_seen')).toHaveLength(1)
+  })
+
+  test('counts this account at the end of each day', async () => {
+    lab.hub.clock.advance(86_400_000)
+    await lab.hub.running.hub.books.turn()
+    const [mine] = await credits()
+    expect(await audit()).toMatchObject({ verified: true, owed: mine, day: expect.any(Number) })
+  })
+
+  test('when it cannot be true, ends payments until a person says so', async () => {
+    const home = alice.ctx.hub.home
+    if (home === undefined) throw new Error('no hub')
+    const honest = home.supplyRecords.bind(home)
+    home.supplyRecords = async (from, signal) => {
+      const page = await honest(from, signal)
+      return { ...page, headId: 'another' }
+    }
+    const report = await audit()
+    expect(report).toMatchObject({ verified: false, fault: expect.stringContaining('not the last record') })
+    const { warnings } = await alice.handlers.status(undefined, never)
+    expect(warnings.join()).toContain('nothing is paid in credits of')
+    const { interaction_id: id } = await call('weather.now', { pay: true })
+    expect((await thread(alice, id)).payment?.reason).toContain('nothing is paid in credits of this hub')
+    home.supplyRecords = honest
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
+    expect((await alice.handlers.status(undefined, never)).warnings.join()).not.toContain('nothing is paid')
+  })
+})

@@ -22,6 +22,7 @@ import {
   type HubIdentity,
   type HubInputs,
   HubStopped,
+  type Liability,
   type ListedAgent,
   type PollReply,
   type Profile,
@@ -32,6 +33,7 @@ import {
   type Settled,
   type StatusItem,
   type StatusReply,
+  type SupplyPage,
 } from '../hub.ts'
 import { mergeHubLog } from '../log.ts'
 import { fetchHubIdentity, Wire3Calls } from './calls.ts'
@@ -40,6 +42,7 @@ import { Sessions } from './sessions.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
 const BUCKET_PAGES_MAX = 64
+const SUPPLY_PAGE = 1000
 
 export class Wire3Hub implements HubClient {
   readonly url: string
@@ -227,6 +230,31 @@ export class Wire3Hub implements HubClient {
     const row = end === 'capture' ? routes.x402Capture : routes.x402Release
     const send = this.#inputs.connections.signed
     return settled(await this.#calls.plain(row, send, { body: { order: toBase64url(order) }, signal }))
+  }
+
+  async supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage> {
+    const query = { from: String(from), limit: String(SUPPLY_PAGE) }
+    const send = this.#inputs.connections.signed
+    const page = await this.#calls.plain(routes.issuance, send, { query, signal })
+    return {
+      chainDid: page.chain_did,
+      records: page.entries.map(({ record }) => fromBase64url(record)),
+      headSeq: page.head_seq,
+      headId: page.head_id,
+      isLast: page.next === undefined,
+    }
+  }
+
+  async liability(signal: AbortSignal): Promise<Liability | undefined> {
+    const given = { params: { aid: this.#inputs.identity.aid }, signal }
+    const told = await unlessMissing(this.#calls.signed(routes.liabilityProof, given))
+    if (told === undefined) return undefined
+    return {
+      record: fromBase64url(told.record),
+      balance: told.balance,
+      salt: fromBase64url(told.salt),
+      path: told.path.map(({ h, sum, side }) => ({ h: fromBase64url(h), sum, side })),
+    }
   }
 
   async uploadReview({ receipt, review, rsalt }: ReviewUpload): Promise<Uint8Array> {

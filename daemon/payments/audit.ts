@@ -1,0 +1,204 @@
+/**
+ * What a hub publishes of its credits, read as somebody who is owed some: every record links, epochs say what the records
+ * add up to, and the tree of the newest one counts this account. What can't be true stops payments in its credits.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { fromBase64url, fromUtf8, Malformed, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { ChainInvalid, ChainRecord, chainDid } from '../../protocol/proof/evidence.ts'
+import { leafOf, liabilityKey, pathFault } from '../../protocol/proof/liability.ts'
+import { supplyEventOf } from '../../protocol/proof/supply.ts'
+import { SupplyFault, type SupplyPlace, SupplyReader } from '../../protocol/proof/supply-reader.ts'
+import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { endAlarm, raiseAlarm } from '../store/alarms.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'hub' | 'now' | 'hubNow' | 'log' | 'events' | 'wakers'
+>
+
+const HEAD_SEEN = 'svc.issuance.head_seen'
+const EVERY_MS = 6 * 3_600_000
+const FIRST_MS = 10 * 60_000
+const ROUND_MS = 10 * 60_000
+const AUDIT_MS = 5 * 60_000
+const PAGES_MAX = 10_000
+
+export type AuditReport = {
+  hub: string
+  records: number
+  headSeq: number
+  headId: string
+  issued: number
+  retired: number
+  /** UTC day of the newest epoch that was read, and what it says that this agent is owed. */
+  day: number | undefined
+  owed: number | undefined
+  fault: string | undefined
+}
+
+const placeName = (hub: string): string => `supply of ${hub}`
+export class Audit {
+  readonly #ctx: Needs
+  readonly #lifetime = new AbortController()
+  #round: Promise<void> | undefined
+
+  constructor(ctx: Needs) {
+    this.#ctx = ctx
+  }
+
+  start(): void {
+    this.#round = this.#rounds()
+  }
+
+  async stop(): Promise<void> {
+    this.#lifetime.abort()
+    this.#ctx.wakers.audits.wake()
+    await this.#round
+  }
+
+  async #rounds(): Promise<void> {
+    const { wakers, log, hub, now } = this.#ctx
+    const { signal } = this.#lifetime
+    let nextAt = now() + FIRST_MS
+    while (!signal.aborted) {
+      if (now() >= nextAt && hub.home !== undefined) {
+        nextAt = now() + EVERY_MS
+        await this.run(hub.home, {
+          all: false,
+          signal: AbortSignal.any([signal, AbortSignal.timeout(AUDIT_MS)]),
+        }).catch(error => log.warn({ err: error }, 'the hub could not be audited'))
+      }
+      await wakers.audits.sleep(ROUND_MS)
+    }
+  }
+
+  /** A person goes on with a hub in spite of what was found. */
+  accept(hub: string): void {
+    this.#ctx.store.transaction(() => {
+      endAlarm(this.#ctx.store, hub)
+      forget(this.#ctx.store, placeName(hub))
+    }, 'node.audit')
+  }
+
+  /** Reads what is new since the last audit, or everything and every signature. */
+  async run(hub: HubClient, { all, signal }: { all: boolean; signal: AbortSignal }): Promise<AuditReport> {
+    const { identity, store } = this.#ctx
+    await hub.refresh()
+    const from = all ? undefined : this.#placeAt(hub.identity.aid)
+    const own = all ? undefined : identity.aid
+    const reader = new SupplyReader(hub.identity.log, { own, ...(from && { from }) })
+    const told = { headSeq: -1, headId: '' }
+    let owed: number | undefined
+    const fault = await faultIn(async () => {
+      await this.#read(hub, reader, { told, signal })
+      owed = await this.#checkAccount(hub, reader, signal)
+    })
+    store.transaction(() => {
+      if (fault === undefined) this.#keep(hub.identity.aid, reader)
+      else this.#alarm(hub.identity.aid, fault)
+    }, 'node.audit')
+    const { length, head } = reader.head
+    return {
+      hub: hub.identity.aid,
+      records: length,
+      headSeq: length - 1,
+      headId: cidText(head),
+      issued: reader.sums.issued,
+      retired: reader.sums.retired,
+      day: reader.epoch?.epoch.day,
+      owed,
+      fault,
+    }
+  }
+
+  async #read(
+    hub: HubClient,
+    reader: SupplyReader,
+    { told, signal }: { told: { headSeq: number; headId: string }; signal: AbortSignal },
+  ): Promise<void> {
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const { length } = reader.head
+      const got = await hub.supplyRecords(length, signal)
+      if (got.chainDid !== chainDid(hub.identity.aid))
+        throw new SupplyFault('the chain is that of another hub', length)
+      for (const record of got.records) reader.add(record)
+      told.headSeq = got.headSeq
+      told.headId = got.headId
+      if (got.isLast || got.records.length === 0) break
+    }
+    reader.end()
+    const { length, head } = reader.head
+    if (told.headSeq !== length - 1 || told.headId !== cidText(head))
+      throw new SupplyFault('the head that the hub names is not the last record', length)
+  }
+
+  /** The tree of the newest epoch counts this account; what it says is owed. */
+  async #checkAccount(
+    hub: HubClient,
+    reader: SupplyReader,
+    signal: AbortSignal,
+  ): Promise<number | undefined> {
+    const { epoch } = reader
+    if (epoch === undefined || epoch.seq === 0) return undefined
+    const proof = await hub.liability(signal)
+    if (proof === undefined) return 0
+    const event = supplyEventOf(ChainRecord.decode(proof.record))
+    const isIt = event.kind === 'epoch' && event.epoch.day === epoch.epoch.day
+    if (!isIt) throw new SupplyFault('the proof of this account is of another epoch', epoch.seq)
+    const { root, root_sum: rootSum, depth, accounts } = epoch.epoch
+    const leaf = leafOf(liabilityKey(this.#ctx.identity.aid, proof.salt), proof.balance)
+    const why = pathFault(leaf, proof.path, { root, rootSum, depth, accounts })
+    if (why !== undefined)
+      throw new SupplyFault(
+        `this account does not stand in the tree of day ${epoch.epoch.day} (${why})`,
+        epoch.seq,
+      )
+    return proof.balance
+  }
+
+  #keep(hub: string, reader: SupplyReader): void {
+    const { store, chain, hubNow } = this.#ctx
+    const { length, head, issued, retired } = reader.place
+    const place = JSON.stringify({ length, head: toBase64url(head), issued, retired })
+    remember(store, placeName(hub), utf8(place))
+    const seen = reader.head
+    const headId = cidText(seen.head)
+    const [last] = chain.read({ eventType: HEAD_SEEN, limit: 1 }).slice(-1)
+    const before = last?.['payload'] as { chain_did?: string; head_id?: string } | undefined
+    if (before?.chain_did === chainDid(hub) && before.head_id === headId) return
+    chain.append(HEAD_SEEN, {
+      chain_did: chainDid(hub),
+      seq: seen.length - 1,
+      head_id: headId,
+      observed_at: hubNow(),
+    })
+  }
+
+  #alarm(hub: string, fault: string): void {
+    const { store, log, events } = this.#ctx
+    raiseAlarm(store, hub, fault)
+    log.error({ hub, fault }, 'the hub publishes what cannot be true of its credits')
+    store.afterCommit(() => events.emit('hub'))
+  }
+
+  #placeAt(hub: string): SupplyPlace | undefined {
+    const kept = recall(this.#ctx.store, placeName(hub))
+    if (kept === undefined) return undefined
+    const { head, ...place } = JSON.parse(fromUtf8(kept)) as Omit<SupplyPlace, 'head'> & { head: string }
+    return { ...place, head: fromBase64url(head) }
+  }
+}
+
+/** What can't be true in what a hub published; a hub that does not answer says nothing about its credits. */
+async function faultIn(work: () => Promise<void>): Promise<string | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    if (error instanceof SupplyFault || error instanceof ChainInvalid || error instanceof Malformed)
+      return error.message
+    throw error
+  }
+}
