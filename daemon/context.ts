@@ -42,6 +42,8 @@ export type Ground = {
 /** What the modules of this build serve. */
 export type Served = {
   serves(capability: string): boolean
+  /** What a call costs; undefined where it is free. */
+  priceOf(capability: string): number | undefined
   /** Capabilities for the directory: those of the settings, and those that modules offer. */
   offered(): string[]
 }

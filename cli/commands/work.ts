@@ -1,10 +1,13 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 
+import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
+import type { ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
+import { hint, type Io, notice, printReply, sayOnTerminal, UsageRefused } from '../io.ts'
 import { flag, flags, integer, json, textOrInput } from './values.ts'
 
 /** How long a paid call is waited for: quote, payment and answer come one after another. */
@@ -51,23 +54,51 @@ export const delegate: Run = async (io, input) => {
   const task = given === undefined ? undefined : await textOrInput(io, given)
   if (!task?.trim() && !input.flags.has('--capability') && !input.flags.has('--attach'))
     throw new UsageRefused('expected a task or --capability', 'svc help delegate')
-  const reply = await connect(io, input).call('delegate', {
+  if (input.flags.has('--max-credits') && !input.flags.has('--pay'))
+    throw new UsageRefused('--max-credits needs --pay', 'svc help delegate')
+  const body = {
     to: to as string,
     ...present({ task }),
     ...flag(input, '--capability', 'capability'),
     ...present({
       args: input.flags.has('--args') ? json(input, '--args') : undefined,
       attach: input.flags.has('--attach') ? absolute(io, flags(input, '--attach')) : undefined,
-      pay: input.flags.has('--pay') || undefined,
-      wait_s: input.flags.has('--pay') ? PAID_WAIT_S : undefined,
     }),
-    ...integer(input, '--max-credits', 'max_credits'),
-  })
+  }
+  const control = connect(io, input)
+  const reply = input.flags.has('--pay')
+    ? await paidReply(io, control, { ...body, pay: true, ...integer(input, '--max-credits', 'max_credits') })
+    : await control.call('delegate', body)
   printReply(io, reply)
   if (reply.warning !== undefined) notice(io, reply.warning)
-  hint(io, `svc thread ${reply.interaction_id}`)
+  hint(io, reply.next)
   return 0
 }
+
+type Delegation = RequestOf<Operations['delegate']>
+
+/** Quote, payment and answer come one after another; whoever stops waiting knows which task goes on. */
+async function paidReply(io: Io, control: Control, body: Delegation) {
+  const keyed = { ...body, idempotency_key: `svc-pay-${randomUUID()}` }
+  const { interaction_id: id } = await control.call('delegate', keyed)
+  sayOnTerminal(io, `delegated as ${id}; waiting for its price and its answer, which come also without you`)
+  const reply = await control.call('delegate', { ...keyed, wait_s: PAID_WAIT_S })
+  const said = sentenceOf(reply.payment)
+  if (said !== undefined) sayOnTerminal(io, said)
+  return reply
+}
+
+const BECAME = {
+  open: 'nothing was paid',
+  authorized: 'the payment is on its way; the other side has not answered yet',
+  held: 'the hub holds them while the work runs',
+  taken: 'they were paid',
+  returned: 'they came back',
+  refused: 'nothing was paid',
+} as const
+
+const sentenceOf = (payment: ReplyOf<Operations['delegate']>['payment']): string | undefined =>
+  payment && `${payment.amount} credits: ${payment.reason ?? BECAME[payment.state]}`
 
 export const inbox = asks((control, input) =>
   control.call('inbox', {

@@ -119,7 +119,7 @@ export const workCommands: readonly CommandRow[] = [
     group: 'work',
     needsDaemon: true,
     client: true,
-    summary: 'accept a waiting task from a stranger',
+    summary: 'accept a waiting task from a stranger, or pay what a task of yours costs',
     positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
     example: 'svc approve <id>',
     load: async () => (await work()).approve,

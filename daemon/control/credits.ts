@@ -1,10 +1,14 @@
 /** Credits of this agent at its hub, as the hub tells them. */
+import { parseCid } from '../../protocol/crypto/hash.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
+import { paymentById } from '../store/payments.ts'
 import { hubAsked } from './hub-call.ts'
+import { paidState } from './payments.ts'
 
 const ENTRIES_MAX = 20
 const ASKED_MS = 3000
@@ -26,7 +30,7 @@ const knownReason = (said: string) => REASONS.find(reason => reason === said) ??
 
 /** Credits end with their identity; of a hub that does not answer nothing is known. */
 export async function refuseWhileCreditsRemain({ hub }: Pick<Context, 'hub'>): Promise<void> {
-  const account = await hub.home?.account(1, AbortSignal.timeout(ASKED_MS)).catch(() => undefined)
+  const account = await hub.home?.credits.account(1, AbortSignal.timeout(ASKED_MS)).catch(() => undefined)
   const credits = (account?.balance ?? 0) + (account?.held ?? 0)
   if (credits > 0)
     refuse(
@@ -35,8 +39,24 @@ export async function refuseWhileCreditsRemain({ hub }: Pick<Context, 'hub'>): P
     )
 }
 
-export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity'>, hub: HubClient) {
-  const account = await hubAsked(ctx.identity, signal => hub.account(ENTRIES_MAX, signal))
+/** The bytes of a content id that a hub said; none where it is no content id. */
+function cidOf(said: string): Uint8Array {
+  try {
+    return parseCid(said)
+  } catch (error) {
+    if (error instanceof Malformed) return new Uint8Array(0)
+    throw error
+  }
+}
+
+/** What became of a payment of a task of ours. */
+function becameOf({ store }: Pick<Context, 'store'>, transaction: string) {
+  const row = paymentById(store, cidOf(transaction))
+  return row && paidState(row)
+}
+
+export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity' | 'store'>, hub: HubClient) {
+  const account = await hubAsked(ctx.identity, signal => hub.credits.account(ENTRIES_MAX, signal))
   const { network, balance, held, probationUntilMs, trial, entries } = account
   return {
     hub: hub.identity.aid,
@@ -50,6 +70,7 @@ export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity'>, hub
       reason: knownReason(reason),
       ...present({
         transaction: transaction && shownLine(transaction),
+        payment: transaction === undefined ? undefined : becameOf(ctx, transaction),
         counterparty,
         contact: (counterparty && ctx.contacts.petnameOf(counterparty)) ?? undefined,
       }),

@@ -8,10 +8,11 @@ import { hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Modules } from '../modules/modules.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
-import { quoteOf, spentSince } from '../store/payments.ts'
+import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
@@ -19,10 +20,11 @@ import { compareLedger } from './ledger.ts'
 
 type Needs = Pick<
   Context,
-  'settings' | 'store' | 'chain' | 'contacts' | 'identity' | 'random' | 'hub' | 'hubNow' | 'modules'
+  'settings' | 'store' | 'chain' | 'contacts' | 'identity' | 'random' | 'hub' | 'hubNow'
 >
 
 export type PaymentParts = {
+  modules: Pick<Modules, 'list'>
   /** Undefined in a build that pays nobody. */
   wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
   audit: Pick<Audit, 'run' | 'accept'> | undefined
@@ -35,13 +37,8 @@ const REDEEM_MS = 20_000
 const AUDIT_MS = 10 * 60_000
 const NO_SUPPORT = 'this build has no payment support'
 
-export function paymentOperations(ctx: Needs, { wallet, audit }: PaymentParts): PaymentOperations {
-  const list = () => {
-    const last = ctx.hub.last
-    const network = last === undefined ? undefined : networkOf(last.identity.aid)
-    const prices = Object.entries(ctx.settings.current.prices ?? {})
-    return { prices: prices.map(([capability, amount]) => ({ capability, amount, ...present({ network }) })) }
-  }
+export function paymentOperations(ctx: Needs, { modules, wallet, audit }: PaymentParts): PaymentOperations {
+  const list = () => priceList(ctx, modules)
   const requirePayments = () => wallet ?? refuse('no_credits', NO_SUPPORT, 'svc version')
   const home = () => ctx.hub.home ?? refuse('no_hub', 'this node is registered at no hub')
   return {
@@ -58,16 +55,18 @@ export function paymentOperations(ctx: Needs, { wallet, audit }: PaymentParts): 
     },
     async priceSet({ capability, amount }) {
       requirePayments()
-      const { [capability]: _, ...others } = ctx.settings.current.prices ?? {}
-      if (amount > 0 && capability === TASK)
+      const served = modules.list().find(one => one.capability === capability)
+      if (capability === TASK)
         refuse(
           'bad_request',
           'a price for tasks in words comes later; give a capability',
           'svc capability ls',
         )
-      if (amount > 0 && !ctx.modules.serves(capability))
-        refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
-      ctx.settings.change({ prices: amount === 0 ? others : { ...others, [capability]: amount } })
+      if (served === undefined)
+        return refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
+      if (amount === 0 && served.price === undefined)
+        refuse('bad_request', `${capability} has no price`, 'svc price ls')
+      ctx.settings.change({ prices: { ...ctx.settings.current.prices, [capability]: amount } })
       return list()
     },
     async spend() {
@@ -101,7 +100,9 @@ export function paymentOperations(ctx: Needs, { wallet, audit }: PaymentParts): 
       const paying = requirePayments()
       const hub = home()
       const asked = await hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
-      const { network, entries } = await hubAsked(ctx.identity, signal => hub.account(ENTRIES_MAX, signal))
+      const { network, entries } = await hubAsked(ctx.identity, signal =>
+        hub.credits.account(ENTRIES_MAX, signal),
+      )
       const unknown = compareLedger(ctx, entries)
       return {
         network: shownLine(network),
@@ -112,6 +113,16 @@ export function paymentOperations(ctx: Needs, { wallet, audit }: PaymentParts): 
       }
     },
   }
+}
+
+function priceList({ hub }: Needs, modules: Pick<Modules, 'list'>) {
+  const network = hub.last === undefined ? undefined : networkOf(hub.last.identity.aid)
+  const prices = modules
+    .list()
+    .flatMap(({ capability, price }) =>
+      price === undefined ? [] : [{ capability, amount: price, ...present({ network }) }],
+    )
+  return { prices }
 }
 
 const reportView = (report: AuditReport) => ({
@@ -146,15 +157,31 @@ function requireSense({ auto_max, agent_max, day_max, payee_day_max }: SpendConf
     )
 }
 
-/** What a task of ours costs, and what became of it; undefined where it has no price. */
+/** What became of a payment, by the state of its row and what moved. */
+export function paidState({ state, moved, reason }: PaymentRow) {
+  if (state === 'ended') return (moved ?? 0) > 0 ? ('taken' as const) : ('returned' as const)
+  if (state === 'authorized' && reason !== null) return 'refused' as const
+  return state === 'ending' ? ('held' as const) : state
+}
+
+/** What a task costs, and what became of it; undefined where it has no price. */
 export function paymentView(ctx: Pick<Context, 'store' | 'threads'>, interaction: Interaction) {
+  const own = paymentOf(ctx.store, interaction.key)
+  if (own !== undefined) {
+    const { amount, network, reason } = own
+    return { amount, network, state: paidState(own), ...present({ reason: reason ?? undefined }) }
+  }
   const quote = quoteOf(ctx.store, interaction.key)
   if (quote === undefined || quote.amount === null || quote.network === null) return undefined
-  const paidAs = quote.paidAs === null ? undefined : ctx.threads.byKey(quote.paidAs).id
+  const { amount, network, paidAs, reason } = quote
+  const paid = paidAs === null ? undefined : paymentOf(ctx.store, paidAs)
   return {
-    amount: quote.amount,
-    network: quote.network,
-    state: quote.state === 'paid' ? ('paid' as const) : ('open' as const),
-    ...present({ paid_as: paidAs, reason: quote.reason ?? undefined }),
+    amount,
+    network,
+    state: paid === undefined ? ('open' as const) : paidState(paid),
+    ...present({
+      paid_as: paidAs === null ? undefined : ctx.threads.byKey(paidAs).id,
+      reason: paid?.reason ?? reason ?? undefined,
+    }),
   }
 }

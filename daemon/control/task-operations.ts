@@ -26,6 +26,7 @@ import { verifyNow } from '../tasks/verify.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
 import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
+import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
 import { answerTurnOf } from './turns.ts'
@@ -65,13 +66,14 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       const interaction = at(id)
       const [first] = ctx.threads.messages(interaction.key, 0, 1)
       const effect = effectOf(ctx, interaction)
+      const payment = paymentView(ctx, interaction)
       return {
         interaction_id: id,
         state: interaction.state,
         ...present({ warning: waitingWarning(ctx.hub, first?.delivery) ?? (await unlistedWarning(ctx, to)) }),
         ...present({ delivery: first === undefined ? undefined : deliveryView(ctx, first) }),
-        ...present({ effect }),
-        next: `svc thread ${id}`,
+        ...present({ effect, payment }),
+        next: payment?.state === 'open' ? `svc approve ${id}` : `svc thread ${id}`,
       }
     },
 

@@ -37,7 +37,7 @@ function creditsWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | 
   const alarm = home && alarmOf(store, home.identity.aid)
   return alarm === undefined
     ? undefined
-    : `nothing is paid in credits of ${home?.url}: ${alarm}; see it with: svc audit-hub --all; to go on: svc audit-hub --accept`
+    : `nothing is paid in credits of ${home?.url}: ${alarm}; svc audit-hub --all shows it, and svc audit-hub --accept goes on`
 }
 
 export function warningsOf(

@@ -5,9 +5,9 @@ import { capTag } from '../../protocol/contract/shapes.ts'
 
 const PRICES_MAX = 256
 
-/** Whole credits for one call, by capability. */
+/** Whole credits for one call, by capability; 0 makes one free that has a price in its module's settings. */
 export const PricesConfig = z
-  .record(capTag, z.int().min(1).max(CREDITS_MAX))
+  .record(capTag, z.int().min(0).max(CREDITS_MAX))
   .refine(prices => Object.keys(prices).length <= PRICES_MAX, {
     error: `expected at most ${PRICES_MAX} prices`,
   })
@@ -28,7 +28,3 @@ export const SpendConfig = z.strictObject({
 export type SpendConfig = z.infer<typeof SpendConfig>
 
 export const spendDefaults: SpendConfig = SpendConfig.parse({})
-
-/** What a call of a capability costs here; undefined where it is free. */
-export const priceOf = ({ prices }: { prices?: z.infer<typeof PricesConfig> | undefined }, what: string) =>
-  prices?.[what]

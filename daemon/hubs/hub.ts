@@ -128,6 +128,22 @@ export type Liability = { record: Uint8Array; balance: number; salt: Uint8Array;
 /** What a hub says of a payment: its signed receipt, not yet verified, or in its words why there is none. */
 export type Settled = { receipt: Uint8Array } | { refused: string; says: string }
 
+/** Credits of this agent at a hub, and what the hub publishes of them. */
+export interface HubCredits {
+  /** The account at this hub, with so many entries at most. */
+  account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
+  /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
+  settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
+  /** Takes credits out of circulation against a reference. */
+  redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled>
+  /** Takes a hold, or gives all of it back, by an order of the payee. */
+  endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
+  /** Records of its supply chain from a number on, not verified, and the head that it names. */
+  supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
+  /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */
+  liability(signal: AbortSignal): Promise<Liability | undefined>
+}
+
 /** One hub, one client: signed calls leave one after another with strictly rising times. */
 export interface HubClient {
   readonly url: string
@@ -171,20 +187,9 @@ export interface HubClient {
     items: StatusItem[],
   ): Promise<StatusReply[]>
   bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
+  readonly credits: HubCredits
   /** Until when this hub takes no reviews of this agent, as far as it said so. */
   readonly probationUntilMs: number | undefined
-  /** The account at this hub, with so many entries at most. */
-  account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
-  /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
-  settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
-  /** Takes credits out of circulation against a reference. */
-  redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled>
-  /** Takes a hold, or gives all of it back, by an order of the payee. */
-  endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
-  /** Records of its supply chain from a number on, not verified, and the head that it names. */
-  supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
-  /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */
-  liability(signal: AbortSignal): Promise<Liability | undefined>
   /** Gives the hub's attestation. */
   uploadReview(upload: ReviewUpload): Promise<Uint8Array>
   revoke(capabilityIds: Uint8Array[]): Promise<void>

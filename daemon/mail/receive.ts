@@ -3,8 +3,6 @@
  * the delivery confirmation. Everything happens in one transaction with its evidence.
  */
 
-import { capTag } from '../../protocol/contract/shapes.ts'
-import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import type { VerifiedKel } from '../../protocol/identity/kel.ts'
@@ -12,14 +10,9 @@ import type { KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
-import { type Attachment, type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
+import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
 import { type AnyPayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
-import {
-  documentCid,
-  parseRequestDocument,
-  parseResultDocument,
-  type RequestDocument,
-} from '../../protocol/proof/documents.ts'
+import { documentCid } from '../../protocol/proof/documents.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { doubtHead } from '../peers/heads.ts'
@@ -38,6 +31,7 @@ import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 import { dropClaim, noteClaim } from './claims.ts'
 import { compareHead, returnHead } from './heads.ts'
+import { readableText, requestOf } from './reading.ts'
 
 const PREVIEW_CHARACTERS = 200
 /** How long after its expiry a message id is still remembered. */
@@ -207,29 +201,6 @@ function refusalOfNumber(ctx: Context, interaction: Interaction, { body }: Recei
   return isStep(body.kind) || mayAdd(ctx, interaction, bytesOf(body)) ? undefined : dackCodes.refusedByPolicy
 }
 
-/** What a reader sees of a message; undefined when its document is not one, or names other files than it brings. */
-export function readableText(message: AnyPayload, brought: readonly Attachment[]): string | undefined {
-  try {
-    switch (message.kind) {
-      case kinds.result:
-      case kinds.message:
-      case kinds.quote: {
-        const document = parseResultDocument(message.payload.document)
-        if ('status' in document) return `${document.status}: ${document.message}`
-        return 'text' in document && namesAll(document.attachments, brought) ? document.text : undefined
-      }
-      case kinds.declined:
-      case kinds.cancelled:
-        return message.payload.reason
-      default:
-        return ''
-    }
-  } catch (error) {
-    if (error instanceof Malformed) return undefined
-    throw error
-  }
-}
-
 function takeDelegate(
   ctx: Context,
   received: Received,
@@ -246,7 +217,10 @@ function takeDelegate(
   const admission = admit(ctx, body.from, bytesOf(body))
   if (admission === 'refused') return dackCodes.refusedByPolicy
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
-  const state = answerer === 'nobody' ? 'open' : admission
+  // a price is no work: it is told without asking the owner
+  const isPriced = answerer === 'provider' && ctx.modules.priceOf(capability ?? '') !== undefined
+  const asksForPrice = isPriced && payload.authorization === undefined
+  const state = answerer === 'nobody' || asksForPrice ? 'open' : admission
   const created = ctx.threads.create({
     id,
     delegator: body.from,
@@ -269,26 +243,6 @@ function takeDelegate(
     if (answerer === 'provider') ctx.wakers.calls.wake()
   })
   return dackCodes.stored
-}
-
-/** The request document, when it is one and names exactly the attachments that came with it or will come. */
-function requestOf(bytes: Uint8Array, body: MessageBody): RequestDocument | undefined {
-  try {
-    const document = parseRequestDocument(bytes)
-    if (!('task' in document))
-      return body.attachments.length === 0 && capTag.safeParse(document.capability).success
-        ? document
-        : undefined
-    return namesAll(document.attachments, body.attachments) ? document : undefined
-  } catch (error) {
-    if (error instanceof Malformed) return undefined
-    throw error
-  }
-}
-
-/** Whether a document names every file that came with it; those that it names besides come later. */
-function namesAll(named: readonly { name: string; cid: string }[], brought: readonly Attachment[]): boolean {
-  return brought.every(({ name, cid }) => named.some(file => file.name === name && file.cid === cidText(cid)))
 }
 
 /** Steps that come once at most and bring nothing to read. */
@@ -356,6 +310,7 @@ function takeLeave(
   if (isOver(interaction)) return undefined
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
+  ctx.store.afterCommit(() => ctx.wakers.payments.wake())
   return ctx.threads.update(interaction, { state, reason: payload.reason })
 }
 

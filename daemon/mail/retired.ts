@@ -8,7 +8,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { insertRetired } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
-import { readableText } from './receive.ts'
+import { readableText } from './reading.ts'
 
 type Needs = Pick<Context, 'store' | 'contacts' | 'threads' | 'events' | 'now'>
 

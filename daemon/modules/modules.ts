@@ -5,6 +5,7 @@ import { module as org } from '#org'
 import { module as service } from '#service'
 import { module as shell } from '#shell'
 import { CAPS_MAX } from '../../protocol/contract/limits.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Effect } from '../../protocol/proof/effect.ts'
 import type { Served } from '../context.ts'
 import { type Call, type Module, type ModuleGround, type Provider, runProvider } from './provider.ts'
@@ -35,6 +36,13 @@ export class Modules implements Served {
     return this.#providers.has(capability)
   }
 
+  /** What the owner asks, else what the module's settings say; a price of 0 makes a capability free. */
+  priceOf(capability: string): number | undefined {
+    const set = this.#ground.settings.current.prices?.[capability]
+    const price = set ?? this.find(capability)?.price
+    return price === 0 ? undefined : price
+  }
+
   offered(): string[] {
     const published = this.list().filter(one => one.published)
     const all = [...this.#ground.settings.current.caps, ...published.map(({ capability }) => capability)]
@@ -45,12 +53,13 @@ export class Modules implements Served {
     return this.#providers.get(capability)?.provider
   }
 
-  list(): { capability: string; module: string; summary: string; published: boolean }[] {
+  list(): { capability: string; module: string; summary: string; published: boolean; price?: number }[] {
     return [...this.#providers.values()].map(({ provider, module }) => ({
       capability: provider.capability,
       module,
       summary: provider.summary,
       published: provider.published,
+      ...present({ price: this.priceOf(provider.capability) }),
     }))
   }
 

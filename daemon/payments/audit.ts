@@ -120,7 +120,7 @@ export class Audit {
   ): Promise<void> {
     for (let page = 0; page < PAGES_MAX; page++) {
       const { length } = reader.head
-      const got = await hub.supplyRecords(length, signal)
+      const got = await hub.credits.supplyRecords(length, signal)
       if (got.chainDid !== chainDid(hub.identity.aid))
         throw new SupplyFault('the chain is that of another hub', length)
       for (const record of got.records) reader.add(record)
@@ -142,7 +142,7 @@ export class Audit {
   ): Promise<number | undefined> {
     const { epoch } = reader
     if (epoch === undefined || epoch.seq === 0) return undefined
-    const proof = await hub.liability(signal)
+    const proof = await hub.credits.liability(signal)
     if (proof === undefined) return 0
     const event = supplyEventOf(ChainRecord.decode(proof.record))
     const isIt = event.kind === 'epoch' && event.epoch.day === epoch.epoch.day

@@ -127,6 +127,7 @@ export class Payee {
         salt: offer.salt,
         at: hubNow(),
         holdUntil: holdUntil ?? null,
+        orderedBy: null,
       })
       return paymentOf(store, interaction.key)
     }, 'node.payment')
@@ -140,7 +141,7 @@ export class Payee {
     if (home === undefined) return undefined
     let answer: Settled
     try {
-      answer = await home.settle(row.authorization, quote, this.#within(SETTLE_MS))
+      answer = await home.credits.settle(row.authorization, quote, this.#within(SETTLE_MS))
     } catch (error) {
       if (this.#lifetime.signal.aborted) return undefined
       log.warn({ err: error }, 'the hub did not answer to a payment')
@@ -182,10 +183,12 @@ export class Payee {
 
   /** Keeps what came of the work beside the order that takes the credits, or gives them back where nothing came of it. */
   #keepOutcome(row: PaymentRow, { effect, isPrivate = false }: Answer): PaymentRow | undefined {
-    const { store } = this.#ctx
+    const { store, threads } = this.#ctx
     const isDone = effect.status === 'OK' || effect.status === 'UNVERIFIED'
     return store.transaction(() => {
-      const order = this.#order(row, isDone ? row.amount : 0)
+      const { state } = threads.byKey(row.interaction)
+      const isWanted = state === 'open' || state === 'end_proposed'
+      const order = this.#order(row, isDone && isWanted ? row.amount : 0)
       keepOutcome(store, row.interaction, { outcome: Effect.encode(effect), isPrivate, order })
       return paymentOf(store, row.interaction)
     }, 'node.payment')
@@ -230,7 +233,11 @@ export class Payee {
     const { amount } = HoldOrder.decode(row.endOrder).body
     try {
       const signal = this.#within(SETTLE_MS)
-      const answer = await hub.home.endHold(row.endOrder, amount === 0 ? 'release' : 'capture', signal)
+      const answer = await hub.home.credits.endHold(
+        row.endOrder,
+        amount === 0 ? 'release' : 'capture',
+        signal,
+      )
       if ('refused' in answer) {
         log.error({ reason: answer.refused, says: answer.says }, 'the hub refused an order about a hold')
         return this.#end(row, { receipt: null, moved: 0 })

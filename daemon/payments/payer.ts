@@ -36,11 +36,12 @@ import {
   unjudgedPayments,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
-import { faultOf } from './receipts.ts'
+import { askForReceipts, faultOf } from './receipts.ts'
 import { whyNotPaid } from './rules.ts'
 
 const ROUND_MS = 3_600_000
 const AT_ONCE_MAX = 64
+const ASK_MS = 60_000
 const NONCE_BYTES = 16
 
 type Needs = Pick<
@@ -100,7 +101,7 @@ export class Payer {
         return refuse('wrong_state', 'this task waits for no payment', `svc thread ${interaction.id}`)
       const home = this.#home(quote)
       if (typeof home === 'string') return refuse('no_credits', home)
-      return this.#pay(quote, interaction, home)
+      return this.#pay(quote, interaction, { home, by: 'person' })
     }, 'node.pay')
   }
 
@@ -111,8 +112,17 @@ export class Payer {
       for (const quote of freshQuotes(store, AT_ONCE_MAX)) this.#judge(quote)
       for (const row of unjudgedPayments(store, AT_ONCE_MAX))
         await this.#note(row).catch(error => log.warn({ err: error }, 'a payment could not be judged'))
+      await this.#askForReceipts().catch(error =>
+        log.warn({ err: error }, 'the hub was not asked for receipts'),
+      )
       await wakers.spending.sleep(ROUND_MS)
     }
+  }
+
+  async #askForReceipts(): Promise<void> {
+    const { home } = this.#ctx.hub
+    const signal = AbortSignal.any([this.#lifetime.signal, AbortSignal.timeout(ASK_MS)])
+    if (home !== undefined) await askForReceipts(this.#ctx, home, signal)
   }
 
   /** Pays a price that nobody has to be asked about; else says what a person has to decide. */
@@ -123,7 +133,8 @@ export class Payer {
       const home = this.#home(quote)
       const rules = { spend: settings.current.spend, nowMs: hubNow(), payee: interaction.peer }
       const why = typeof home === 'string' ? home : whyNotPaid(store, quote, rules)
-      if (why === undefined) this.#pay(quote, interaction, home as HubClient)
+      if (why === undefined)
+        this.#pay(quote, interaction, { home: home as HubClient, by: quote.orderedBy ?? 'node' })
       else sayWhyUnpaid(store, quote.interaction, why)
       store.afterCommit(() => events.emit('message', { interaction_id: interaction.id, kind: kinds.quote }))
     }, 'node.pay')
@@ -140,7 +151,11 @@ export class Payer {
       : `the price is in credits of another hub, ${network}; this node has none there`
   }
 
-  #pay(quote: QuoteRow, interaction: Interaction, home: HubClient): Interaction {
+  #pay(
+    quote: QuoteRow,
+    interaction: Interaction,
+    { home, by }: { home: HubClient; by: 'person' | 'agent' | 'node' },
+  ): Interaction {
     const { store, threads } = this.#ctx
     const [first] = threads.messages(interaction.key, 0, 1)
     const message = threads.message(first?.key ?? 0)
@@ -154,15 +169,19 @@ export class Payer {
       attachments: threads.attachmentsOf(message.key),
     }
     const network = networkOf(home.identity.aid)
-    const paying = this.#commit(task, created => this.#authorize(created, quote, network))
+    const paying = this.#commit(task, created => this.#authorize(created, quote, { network, by }))
     markQuotePaid(store, interaction.key, paying.key)
     const what = interaction.capability ?? TASK
     const price = quoteText({ ...priceIn(quote), provider: interaction.peer, what })
-    threads.update(interaction, { reason: `${price}: paid, and goes on as ${paying.id}` })
+    threads.update(interaction, { reason: `${price}; it goes on as ${paying.id}, with a payment` })
     return paying
   }
 
-  #authorize(task: Interaction, quote: QuoteRow, network: string) {
+  #authorize(
+    task: Interaction,
+    quote: QuoteRow,
+    { network, by }: { network: string; by: 'person' | 'agent' | 'node' },
+  ) {
     const { identity, store, chain, random, hubNow } = this.#ctx
     const { amount } = priceIn(quote)
     const paySalt = random(PAY_SALT_BYTES)
@@ -194,6 +213,7 @@ export class Payer {
       salt: paySalt,
       at: notBefore,
       holdUntil: holdUntil ?? null,
+      orderedBy: by,
     })
     chain.append('svc.payment.authorized', {
       interaction_id: task.id,

@@ -19,8 +19,7 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { forget, recall, remember } from '../store/memory.ts'
-import { keepReceipts, markRefused, type PaymentRow, silentPayments } from '../store/payments.ts'
-import { faultOf } from './receipts.ts'
+import { askForReceipts, faultOf } from './receipts.ts'
 
 type Needs = Pick<
   Context,
@@ -29,11 +28,8 @@ type Needs = Pick<
 
 const NONCE_BYTES = 16
 const REASON_CHARACTERS_MAX = 300
-const ROWS_MAX = 256
 /** Seconds that a header for plain HTTP leaves its payee. */
 const HEADER_SECONDS = 300
-/** After this time an authorization that was not settled never will be. */
-const TOLERANCE_MS = 4 * 60_000
 
 type Terms = { payTo: string; amount: number; network: string; purpose?: Uint8Array; lifeMs?: number }
 
@@ -69,7 +65,7 @@ export class Wallet {
     const name = `redemption ${amount} ${reference}`
     const encoded = recall(store, name) ?? this.#prepare(home, { amount, reference, name })
     const authorization = Authorization.decode(encoded)
-    const answer = await home.redeem(encoded, reference, signal)
+    const answer = await home.credits.redeem(encoded, reference, signal)
     if ('refused' in answer) {
       forget(store, name)
       const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
@@ -91,6 +87,11 @@ export class Wallet {
       })
     }, 'node.payment')
     return { amount, reference, auth_id: authId, verified }
+  }
+
+  /** What became of payments of which nothing was heard. */
+  askForReceipts(home: HubClient, signal: AbortSignal) {
+    return askForReceipts(this.#ctx, home, signal)
   }
 
   #prepare(home: HubClient, given: { amount: number; reference: string; name: string }): Uint8Array {
@@ -133,42 +134,5 @@ export class Wallet {
       amount,
       network,
     })
-  }
-
-  /** Asks the hub for the receipts of payments of which nothing was heard and which can no longer be made by asking. */
-  async askForReceipts(
-    home: HubClient,
-    signal: AbortSignal,
-  ): Promise<{ settled: string[]; lapsed: string[] }> {
-    const { store, hubNow, threads, wakers } = this.#ctx
-    const settled: string[] = []
-    const lapsed: string[] = []
-    const before = hubNow() - AUTHORIZATION_LIFE_MAX_MS - TOLERANCE_MS
-    for (const row of silentPayments(store, before, ROWS_MAX)) {
-      const { id } = threads.byKey(row.interaction)
-      const answer = await home.settle(row.authorization, quoteOfRow(row), signal)
-      if ('receipt' in answer) {
-        keepReceipts(store, row.interaction, { held: answer.receipt, end: null })
-        settled.push(id)
-      } else {
-        markRefused(store, row.interaction, 'nobody used the authorization in its time')
-        lapsed.push(id)
-      }
-    }
-    if (settled.length > 0) wakers.spending.wake()
-    return { settled, lapsed }
-  }
-}
-
-function quoteOfRow(row: PaymentRow): Quote {
-  const { body } = Authorization.decode(row.authorization)
-  const holdSeconds = body.holdUntil === undefined ? undefined : (body.holdUntil - body.notAfter) / 1000
-  return {
-    provider: body.payTo,
-    what: '',
-    amount: body.amount,
-    network: body.network,
-    holdSeconds,
-    settleSeconds: HEADER_SECONDS,
   }
 }

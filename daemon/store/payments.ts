@@ -39,6 +39,7 @@ export const paymentsTable = {
     endReceipt: orNull(blob),
     outcome: orNull(blob),
     outcomePrivate: flag,
+    orderedBy: orNull(oneOf<'person' | 'agent' | 'node'>(text)),
     moved: orNull(integer),
     reason: orNull(text),
   },
@@ -124,13 +125,22 @@ export function paymentById(store: Store, id: Uint8Array): PaymentRow | undefine
 
 type NewPayment = Pick<
   PaymentRow,
-  'interaction' | 'side' | 'payment' | 'amount' | 'network' | 'authorization' | 'salt' | 'at' | 'holdUntil'
+  | 'interaction'
+  | 'side'
+  | 'payment'
+  | 'amount'
+  | 'network'
+  | 'authorization'
+  | 'salt'
+  | 'at'
+  | 'holdUntil'
+  | 'orderedBy'
 >
 
 export function addPayment(store: Store, row: NewPayment): void {
   store.run(
-    `INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state, at, hold_until)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?)`,
+    `INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state, at, hold_until, ordered_by)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?, ?)`,
     row.interaction,
     row.side,
     row.payment,
@@ -140,6 +150,7 @@ export function addPayment(store: Store, row: NewPayment): void {
     row.salt,
     row.at,
     row.holdUntil,
+    row.orderedBy,
   )
 }
 
@@ -218,15 +229,20 @@ export function silentPayments(store: Store, before: number, max: number): Payme
   )
 }
 
+/** The provider says that it could not take the payment; only the hub knows. */
+export function noteRefusalSaid(store: Store, interaction: number, why: string): void {
+  store.run("UPDATE payments SET reason = ? WHERE interaction = ? AND state = 'authorized'", why, interaction)
+}
+
 export function markRefused(store: Store, interaction: number, reason: string): void {
   store.run("UPDATE payments SET state = 'refused', reason = ? WHERE interaction = ?", reason, interaction)
 }
 
-/** What somebody's payments came to since a time, without those that were refused: all of them, or to one agent. */
+/** What payments without a person came to since a time, but for those that were refused: all of them, or to one agent. */
 export function spentSince(store: Store, since: number, to: string | undefined): number {
   const row = store.get<{ sum: number | null }>(
     `SELECT sum(coalesce(p.moved, p.amount)) AS sum FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-     WHERE p.side = 'payer' AND p.state <> 'refused' AND p.at >= ?1 AND (?2 IS NULL OR i.peer = ?2)`,
+     WHERE p.side = 'payer' AND p.state <> 'refused' AND p.ordered_by <> 'person' AND p.at >= ?1 AND (?2 IS NULL OR i.peer = ?2)`,
     since,
     to ?? null,
   )

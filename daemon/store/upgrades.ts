@@ -86,6 +86,8 @@ CREATE TABLE payments (
   -- What was done for it, before it is sent.
   outcome BLOB,
   outcome_private INTEGER NOT NULL DEFAULT 0,
+  -- Who ordered it; only of what went out.
+  ordered_by TEXT CHECK (ordered_by IN ('person', 'agent', 'node')),
   -- Credits that moved in the end.
   moved INTEGER,
   reason TEXT

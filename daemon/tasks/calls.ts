@@ -9,7 +9,6 @@ import { buildEffect } from '../../protocol/proof/effect.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
-import { priceOf } from '../home/payment-config.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
 import type { Answer, Payee } from '../payments/payee.ts'
@@ -111,7 +110,7 @@ export class Calls {
     const isPaidFor = paymentOf(this.#ctx.store, interaction.key) !== undefined
     if (!isPaidFor && (provider === undefined || interaction.endBy === 'peer'))
       return this.#answer(interaction, { effect: notServed(capability) })
-    const amount = priceOf(this.#ctx.settings.current, capability) ?? provider?.price
+    const amount = this.#modules.priceOf(capability)
     const work = () => this.#carryOut(interaction, provider)
     const answer =
       amount === undefined && !isPaidFor ? await work() : await this.#paid(interaction, amount, work)

@@ -4,7 +4,7 @@
  */
 
 import { cidText, contentId } from '../../protocol/crypto/hash.ts'
-import { utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
+import { fromUtf8, utf8, utf8Length } from '../../protocol/encoding/bytes.ts'
 import { CborFloat, type CborValue } from '../../protocol/encoding/cbor.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -13,6 +13,7 @@ import { DOCUMENT_BYTES_MAX } from '../../protocol/proof/documents.ts'
 import {
   buildEffect,
   type Effect,
+  effectText,
   isVerifiable,
   renderEffect,
   renderEvidence,
@@ -76,7 +77,7 @@ export function answerWithEffect(
       : { kind: kinds.quote, payload: encodePayload(kinds.quote, { document }) }
   const { interaction: answered } = ctx.threads.queue(interaction, {
     ...answer,
-    text: `${effect.status}: ${effect.message}`,
+    text: effectText(JSON.parse(fromUtf8(document)) as Record<string, unknown>),
     numbered: true,
   })
   return proposeEnd(ctx, answered)

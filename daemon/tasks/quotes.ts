@@ -3,15 +3,18 @@
  * task. Whether a price is paid, and what a hub's receipt proves, is judged elsewhere, with time.
  */
 import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { decodePayload } from '../../protocol/mail/payload.ts'
-import { parseResultDocument } from '../../protocol/proof/documents.ts'
+import { parseResultDocument, type ResultDocument } from '../../protocol/proof/documents.ts'
 import { paidMark, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { readQuote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
-import { keepReceipts, noteQuote, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
+import { keepReceipts, noteQuote, noteRefusalSaid, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'wakers'>
+
+const REASON_CHARACTERS_MAX = 300
 
 /** The answer to a task is its price. One that asks for anything else than the task's payment is paid by nobody. */
 export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Array): void {
@@ -20,11 +23,22 @@ export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Ar
   try {
     const quote = readQuote(body, { provider: interaction.peer, what: interaction.capability ?? TASK })
     noteQuote(ctx.store, interaction.key, quote)
+    if (paymentOf(ctx.store, interaction.key)?.state === 'authorized') noteRefusal(ctx, interaction, document)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     sayWhyUnpaid(ctx.store, interaction.key, error.message, true)
   }
   ctx.store.afterCommit(() => ctx.wakers.spending.wake())
+}
+
+/**
+ * A payment that came back as a price was refused, its provider says; only a person pays again, or a provider could ask
+ * without end. It counts as spent until the hub says that it never moved.
+ */
+function noteRefusal({ store }: Needs, { key }: Interaction, document: ResultDocument): void {
+  const why = 'message' in document ? plainLine(String(document.message), REASON_CHARACTERS_MAX) : ''
+  noteRefusalSaid(store, key, why)
+  sayWhyUnpaid(store, key, `the payment was refused: ${why}`)
 }
 
 /** Receipts of a hub that came with an answer, for the payment that was made for it. */

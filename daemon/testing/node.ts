@@ -187,5 +187,6 @@ export class TestWorld implements AsyncDisposable {
 /** A build without modules: what the settings name is all that is offered. */
 const noModules = ({ settings }: Pick<Context, 'settings'>): Context['modules'] => ({
   serves: () => false,
+  priceOf: () => undefined,
   offered: () => settings.current.caps,
 })

@@ -10,8 +10,8 @@ import type { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type {
   AckItem,
   Delivery,
-  HubAccount,
   HubClient,
+  HubCredits,
   HubIdentity,
   PolledEnvelope,
   StatusReply,
@@ -115,35 +115,23 @@ export class ScriptedHub implements HubClient {
   deregister(): Promise<void> {
     return this.#say('deregister', [], async () => {})
   }
-  account(entriesMax: number, signal: AbortSignal): Promise<HubAccount> {
-    const nothing = { balance: 0, held: 0, probationUntilMs: undefined, trial: undefined, entries: [] }
-    return this.#say('account', [entriesMax, signal], async () => ({
+  /** A hub without credits. */
+  readonly credits: HubCredits = {
+    account: async () => ({
       network: `hub:${this.identity.aid}`,
-      ...nothing,
-    }))
+      balance: 0,
+      held: 0,
+      probationUntilMs: undefined,
+      trial: undefined,
+      entries: [],
+    }),
+    settle: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
+    redeem: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
+    endHold: async () => ({ refused: 'hold_ended', says: 'no hold here' }),
+    supplyRecords: async () => ({ chainDid: '', records: [], headSeq: 0, headId: '', isLast: true }),
+    liability: async () => undefined,
   }
-  settle(...given: Parameters<HubClient['settle']>): ReturnType<HubClient['settle']> {
-    return this.#say('settle', given, async () => ({
-      refused: 'insufficient_funds',
-      says: 'no credits here',
-    }))
-  }
-  supplyRecords(...given: Parameters<HubClient['supplyRecords']>): ReturnType<HubClient['supplyRecords']> {
-    const none = { chainDid: '', records: [], headSeq: 0, headId: '', isLast: true }
-    return this.#say('supplyRecords', given, async () => none)
-  }
-  liability(signal: AbortSignal): ReturnType<HubClient['liability']> {
-    return this.#say('liability', [signal], async () => undefined)
-  }
-  redeem(...given: Parameters<HubClient['redeem']>): ReturnType<HubClient['redeem']> {
-    return this.#say('redeem', given, async () => ({
-      refused: 'insufficient_funds',
-      says: 'no credits here',
-    }))
-  }
-  endHold(...given: Parameters<HubClient['endHold']>): ReturnType<HubClient['endHold']> {
-    return this.#say('endHold', given, async () => ({ refused: 'hold_ended', says: 'no hold here' }))
-  }
+
   fetchCard(aid: string): Promise<string | undefined> {
     return this.#say('fetchCard', [aid], async () => undefined)
   }

@@ -1,16 +1,20 @@
 /** `task_delegate`: hand a task or a capability call to another agent. */
 
 import * as z from 'zod'
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { answerMembers, answerOf, answerTurns, isOver } from '../answer.ts'
 import { RESULT_CHARACTERS_MAX } from '../budget.ts'
-import { callText } from '../call.ts'
+import { askUserTo, callText } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { own } from '../fence.ts'
 import { opened } from '../files.ts'
 import { waitArgument } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
+
+type Payment = NonNullable<ReplyOf<Operations['delegate']>['payment']>
 
 export const taskDelegate = tool({
   name: 'task_delegate',
@@ -34,7 +38,7 @@ export const taskDelegate = tool({
     const paid = rest['pay'] === true ? { max_credits: rest['max_credits'] ?? '<limit>' } : {}
     return isCall ? { ...rest, capability, args: args ?? {}, ...paid } : { ...rest, task, ...paid }
   },
-  output: [...answerMembers, 'delivery', 'effect', 'payment_required', 'warning', 'next'],
+  output: [...answerMembers, 'delivery', 'effect', 'payment_required', 'payment', 'warning', 'next'],
   annotations: sends,
   untrusted: true,
   async run(args, context) {
@@ -58,6 +62,7 @@ export const taskDelegate = tool({
         delivery: reply.delivery?.state,
         effect: reply.effect === undefined ? undefined : effectRow(reply.effect, context),
         payment_required: reply.payment_required,
+        payment: reply.payment === undefined ? undefined : paymentRow(interaction_id, reply.payment, context),
         // it may hold words of a hub
         warning: warning === undefined ? undefined : context.fence(`the task waits here: ${warning}`),
       }),
@@ -86,6 +91,16 @@ async function awaitAnswer(
   return isAnswered ? answerOf(thread, {}, context) : undefined
 }
 
+/** What it costs and what became of that; why not may be in words of the provider or of a hub. */
+const paymentRow = (id: string, { amount, state, reason }: Payment, context: ToolContext) => ({
+  amount,
+  state,
+  ...present({
+    reason: reason === undefined ? undefined : context.fence(reason),
+    next: state === 'open' ? askUserTo(context.command(`svc approve ${id}`)) : undefined,
+  }),
+})
+
 const EFFECT_TEXT_CHARACTERS_MAX = 2_000
 
 /** The provider's effect: its status as it is, its words fenced and cut; the thread holds it whole. */
@@ -94,6 +109,7 @@ function effectRow(effect: unknown, context: ToolContext): Record<string, unknow
     status?: unknown
     verifiable?: unknown
     message?: unknown
+    metrics?: unknown
     evidence?: { observed_state?: unknown }
   }
   const words = (value: unknown) => context.fence(String(value).slice(0, EFFECT_TEXT_CHARACTERS_MAX))
@@ -103,6 +119,7 @@ function effectRow(effect: unknown, context: ToolContext): Record<string, unknow
     verifiable: given.verifiable === true,
     ...present({
       message: given.message === undefined ? undefined : words(given.message),
+      metrics: given.metrics === undefined ? undefined : words(JSON.stringify(given.metrics)),
       observed_state: state === undefined ? undefined : words(state),
     }),
   }

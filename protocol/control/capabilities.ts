@@ -17,6 +17,8 @@ export const capabilityOperations = {
           summary: z.string(),
           /** Whether it is named in the directory. */
           published: z.boolean(),
+          /** Credits for a call. */
+          price: z.int().min(1).optional(),
         }),
       ),
     }),

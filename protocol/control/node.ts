@@ -18,6 +18,7 @@ import {
   foundAgent,
   interactionId,
   nodeStatusShape,
+  paymentState,
   peerName,
 } from './shapes.ts'
 
@@ -265,6 +266,8 @@ export const nodeOperations = {
             'other',
           ]),
           transaction: z.string().optional(),
+          /** What became of it in the end, where it is the payment of a task. */
+          payment: paymentState.optional(),
           counterparty: aidShape.optional(),
           contact: z.string().optional(),
         }),

@@ -41,6 +41,7 @@ describe('an operation', () => {
   test('that waits for others has a quarter of an hour', () => {
     const long = those(name => operations[name].timeoutMs !== undefined)
     expect(long).toEqual([
+      'auditHub',
       'autoReplyAttack',
       'autoReplySet',
       'autoReplyTest',

@@ -113,15 +113,20 @@ export type Turn = z.infer<typeof turnShape>
 
 const credits = z.int().min(0).max(CREDITS_MAX)
 
+export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
+
 /** What a task costs, and what became of it. */
 export const paymentShape = z.strictObject({
   amount: count,
   network: z.string(),
-  /** `open`: a person decides (`approve`). */
-  state: z.enum(['open', 'paid']),
+  /**
+   * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
+   * the provider · `returned` · `refused`
+   */
+  state: paymentState,
   /** The task that was delegated anew, with the payment. */
   paid_as: interactionId.optional(),
-  /** Why it was not paid without a person. */
+  /** Why it was not paid, or not without a person. */
   reason: z.string().optional(),
 })
 

@@ -8,6 +8,7 @@ import {
   interactionId,
   interactionStates,
   interactionSummary,
+  paymentShape,
   peerName,
   receiptSummary,
   threadShape,
@@ -64,6 +65,7 @@ export const taskOperations = {
       delivery: deliveryShape.optional(),
       effect: z.unknown().optional(),
       payment_required: z.unknown().optional(),
+      payment: paymentShape.optional(),
       /** What keeps it from leaving this machine. */
       warning: z.string().optional(),
       next: z.string(),

@@ -254,3 +254,23 @@ export function withTiers(effect: Readonly<Record<string, unknown>>): Record<str
   const tiers = { verify_trust: tierOf('V', verify_trust) ?? 0, auth_trust: tierOf('A', auth_trust) ?? 0 }
   return { ...effect, evidence: { ...evidence, ...tiers } }
 }
+
+/** How much of what was observed stands in the words of an effect. */
+const OBSERVED_SHOWN_CHARACTERS = 4000
+const METRICS_SHOWN = 32
+
+/** What a reader sees of a rendered effect: status and message, then what was measured and observed. */
+export function effectText(rendered: Readonly<Record<string, unknown>>): string {
+  const { metrics: measured, evidence } = rendered
+  const lines = isRecord(measured)
+    ? Object.entries(measured)
+        .slice(0, METRICS_SHOWN)
+        .map(([name, value]) => `${name}: ${String(value)}`)
+    : []
+  const observed = isRecord(evidence) ? evidence['observed_state'] : undefined
+  if (typeof observed === 'string') lines.push(observed.slice(0, OBSERVED_SHOWN_CHARACTERS))
+  return [`${String(rendered['status'])}: ${String(rendered['message'])}`, ...lines].join('\n')
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)

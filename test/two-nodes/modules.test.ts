@@ -208,6 +208,19 @@ describe('a local service', () => {
     expect(await tried(capability, { room: 'roof' })).toMatchObject({ status, message, verifiable: false })
   })
 
+  test('with a price in its configuration is listed with it, and free once its owner takes it away', async () => {
+    const priced = async () =>
+      (await bob.handlers.prices(undefined, never)).prices.map(({ capability }) => capability)
+    expect(await priced()).toEqual(['odd.priced'])
+    await bob.handlers.priceSet({ capability: 'odd.priced', amount: 0 }, never)
+    expect(await call('odd.priced')).toMatchObject({ status: 'UNVERIFIED' })
+    expect(await priced()).toEqual([])
+    await expect(bob.handlers.priceSet({ capability: 'odd.priced', amount: 0 }, never)).rejects.toThrow(
+      'has no price',
+    )
+    await bob.handlers.priceSet({ capability: 'odd.priced', amount: 3 }, never)
+  })
+
   test('with a price in its configuration is not run before it is paid', async () => {
     const before = runs
     expect(await call('odd.priced')).toMatchObject({

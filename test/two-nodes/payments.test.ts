@@ -14,11 +14,14 @@ let alice: Node
 let bob: Node
 let service: Server
 let runs = 0
+/** Answers that wait to be let go, while any do. */
+let holding: (() => void)[] | undefined
 
 beforeAll(async () => {
   lab = await openLab()
   service = createServer((request, response) => {
     runs += 1
+    if (holding !== undefined) return void holding.push(() => response.end('{"celsius":21}'))
     const isBroken = request.url === '/broken'
     response.writeHead(isBroken ? 500 : 200).end('{"celsius":21}')
   }).listen(0, '127.0.0.1')
@@ -156,7 +159,7 @@ describe('a capability with a price', () => {
     await expect(alice.handlers.approve({ interaction_id: quoted }, never)).rejects.toMatchObject({
       code: 'wrong_state',
     })
-    expect((await thread(alice, quoted)).payment).toMatchObject({ state: 'paid', paid_as: paying })
+    expect((await thread(alice, quoted)).payment).toMatchObject({ state: 'taken', paid_as: paying })
   })
 
   test('is paid without a person up to the rules, for one payment, a day and an agent', async () => {
@@ -166,7 +169,7 @@ describe('a capability with a price', () => {
     const spent = (await alice.handlers.spend(undefined, never)).spent_today
     await alice.handlers.spendSet({ auto_max: 5, day_max: spent + 6, payee_day_max: spent + 6 }, never)
     const { interaction_id: quoted } = await call('weather.now')
-    await until('it is paid', async () => (await thread(alice, quoted)).payment?.state === 'paid')
+    await until('it is paid', async () => (await thread(alice, quoted)).payment?.paid_as !== undefined)
     const again = await call('weather.now')
     await until('it waits', async () => (await thread(alice, again.interaction_id)).payment?.reason)
     expect((await thread(alice, again.interaction_id)).payment?.reason).toBe(
@@ -181,6 +184,72 @@ describe('a capability with a price', () => {
     const { effect } = await call('weather.now', { pay: true })
     expect(effect).toMatchObject({ status: 'PAYMENT_REQUIRED', message: 'the payer has too few credits' })
     expect(runs).toBe(before)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  })
+})
+
+describe('a paid call', () => {
+  test('that is withdrawn while it runs gives its credits back', async () => {
+    const before = await credits()
+    const { interaction_id: quoted } = await call('weather.now')
+    holding = []
+    const { interaction_id: paid } = await alice.handlers.approve({ interaction_id: quoted }, never)
+    await until('it runs', () => holding?.length === 1)
+    await alice.handlers.cancel({ interaction_id: paid }, never)
+    await until('the provider knows', async () => (await thread(bob, paid)).state === 'cancelled')
+    for (const answer of holding) answer()
+    holding = undefined
+    await until('the credits are back', async () => (await credits())[1] === 0)
+    expect(await credits()).toEqual(before)
+    expect((await thread(bob, paid)).payment?.state).toBe('returned')
+  })
+
+  test('shows its payment, and what was measured, on both sides', async () => {
+    const { interaction_id: id, payment } = await call('weather.now', { pay: true })
+    expect(payment).toMatchObject({ amount: 5, network: `hub:${lab.hub.aid}` })
+    await signed(id)
+    await until('it was taken', async () => (await thread(alice, id)).payment?.state === 'taken')
+    for (const node of [alice, bob]) {
+      const shown = await thread(node, id)
+      expect(shown.payment).toMatchObject({ amount: 5, state: 'taken' })
+      expect(shown.turns.map(({ text }) => text).join()).toContain('celsius: 21')
+    }
+    const [entry] = (await alice.handlers.balance(undefined, never)).entries
+    expect(entry).toMatchObject({ delta: -5, reason: 'held', payment: 'taken' })
+  })
+
+  test('of a stranger is approved once: its price is told without asking', async () => {
+    const carol = await lab.member('carol')
+    const asked = { to: bob.aid, capability: 'weather.now', wait_s: 20 }
+    const { effect, interaction_id: quoted } = await carol.handlers.delegate(asked, never)
+    expect((effect as Effect).status).toBe('PAYMENT_REQUIRED')
+    const { interaction_id: paid } = await carol.handlers.approve({ interaction_id: quoted }, never)
+    await until('it waits', async () =>
+      (await bob.handlers.inbox({ pending: true }, never)).items.some(
+        ({ interaction_id: id }) => id === paid,
+      ),
+    )
+    await bob.handlers.approve({ interaction_id: paid }, never)
+    await until('it is paid', async () => (await thread(carol, paid)).payment?.state === 'taken')
+  })
+
+  test('that the hub refuses, or a person ordered, takes nothing for good from what may be spent without one', async () => {
+    const spent = async () => (await alice.handlers.spend(undefined, never)).spent_today
+    const before = await spent()
+    await call('weather.now', { pay: true })
+    expect(await spent()).toBe(before)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 100_000 }, never)
+    await alice.handlers.spendSet({ auto_max: 100_000, day_max: 200_000, payee_day_max: 200_000 }, never)
+    const { interaction_id: quoted } = await call('weather.now')
+    await until('it is refused', async () => (await thread(alice, quoted)).payment?.state === 'refused')
+    expect((await thread(alice, quoted)).payment?.reason).toBe('the payer has too few credits')
+    // the provider may say so and take it all the same: only the hub ends it, once the authorization is over
+    expect(await spent()).toBe(before + 100_000)
+    lab.hub.clock.advance(2 * 3_600_000)
+    const paidAs = (await thread(alice, quoted)).payment?.paid_as
+    expect((await alice.handlers.reconcile({}, never)).lapsed).toContain(paidAs)
+    expect(await spent()).toBe(before)
+    await alice.handlers.spendSet({ auto_max: 0 }, never)
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
   })
 })
@@ -247,8 +316,8 @@ describe('what the hub publishes of its credits', () => {
   test('when it cannot be true, ends payments until a person says so', async () => {
     const home = alice.ctx.hub.home
     if (home === undefined) throw new Error('no hub')
-    const honest = home.supplyRecords.bind(home)
-    home.supplyRecords = async (from, signal) => {
+    const honest = home.credits.supplyRecords.bind(home)
+    home.credits.supplyRecords = async (from, signal) => {
       const page = await honest(from, signal)
       return { ...page, headId: 'another' }
     }
@@ -258,7 +327,7 @@ describe('what the hub publishes of its credits', () => {
     expect(warnings.join()).toContain('nothing is paid in credits of')
     const { interaction_id: id } = await call('weather.now', { pay: true })
     expect((await thread(alice, id)).payment?.reason).toContain('nothing is paid in credits of this hub')
-    home.supplyRecords = honest
+    home.credits.supplyRecords = honest
     expect(await audit({ accept: true })).toMatchObject({ verified: true })
     expect((await alice.handlers.status(undefined, never)).warnings.join()).not.toContain('nothing is paid')
   })

@@ -60,7 +60,7 @@ afterAll(async () => {
   await new Promise<void>(done => server.close(() => done()))
 })
 
-const account = (entriesMax = 20) => hub.account(entriesMax, AbortSignal.timeout(5000))
+const account = (entriesMax = 20) => hub.credits.account(entriesMax, AbortSignal.timeout(5000))
 
 test('an account has as many entries as were asked for, whatever the hub adds', async () => {
   ledger = { ...ledger, entries: Array.from({ length: 30 }, (_, seq) => entry({ seq, delta: seq })) }

@@ -1,15 +1,12 @@
 /** A hub of wire 3: route rows behind the node's hub interface, strict replies, version checks, sessions. */
 
-import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
+import { Refused } from '../../../protocol/contract/client.ts'
 import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
-import type { ReplyOf } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
 import { decodeKel, encodeKel, type KeyEvent, type VerifiedKel } from '../../../protocol/identity/kel.ts'
-import { Authorization, networkOf } from '../../../protocol/proof/payment.ts'
-import { paymentPayload, type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
 import { ENVELOPE_TYPE, headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import {
@@ -17,12 +14,11 @@ import {
   type BucketReply,
   type CardBinding,
   type Delivery,
-  type HubAccount,
   type HubClient,
+  type HubCredits,
   type HubIdentity,
   type HubInputs,
   HubStopped,
-  type Liability,
   type ListedAgent,
   type PollReply,
   type Profile,
@@ -30,19 +26,17 @@ import {
   type RegisterRequest,
   type ReviewUpload,
   type SendReply,
-  type Settled,
   type StatusItem,
   type StatusReply,
-  type SupplyPage,
 } from '../hub.ts'
 import { mergeHubLog } from '../log.ts'
 import { fetchHubIdentity, Wire3Calls } from './calls.ts'
+import { Wire3Credits } from './credits.ts'
 import { type PollOptions, poll } from './poll.ts'
 import { Sessions } from './sessions.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
 const BUCKET_PAGES_MAX = 64
-const SUPPLY_PAGE = 1000
 
 export class Wire3Hub implements HubClient {
   readonly url: string
@@ -58,12 +52,14 @@ export class Wire3Hub implements HubClient {
   #calls: Wire3Calls
   #sessions: Sessions
   #probationUntilMs: number | undefined
+  readonly credits: HubCredits
 
   constructor(url: string, identity: HubIdentity, inputs: HubInputs) {
     this.url = url
     this.#identity = identity
     this.#inputs = inputs
     this.#calls = new Wire3Calls(url, identity.aid, inputs)
+    this.credits = new Wire3Credits(this.#calls, identity.aid, inputs)
     this.#sessions = new Sessions(this.#calls, identity.aid, inputs)
   }
 
@@ -170,91 +166,6 @@ export class Wire3Hub implements HubClient {
 
   get probationUntilMs(): number | undefined {
     return this.#probationUntilMs
-  }
-
-  async account(entriesMax: number, signal: AbortSignal): Promise<HubAccount> {
-    const { aid } = this.#inputs.identity
-    const given = { params: { aid }, signal }
-    const told = await this.#calls.signed(routes.balance, given)
-    const { network, balance, held, probation_until, trial } = told
-    const query = { limit: String(entriesMax) }
-    const ledger = await this.#calls.signed(routes.ledger, { ...given, query })
-    if (told.aid !== aid || ledger.aid !== aid)
-      throw new ForeignAnswer(200, 'the hub told the account of another agent')
-    if (network !== networkOf(this.#identity.aid))
-      throw new ForeignAnswer(200, 'the hub told the credits of another hub')
-    return {
-      network,
-      balance,
-      held,
-      probationUntilMs: probation_until,
-      trial,
-      entries: ledger.entries
-        .slice(0, entriesMax)
-        .map(({ at, delta, reason, transaction, counterparty }) => ({
-          atMs: at,
-          delta,
-          reason,
-          transaction,
-          counterparty,
-        })),
-    }
-  }
-
-  async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
-    const body = {
-      x402Version: X402_VERSION,
-      paymentPayload: paymentPayload(quote, authorization),
-      paymentRequirements: requirementsOf(quote),
-    }
-    const send = this.#inputs.connections.signed
-    return settled(await this.#calls.plain(routes.x402Settle, send, { body, signal }))
-  }
-
-  async redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled> {
-    const { payTo, amount, network } = Authorization.decode(authorization).body
-    const terms = { provider: payTo, what: '', amount, network, holdSeconds: undefined, settleSeconds: 60 }
-    const body = {
-      x402Version: X402_VERSION,
-      paymentPayload: paymentPayload(terms, authorization),
-      reference,
-    }
-    const send = this.#inputs.connections.signed
-    const reply = await this.#calls.plain(routes.x402Redeem, send, { body, signal })
-    return reply.success
-      ? { receipt: fromBase64url(reply.redemption.receipt) }
-      : { refused: reply.errorReason, says: reply.errorMessage }
-  }
-
-  async endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled> {
-    const row = end === 'capture' ? routes.x402Capture : routes.x402Release
-    const send = this.#inputs.connections.signed
-    return settled(await this.#calls.plain(row, send, { body: { order: toBase64url(order) }, signal }))
-  }
-
-  async supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage> {
-    const query = { from: String(from), limit: String(SUPPLY_PAGE) }
-    const send = this.#inputs.connections.signed
-    const page = await this.#calls.plain(routes.issuance, send, { query, signal })
-    return {
-      chainDid: page.chain_did,
-      records: page.entries.map(({ record }) => fromBase64url(record)),
-      headSeq: page.head_seq,
-      headId: page.head_id,
-      isLast: page.next === undefined,
-    }
-  }
-
-  async liability(signal: AbortSignal): Promise<Liability | undefined> {
-    const given = { params: { aid: this.#inputs.identity.aid }, signal }
-    const told = await unlessMissing(this.#calls.signed(routes.liabilityProof, given))
-    if (told === undefined) return undefined
-    return {
-      record: fromBase64url(told.record),
-      balance: told.balance,
-      salt: fromBase64url(told.salt),
-      path: told.path.map(({ h, sum, side }) => ({ h: fromBase64url(h), sum, side })),
-    }
   }
 
   async uploadReview({ receipt, review, rsalt }: ReviewUpload): Promise<Uint8Array> {
@@ -417,9 +328,3 @@ function profileMembers(profile: Profile | undefined): Partial<Profile> {
   const { name, caps, summary, readme } = profile
   return { name, caps, summary, readme }
 }
-
-/** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
-const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
-  reply.success
-    ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
-    : { refused: reply.errorReason, says: reply.errorMessage }

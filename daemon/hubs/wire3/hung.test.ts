@@ -59,7 +59,7 @@ afterAll(async () => {
   await new Promise<void>(done => server.close(() => done()))
 })
 
-const balance = (ms: number) => hubAsked(own, signal => hub.account(20, signal), ms)
+const balance = (ms: number) => hubAsked(own, signal => hub.credits.account(20, signal), ms)
 const unreachable = {
   code: 'hub_unreachable',
   message: expect.stringMatching(/did not answer within 0\.2 s/),

@@ -1,0 +1,127 @@
+/** Credits of this agent at a hub of wire 3: its account, payments and holds, and what the hub publishes of what it owes. */
+import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
+import type { ReplyOf } from '../../../protocol/contract/route.ts'
+import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { Authorization, networkOf } from '../../../protocol/proof/payment.ts'
+import { paymentPayload, type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
+import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
+import type { HubAccount, HubCredits, HubInputs, Liability, Settled, SupplyPage } from '../hub.ts'
+import type { Wire3Calls } from './calls.ts'
+
+const SUPPLY_PAGE = 1000
+const REDEEM_SECONDS = 60
+
+export class Wire3Credits implements HubCredits {
+  readonly #calls: Wire3Calls
+  readonly #hub: string
+  readonly #inputs: Pick<HubInputs, 'identity' | 'connections'>
+
+  constructor(calls: Wire3Calls, hub: string, inputs: Pick<HubInputs, 'identity' | 'connections'>) {
+    this.#calls = calls
+    this.#hub = hub
+    this.#inputs = inputs
+  }
+
+  async account(entriesMax: number, signal: AbortSignal): Promise<HubAccount> {
+    const { aid } = this.#inputs.identity
+    const given = { params: { aid }, signal }
+    const told = await this.#calls.signed(routes.balance, given)
+    const { network, balance, held, probation_until, trial } = told
+    const query = { limit: String(entriesMax) }
+    const ledger = await this.#calls.signed(routes.ledger, { ...given, query })
+    if (told.aid !== aid || ledger.aid !== aid)
+      throw new ForeignAnswer(200, 'the hub told the account of another agent')
+    if (network !== networkOf(this.#hub))
+      throw new ForeignAnswer(200, 'the hub told the credits of another hub')
+    return {
+      network,
+      balance,
+      held,
+      probationUntilMs: probation_until,
+      trial,
+      entries: ledger.entries
+        .slice(0, entriesMax)
+        .map(({ at, delta, reason, transaction, counterparty }) => ({
+          atMs: at,
+          delta,
+          reason,
+          transaction,
+          counterparty,
+        })),
+    }
+  }
+
+  async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
+    const body = {
+      x402Version: X402_VERSION,
+      paymentPayload: paymentPayload(quote, authorization),
+      paymentRequirements: requirementsOf(quote),
+    }
+    const send = this.#inputs.connections.signed
+    return settled(await this.#calls.plain(routes.x402Settle, send, { body, signal }))
+  }
+
+  async redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled> {
+    const { payTo, amount, network } = Authorization.decode(authorization).body
+    const terms = {
+      provider: payTo,
+      what: '',
+      amount,
+      network,
+      holdSeconds: undefined,
+      settleSeconds: REDEEM_SECONDS,
+    }
+    const body = {
+      x402Version: X402_VERSION,
+      paymentPayload: paymentPayload(terms, authorization),
+      reference,
+    }
+    const send = this.#inputs.connections.signed
+    const reply = await this.#calls.plain(routes.x402Redeem, send, { body, signal })
+    return reply.success
+      ? { receipt: fromBase64url(reply.redemption.receipt) }
+      : { refused: reply.errorReason, says: reply.errorMessage }
+  }
+
+  async endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled> {
+    const row = end === 'capture' ? routes.x402Capture : routes.x402Release
+    const send = this.#inputs.connections.signed
+    return settled(await this.#calls.plain(row, send, { body: { order: toBase64url(order) }, signal }))
+  }
+
+  async supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage> {
+    const query = { from: String(from), limit: String(SUPPLY_PAGE) }
+    const send = this.#inputs.connections.signed
+    const page = await this.#calls.plain(routes.issuance, send, { query, signal })
+    return {
+      chainDid: page.chain_did,
+      records: page.entries.map(({ record }) => fromBase64url(record)),
+      headSeq: page.head_seq,
+      headId: page.head_id,
+      isLast: page.next === undefined,
+    }
+  }
+
+  async liability(signal: AbortSignal): Promise<Liability | undefined> {
+    const given = { params: { aid: this.#inputs.identity.aid }, signal }
+    const told = await this.#calls.signed(routes.liabilityProof, given).catch(unlessUnavailable)
+    if (told === undefined) return undefined
+    return {
+      record: fromBase64url(told.record),
+      balance: told.balance,
+      salt: fromBase64url(told.salt),
+      path: told.path.map(({ h, sum, side }) => ({ h: fromBase64url(h), sum, side })),
+    }
+  }
+}
+
+/** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
+const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
+  reply.success
+    ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
+    : { refused: reply.errorReason, says: reply.errorMessage }
+
+function unlessUnavailable(error: unknown): undefined {
+  if (error instanceof Refused && error.code === 'proof_unavailable') return undefined
+  throw error
+}
