@@ -323,13 +323,12 @@ describe('an error', () => {
     await alice.handlers.cancel({ interaction_id: over }, never)
     const error = await refusal(alice, 'task_message', { interaction_id: over, text: 'x' })
     expect(callIn(error.next)).toEqual({ tool: 'task_inbox', args: { interaction_id: over } })
-    await bob.handlers.contactRemove({ peer: 'alice' }, never)
-    const strange = await delegated(alice, bob, 'of a stranger')
+    const erin = await lab.member('erin')
+    const strange = await delegated(erin, bob, 'of a stranger')
     const waits = await refusal(bob, 'task_message', { interaction_id: strange, text: 'x' })
-    expect(waits.next).toBe(`ask your user to run: /bin/svc approve ${strange} or svc decline ${strange}`)
+    expect(waits.next).toBe(`ask your user to run: /bin/svc approve ${strange} or /bin/svc decline ${strange}`)
     const { actions } = await ask(bob, 'task_inbox', { interaction_id: strange })
     expect(actions).toContain(`ask your user to run: /bin/svc approve ${strange}`)
-    await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
   })
 
   test('about a name that nobody here has repeats no word of those who call themselves so', async () => {

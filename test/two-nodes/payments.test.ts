@@ -316,7 +316,7 @@ describe('what the hub publishes of its credits', () => {
   test('when it cannot be true, ends payments until a person says so', async () => {
     const home = alice.ctx.hub.home
     if (home === undefined) throw new Error('no hub')
-    const honest = home.credits.supplyRecords.bind(home)
+    const honest = home.credits.supplyRecords.bind(home.credits)
     home.credits.supplyRecords = async (from, signal) => {
       const page = await honest(from, signal)
       return { ...page, headId: 'another' }
