@@ -8,7 +8,7 @@ import type { Node } from '../../daemon/node.ts'
 import { type Lab, never, openLab, thread, until } from './world.ts'
 
 const MIB = 1024 * 1024
-const FILE_BYTES = 24 * MIB
+const FILE_BYTES = 12 * MIB
 
 /** A way to the hub that breaks once a connection has carried so many bytes, once for each entry of the list. */
 class BreakingLine {
@@ -104,7 +104,7 @@ const unfinished = (name: string) =>
   )
 
 test('an upload whose connection breaks again and again arrives whole by itself, once, and leaves nothing half', async () => {
-  up.breaks.push(MIB, 10 * MIB, 20 * MIB)
+  up.breaks.push(MIB, 5 * MIB, 10 * MIB)
   const path = await sent('up.bin')
   await arrived('up.bin', path)
   expect(up.broken).toBe(3)
@@ -112,7 +112,7 @@ test('an upload whose connection breaks again and again arrives whole by itself,
 }, 60_000)
 
 test('so does a download', async () => {
-  down.breaks.push(2 * MIB, 15 * MIB, 25 * MIB)
+  down.breaks.push(2 * MIB, 7 * MIB, 13 * MIB)
   const path = await sent('down.bin')
   await arrived('down.bin', path)
   expect(down.broken).toBe(3)
