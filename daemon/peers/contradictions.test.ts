@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rotate, type VerifiedKel, witnessKel } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { warningsOf } from '../control/warnings.ts'
+import { count } from '../store/counters.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
 
@@ -97,4 +98,11 @@ test('of two histories that contradict each other the first seen stays, and the 
       /^bob has two key histories that contradict each other.*the one seen first is kept/,
     ),
   ])
+})
+
+test('a fork that no log proves, as of a message that names another head, is told without a name', () => {
+  const told = () => warningsOf(alice.ctx).filter(one => one.includes('key histories'))
+  expect(told()).toEqual([])
+  count(alice.ctx.store, 'peer_forks')
+  expect(told()).toEqual(['a peer showed two contradictory key histories'])
 })

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { CounterSignature } from '../../protocol/proof/receipt.ts'
+import type { HubClient, PolledEnvelope } from '../hubs/hub.ts'
+import { type TestNode, TestWorld } from '../testing/node.ts'
+import { lookForHeads } from './look.ts'
+
+let world: TestWorld
+let alice: TestNode
+let bob: TestNode
+let counterSignature: CounterSignature
+
+/** Bob holds a head of alice's chain from a task that both signed; a task of his and that head wait for her. */
+beforeEach(async () => {
+  world = new TestWorld()
+  let id: string
+  ;({ alice, bob, id } = await world.conversation('signed'))
+  counterSignature = CounterSignature.decode(bob.thread(id).counterSignature as Uint8Array)
+  bob.delegate(alice, 'before the head')
+  bob.within(() =>
+    bob.ctx.threads.queueLoose(alice.aid, {
+      kind: kinds.heldHead,
+      payload: encodePayload(kinds.heldHead, { counterSignature }),
+      text: '',
+      numbered: false,
+    }),
+  )
+  await bob.send()
+  alice.hub.calls.length = 0
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const waiting = () => world.post.carried.filter(({ to }) => to === alice.aid)
+const look = () => lookForHeads(alice.ctx, alice.hub, new AbortController().signal)
+/** The directory as it was before what the head is of. */
+const putBack = () =>
+  alice.ctx.store.run('DELETE FROM chain WHERE seq >= ?', counterSignature.body.chainLength - 1)
+const tasks = () => alice.ctx.store.all("SELECT 1 FROM interactions WHERE side = 'received'")
+
+/** A mailbox that gives one envelope a page, and the ids after which it was asked. */
+function pages(): (number | undefined)[] {
+  const asked: (number | undefined)[] = []
+  const mine = waiting()
+  const poll: HubClient['poll'] = async ({ afterId }) => {
+    asked.push(afterId)
+    const left = mine.filter(({ id }) => id > (afterId ?? 0))
+    const envelopes = left
+      .slice(0, 1)
+      .map(({ id, bytes, acceptedAtMs }): PolledEnvelope => ({ id, source: [bytes], acceptedAtMs }))
+    return { envelopes, more: left.length > 1, held: true, [Symbol.dispose]: () => {} }
+  }
+  alice.hub.answers({ poll })
+  return asked
+}
+
+test('a head behind other mail shows an old copy, and all of it stays where it is', async () => {
+  putBack()
+  const before = waiting().length
+  await look()
+  expect(alice.ctx.hub.oldCopy).toMatch(/^bob holds this identity's signature/)
+  expect([waiting().length, tasks().length]).toEqual([before, 0])
+  expect(alice.hub.calls).toEqual(['poll'])
+})
+
+test('where no head shows anything the mail is left as well, and taken afterwards', async () => {
+  await look()
+  expect(alice.ctx.hub.oldCopy).toBeUndefined()
+  expect(tasks()).toHaveLength(0)
+  await alice.receive()
+  expect(tasks()).toHaveLength(1)
+})
+
+test('every page is looked at, up to the one that shows it', async () => {
+  const ids = waiting().map(({ id }) => id)
+  const asked = pages()
+  await look()
+  expect(asked).toEqual([undefined, ...ids.slice(0, -1)])
+  putBack()
+  asked.length = 0
+  await look()
+  expect(alice.ctx.hub.oldCopy).toBeDefined()
+  expect(asked).toEqual([undefined, ...ids.slice(0, -1)])
+})
+
+test('what cannot be opened, or is of a key that its sender retired, says nothing and hides nothing', async () => {
+  const [first] = waiting()
+  world.post.take(alice.aid, new Uint8Array(700).fill(1), world.clock.ms)
+  if (first !== undefined) first.bytes = first.bytes.slice(0, 300)
+  putBack()
+  bob.ctx.identity.rotate(bob.hub.identity.aid, world.clock.ms + 1)
+  alice.within(() => alice.ctx.peers.learn(bob.ctx.identity.log, undefined))
+  await look()
+  expect(alice.ctx.hub.oldCopy).toBeUndefined()
+})
+
+test('a hub that fails is a failure of the look', async () => {
+  alice.hub.answers({ poll: () => Promise.reject(new Error('down')) })
+  await expect(look()).rejects.toThrow('down')
+})
