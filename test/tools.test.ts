@@ -326,7 +326,9 @@ describe('an error', () => {
     const erin = await lab.member('erin')
     const strange = await delegated(erin, bob, 'of a stranger')
     const waits = await refusal(bob, 'task_message', { interaction_id: strange, text: 'x' })
-    expect(waits.next).toBe(`ask your user to run: /bin/svc approve ${strange} or /bin/svc decline ${strange}`)
+    expect(waits.next).toBe(
+      `ask your user to run: /bin/svc approve ${strange} or /bin/svc decline ${strange}`,
+    )
     const { actions } = await ask(bob, 'task_inbox', { interaction_id: strange })
     expect(actions).toContain(`ask your user to run: /bin/svc approve ${strange}`)
   })
