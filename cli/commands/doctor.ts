@@ -8,7 +8,7 @@ import { HungNode } from '../client/entries.ts'
 import type { Input, Run } from '../command.ts'
 import { checkHome } from '../doctor/home.ts'
 import { checkParts } from '../doctor/parts.ts'
-import { checkClock, checkStatus } from '../doctor/running.ts'
+import { checkClock, checkStatus, type HubSeen } from '../doctor/running.ts'
 import { type Io, messageOf, printReply } from '../io.ts'
 
 export const doctor: Run = async (io, input) => {
@@ -17,9 +17,8 @@ export const doctor: Run = async (io, input) => {
   const url = status?.hub_url ?? undefined
   const home = checkHome(dir)
   const isOver = home.some(({ check, state }) => check === 'identity' && state === 'wrong')
-  const clock = url === undefined ? [] : [await checkClock(url, io)]
-  const isApart = clock.some(({ state }) => state === 'wrong')
-  const seen = status === undefined ? [] : checkStatus(status, isApart)
+  const hub = url === undefined ? UNASKED : await checkClock(url, io)
+  const seen = status === undefined ? [] : checkStatus(status, hub)
   const said = [...home, ...seen.filter(({ check }) => check === 'hub')].map(({ found }) => found).join('\n')
   const isNew = ({ check, found }: Finding) =>
     check === 'hub' ? !isOver : check !== 'warning' || !said.includes(found)
@@ -28,12 +27,14 @@ export const doctor: Run = async (io, input) => {
     ...(isAlone && !isWithout(home) ? await checkParts(dir) : []),
     finding,
     ...seen.filter(isNew),
-    ...clock,
+    ...hub.findings,
   ]
   const bad = findings.filter(({ state }) => state === 'wrong').length
   printReply(io, { ok: bad === 0, wrong: bad, findings })
   return bad === 0 ? 0 : 1
 }
+
+const UNASKED: HubSeen = { answers: false, isApart: false, findings: [] }
 
 /** Whether there is no identity whose files could be looked at. */
 const isWithout = (home: readonly Finding[]) =>

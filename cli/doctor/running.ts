@@ -12,9 +12,17 @@ const MEND_CLOCK = 'set the clock of this machine: timedatectl set-ntp true'
 const CLOCK_APART_MAX_MS = 60_000
 const SECONDS_OF_HOUR = 3_600
 
-/** Build, hub, evidence and every warning of the node. `isApart`: the clocks of hub and machine are. */
-export function checkStatus(status: NodeStatus, isApart: boolean): Finding[] {
-  return [checkBuild(status), checkHub(status, isApart), checkChain(status), ...checkWarnings(status)]
+/** How the hub answered this command, which asks it apart from the node. */
+export type HubSeen = {
+  answers: boolean
+  /** The clocks of hub and machine are. */
+  isApart: boolean
+  findings: Finding[]
+}
+
+/** Build, hub, evidence and every warning of the node. */
+export function checkStatus(status: NodeStatus, seen: HubSeen): Finding[] {
+  return [checkBuild(status), checkHub(status, seen), checkChain(status), ...checkWarnings(status)]
 }
 
 function checkBuild({ build, version }: NodeStatus): Finding {
@@ -25,7 +33,7 @@ function checkBuild({ build, version }: NodeStatus): Finding {
 
 function checkHub(
   { aid, hub, hub_url: url, old_copy: isOld, data_dir: dir }: NodeStatus,
-  isApart: boolean,
+  { answers, isApart }: HubSeen,
 ): Finding {
   if (hub === null || url === null)
     return note('hub', 'this node is registered at no hub', 'svc hub-register <url>')
@@ -38,7 +46,10 @@ function checkHub(
     return wrong('hub', `${url} answers, but refuses this node${reason}`, `ask the operator about ${aid}`)
   if (isApart)
     return wrong('hub', `${url} answers, but takes nothing while the clocks are apart${reason}`, MEND_CLOCK)
-  return wrong('hub', `${url} does not answer${reason}`, 'the node tries again by itself; svc logs')
+  if (answers && reason === '')
+    return note('hub', `${url} answers, and this node has not reached it yet`, 'wait, then svc doctor')
+  const found = answers ? 'answers, but not to this node' : 'does not answer'
+  return wrong('hub', `${url} ${found}${reason}`, 'the node tries again by itself; svc logs')
 }
 
 const mendOldCopy = (dir: string) =>
@@ -55,8 +66,8 @@ const checkWarnings = ({ warnings }: NodeStatus): Finding[] =>
     .filter(warning => !warning.startsWith('config.json: ') && !warning.startsWith('the disk has '))
     .map(warning => note('warning', warning, 'svc status'))
 
-/** Compares the clocks by the date of one answer. */
-export async function checkClock(url: string, io: Io): Promise<Finding> {
+/** Asks the hub once, and compares the clocks by the date of its answer. */
+export async function checkClock(url: string, io: Io): Promise<HubSeen> {
   try {
     const address = new URL('hub/identity', `${url.replace(/\/$/, '')}/`).href
     const reply = await hubSend(
@@ -64,15 +75,21 @@ export async function checkClock(url: string, io: Io): Promise<Finding> {
       HUB_WAIT_MS,
     )({ method: 'GET', url: address, headers: { 'X-Svc-Wire': '3' } })
     const theirs = Date.parse(reply.headers.get('date') ?? '')
-    if (Number.isNaN(theirs)) return note('clock', `${url} gave no date to compare with`, 'date -u')
+    if (Number.isNaN(theirs)) return seen(note('clock', `${url} gave no date to compare with`, 'date -u'))
     const apartMs = io.now() - theirs
     const seconds = Math.abs(Math.round(apartMs / 1000))
     const apart =
       seconds < 2 * SECONDS_OF_HOUR ? `${seconds} s` : `${Math.round(seconds / SECONDS_OF_HOUR)} hours`
-    if (Math.abs(apartMs) <= CLOCK_APART_MAX_MS) return ok('clock', `within ${seconds} s of ${url}`)
+    if (Math.abs(apartMs) <= CLOCK_APART_MAX_MS) return seen(ok('clock', `within ${seconds} s of ${url}`))
     const found = `the clock of this machine is ${apart} ${apartMs > 0 ? 'ahead of' : 'behind'} ${url}`
-    return wrong('clock', found, MEND_CLOCK)
+    return seen(wrong('clock', found, MEND_CLOCK))
   } catch (error) {
-    return note('clock', `${url} could not be asked: ${wordsOf(error)}`, 'svc status')
+    return seen(note('clock', `${url} could not be asked: ${wordsOf(error)}`, 'svc status'), false)
   }
 }
+
+const seen = (clock: Finding, answers = true): HubSeen => ({
+  answers,
+  isApart: clock.state === 'wrong',
+  findings: [clock],
+})
