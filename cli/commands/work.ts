@@ -7,7 +7,7 @@ import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type Control, connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
-import { hint, type Io, notice, printReply, sayOnTerminal, UsageRefused } from '../io.ts'
+import { hint, type Io, nextLines, notice, printReply, sayOnTerminal, UsageRefused } from '../io.ts'
 import { flag, flags, integer, json, textOrInput } from './values.ts'
 
 /** How long a paid call is waited for: quote, payment and answer come one after another. */
@@ -70,7 +70,7 @@ export const delegate: Run = async (io, input) => {
     ? await paidReply(io, control, { ...body, pay: true, ...integer(input, '--max-credits', 'max_credits') })
     : await control.call('delegate', body)
   printReply(io, reply)
-  if (reply.warning !== undefined) notice(io, reply.warning)
+  if (reply.warning !== undefined && io.human === undefined) notice(io, reply.warning)
   hint(io, reply.next)
   return 0
 }
@@ -160,10 +160,26 @@ export const acceptEnd = asks((control, input) =>
   control.call('end', { interaction_id: first(input), mode: 'accept' }),
 )
 
-export const results = asks((control, input) =>
-  control.call('results', undefined, {
-    ended: input.flags.has('--all') ? 'false' : 'true',
+export const results: Run = async (io, input) => {
+  const control = connect(io, input)
+  const isAll = input.flags.has('--all')
+  const listing = await control.call('results', undefined, {
+    ended: isAll ? 'false' : 'true',
     texts: 'true',
     ...pageQuery(input),
-  }),
-)
+  })
+  printReply(io, listing)
+  const isNone = listing.items.length === 0 && !isAll && !input.flags.has('--cursor')
+  if (isNone) await sayOthers(io, control)
+  return 0
+}
+
+/** Where no task has ended: those that have not, by their states, and what lists them. */
+async function sayOthers(io: Io, control: Control): Promise<void> {
+  const { items } = await control.call('results', undefined, { ended: 'false' })
+  if (items.length === 0) return
+  const states = new Set(items.map(({ state }) => state.replaceAll('_', ' ')))
+  notice(io, `no task of yours has ended in agreement, and there are others (${[...states].join(', ')})`)
+  for (const line of nextLines(io, RESULTS_ALL)) io.err(line)
+}
+const RESULTS_ALL = 'svc results --all'

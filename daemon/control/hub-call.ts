@@ -43,8 +43,11 @@ export const hubAsked = <T>(own: Own, ask: (signal: AbortSignal) => Promise<T>, 
   hubCall(own, () => inTime(ask, ms))
 
 /** An order: what is on its way to the hub goes on after the wait for it ended. */
-export const hubOrdered = <T>(own: Own, work: () => Promise<T>, ms = ORDERED_MS): Promise<T> =>
-  hubCall(own, () => inTime(work, ms))
+export const hubOrdered = <T>(
+  own: Own,
+  work: () => Promise<T>,
+  { ms = ORDERED_MS, again }: { ms?: number | undefined; again?: string } = {},
+): Promise<T> => hubCall(own, () => inTime(work, ms), again)
 
 async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, ms: number): Promise<T> {
   const end = new AbortController()
@@ -76,7 +79,7 @@ export const isUnreachable = (error: unknown): error is OperationRefused =>
 /** What is to be published is kept here also when the hub does not answer. */
 export async function publishing(own: Own, work: () => Promise<void>, ms?: number): Promise<void> {
   try {
-    await hubOrdered(own, work, ms)
+    await hubOrdered(own, work, { ms })
   } catch (error) {
     if (!isUnreachable(error)) throw error
     const kept = 'the new profile is kept here, the hub has not confirmed it'

@@ -116,11 +116,13 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     },
     async hubLeave(given) {
       ctx.settings.requireReadable()
-      const left = await hubOrdered(ctx.identity, async () => {
+      const work = async () => {
         const done = await membership.leave(given.url)
         if (done.current) ctx.settings.change({ hub_url: undefined })
         return done
-      })
+      }
+      const again = ['svc hub-leave', ...(given.url === undefined ? [] : [shellWord(given.url)])].join(' ')
+      const left = await hubOrdered(ctx.identity, work, { again }).catch(stillRegistered)
       return { status: 'left', hub_url: left.url, current: left.current }
     },
     async accept(given) {
@@ -276,6 +278,17 @@ function identityView(ctx: Needs, state: string, untold: string | undefined) {
 /** Refuses what would be published before any of it is kept. */
 function requirePublishable({ publication }: NodeParts, profile: object): void {
   publication.check(profile, () => utf8(JSON.stringify(profile)))
+}
+
+/** A hub is left when it knows; until then it takes mail for this node. */
+function stillRegistered(error: unknown): never {
+  if (!isUnreachable(error)) throw error
+  const { message, next } = error
+  return refuse(
+    'hub_unreachable',
+    `${message}; this node stays registered there until the hub has heard it`,
+    next,
+  )
 }
 
 async function joinHub(
