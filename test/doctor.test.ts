@@ -166,7 +166,7 @@ describe('svc doctor', () => {
       expect(saysOf(report, 'hub')).toMatchObject({
         state: 'wrong',
         found: expect.stringMatching(/it is an old copy/),
-        mend: `svc stop   (then put the newest copy in place of ${home} and run svc up – only if it is lost: svc evidence accept && svc up)`,
+        mend: `after svc stop put the newest copy in place of ${home} and run svc up – only if that copy is lost: svc evidence accept && svc up`,
       })
       expect(report.findings.filter(({ found }) => /old copy/.test(found))).toHaveLength(1)
     })
