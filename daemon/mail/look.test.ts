@@ -97,3 +97,26 @@ test('a hub that fails is a failure of the look', async () => {
   alice.hub.answers({ poll: () => Promise.reject(new Error('down')) })
   await expect(look()).rejects.toThrow('down')
 })
+
+test('a hub that promises more and gives nothing is asked once', async () => {
+  let asked = 0
+  const poll: HubClient['poll'] = async () => {
+    asked += 1
+    if (asked > 3) throw new Error('asked for ever')
+    return { envelopes: [], more: true, held: false, [Symbol.dispose]: () => {} }
+  }
+  alice.hub.answers({ poll })
+  await look()
+  expect(asked).toBe(1)
+})
+
+test('a failure of this machine is not taken for mail that cannot be opened', async () => {
+  const broken = Object.assign(alice.ctx.keys, {
+    seedOf: () => {
+      throw new Error('the disk is gone')
+    },
+  })
+  await expect(
+    lookForHeads({ ...alice.ctx, keys: broken }, alice.hub, new AbortController().signal),
+  ).rejects.toThrow('the disk is gone')
+})
