@@ -23,7 +23,7 @@ export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Ar
   try {
     const quote = readQuote(body, { provider: interaction.peer, what: interaction.capability ?? TASK })
     noteQuote(ctx.store, interaction.key, quote)
-    if (paymentOf(ctx.store, interaction.key)?.state === 'authorized') noteRefusal(ctx, interaction, document)
+    if (paymentOf(ctx.store, interaction.key) !== undefined) noteRefusal(ctx, interaction, document)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
     sayWhyUnpaid(ctx.store, interaction.key, error.message, true)
@@ -37,8 +37,8 @@ export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Ar
  */
 function noteRefusal({ store }: Needs, { key }: Interaction, document: ResultDocument): void {
   const why = 'message' in document ? plainLine(String(document.message), REASON_CHARACTERS_MAX) : ''
-  noteRefusalSaid(store, key, why)
-  sayWhyUnpaid(store, key, `the payment was refused: ${why}`)
+  noteRefusalSaid(store, key, `the other side says that it was refused: ${why}`)
+  sayWhyUnpaid(store, key, `a payment for it is out already, which the other side says was refused: ${why}`)
 }
 
 /** Receipts of a hub that came with an answer, for the payment that was made for it. */

@@ -66,6 +66,13 @@ const signed = (id: string) =>
 const records = async (node: Node, event_type: string) =>
   (await node.handlers.evidence({ event_type }, never)).records.map(({ payload }) => payload)
 
+/** Why a price that came waits for a person. */
+const quoteReason = (node: Node, id: string) =>
+  node.ctx.store.get<{ reason: string | null }>(
+    'SELECT q.reason FROM quotes AS q JOIN interactions AS i ON i.key = q.interaction WHERE i.id = ?',
+    id,
+  )?.reason
+
 describe('a capability with a price', () => {
   test('answers what it costs, and runs nothing', async () => {
     const before = await credits()
@@ -242,7 +249,12 @@ describe('a paid call', () => {
     await alice.handlers.spendSet({ auto_max: 100_000, day_max: 200_000, payee_day_max: 200_000 }, never)
     const { interaction_id: quoted } = await call('weather.now')
     await until('it is refused', async () => (await thread(alice, quoted)).payment?.state === 'refused')
-    expect((await thread(alice, quoted)).payment?.reason).toBe('the payer has too few credits')
+    expect((await thread(alice, quoted)).payment?.reason).toBe(
+      'the other side says that it was refused: the payer has too few credits',
+    )
+    const paid = (await thread(alice, quoted)).payment?.paid_as ?? ''
+    await until('it waits for a person', () => quoteReason(alice, paid))
+    expect(await quoteReason(alice, paid)).toContain('a payment for it is out already')
     // the provider may say so and take it all the same: only the hub ends it, once the authorization is over
     expect(await spent()).toBe(before + 100_000)
     lab.hub.clock.advance(2 * 3_600_000)
