@@ -1,10 +1,20 @@
 /** Files that a model may send: of open folders alone, and none that is known to hold secrets. */
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import {
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Folders, isSecret, openFiles } from './files.ts'
+import { type Folders, openFiles } from './files.ts'
 
 let base: string
 const at = (...path: string[]) => join(base, ...path)
@@ -73,31 +83,50 @@ describe('a file', () => {
       await expect(files({ roots: root('project') }).allowed(path)).rejects.toThrow('a place of secrets')
   })
 
+  test('that has another name on the disk is refused, since that may be one of a secret, and its copy is sent', async () => {
+    linkSync(at('project', '.env'), at('project', 'x.txt'))
+    const { allowed } = files({ roots: root('project') })
+    await expect(allowed(at('project', 'x.txt'))).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: expect.stringMatching(/has 2 names on this disk \(hard links\).*; a copy that its user makes/),
+    })
+    copyFileSync(at('project', 'x.txt'), at('project', 'y.txt'))
+    expect(await allowed(at('project', 'y.txt'))).toBe(at('project', 'y.txt'))
+  })
+
+  test('that holds a private key is refused under any name', async () => {
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+    const { allowed } = files({ roots: root('project') })
+    const contents: Record<string, string | Buffer> = {
+      'pem.txt': pem,
+      'windows.txt': pem.replaceAll('\n', '\r\n'),
+      'utf16.txt': Buffer.from(`\ufeff${pem}`, 'utf16le'),
+      'bag.txt': `Bag Attributes\n    localKeyID: 01\n${pem}`,
+      'indented.yaml': `key: |\n  ${pem.replaceAll('\n', '\n  ')}`,
+      'openssh.txt': '-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjE=\n',
+      'gpg.txt': '-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQ==\n',
+      'account.json': JSON.stringify({ type: 'service_account', private_key: pem }, undefined, 2),
+      'cluster.yaml': `users:\n- user:\n    client-key-data: ${Buffer.from(pem).toString('base64')}\n`,
+      'putty.txt': 'PuTTY-User-Key-File-3: ssh-ed25519\n',
+      'age.txt': '# created: today\nAGE-SECRET-KEY-1QQQ\n',
+    }
+    for (const [name, content] of Object.entries(contents)) {
+      writeFileSync(file('project', name), content)
+      await expect(allowed(at('project', name)), name).rejects.toThrow('holds a private key')
+    }
+    const spoken = 'A key begins with `-----BEGIN PRIVATE KEY-----`; "private_key" names it in JSON.'
+    writeFileSync(file('project', 'spoken.md'), spoken)
+    expect(await allowed(at('project', 'spoken.md'))).toBe(at('project', 'spoken.md'))
+  })
+
+  test('that is none is refused, and a pipe without a writer keeps nobody waiting', async () => {
+    execFileSync('mkfifo', [at('project', 'pipe')])
+    for (const path of [at('project', 'pipe'), at('project')])
+      await expect(files({ roots: root('project') }).allowed(path)).rejects.toThrow('is not a file')
+  })
+
   test('that is not there, or named from nowhere, is refused with a sentence', async () => {
     await expect(files({}).allowed(at('project', 'none'))).rejects.toThrow('there is no such file')
     await expect(files({}).allowed('notes.md')).rejects.toThrow('is not an absolute path')
   })
 })
-
-test.each([
-  '/home/a/.ssh/config',
-  '/home/a/.aws/credentials',
-  '/home/a/.config/gcloud/x/credentials.json',
-  '/srv/app/.env.production',
-  '/home/a/.netrc',
-  '/home/a/work/server.pem',
-  '/home/a/work/id_ed25519',
-  '/home/a/.claude.json',
-  '/home/a/.codex/auth.json',
-  '/home/a/.gemini/oauth_creds.json',
-  '/home/a/.claude/.credentials.json',
-  '/home/a/.bash_history',
-  '/home/a/pass.kdbx',
-  '/etc/shadow',
-  '/home/a/.svc/config.json',
-])('%s is known to be secret', path => expect(isSecret(path)).toBe(true))
-
-test.each(['/home/a/work/auth.ts', '/home/a/.env.example', '/home/a/keys.md', '/home/a/secretary.txt'])(
-  '%s is not',
-  path => expect(isSecret(path)).toBe(false),
-)

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { ToolError } from './errors.ts'
+import { BEGINNING_BYTES, holdsKey, isSecret } from './secrets.ts'
 
 export type Files = {
   /** The real path of a file that may be sent; throws {@link ToolError}. */
@@ -39,23 +40,6 @@ export async function opened(
   return present({ file, attach })
 }
 
-/** Parts of a path by which files of secrets are known, in any folder. */
-const SECRETS: readonly RegExp[] = [
-  /^\.(ssh|gnupg|aws|azure|kube|docker|password-store|mozilla|thunderbird|gcloud|svc|svc-hub-data)$/i,
-  /^\.(netrc|pgpass|npmrc|pypirc|git-credentials|vault-token|htpasswd|my\.cnf|boto|s3cfg|dockercfg)$/i,
-  /^\.env(\.(?!example$|sample$|template$).*)?$/i,
-  /^\.?(bash|zsh|python|node_repl|psql|mysql|sqlite)_history$/i,
-  /^id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,
-  /\.(pem|key|p12|pfx|jks|keystore|kdbx|kdb|ppk|asc|gpg|tfstate|ovpn)$/i,
-  /^(credentials|secrets?|auth|oauth_creds|\.?claude)(\.(json|ya?ml|toml|ini|txt))?$/i,
-  /^\.credentials\.json$/i,
-  /^(shadow|gshadow|wallet\.dat|identity\.kel|control_token\.txt|login data|cookies|key[34]\.db|logins\.json)$/i,
-]
-
-export function isSecret(path: string): boolean {
-  return path.split(sep).some(part => SECRETS.some(form => form.test(part)))
-}
-
 export function openFiles(folders: Folders): Files {
   return {
     async allowed(path) {
@@ -65,13 +49,45 @@ export function openFiles(folders: Folders): Files {
       if (isSecret(real) || isSecret(path))
         return refuse(`${path} is a place of secrets, which are never sent`)
       const open = await openFolders(folders)
-      if (open.some(folder => isWithin(folder, real))) return real
+      if (open.some(folder => isWithin(folder, real))) return checked(path, real)
       const known = open.length === 0 ? 'no folder is open' : `only files of ${open.join(', ')} are`
       const folder = real.slice(0, real.lastIndexOf(sep)) || sep
       return refuse(
         `${path} is not open to this agent: ${known}; its user opens a folder with: ${folders.opens(folder)}`,
       )
     },
+  }
+}
+
+/** Judges the file itself: under another name it may be one of a place of secrets, and its content may be a key. */
+function checked(path: string, real: string): string {
+  const { isFile, names, beginning } = look(real)
+  if (!isFile) return refuse(`${path} is not a file; name a file, or pack a folder into one`)
+  if (names > 1)
+    return refuse(
+      `${path} has ${names} names on this disk (hard links), and another may stand in a place of secrets; ` +
+        'a copy that its user makes has one and is sent',
+    )
+  if (holdsKey(beginning))
+    return refuse(`${path} holds a private key, which is never sent; leave it out, or send the public key`)
+  return real
+}
+
+/** One open file is looked at, whatever its path leads to meanwhile; a pipe keeps nobody waiting. */
+function look(path: string): { isFile: boolean; names: number; beginning: Uint8Array } {
+  try {
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
+    const file = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    try {
+      const held = fs.fstatSync(file)
+      const beginning = Buffer.alloc(held.isFile() ? Math.min(BEGINNING_BYTES, held.size) : 0)
+      const length = beginning.length === 0 ? 0 : fs.readSync(file, beginning, 0, beginning.length, 0)
+      return { isFile: held.isFile(), names: held.nlink, beginning: beginning.subarray(0, length) }
+    } finally {
+      fs.closeSync(file)
+    }
+  } catch (error) {
+    return refuse(`cannot read ${path}: ${wordsOf(error)}`)
   }
 }
 

@@ -1,0 +1,51 @@
+/** Paths by which secrets are known, in any folder. */
+import { expect, test } from 'vitest'
+import { isSecret } from './secrets.ts'
+
+test.each([
+  '/home/a/.ssh/config',
+  '/home/a/.aws/credentials',
+  '/home/a/.config/gcloud/x/credentials.json',
+  '/srv/app/.env.production',
+  '/home/a/.netrc',
+  '/home/a/work/server.pem',
+  '/home/a/work/id_ed25519',
+  '/home/a/.claude.json',
+  '/home/a/.codex/auth.json',
+  '/home/a/.gemini/oauth_creds.json',
+  '/home/a/.claude/.credentials.json',
+  '/home/a/.bash_history',
+  '/home/a/pass.kdbx',
+  '/srv/app/prod.env',
+  '/srv/app/prod.env.bak',
+  '/srv/app/.env~',
+  '/srv/app/.envrc',
+  '/home/a/work/id_ed25519.bak',
+  '/home/a/work/id_rsa_work',
+  '/home/a/work/id_ecdsa_sk',
+  '/home/a/work/kubeconfig',
+  '/home/a/work/prod.kubeconfig.yaml',
+  '/home/a/work/server.pem.orig',
+  '/home/a/work/service-account.json',
+  '/home/a/work/.git/config',
+  '/home/a/work/.git/modules/x/config',
+  '/home/a/.git-credentials',
+  '/home/a/.gitconfig',
+  '/home/a/.npmrc',
+  '/home/a/.pypirc',
+  '/etc/shadow',
+  '/home/a/.svc/config.json',
+])('%s is known to be secret', path => expect(isSecret(path)).toBe(true))
+
+test.each([
+  '/home/a/work/auth.ts',
+  '/home/a/.env.example',
+  '/home/a/keys.md',
+  '/home/a/secretary.txt',
+  '/home/a/env/lib/site.py',
+  '/home/a/work/vite-env.d.ts',
+  '/home/a/work/app.env.ts',
+  '/home/a/work/id_ed25519.pub',
+  '/home/a/work/id_numbers.csv',
+  '/home/a/work/.gitignore',
+])('%s is not', path => expect(isSecret(path)).toBe(false))
