@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { callPaths } from './command.ts'
-import { parse } from './dispatch.ts'
 import { commandsNamed, findCommand } from './flags.ts'
 import { CommandFailed } from './io.ts'
+import { parse } from './parse.ts'
 import { commands } from './table.ts'
 
 const parseArguments = (argv: string[]) => {

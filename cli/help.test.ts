@@ -1,10 +1,10 @@
 /** Help, over the whole table: every command, however it is asked about, explains each argument and flag. */
 import { describe, expect, test } from 'vitest'
 import { callPaths, ID_FLAG } from './command.ts'
-import { parse } from './dispatch.ts'
 import { findCommand } from './flags.ts'
 import { processIo } from './io.ts'
 import { main } from './main.ts'
+import { parse } from './parse.ts'
 import { commands, groupAliases, groupDefaults } from './table.ts'
 
 const says = (...argv: string[]) => saysAt(80, ...argv)

@@ -89,7 +89,7 @@ const nodeEntries = {
 }
 
 /** What the first file of the command line leaves to others: the program's own two steps, and what no client command needs. */
-const CLIENT_PARTS = /\/commands\/(?:node|start|work|agents|hook)\.ts$|\/(?:help|version)\.ts$/
+const CLIENT_PARTS = /\/commands\/(?:node|start|work|agents|hook)\.ts$|\/(?:help|parse|version)\.ts$/
 /** Leaves dynamic imports that `stays` does not name to files of `folder`. */
 const elsewhere = (folder: string, stays?: RegExp): Plugin => ({
   name: 'elsewhere',
@@ -155,6 +155,9 @@ const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOp
     entryPoints: [entry],
     outfile,
     plugins: [plainBuiltins, ...plugins],
+    // half the bytes to read at each start; names stay, for traces
+    minifyWhitespace: true,
+    minifySyntax: true,
   })
 
 // a package holds one build

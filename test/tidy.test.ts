@@ -28,7 +28,7 @@ describe('imports', () => {
     ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
     ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'cli/demo/tool-client.ts']],
     ['openai', ['autoreply/openai.ts']],
-    ['clipanion', ['cli/dispatch.ts']],
+    ['clipanion', ['cli/parse.ts']],
   ])('%s is imported in its own files only', (name, files) => {
     const found = product.filter(path =>
       importsOf(path).some(specifier => specifier === name || specifier.startsWith(`${name}/`)),

@@ -1,6 +1,5 @@
 /** Delegating and answering: contacts, find, delegate, inbox, thread, message, pull, end, cancel, results. */
 
-import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { ReplyOf, RequestOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
@@ -79,7 +78,7 @@ type Delegation = RequestOf<Operations['delegate']>
 
 /** Quote, payment and answer come one after another; whoever stops waiting knows which task goes on. */
 async function paidReply(io: Io, control: Control, body: Delegation) {
-  const keyed = { ...body, idempotency_key: `svc-pay-${randomUUID()}` }
+  const keyed = { ...body, idempotency_key: `svc-pay-${crypto.randomUUID()}` }
   const { interaction_id: id } = await control.call('delegate', keyed)
   sayOnTerminal(io, `delegated as ${id}; waiting for its price and its answer, which come also without you`)
   const reply = await control.call('delegate', { ...keyed, wait_s: PAID_WAIT_S })
