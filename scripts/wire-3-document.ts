@@ -35,7 +35,7 @@ The signature is Ed25519, by the current identity key, over exactly the bytes of
 
 \`svc-relay/v2/<action>/<AID of the signer>/<AID of the hub>/<X-Svc-TS>/<digest>\`
 
-where digest = base64url of SHA-256(method ‖ 00 ‖ path with query ‖ 00 ‖ body). The action is that of the route. The hub's AID comes from \`GET /hub/identity\`. For \`/register\` the key is the newest one of the log in the body; for every other route that of the log that the hub holds.
+where digest = base64url of SHA-256(method ‖ 00 ‖ path with query ‖ 00 ‖ body). The action is that of the route. The hub's AID comes from \`GET /hub/identity\`. For \`/register\` the key is the newest one of the log in the body; for every other route that of the log that the hub holds. A request in which one of the four headers is missing or has not its form is \`unauthorized\` before a byte of its body is read; faults of the body are told before a signature is checked.
 
 Times, once the signature holds:
 

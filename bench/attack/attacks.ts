@@ -121,10 +121,11 @@ export const attacks: readonly Attack[] = [
   },
   {
     name: 'small-values',
-    what: 'bodies of 800 KiB of small values are sent, signed by nobody',
+    what: 'bodies of 800 KiB of small values are sent under a signature that does not hold',
     orders: async (hub, seconds) => {
       const body = Buffer.from(`{"items":[0${',0'.repeat(400 * 1024)}]}`)
-      const headers = { 'Content-Type': 'application/json', ...forwarded }
+      const claimed = new TestAgent(hub).sign('ack', 'POST', '/relay/ack', new Uint8Array(0))
+      const headers = { 'Content-Type': 'application/json', ...forwarded, ...claimed }
       const request = rawRequest(hub, 'POST', '/relay/ack', headers, body)
       return { ...base(hub, seconds), sockets: 16, requests: [base64(request)] }
     },

@@ -34,6 +34,9 @@ const madeUp = (): Record<string, string> => ({
   'X-Svc-TS': String(hub.clock.now()),
 })
 
+/** The headers of a signed request, of which nothing but the form holds. */
+const claimed = (): Record<string, string> => agent.sign('register', 'POST', '/register', new Uint8Array())
+
 /** Sockets that have sent a part of what they declared. */
 async function begun(
   count: number,
@@ -79,7 +82,7 @@ describe('a body that is only declared', () => {
 
 describe('a body that is begun and never finished', () => {
   test('of JSON: what is above the share of its address is rate_limited, other addresses go on', async () => {
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': String(700 * KIB) }
+    const headers = { ...claimed(), 'Content-Length': String(700 * KIB) }
     const sockets = await begun(2, '127.0.0.2', '/register', headers, 500 * KIB)
     await until(() => held() >= 1000 * KIB)
     const [third] = await begun(1, '127.0.0.2', '/register', headers, 100 * KIB)

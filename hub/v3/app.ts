@@ -22,7 +22,13 @@ import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/
 import { type Found, Router, splitTarget } from '../http/router.ts'
 import { HEADER_BYTES_MAX } from '../http/server.ts'
 import { accountHandlers } from './accounts.ts'
-import { Authenticator, type RequestLine, readSignedHeaders, unauthorized } from './auth.ts'
+import {
+  Authenticator,
+  type RequestLine,
+  readSignedHeaders,
+  type SignedHeaders,
+  unauthorized,
+} from './auth.ts'
 import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
 import { directoryHandlers } from './directory.ts'
@@ -72,6 +78,8 @@ class Exchange {
   query: unknown
   bytes: Uint8Array = NO_BODY
   body: unknown
+  /** What the headers of a signed route say, whether it is true or not. */
+  signature: SignedHeaders | undefined
   signer: Agent | undefined
   /** What the body holds while it comes in. */
   room: BodyRoom | undefined
@@ -129,6 +137,7 @@ const steps: readonly Step[] = [
   takeFromBucket,
   readQuery,
   openRoom,
+  readSigner,
   receiveBody,
   readJson,
   authenticate,
@@ -298,6 +307,11 @@ function openRoom(exchange: Exchange, { hub, pools }: Parts): void {
   exchange.room = (raw === undefined ? pools.json : pools.envelopes).open(owner)
 }
 
+/** Nothing is read for a request that nobody claims to have signed. */
+function readSigner(exchange: Exchange): void {
+  if (exchange.row.auth === 'signed') exchange.signature = readSignedHeaders(exchange.request.headers)
+}
+
 async function receiveBody(exchange: Exchange, { watch }: Parts): Promise<void> {
   const { request, limits } = exchange.row
   if (request === undefined || exchange.room === undefined) return
@@ -310,10 +324,8 @@ function readJson(exchange: Exchange): void {
 }
 
 async function authenticate(exchange: Exchange, { hub, authenticator }: Parts): Promise<void> {
-  const { row, params, request } = exchange
-  if (row.auth !== 'signed') return
-  const given = readSignedHeaders(request.headers)
-  if (row.signer === 'core') return
+  const { row, params, signature: given } = exchange
+  if (given === undefined || row.signer === 'core') return
   if (params['aid'] !== undefined && params['aid'] !== given.aid)
     throw unauthorized('the signer is not the agent of this path')
   const agent = await signerOf(row, given.aid, hub)

@@ -15,6 +15,7 @@ import {
 import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing/routes.ts'
+import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
 const jsonRows = of(row => row.request !== undefined)
@@ -137,7 +138,7 @@ describe('every route with a body', () => {
     expectRefusal(await sendRow(name, agent, { body: tooLong.subarray(1) }), 'bad_request')
     const response = await fetch(hub.url + pathOf(row, agent), {
       method: 'POST',
-      headers: { [headers.wire]: '3' },
+      headers: { [headers.wire]: '3', ...(row.auth === 'signed' && agent.sign('', 'POST', '', tooLong)) },
       body: new Blob([tooLong]).stream(),
       duplex: 'half',
     } as RequestInit)
@@ -156,6 +157,25 @@ describe('every signed route', () => {
       for (const value of ['', '-1', 'x'.repeat(100)])
         expectRefusal(await sendRow(name, agent, { headers: { [header]: value } }), 'unauthorized')
   })
+
+  test.each(signedRows.filter(([, row]) => row.request !== undefined))(
+    '%s refuses such a header before the first byte of the body',
+    async (_, row) => {
+      const path = pathOf(row, agent)
+      const signed = agent.sign(row.action ?? '', row.method, path, new Uint8Array())
+      for (const header of [headers.aid, headers.ts, headers.seq, headers.signature])
+        for (const value of [undefined, 'x']) {
+          const { [header]: _value, ...others } = signed
+          const given = { ...others, ...(value && { [header]: value }) }
+          const socket = await openSocket(hub.url)
+          socket.write(requestHead(row.method, path, { ...given, 'Content-Length': '1000' }))
+          const reply = await nextReply(socket)
+          socket.destroy()
+          expect([reply?.status, reply?.json['reason']]).toEqual([401, 'unauthorized'])
+          expect(hub.running.line.bytesInFlight()).toBe(0)
+        }
+    },
+  )
 
   test.each(signedRows)('%s refuses a signature for any other action', async name => {
     const own = signedRows.find(([other]) => other === name)?.[1].action
