@@ -12,6 +12,7 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { maySign } from './may-sign.ts'
 
 type Needs = Pick<
   Context,
@@ -63,7 +64,7 @@ export class Audit {
     const { signal } = this.#lifetime
     let nextAt = now() + FIRST_MS
     while (!signal.aborted) {
-      if (now() >= nextAt && hub.home !== undefined) {
+      if (now() >= nextAt && hub.home !== undefined && maySign(this.#ctx)) {
         nextAt = now() + EVERY_MS
         await this.run(hub.home, {
           all: false,

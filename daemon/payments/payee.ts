@@ -30,6 +30,7 @@ import {
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { offerFault, offerOf, quoteEffect } from './gate.ts'
+import { maySign } from './may-sign.ts'
 import { faultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'log' | 'wakers'>
@@ -273,14 +274,18 @@ export class Payee {
 
   /** Orders that the hub has not answered, and holds for tasks that were withdrawn. */
   async #rounds(): Promise<void> {
-    const { signal } = this.#lifetime
-    while (!signal.aborted) {
-      for (const row of abandonedPayments(this.#ctx.store, ORDERS_MAX)) this.#giveBack(row)
-      for (const row of openOrders(this.#ctx.store, ORDERS_MAX)) {
-        if (signal.aborted) return
-        if (!this.#finishing.has(row.interaction)) await this.#send(row)
-      }
+    while (!this.#lifetime.signal.aborted) {
+      if (maySign(this.#ctx)) await this.#look()
       await this.#ctx.wakers.payments.sleep(ROUND_MS)
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { store } = this.#ctx
+    for (const row of abandonedPayments(store, ORDERS_MAX)) this.#giveBack(row)
+    for (const row of openOrders(store, ORDERS_MAX)) {
+      if (this.#lifetime.signal.aborted) return
+      if (!this.#finishing.has(row.interaction)) await this.#send(row)
     }
   }
 

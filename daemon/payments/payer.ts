@@ -36,6 +36,7 @@ import {
   unjudgedPayments,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { maySign } from './may-sign.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 import { whyNotPaid } from './rules.ts'
 
@@ -106,17 +107,20 @@ export class Payer {
   }
 
   async #rounds(): Promise<void> {
-    const { store, wakers, log } = this.#ctx
-    const { signal } = this.#lifetime
-    while (!signal.aborted) {
-      for (const quote of freshQuotes(store, AT_ONCE_MAX)) this.#judge(quote)
-      for (const row of unjudgedPayments(store, AT_ONCE_MAX))
-        await this.#note(row).catch(error => log.warn({ err: error }, 'a payment could not be judged'))
-      await this.#askForReceipts().catch(error =>
-        log.warn({ err: error }, 'the hub was not asked for receipts'),
-      )
-      await wakers.spending.sleep(ROUND_MS)
+    while (!this.#lifetime.signal.aborted) {
+      if (maySign(this.#ctx)) await this.#look()
+      await this.#ctx.wakers.spending.sleep(ROUND_MS)
     }
+  }
+
+  async #look(): Promise<void> {
+    const { store, log } = this.#ctx
+    for (const quote of freshQuotes(store, AT_ONCE_MAX)) this.#judge(quote)
+    for (const row of unjudgedPayments(store, AT_ONCE_MAX))
+      await this.#note(row).catch(error => log.warn({ err: error }, 'a payment could not be judged'))
+    await this.#askForReceipts().catch(error =>
+      log.warn({ err: error }, 'the hub was not asked for receipts'),
+    )
   }
 
   async #askForReceipts(): Promise<void> {

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { maySign } from './may-sign.ts'
+
+const of = (deactivated: boolean, oldCopy?: string, unsettled?: string) =>
+  maySign({ identity: { log: { deactivated } }, hub: { oldCopy, unsettled } } as never)
+
+test('nothing is paid for an ended identity, by an older copy, or before a restored one was compared', () => {
+  expect(of(false)).toBe(true)
+  expect(of(true)).toBe(false)
+  expect(of(false, 'a newer copy was seen')).toBe(false)
+  expect(of(false, undefined, 'the hub was not asked yet')).toBe(false)
+})
