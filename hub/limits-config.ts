@@ -109,7 +109,7 @@ export const limitSettings: Record<string, Setting> = {
     'jsonBytesInFlightMax',
     8 * MIB,
     GIB,
-    'bytes of all other bodies on their way in',
+    'bytes of all other bodies on their way in; when they are reached, the one that held most for longest gives way',
   ),
   held_polls: setting('heldPollsMax', 0, MANY, 'polls that wait for mail, of all agents'),
   poll_wait_seconds: setting('pollWaitSecondsMax', 0, 55, 'seconds a poll waits for mail'),

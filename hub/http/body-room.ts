@@ -1,6 +1,7 @@
 /**
  * Room for bodies on their way in: a pool, and in it a share for each address and each recipient, so that nobody fills
- * it alone. Bytes are counted as they arrive; what a client only declares takes no room.
+ * it alone. Bytes are counted as they arrive; what a client only declares takes no room. Many together can fill it: then
+ * a body that yields and has held much for long gives way to what comes.
  */
 import { Refusal } from '../core/refusal.ts'
 
@@ -11,6 +12,8 @@ export class BodyPool {
   readonly #max: number
   readonly #shareMax: number
   readonly #shares = new Map<string, number>()
+  /** Bodies that give way while they come in, and how each is told. */
+  readonly #yielding = new Map<BodyRoom, () => void>()
   #held = 0
 
   /** No owner may hold more than `shareMax` of the `max` bytes. */
@@ -29,11 +32,35 @@ export class BodyPool {
   }
 
   /** Takes room for all of these owners; one that has had its share is told so, before the pool is looked at. */
-  take(bytes: number, owners: readonly string[]): void {
+  take(bytes: number, owners: readonly string[], room: BodyRoom): void {
     const over = (owner: string): boolean => (this.#shares.get(owner) ?? 0) + bytes > this.#shareMax
     if (this.#shareMax < this.#max && owners.some(over)) throw new Refusal('rateLimited')
-    if (this.#held + bytes > this.#max) throw new Refusal('overloaded')
+    while (this.#held + bytes > this.#max) this.#endHeaviest(room)
     this.give(-bytes, owners)
+  }
+
+  /** The body of this room gives way from here on; `gone` is called when it has. */
+  yields(room: BodyRoom, gone: () => void): void {
+    this.#yielding.set(room, gone)
+  }
+
+  stays(room: BodyRoom): void {
+    this.#yielding.delete(room)
+  }
+
+  /** Takes the room of the heaviest body, unless none weighs more than the one that asks. */
+  #endHeaviest(asking: BodyRoom): void {
+    const nowMs = performance.now()
+    let heaviest = asking
+    let most = asking.weight(nowMs)
+    for (const room of this.#yielding.keys()) {
+      const weight = room.weight(nowMs)
+      if (weight > most) [heaviest, most] = [room, weight]
+    }
+    const gone = this.#yielding.get(heaviest)
+    if (heaviest === asking || gone === undefined) throw new Refusal('overloaded')
+    heaviest.release()
+    gone()
   }
 
   give(bytes: number, owners: readonly string[]): void {
@@ -49,6 +76,7 @@ export class BodyPool {
 /** What one body holds of a pool. */
 export class BodyRoom {
   readonly #pool: BodyPool
+  readonly #openedMs = performance.now()
   #owners: string[]
   #held = 0
 
@@ -61,7 +89,7 @@ export class BodyRoom {
   cover(bytes: number): void {
     const more = bytes - this.#held
     if (more <= 0) return
-    this.#pool.take(more, this.#owners)
+    this.#pool.take(more, this.#owners, this)
     this.#held = bytes
   }
 
@@ -73,8 +101,24 @@ export class BodyRoom {
     this.cover(held)
   }
 
+  /** What it costs others, in bytes times milliseconds: a small body, or one that came quickly, costs nearly nothing. */
+  weight(nowMs: number): number {
+    return this.#held * (nowMs - this.#openedMs)
+  }
+
+  /** While its body comes in it gives way to others; `gone` is called when it has. */
+  yields(gone: () => void): void {
+    this.#pool.yields(this, gone)
+  }
+
+  /** Its body is here: it stays until it is released. */
+  stays(): void {
+    this.#pool.stays(this)
+  }
+
   /** Gives everything back. */
   release(): void {
+    this.stays()
     this.#pool.give(this.#held, this.#owners)
     this.#held = 0
   }

@@ -60,6 +60,7 @@ export class BodySource {
   readonly #room: BodyRoom
   /** The request may hold what it sends; before that, no more than a head. */
   #accepted = false
+  #gaveWay = false
   #wake: (() => void) | undefined
   #watched = false
 
@@ -77,10 +78,22 @@ export class BodySource {
     this.#room.cover(this.bytesRead)
   }
 
+  /** Until its end it gives way to other bodies, when there is no room for all; what reads it is refused then. */
+  giveWay(): void {
+    this.#room.yields(() => {
+      this.#gaveWay = true
+      this.#look()
+    })
+  }
+
   /** The next chunk, or undefined at the end. */
   async next(): Promise<Uint8Array | undefined> {
     const request = this.#request
     for (;;) {
+      if (this.#gaveWay) {
+        this.close()
+        throw new Refusal('overloaded')
+      }
       const chunk = request.read() as Buffer | null
       if (chunk !== null) {
         this.bytesRead += chunk.length
@@ -89,6 +102,7 @@ export class BodySource {
       }
       if (request.complete && request.readableLength === 0) {
         this.close()
+        this.#room.stays()
         return undefined
       }
       if (request.destroyed) {
@@ -137,7 +151,7 @@ export function declaredLength(request: IncomingMessage): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
-/** The whole body; refused before reading when it is declared too large, and while reading when it becomes so. */
+/** The whole body, which gives way to others while it comes; refused before reading when it is declared too large, and while reading when it becomes so. */
 export async function readBody(
   request: IncomingMessage,
   bytesMax: number,
@@ -146,6 +160,7 @@ export async function readBody(
   const declared = declaredLength(request)
   if (declared !== undefined && declared > bytesMax) throw new Refusal('tooLarge', { limitBytes: bytesMax })
   source.accept()
+  source.giveWay()
   const chunks: Uint8Array[] = []
   for (;;) {
     const chunk = await source.next()

@@ -1,10 +1,12 @@
 /** Bodies that are declared and not sent, or sent and not finished, cost their sender and nobody else. */
+import type { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodeAccess } from '../../protocol/mail/access.ts'
 import { ENVELOPE_TYPE } from '../../protocol/wire3/headers.ts'
 import {
   callRoute,
+  type Reply,
   random,
   registeredAgent,
   startTestHub,
@@ -12,10 +14,12 @@ import {
   type TestHub,
 } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope, sendHeaders } from '../testing/mail.ts'
+import { sendRow } from '../testing/routes.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
+const LARGE = 780_000
 
 let hub: TestHub
 let agent: TestAgent
@@ -92,6 +96,49 @@ describe('a body that is begun and never finished', () => {
     expect((elsewhere && (await nextReply(elsewhere)))?.json['reason']).toBe('bad_request')
     for (const socket of [...sockets, third, elsewhere]) socket?.destroy()
     await until(() => held() === 0)
+  })
+
+  test('of JSON, from as many addresses as fill the hub: gives way to the work of everybody else', async () => {
+    const max = 8 * MIB
+    const full = await startTestHub({
+      limits: { jsonBytesInFlightMax: max, bodyGraceMs: 600_000 },
+      open: true,
+    })
+    const [one, other] = [await registeredAgent(full), await registeredAgent(full)]
+    const room = (): number => max - full.running.line.bytesInFlight()
+    const sockets: Socket[] = []
+    /** Each of these bodies has an IPv6 /64 of its own, claims a signature and has no end. */
+    const fill = async (): Promise<void> => {
+      for (let left = room(); left > 0; left = room()) {
+        const part = Math.min(LARGE, left)
+        const address = { 'X-Forwarded-For': `2001:db8:0:${sockets.length.toString(16)}::1` }
+        const signed = one.sign('register', 'POST', '/register', new Uint8Array())
+        const socket = await openSocket(full.url)
+        sockets.push(socket)
+        socket.write(requestHead('POST', '/register', { ...address, ...signed, 'Content-Length': '786000' }))
+        socket.write(Buffer.alloc(part, ' '))
+        await until(() => room() <= left - part)
+      }
+    }
+    await fill()
+    const refused = nextReply(sockets[0] as Socket)
+    const work: Record<string, () => Promise<Reply>> = {
+      status: () => sendRow('relayStatus', one),
+      session: () => sendRow('relaySession', one),
+      settle: () => sendRow('x402Settle', one),
+      poll: () => sendRow('relayPoll', other),
+      register: () => sendRow('register', other),
+    }
+    for (const [name, ask] of Object.entries(work)) {
+      await fill()
+      expect(room(), name).toBe(0)
+      expect((await ask()).status, name).toBe(200)
+      await until(() => room() === LARGE)
+    }
+    expect(await refused).toMatchObject({ status: 503, json: { reason: 'unavailable' } })
+    for (const socket of sockets) socket.destroy()
+    await until(() => room() === max)
+    await full.close()
   })
 
   test('of an envelope: counts as it arrives once its credential holds, for its recipient as well', async () => {
