@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest'
+import { agent, NOW_MS } from '../testing/agents.ts'
+import { ChainInvalid, GENESIS, signRecord } from './evidence.ts'
+import {
+  creditIssued,
+  creditPayload,
+  creditRetired,
+  type Epoch,
+  epochPayload,
+  supplyEpoch,
+} from './supply.ts'
+import { SupplyFault, SupplyReader } from './supply-reader.ts'
+
+const hub = agent('hub')
+const [own, other] = [agent('own').aid, agent('other').aid]
+
+type Entry = { eventType: string; payload: ReturnType<typeof creditPayload> }
+const change = (eventType: string, aid: string, amount: number): Entry => ({
+  eventType,
+  payload: creditPayload({ aid, amount, reason: eventType === creditIssued ? 'trial' : 'redemption' }),
+})
+const epochOf = (more: Partial<Epoch>): Entry => {
+  const { issued = 0, retired = 0 } = more
+  const outstanding = issued - retired
+  const zeros = {
+    held: 0,
+    owed_by_peers: 0,
+    due_to_peers: 0,
+    depth: 0,
+    accounts: 0,
+    ledger_hw: 0,
+    chain_hw: 0,
+  }
+  const epoch = {
+    day: 1,
+    from_day: 1,
+    issued,
+    retired,
+    outstanding,
+    root_sum: outstanding,
+    ...zeros,
+    ...more,
+  }
+  return { eventType: supplyEpoch, payload: epochPayload({ ...epoch, root: new Uint8Array(32) }) }
+}
+
+/** The bytes of a chain of these entries, one record of which another key may have signed. */
+function chain(entries: readonly Entry[], forged?: number): Uint8Array[] {
+  let previous: Uint8Array = GENESIS
+  return entries.map((entry, seq) => {
+    const seed = seq === forged ? agent('forger').identitySeed : hub.identitySeed
+    const given = { signer: hub.aid, keyStateSeq: 0, seq, previous, ts: NOW_MS, ...entry }
+    const { record, bytes } = signRecord(seed, given)
+    previous = record.id
+    return bytes
+  })
+}
+
+const honest: Entry[] = [
+  epochOf({ day: 0, from_day: 0 }),
+  change(creditIssued, own, 100),
+  change(creditIssued, other, 50),
+  change(creditRetired, other, 20),
+  epochOf({ issued: 150, retired: 20, chain_hw: 3 }),
+  change(creditIssued, other, 5),
+]
+
+function read(records: readonly Uint8Array[], options: ConstructorParameters<typeof SupplyReader>[1]) {
+  const reader = new SupplyReader(hub.log, options)
+  for (const bytes of records) reader.add(bytes)
+  reader.end()
+  return reader
+}
+
+describe('a supply chain', () => {
+  test('adds up to its epochs, and is read on from the last one', () => {
+    const records = chain(honest)
+    const whole = read(records, { own })
+    expect(whole.sums).toEqual({ issued: 155, retired: 20 })
+    expect(whole.epoch?.seq).toBe(4)
+    expect(whole.head.length).toBe(6)
+    expect(whole.place).toMatchObject({ length: 5, issued: 150, retired: 20 })
+    const later = chain([...honest, epochOf({ day: 2, from_day: 2, issued: 155, retired: 20, chain_hw: 5 })])
+    const rest = read(later.slice(5), { own, from: whole.place })
+    expect(rest.sums).toEqual({ issued: 155, retired: 20 })
+    expect(rest.head.length).toBe(7)
+  })
+
+  test.each([
+    ['more than the records before it', { issued: 151, retired: 20, chain_hw: 3 }],
+    ['less that was retired', { issued: 150, retired: 19, chain_hw: 3 }],
+    ['the sums of fewer records than it names', { issued: 150, retired: 0, chain_hw: 3 }],
+    ['records after itself', { issued: 150, retired: 20, chain_hw: 4 }],
+    [
+      'more outstanding than was issued',
+      { issued: 150, retired: 20, outstanding: 131, root_sum: 131, chain_hw: 3 },
+    ],
+    ['a day that was counted', { day: 0, from_day: 0, issued: 150, retired: 20, chain_hw: 3 }],
+  ])('whose epoch says %s is told', (_, epoch) => {
+    const entries = honest.map((entry, seq) => (seq === 4 ? epochOf(epoch) : entry))
+    expect(() => read(chain(entries), { own })).toThrow(SupplyFault)
+  })
+
+  test('that was cut, reordered or goes on from another place is told', () => {
+    const records = chain(honest)
+    const swapped = [records[0], records[2], records[1]] as Uint8Array[]
+    expect(() => read(swapped, { own })).toThrow(ChainInvalid)
+    expect(() => read(records.slice(1), { own })).toThrow(ChainInvalid)
+    const { place } = read(records, { own })
+    const rewritten = chain([
+      epochOf({ day: 0, from_day: 0 }),
+      change(creditIssued, own, 99),
+      ...honest.slice(2),
+    ])
+    expect(() => read(rewritten.slice(5), { own, from: place })).toThrow(ChainInvalid)
+  })
+
+  test('has the signature of the hub on epochs, on own records and on its head, and on all where that is asked', () => {
+    for (const forged of [1, 4, 5])
+      expect(() => read(chain(honest, forged), { own }), String(forged)).toThrow('signature of the hub')
+    expect(() => read(chain(honest, 2), { own })).not.toThrow()
+    expect(() => read(chain(honest, 2), { own: undefined })).toThrow('signature of the hub')
+  })
+})
