@@ -59,6 +59,8 @@ export type Facts = {
   storedSeq?: number
   maxBits?: number
   limitBytes?: number
+  /** What of the request is over that limit, where it is not the body. */
+  part?: string
   challenge?: { seed: Uint8Array; bits: number; notAfterMs: number }
   retryAfterMs?: number
 }

@@ -147,7 +147,7 @@ const steps: readonly Step[] = [
 /** What is told where no request was read. */
 const unparsed: Record<Unparsed, [Code, Facts]> = {
   malformed: ['bad_request', { why: 'it is not an HTTP request that this hub reads' }],
-  headTooLarge: ['too_large', { limitBytes: HEADER_BYTES_MAX }],
+  headTooLarge: ['too_large', { limitBytes: HEADER_BYTES_MAX, part: 'head' }],
   headTooSlow: ['bad_request', { why: 'its head did not come in time' }],
 }
 
@@ -230,7 +230,7 @@ function routeLabel({ found }: Exchange): string {
   return `${method} ${path}`
 }
 
-/** Versions above are refused everywhere; below or none only where no browser reads (hub API §9). */
+/** Versions above are refused everywhere; below, none or no number only where no browser reads (hub API §9). */
 function checkWire(exchange: Exchange): void {
   const { httpVersion, headers: given } = exchange.request
   if (httpVersion !== '1.0' && given.host === undefined)

@@ -45,6 +45,17 @@ describe('what is no request of HTTP', () => {
     expect(reply?.head).toMatch(/X-Svc-Wire: 3/i)
     socket.destroy()
   })
+
+  test('a head that is too large is told apart from a body', async () => {
+    const socket = await openSocket(hub.url)
+    socket.write(requestHead('GET', '/healthz', { 'X-Long': 'a'.repeat(9 * 1024) }))
+    const { json } = (await nextReply(socket)) ?? {}
+    expect(json?.['error']).toMatch(/^the head is larger than the 8192 bytes/)
+    socket.destroy()
+    const body = new Uint8Array(1025)
+    const reply = await sendRow('relayPoll', agent, { body })
+    expect(reply.json['error']).toMatch(/^the body is larger than the 1024 bytes/)
+  })
 })
 
 test('requests that do not wait for their answers end their connection, and cost nobody else anything', async () => {

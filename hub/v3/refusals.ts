@@ -134,6 +134,7 @@ function sentence(template: string, members: Record<string, unknown>, facts: Fac
     why: facts.why ?? 'its form is wrong',
     step: facts.step ?? 'sign with the current key for this hub',
     limit: facts.limitBytes,
+    part: facts.part ?? 'body',
     base_url: baseUrl,
   }
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

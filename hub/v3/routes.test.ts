@@ -63,7 +63,7 @@ describe('every route', () => {
     async (name, row) => {
       const browsers =
         row.method === 'GET' && !row.path.startsWith('/relay/') && !row.path.startsWith('/fed/')
-      for (const wire of ['2', '', '3.0']) {
+      for (const wire of ['2', '', '3.0', 'NaN', '-1', '3, 3']) {
         const reply = await sendRow(name, agent, { headers: { [headers.wire]: wire } })
         if (browsers) {
           expect([reply.status === 426, reply.headers.get(headers.wire)]).toEqual([false, '3'])

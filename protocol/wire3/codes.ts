@@ -111,7 +111,7 @@ export const codes = {
   strangers_busy: row(429, 'the recipient takes no more first contacts now; retry after the stated time', {
     retryAfter: 60,
   }),
-  too_large: row(413, 'the body is larger than the {limit} bytes of this route; send less'),
+  too_large: row(413, 'the {part} is larger than the {limit} bytes that are taken here; send less'),
   too_large_for_stranger: row(
     413,
     'the envelope is larger than the recipient takes from non-contacts; send a smaller one first',
