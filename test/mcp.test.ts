@@ -391,6 +391,35 @@ describe('svc mcp', () => {
     expect(run('stop').status).toBe(0)
   })
 
+  test('sends nothing as another identity: not when its node stops, and not when it starts without one', async () => {
+    const { SVC_HOME: _, ...base } = world.env('alice')
+    const homeOf = (HOME: string) => ({
+      ...base,
+      HOME: world.dir('home', HOME),
+      SVC_RUNTIME_DIR: world.dir('home', 'two'),
+    })
+    const run = (of: string, ...args: string[]) =>
+      spawnSync(process.execPath, [programs.svc, ...args], { env: homeOf(of), encoding: 'utf8' })
+    for (const of of ['two-a', 'two-b']) {
+      mkdirSync(world.dir('home', of), { recursive: true })
+      expect(run(of, 'up').status).toBe(0)
+    }
+    const { client: own, ask: of } = await serverOf(homeOf('two-a'))
+    expect((await of('node_status')).isError).toBeFalsy()
+    expect(run('two-a', 'stop').status).toBe(0)
+    const sent = await of('task_delegate', { to: bob, task: 'x' })
+    expect(sent.content[0]?.text).toMatch(/^unavailable: no node answers .*two-a/)
+    expect(run('two-a', 'profile', 'set', '--summary', 'x').stderr).toMatch(/no node answers .*two-a/)
+    expect(JSON.parse(run('two-a', 'stop').stdout)).toEqual({ stopped: [] })
+    const refused = run('two-a', 'mcp', '--no-start')
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/no node answers .*two-a/)])
+    mkdirSync(world.dir('home', 'two-c'), { recursive: true })
+    expect(run('two-c', 'mcp', '--no-start').stderr).toMatch(/there is no identity in .*two-c/)
+    expect(run('two-c', 'stop').stderr).toMatch(/SVC_HOME=\S*two-b\/\.svc .*--id default status/)
+    expect(JSON.parse(run('two-b', 'stop').stdout)).toMatchObject({ stopped: [{}] })
+    await own.close()
+  })
+
   test('several that start at once have one node', async () => {
     const env = { ...world.env('alice'), SVC_HOME: world.dir('home', 'at-once') }
     const servers = await Promise.all([serverOf(env), serverOf(env), serverOf(env)])

@@ -1,6 +1,6 @@
 /** The client of a node among other users of the machine, over real sockets. */
 import { spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { announceDaemon, runtimeDirectories } from '../../daemon/home/home.ts'
+import { markMoved } from '../../daemon/home/moved.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { processIo } from '../io.ts'
 import { connect, findTarget, patience, unreachable } from './control.ts'
@@ -152,6 +153,49 @@ test('who names an identity talks to its own node only; who names none finds the
     [{ SVC_DATA_DIR: join(home, 'mine') }],
   ] as const)
     expect(target(given, id)).toMatchObject({ entry: undefined, address: '127.0.0.1:39811' })
+})
+
+/** Two homes of one user, and the node of the second. */
+async function beside() {
+  const place = mkdtempSync(join(tmpdir(), 'svc-beside-'))
+  const env = (HOME: string) => ({ HOME: join(place, HOME), SVC_RUNTIME_DIR: join(place, 'run') })
+  const dirs = { mine: join(place, 'mine', '.svc'), other: join(place, 'other', '.svc') }
+  for (const dir of Object.values(dirs)) {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0' })
+  }
+  const start = async (name: 'mine' | 'other') => {
+    const node = await startNode({ dir: dirs[name], name: 'default', env: env(name) })
+    open.push(node)
+    return node
+  }
+  return { dirs, start, other: await start('other'), io: { ...processIo(), env: env('mine') } }
+}
+
+test('a home without an identity reads the only node that runs, and changes nothing there', async () => {
+  const { dirs, other, io } = await beside()
+  const control = connect(io, { id: undefined })
+  expect((await control.call('status')).aid).toBe(other.aid)
+  for (const [name, body] of [
+    ['shutdown', {}],
+    ['autoReplyOff', {}],
+    ['delegate', { to: 'bob', task: 'x' }],
+  ] as const)
+    await expect(control.call(name, body)).rejects.toMatchObject({
+      message: expect.stringContaining(`the only node that runs is that of ${dirs.other}`),
+      next: `SVC_HOME=${dirs.other} svc --id default status\nto make an identity here, instead:\nsvc up`,
+    })
+  expect((await control.call('status')).aid).toBe(other.aid)
+})
+
+test('a home with an identity never reaches the node of another home, not even one that was exported', async () => {
+  const { dirs, start, io } = await beside()
+  await (await start('mine')).stop()
+  const status = () => connect(io, { id: undefined }).call('status')
+  await expect(status()).rejects.toThrow(/no node answers .*\/mine\//)
+  rmSync(join(dirs.mine, 'identity.kel'))
+  markMoved(dirs.mine, { atMs: 0, archive: '/x.tar' })
+  await expect(status()).rejects.toThrow(/was exported/)
 })
 
 test('an answer may take as long as the call asked to wait, and a while', () => {

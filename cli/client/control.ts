@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  currentIdentity,
   type DaemonEntry,
   DEFAULT_IDENTITY,
   daemonsOf,
@@ -61,15 +62,28 @@ export type Target = {
   dataDir: string
 }
 
-/** Where the node that this command line means should answer. */
-export function findTarget(io: Io, input: Pick<Input, 'id'>): Target {
-  const selection = selectIdentity(io.env, input.id)
+/** Whose node is meant: that of a command line, or of one identity whatever is chosen or runs later. */
+export type Whom = Pick<Input, 'id'> | { readonly selection: Selection }
+
+/** The selected identity and no other, as if it had been named. */
+export const ownSelection = (io: Io, id: string | undefined): Selection => ({
+  ...selectIdentity(io.env, id),
+  explicit: true,
+})
+
+/** Where the node that is meant should answer; one of another directory only where this home has no identity. */
+export function findTarget(io: Io, whom: Whom): Target {
+  const selection = 'selection' in whom ? whom.selection : selectIdentity(io.env, whom.id)
   const running = daemonsOf(io.env)
   const own = running.find(entry => entry.data_dir === selection.dir)
-  const entry = own ?? (selection.explicit || running.length !== 1 ? undefined : running[0])
+  const [only] = running.length === 1 && !selection.explicit && !hasIdentity(selection.dir) ? running : []
+  const entry = own ?? only
   const address = entry?.control_addr ?? configuredAddress(selection.dir)
   return { selection, entry, address, dataDir: entry?.data_dir ?? selection.dir }
 }
+
+const hasIdentity = (dir: string): boolean =>
+  existsSync(join(dir, 'identity.kel')) || sayMoved(dir) !== undefined
 
 function configuredAddress(dir: string): string {
   try {
@@ -92,13 +106,14 @@ export type Control = {
 }
 
 /** A client of the node that `input` means; calls throw {@link OperationRefused} or {@link CommandFailed}. */
-export function connect(io: Io, input: Pick<Input, 'id'>): Control {
-  const target = findTarget(io, input)
+export function connect(io: Io, whom: Whom): Control {
+  const target = findTarget(io, whom)
   return {
     target,
     async call(name, body, query = {}, options = {}) {
       const { operations, advice } = await operationIndex()
-      const { method, path, timeoutMs } = operations[name]
+      const { method, path, reads, timeoutMs } = operations[name]
+      if (!reads) requireOwn(io, target)
       const search = new URLSearchParams(query).toString()
       const answered = sayWhileWaiting(io, WAITS[name] ?? 'the node')
       try {
@@ -122,6 +137,15 @@ export function connect(io: Io, input: Pick<Input, 'id'>): Control {
       }
     },
   }
+}
+
+/** A node that was only found, because no other one runs, is read and never changed. */
+function requireOwn(io: Io, { selection, entry }: Target): void {
+  if (entry === undefined || entry.data_dir === selection.dir) return
+  throw new CommandFailed(
+    `there is no identity in ${selection.dir} yet, and the only node that runs is that of ${entry.data_dir}, of which nothing is changed unless it is named`,
+    `${selectorOf(io, entry)} status\nto make an identity here, instead:\nsvc up`,
+  )
 }
 
 /** How long an answer may take: as long as the call asked to wait, and a while. */
@@ -231,7 +255,7 @@ export function unreachable(io: Io, target: Target, why = '', cause?: unknown): 
     )
   const moved = sayMoved(target.dataDir)
   if (moved !== undefined) return new UnreachableNode(`${moved}; ${known}`, MOVED_NEXT, { cause })
-  return new UnreachableNode(`${sayAbsent(target)}${why}; ${known}`, startOf(target), { cause })
+  return new UnreachableNode(`${sayAbsent(target)}${why}; ${known}`, startOf(io, target), { cause })
 }
 
 const sayAbsent = ({ address, dataDir }: Target): string =>
@@ -240,9 +264,10 @@ const sayAbsent = ({ address, dataDir }: Target): string =>
     : `there is no identity in ${dataDir} yet`
 
 /** The command that starts a node there, which makes an identity where there is none. */
-function startOf({ selection: { name }, dataDir }: Target): string {
+function startOf(io: Io, { selection: { name }, dataDir }: Target): string {
   if (name === undefined) return `SVC_DATA_DIR=${shellWord(dataDir)} svc up`
-  return name === DEFAULT_IDENTITY ? 'svc up' : `svc up ${name}`
+  const isChosen = name === DEFAULT_IDENTITY && currentIdentity(io.env) === DEFAULT_IDENTITY
+  return isChosen ? 'svc up' : `svc up ${name}`
 }
 
 /** What put before and behind `svc` means this node, whatever the environment of the reader says. */

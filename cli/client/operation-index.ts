@@ -1,10 +1,10 @@
 /**
- * Method, path and timeout of every operation, read from the one table. The build writes them into the program, so that
+ * Method, path, timeout of every operation and whether it only reads, read from the one table. The build writes them into the program, so that
  * a command does not load the shapes of the whole interface to make one call; a run from the sources reads the table.
  */
 import type { OperationName } from '../../protocol/control/operations.ts'
 
-export type OperationEntry = { method: 'GET' | 'POST'; path: string; timeoutMs?: number }
+export type OperationEntry = { method: 'GET' | 'POST'; path: string; reads: boolean; timeoutMs?: number }
 export type OperationIndex = {
   operations: Record<OperationName, OperationEntry>
   /** What to do next, by code. */

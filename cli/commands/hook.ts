@@ -8,7 +8,7 @@ import { runtimeDirectory } from '../../daemon/home/home.ts'
 import { channelMessage } from '../../mcp/channel.ts'
 import type { InteractionSummary } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { type Control, connect } from '../client/control.ts'
+import { type Control, connect, ownSelection } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { type Io, jsonText } from '../io.ts'
 import { flags } from './values.ts'
@@ -40,7 +40,7 @@ export const hookInbox: Run = async (io, input) => {
 /** The first lines of what contacts wrote, which nobody read yet; undefined when there is nothing new. */
 async function news(io: Io, id: string | undefined, session: string): Promise<string | undefined> {
   const quiet = Object.create(io, { err: { value: () => {} } }) as Io
-  const control = connect(quiet, { id })
+  const control = connect(quiet, { selection: ownSelection(io, id) })
   const memory = openMemory(io, control.target.dataDir)
   const heard = memory.of(session)
   const { items, cursors } = await changed(control, heard).catch(error => {

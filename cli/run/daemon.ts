@@ -12,6 +12,7 @@ import {
   freeControlPort,
   identityDirectory,
   identityNames,
+  type Selection,
   selectIdentity,
 } from '../../daemon/home/home.ts'
 import { DirectoryBusy } from '../../daemon/home/lock.ts'
@@ -21,10 +22,11 @@ import { collectAfterStart } from '../../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import { connect, findTarget } from '../client/control.ts'
+import { findTarget, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io, notice, sayOnTerminal } from '../io.ts'
 import { eventsOf, listenAgain, mayRepeat, type Stream } from './node-link.ts'
+import { Session } from './session.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
 import { toolSettings } from './tool-settings.ts'
 
@@ -37,11 +39,12 @@ export async function runDaemon(io: Io, input: Input, options: { stdio: boolean 
 
 async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
-  const node = await openNode(io, input, ended.resolve)
+  const selection = selectIdentity(io.env, input.id)
+  const node = await openNode(io, selection, ended.resolve)
   collectAfterStart()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   io.out(
-    `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selectIdentity(io.env, input.id).dir }, null, 2)}\n`,
+    `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selection.dir }, null, 2)}\n`,
   )
   sayWarnings(io, node)
   sayOnTerminal(io, 'running until Ctrl-C or svc stop')
@@ -57,8 +60,7 @@ function sayWarnings(io: Io, node: Node): void {
 }
 
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
-async function openNode(io: Io, input: Input, onShutdown: () => void): Promise<Node> {
-  const { dir, name } = selectIdentity(io.env, input.id)
+async function openNode(io: Io, { dir, name }: Selection, onShutdown: () => void): Promise<Node> {
   try {
     if (!existsSync(join(dir, 'config.json'))) await choosePort(io, dir)
     return await startNode({ dir, name, env: io.env, onShutdown })
@@ -105,7 +107,7 @@ async function runStdio(io: Io, input: Input): Promise<number> {
 /** The node behind a stdio server: our own, or a running one that we join until it ends. */
 class Seat {
   readonly #io: Io
-  readonly #input: Input
+  readonly #session: Session
   #own: Node | undefined
   #opening: Promise<void> | undefined
   #watch: NodeJS.Timeout | undefined
@@ -113,7 +115,7 @@ class Seat {
 
   constructor(io: Io, input: Input) {
     this.#io = io
-    this.#input = input
+    this.#session = new Session(io, input)
   }
 
   async take(): Promise<ControlCall> {
@@ -134,7 +136,7 @@ class Seat {
   readonly stream: Stream = async (hear, signal) => {
     await this.#settle()
     const own = this.#own
-    if (own === undefined) return eventsOf(this.#io, this.#target())(hear, signal)
+    if (own === undefined) return eventsOf(this.#io, this.#session)(hear, signal)
     const stop = own.ctx.events.listen(hear.onEvent)
     hear.onOpen()
     await new Promise(resolve => signal.addEventListener('abort', resolve))
@@ -143,7 +145,8 @@ class Seat {
 
   /** Our own node is called in this process; only another one is asked over its control interface. */
   get #call(): ControlCall {
-    return this.#own === undefined ? connect(this.#io, this.#target()).call : callsOf(this.#own)
+    if (this.#own !== undefined) return callsOf(this.#own)
+    return async (...given) => (await this.#session.connect(this.#io)).call(...given)
   }
 
   async leave(): Promise<void> {
@@ -151,10 +154,6 @@ class Seat {
     clearInterval(this.#watch)
     await this.#opening
     await this.#own?.stop()
-  }
-
-  #target() {
-    return { id: this.#input.id }
   }
 
   /** Opens the node here unless one of this identity runs somewhere; one attempt at a time. */
@@ -167,12 +166,28 @@ class Seat {
   }
 
   async #open(): Promise<void> {
-    const { selection, entry } = findTarget(this.#io, this.#target())
-    if (entry?.data_dir === selection.dir) return
+    const { selection } = this.#session
+    const target = findTarget(this.#io, this.#session)
+    if (target.entry !== undefined) return
+    // an identity that is gone is not made anew under the name of a session
+    if (this.#session.hasBegun && !existsSync(join(selection.dir, 'identity.kel')))
+      throw unreachable(this.#io, target)
     try {
-      this.#own = await openNode(this.#io, this.#input, () => process.kill(process.pid, 'SIGTERM'))
+      const own = await openNode(this.#io, selection, () => process.kill(process.pid, 'SIGTERM'))
+      await this.#admit(own)
     } catch (error) {
       if (!(error instanceof DirectoryBusy)) throw error
+    }
+  }
+
+  /** Serves the tools with a node that was opened here, if it is of the session's identity. */
+  async #admit(node: Node): Promise<void> {
+    try {
+      this.#session.require(node.aid)
+      this.#own = node
+    } catch (error) {
+      await node.stop()
+      throw error
     }
   }
 }

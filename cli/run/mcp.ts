@@ -2,10 +2,11 @@
 import * as mcp from '#mcp'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { connect, UnreachableNode } from '../client/control.ts'
+import { UnreachableNode } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { type Io, notice, sayOnTerminal } from '../io.ts'
 import { callsAcrossRestarts, eventsOf, listenAgain } from './node-link.ts'
+import { Session } from './session.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
 import { toolSettings } from './tool-settings.ts'
 
@@ -16,15 +17,16 @@ export async function runClient(
   start: (() => Promise<unknown>) | undefined,
 ): Promise<number> {
   const settings = toolSettings(io, input, mcp)
-  const call = callsAcrossRestarts(io, input)
+  const session = new Session(io, input)
+  const call = callsAcrossRestarts(io, session)
   try {
-    await connect(io, input).call('status')
+    await (await session.connect(io)).call('status')
   } catch (error) {
     if (start === undefined || !(error instanceof UnreachableNode)) throw error
     await startOrJoin(start, call)
   }
   const open = await openTasks(call)
-  const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, input)) }
+  const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, session)) }
   sayOnTerminal(io, SERVED)
   const reason = await mcp.serveStdio(() =>
     mcp.createServer(link, { version: buildInfo.version, open, ...settings }),

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ControlCall, NodeEvent } from '../../mcp/tool.ts'
 import { type OperationName, operations } from '../../protocol/control/operations.ts'
 import { causeCode } from '../../protocol/encoding/errors.ts'
-import { connect, UnreachableNode } from '../client/control.ts'
+import { UnreachableNode } from '../client/control.ts'
 import { streamEvents } from '../client/events.ts'
-import type { Input } from '../command.ts'
 import type { Io } from '../io.ts'
+import type { Session } from './session.ts'
 
 /** As long as a restart takes. */
 const RESTART_WAIT_MS = 8_000
@@ -15,14 +15,14 @@ const STREAM_PAUSE_MS = 500
 /** Nothing of a call reached the node. */
 const NOTHING_SENT: readonly (string | undefined)[] = ['ECONNREFUSED', 'ENOENT', undefined]
 
-/** Calls of the node that is there at the moment; those that change something are repeated only if it saw nothing. */
-export function callsAcrossRestarts(io: Io, input: Pick<Input, 'id'>): ControlCall {
+/** Calls of the session's node, which may be started again meanwhile; those that change something are repeated only if it saw nothing. */
+export function callsAcrossRestarts(io: Io, session: Session): ControlCall {
   const quiet = Object.create(io, { err: { value: () => {} } }) as Io
   return async (name, ...given) => {
     const signal = given[2]?.signal
     for (const until = performance.now() + RESTART_WAIT_MS; ; await pause(LOOK_MS)) {
       try {
-        return await connect(quiet, input).call(name, ...given)
+        return await (await session.connect(quiet)).call(name, ...given)
       } catch (error) {
         if (!mayRepeat(name, error) || performance.now() > until || signal?.aborted === true) throw error
       }
@@ -39,13 +39,15 @@ type Hear = { onOpen(): void; onEvent(event: NodeEvent): void }
 /** Hears until the node ends the stream or the signal comes. */
 export type Stream = (hear: Hear, signal: AbortSignal) => Promise<void>
 
-/** Events of the node that `input` means, over its control interface. */
+/** Events of the session's node, over its control interface. */
 export const eventsOf =
-  (io: Io, input: Pick<Input, 'id'>): Stream =>
-  ({ onOpen, onEvent }, signal) =>
-    streamEvents(io, connect(io, input).target, { signal, onOpen }, ({ event, data }) =>
+  (io: Io, session: Session): Stream =>
+  async ({ onOpen, onEvent }, signal) => {
+    const { target } = await session.connect(io)
+    await streamEvents(io, target, { signal, onOpen }, ({ event, data }) =>
       onEvent({ type: event as NodeEvent['type'], data: data as NodeEvent['data'] }),
     )
+  }
 
 /** Listens as long as it takes: a stream that ends is begun again, and what was missed is a `reset`. */
 export function listenAgain(stream: Stream): (onEvent: (event: NodeEvent) => void) => () => void {
