@@ -6,6 +6,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { placeHangingAgent, placeScriptedAgent } from '../../autoreply/attack/testing.ts'
 import { readConfig, writeConfig } from '../home/config.ts'
 import { type Node, startNode } from '../node.ts'
+import { chosen } from './auto-reply.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'svc-auto-'))
 const bin = join(dir, 'bin')
@@ -43,6 +44,12 @@ test.each<[Change, RegExp]>([
   [{ command: 'cat', work_dir: 'here' }, /here is not an absolute path/],
   [{ agent: 'claude', command: 'cat' }, /expected one of/],
   [{ backend: 'openai', command: 'cat' }, /does not go with --command/],
+  [
+    { command: 'cat -u', tools: 'read' },
+    /--tools is for a coding agent and means nothing to --command; leave/,
+  ],
+  [{ tools: 'write' }, /means nothing to --command/],
+  [{ api_base: 'http://127.0.0.1:1/v1', model: 'm', tools: 'read' }, /means nothing to --api-base/],
 ])('%j is refused, and nothing is written', async (change, sentence) => {
   const before = readFileSync(join(dir, 'config.json'), 'utf8')
   await expect(set(change)).rejects.toMatchObject({ code: 'bad_request', message: sentence })
@@ -66,6 +73,59 @@ test('naming a backend clears what belonged to another, and keeps the rest', asy
     max_auto_replies: 7,
     api_key_set: false,
   })
+})
+
+test('another agent or backend starts without tools and without strangers, and is attacked', async () => {
+  placeScriptedAgent(bin, 'none')
+  await set({ agent: 'claude', sandbox: false, tools: 'read', strangers: true })
+  const { warnings } = await node.handlers.status(undefined, never)
+  expect(warnings.join()).toMatch(
+    /claude answers tasks with tools \(--tools read\).*svc autoreply set --tools none/,
+  )
+  expect((await set({ agent: 'claude' })).auto_reply).toMatchObject({ tools: 'read', strangers: true })
+
+  const command = await set({ command: 'cat' })
+  expect(command.auto_reply).not.toHaveProperty('tools')
+  expect(command.auto_reply).not.toHaveProperty('strangers')
+  expect(command.says).toMatch(/--tools read was for what answered before.*--strangers true was for what/)
+  expect((await node.handlers.status(undefined, never)).warnings.join()).not.toContain('with tools')
+
+  // as a release wrote it that took any of them together
+  const former = { backend: 'exec', command: 'cat', tools: 'read', strangers: true, sandbox: false } as const
+  node.ctx.settings.change({ auto_reply: former })
+  placeScriptedAgent(bin, 'obedience')
+  await expect(set({ agent: 'claude', sandbox: false })).rejects.toMatchObject({
+    message: /does not withstand an attack/,
+  })
+  placeScriptedAgent(bin, 'none')
+  const locked = await set({ agent: 'claude', sandbox: false })
+  expect(locked.says).toContain('claude answers contacts; tools: none')
+})
+
+test('a key stays with the server that it was given for', async () => {
+  const first = { api_base: 'https://models.example/v1', model: 'm', api_key: 'k' }
+  await set(first)
+  expect((await set({ api_base: 'https://models.example/v2' })).auto_reply?.api_key_set).toBe(true)
+  const moved = await set({ api_base: 'https://other.example/v1' })
+  expect(moved.auto_reply?.api_key_set).toBe(false)
+  expect(moved.says).toContain('the key was for https://models.example and is not sent to another server')
+  expect(readFileSync(join(dir, 'config.json'), 'utf8')).not.toContain('api_key')
+  const again = await set({ ...first, api_base: 'https://third.example/v1' })
+  expect(again.auto_reply?.api_key_set).toBe(true)
+})
+
+test('nor is the variable that holds a key named to another server of models', () => {
+  const current = {
+    backend: 'exec',
+    agent: 'codex',
+    model: 'm',
+    provider_url: 'http://127.0.0.1:1/v1',
+    provider_key_env: 'KEY',
+  } as const
+  const { config, resets } = chosen(current, { provider_url: 'http://127.0.0.1:2/v1' })
+  expect(config).not.toHaveProperty('provider_key_env')
+  expect(resets.join()).toMatch(/the key was for http:\/\/127\.0\.0\.1:1 .*--provider-key-env/)
+  expect(chosen(current, { provider_url: 'http://127.0.0.1:1/v2' }).config.provider_key_env).toBe('KEY')
 })
 
 test('show says what answers whom, with which tools and limits, and what holds it', async () => {

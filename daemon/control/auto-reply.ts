@@ -23,8 +23,14 @@ const BACKENDS = {
 type Named = keyof typeof BACKENDS
 const names = Object.keys(BACKENDS) as Named[]
 
-/** The settings after a change: naming one backend takes out what belonged to another. */
-export function chosen(current: AutoReplyConfig | undefined, change: Change): AutoReplyConfig {
+/** The settings after a change, and what of the former ones fell away with it, in sentences. */
+export type Chosen = { config: AutoReplyConfig; resets: string[] }
+
+/**
+ * Naming one backend takes out what belonged to another. What was allowed to one program is not allowed to the next, and
+ * a key goes to no other server than the one that it was given for.
+ */
+export function chosen(current: AutoReplyConfig | undefined, change: Change): Chosen {
   const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
   const named = names.filter(name => change[name] !== undefined)
   if (named.length > 1) refuse('bad_request', 'expected one of --agent, --command and --api-base')
@@ -39,7 +45,74 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Au
     refuse('bad_request', 'say what answers: --agent <tool>, --command <line> or --api-base <url>')
   if (name !== undefined && backend !== BACKENDS[name].backend)
     refuse('bad_request', `--backend ${backend} does not go with --${name.replace('_', '-')}`)
-  return { ...kept, ...given, backend } as AutoReplyConfig
+  const config = { ...kept, ...given, backend } as AutoReplyConfig
+  const resets = [...backToDefaults(current, change, config), ...withoutKeys(current, change, config)]
+  requireToolsOfAgent(change, config)
+  return { config, resets }
+}
+
+/** Takes out what the owner allowed to the program or the model that answered before; which, in sentences. */
+function backToDefaults(
+  current: AutoReplyConfig | undefined,
+  change: Change,
+  config: AutoReplyConfig,
+): string[] {
+  if (current === undefined || whatAnswers(current) === whatAnswers(config)) return []
+  const { strangers, tools } = autoReplySettings(current)
+  const resets: string[] = []
+  if (change.tools === undefined) {
+    delete config.tools
+    if (tools !== 'none') resets.push(`--tools ${tools} was for what answered before; tools: none`)
+  }
+  if (change.strangers === undefined) {
+    delete config.strangers
+    if (strangers) resets.push('--strangers true was for what answered before; only contacts are answered')
+  }
+  return resets
+}
+
+/** Another command line of the owner's is as much the owner's as the first one. */
+const whatAnswers = ({ backend, agent, command }: AutoReplyConfig): string =>
+  backend === 'exec' ? (command === undefined ? `agent ${agent ?? ''}` : 'command') : backend
+
+/** Where a key goes, and by which flag it is set. */
+const KEYS = [
+  { address: 'api_base', key: 'api_key', flag: '--api-key' },
+  { address: 'provider_url', key: 'provider_key_env', flag: '--provider-key-env' },
+] as const
+
+/** Takes out a key whose server is another one now; which, in sentences. */
+function withoutKeys(
+  current: AutoReplyConfig | undefined,
+  change: Change,
+  config: AutoReplyConfig,
+): string[] {
+  return KEYS.flatMap(({ address, key, flag }) => {
+    const [former, next] = [originOf(current?.[address]), originOf(config[address])]
+    const stays = change[key] !== undefined || config[key] === undefined || former === next
+    if (stays || former === undefined) return []
+    delete config[key]
+    return [`the key was for ${former} and is not sent to another server; name one with ${flag}`]
+  })
+}
+
+/** Scheme, host and port; an address that is none of these is its own. */
+function originOf(address: string | undefined): string | undefined {
+  if (address === undefined) return undefined
+  const origin = URL.parse(address)?.origin
+  return origin === undefined || origin === 'null' ? address : origin
+}
+
+/** Nothing but a coding agent is told which tools it has. */
+function requireToolsOfAgent(change: Change, config: AutoReplyConfig): void {
+  const other = (['command', 'api_base'] as const).find(name => config[name] !== undefined)
+  if (other === undefined) return
+  if ((change.tools ?? 'none') !== 'none')
+    refuse(
+      'bad_request',
+      `--tools is for a coding agent and means nothing to --${other.replace('_', '-')}; leave it out`,
+    )
+  delete config.tools
 }
 
 /** A backend that cannot work is a refusal with its sentence. */
@@ -56,12 +129,13 @@ export async function orRefuse<T>(code: ControlCode, work: () => Promise<T>): Pr
 export function autoReplyView(
   config: AutoReplyConfig | undefined,
   sandbox: Sandbox | undefined,
+  resets: readonly string[] = [],
 ): AutoReplyView {
   if (config === undefined) return { enabled: false }
   const { api_key, ...shown } = config
   return {
     enabled: true,
-    says: sentence(config, sandbox),
+    says: [sentence(config, sandbox), ...resets].join('; '),
     auto_reply: { ...shown, api_key_set: api_key !== undefined },
   }
 }

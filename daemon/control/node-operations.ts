@@ -151,11 +151,11 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return autoReplyView(ctx.settings.current.auto_reply, parts.autoReply.sandbox)
     },
     async autoReplySet({ unsafe = false, ...given }, signal) {
-      const auto_reply = chosen(ctx.settings.current.auto_reply, given)
+      const { config: auto_reply, resets } = chosen(ctx.settings.current.auto_reply, given)
       await orRefuse('bad_request', () => parts.autoReply.check(auto_reply, given, { unsafe, signal }))
       const config = ctx.settings.change({ auto_reply })
       await parts.autoReply.restart()
-      return autoReplyView(config.auto_reply, parts.autoReply.sandbox)
+      return autoReplyView(config.auto_reply, parts.autoReply.sandbox, resets)
     },
     async autoReplyOff() {
       ctx.settings.change({ auto_reply: undefined })

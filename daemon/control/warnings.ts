@@ -77,6 +77,7 @@ export function warningsOf(
       sandbox?.kind === 'none' && ctx.settings.current.auto_reply?.sandbox !== false,
       `the program that answers tasks is in no sandbox (${sandbox?.kind === 'none' ? sandbox.why : ''}): what it can be talked into, it can do with your files and your network; install bubblewrap and restart the node, or accept it with: svc autoreply set --no-sandbox`,
     ],
+    [true, toolsWarning(ctx.settings.current)],
     [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
     [true, autoReplyFailure],
     [
@@ -111,6 +112,13 @@ export function warningsOf(
     ),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
+}
+
+/** Said as long as a coding agent that reads what others wrote may use tools. */
+function toolsWarning({ auto_reply }: Config): string | undefined {
+  const { agent, command, tools = 'none' } = auto_reply ?? {}
+  if (agent === undefined || command !== undefined || tools === 'none') return undefined
+  return `${agent} answers tasks with tools (--tools ${tools}): what a task talks it into, it can do; take them away with: svc autoreply set --tools none`
 }
 
 /** Names what stands in the configuration in vain; also said at each start. */

@@ -17,7 +17,7 @@ type Env = Readonly<Record<string, string | undefined>>
 const FILE = 'autoreply-tried.json'
 const KEPT_MAX = 50
 /** What a change names that makes another program of the one that was tried. */
-const TRIED_ANEW = ['agent', 'extra_args', 'tools', 'sandbox'] as const
+const TRIED_ANEW = ['backend', 'agent', 'extra_args', 'tools', 'sandbox'] as const
 
 /** What was tried, as one text: another version of it, or other walls, is another one. */
 type Trial = { agent: string; version: string; walls: Sandbox['kind']; args: string[]; svc: string }

@@ -30,7 +30,8 @@ async function putBack(name: string, work: (node: Node) => Promise<void>, url = 
   const first = await lab.member(name)
   await first.handlers.hubRegister({ url }, never)
   await first.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
-  await first.handlers.autoReplySet({ command: process.execPath, tools: 'read' }, never)
+  const auto_reply = { backend: 'exec', command: process.execPath, tools: 'read' } as const
+  first.ctx.settings.change({ auto_reply })
   await delegate(first)
   await first.stop()
   cpSync(dirOf(name), dirOf(`${name}-backup`), { recursive: true })
