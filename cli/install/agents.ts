@@ -2,6 +2,8 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { shellWord } from '../../protocol/shell.ts'
+import { codexTables } from './codex-table.ts'
+import { type Entry, mergedEntry } from './server-entry.ts'
 import type { Setting } from './settings.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
@@ -17,7 +19,11 @@ export type Launch = {
 /** A configuration file and what goes into it. */
 export type Registration = { readonly path: string } & (
   | { readonly settings: readonly Setting[] }
-  | { readonly toml: string }
+  | {
+      readonly toml: string
+      /** What takes the place of what stands between our markers. */
+      readonly over: (held: string) => string
+    }
 )
 
 export type AgentTool = {
@@ -69,6 +75,13 @@ const entry = (launch: Launch) => ({
   env: { ...launch.env },
 })
 
+/** Our server among those of a tool, which leaves what its owner added and refuses what is somebody else's. */
+const server = (launch: Launch, path: readonly string[], value: Entry): Setting => ({
+  path,
+  value,
+  over: held => mergedEntry(held, value, launch),
+})
+
 /** Settings that have `svc hook inbox` run at these events of a tool. */
 function hookSettings(launch: Launch, format: string, events: readonly string[]): Setting[] {
   const command = shellLine(launch, ['hook', 'inbox', '--format', format])
@@ -83,13 +96,13 @@ const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.
 
 /** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
 function trusting(path: (env: Env) => string, ...settings: Setting[]) {
-  const server = (value: object): Setting => ({ path: ['mcpServers', SERVER], value })
+  const place = ['mcpServers', SERVER]
   return {
     register: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server(entry(launch)), ...settings] },
+      { path: path(env), settings: [server(launch, place, entry(launch)), ...settings] },
     ],
     allowSend: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server({ ...entry(launch), trust: true })] },
+      { path: path(env), settings: [server(launch, place, { ...entry(launch), trust: true })] },
     ],
     trustsAll: true as const,
   }
@@ -104,7 +117,7 @@ export const agentTools: readonly AgentTool[] = [
     register: (env, launch) => [
       {
         path: claudeState(env),
-        settings: [{ path: ['mcpServers', SERVER], value: { type: 'stdio', ...entry(launch) } }],
+        settings: [server(launch, ['mcpServers', SERVER], { type: 'stdio', ...entry(launch) })],
       },
       {
         path: join(claudeFolder(env), 'settings.json'),
@@ -131,19 +144,14 @@ export const agentTools: readonly AgentTool[] = [
     name: 'Codex',
     program: 'codex',
     persona: env => join(codexFolder(env), 'AGENTS.md'),
-    register: (env, launch) => [{ path: join(codexFolder(env), 'config.toml'), toml: codexTable(launch) }],
+    register: (env, launch) => [codexServer(join(codexFolder(env), 'config.toml'), launch, [])],
     hooks: (env, launch) => [
       {
         path: join(codexFolder(env), 'hooks.json'),
         settings: hookSettings(launch, 'codex', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
       },
     ],
-    allowSend: (env, launch) => [
-      {
-        path: join(codexFolder(env), 'config.toml'),
-        toml: [codexTable(launch), ...SENDING_TOOLS.map(codexApproval)].join('\n\n'),
-      },
-    ],
+    allowSend: (env, launch) => [codexServer(join(codexFolder(env), 'config.toml'), launch, SENDING_TOOLS)],
   },
   {
     id: 'gemini',
@@ -167,15 +175,12 @@ export const agentTools: readonly AgentTool[] = [
       {
         path: join(openCodeFolder(env), 'opencode.json'),
         settings: [
-          {
-            path: ['mcp', SERVER],
-            value: {
-              type: 'local',
-              command: [launch.command, ...serverArgs(launch)],
-              enabled: true,
-              environment: { ...launch.env },
-            },
-          },
+          server(launch, ['mcp', SERVER], {
+            type: 'local',
+            command: [launch.command, ...serverArgs(launch)],
+            enabled: true,
+            environment: { ...launch.env },
+          }),
         ],
       },
     ],
@@ -190,7 +195,7 @@ export const agentTools: readonly AgentTool[] = [
       {
         path: env['OPENCLAW_CONFIG_PATH'] || join(openClawFolder(env), 'openclaw.json'),
         settings: [
-          { path: ['mcp', 'servers', SERVER], value: entry(launch) },
+          server(launch, ['mcp', 'servers', SERVER], entry(launch)),
           { path: ['tools', 'toolSearch'], value: false },
         ],
       },
@@ -204,9 +209,7 @@ export const agentTools: readonly AgentTool[] = [
     register: (env, launch) => [
       {
         path: join(copilotFolder(env), 'mcp-config.json'),
-        settings: [
-          { path: ['mcpServers', SERVER], value: { type: 'local', ...entry(launch), tools: ['*'] } },
-        ],
+        settings: [server(launch, ['mcpServers', SERVER], { type: 'local', ...entry(launch), tools: ['*'] })],
       },
     ],
   },
@@ -222,17 +225,9 @@ export const agentTools: readonly AgentTool[] = [
   },
 ]
 
-function codexTable(launch: Launch): string {
-  const members = Object.entries(launch.env).map(([name, value]) => `${name} = ${toml(value)}`)
-  return [
-    `[mcp_servers.${SERVER}]`,
-    `command = ${toml(launch.command)}`,
-    `args = [${serverArgs(launch).map(toml).join(', ')}]`,
-    ...(members.length === 0 ? [] : [`env = { ${members.join(', ')} }`]),
-  ].join('\n')
+function codexServer(path: string, launch: Launch, approved: readonly string[]): Registration {
+  const { command, env } = launch
+  const start = { command, args: serverArgs(launch), env }
+  const over = (held: string) => codexTables(start, approved, held, { ...launch, tools: SENDING_TOOLS })
+  return { path, toml: codexTables(start, approved), over }
 }
-
-const codexApproval = (tool: string) => `[mcp_servers.${SERVER}.tools.${tool}]\napproval_mode = "approve"`
-
-/** A basic string of TOML, whose escapes are those of JSON. */
-const toml = (text: string) => JSON.stringify(text)

@@ -48,6 +48,15 @@ const given = (path: string, text: string) => {
   fs.writeFileSync(join(home, path), text)
 }
 
+/** The text with another entry of our server, wherever it stands in it. */
+function edited(text: string, change: (entry: Record<string, unknown>) => object): string {
+  const root = JSON.parse(text) as Record<string, Record<string, never>>
+  const servers = (root['mcpServers'] ?? root['mcp']?.['servers'] ?? root['mcp']) as Record<string, object>
+  servers['svc'] = change(servers['svc'] as Record<string, unknown>)
+  if (root['tools'] !== undefined) delete root['tools']
+  return JSON.stringify(root, null, 2)
+}
+
 test('what a model is told has fewer than 200 words', () => {
   expect(persona(launch).split(/\s+/).length).toBeLessThan(200)
 })
@@ -100,6 +109,66 @@ describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) 
       expect(text.startsWith(before[path]?.slice(0, 20) as string), path).toBe(true)
     removed(tool)
     expect(files()).toEqual(before)
+  })
+
+  test('leaves a server of the same name alone that somebody else registered', () => {
+    installed(tool)
+    const path = tool.register(env(), launch)[0]?.path as string
+    const file = path.slice(home.length + 1)
+    const text = files()[file] as string
+    removed(tool)
+    const foreign = path.endsWith('.toml')
+      ? '[mcp_servers.svc]\nurl = "https://svc.corp.example/mcp"\n'
+      : edited(text, () => ({ type: 'http', url: 'https://svc.corp.example/mcp' }))
+    given(file, foreign)
+    const before = files()
+    expect(() => planInstall(tool, env(), launch, all)).toThrow(/already has .*svc.* did not write/)
+    expect(standing(tool, env(), launch).mcp).toBe('other')
+    removed(tool)
+    expect(files()).toEqual(before)
+  })
+
+  test('keeps what its owner added to the server, and takes all of it out', () => {
+    installed(tool)
+    const path = tool.register(env(), launch)[0]?.path as string
+    const file = path.slice(home.length + 1)
+    const text = files()[file] as string
+    const added = path.endsWith('.toml')
+      ? text
+          .replace('"work"]', '"work", "--folder", "/data"]')
+          .replace('env = { ', 'env = { MINE = "1", ')
+          .replace('# svc:end', 'startup_timeout_sec = 20\n\n# svc:end')
+      : edited(text, entry => ({
+          ...entry,
+          ...(Array.isArray(entry['command'])
+            ? { command: [...entry['command'], '--folder', '/data'] }
+            : { args: [...(entry['args'] as string[]), '--folder', '/data'] }),
+          ['environment' in entry ? 'environment' : 'env']: { MINE: '1', SVC_HOME: '/data' },
+          timeout: 20,
+        }))
+    given(file, added)
+    const again = { ...launch, command: '/newer/node', program: '/newer/svc.js', id: undefined }
+    for (const change of planInstall(tool, env(), again, all)) writeText(change.path, change.after)
+    const after = files()[file] as string
+    for (const word of [
+      '/newer/node',
+      '/newer/svc.js',
+      '"--id"',
+      '"work"',
+      '"--folder"',
+      'MINE',
+      '/data',
+      '20',
+    ])
+      expect(after).toContain(word)
+    expect(after).not.toContain('/opt/')
+    expect(after.split('"mcp"').length).toBeLessThan(4)
+    for (const change of planInstall(tool, env(), again, all)) expect(change.after).toBe(change.before)
+    installed(tool)
+    expect(files()[file]).toContain('/opt/svc.js')
+    expect(files()[file]?.split('"--id"')).toHaveLength(2)
+    removed(tool)
+    expect(files()[file] ?? '').not.toMatch(/svc|MINE/)
   })
 
   test('changes its instructions alone unless the server was asked for', () => {
@@ -225,11 +294,19 @@ describe('files of other programs', () => {
   })
 
   test('with a server of the same name that somebody else wrote are refused, or named', () => {
-    given('.codex/config.toml', '[mcp_servers.svc]\ncommand = "x"\n')
-    expect(() => planInstall(codex, env(), launch, all)).toThrow(/already has a table \[mcp_servers\.svc\]/)
-    expect(standing(codex, env(), launch).mcp).toBe('other')
-    given('.claude.json', '{"mcpServers":{"svc":{"command":"x"}}}')
+    for (const table of [
+      '[mcp_servers.svc]\ncommand = "x"\n',
+      "[mcp_servers.'svc']\ncommand = 'x'\n",
+      '[mcp_servers]\nother = { command = "y" }\nsvc = { command = "x" }\n',
+      'mcp_servers.svc.command = "x"\n',
+    ]) {
+      given('.codex/config.toml', table)
+      expect(() => planInstall(codex, env(), launch, all)).toThrow(/already has a table \[mcp_servers\.svc\]/)
+      expect(standing(codex, env(), launch).mcp).toBe('other')
+    }
+    given('.claude.json', '{"mcpServers":{"svc":{"command":"docker","args":["run","corp/svc","mcp"]}}}')
     expect(standing(claude, env(), launch).mcp).toBe('other')
+    expect(() => planInstall(claude, env(), launch, all)).toThrow(/mcpServers\.svc.*it leads to docker/)
   })
 
   test.each([

@@ -41,6 +41,13 @@ export function withoutBlock(text: string, file: string): string | undefined {
   return rest === '' && place.isNew ? undefined : rest
 }
 
+/** What stands between the markers; undefined where there is no block. */
+export function bodyIn(text: string, file: string): string | undefined {
+  const place = find(text, file)
+  if (place === undefined) return undefined
+  return text.slice(place.begin, place.end).split(/\r?\n/).slice(1, -2).join('\n')
+}
+
 export const hasBlock = (text: string, file: string): boolean => find(text, file) !== undefined
 
 /** Where the block stands, from its first marker to the line after its last. */

@@ -3,9 +3,16 @@ import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed } from '../io.ts'
 import { type AgentTool, type Env, type Launch, type Registration, SERVER } from './agents.ts'
 import { backupPath, readText } from './files.ts'
-import { hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
+import { bodyIn, hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
 import { persona } from './persona.ts'
-import { holdsMember, holdsSettings, type Setting, withoutSettings, withSettings } from './settings.ts'
+import {
+  holdsSettings,
+  isForeign,
+  memberAt,
+  type Setting,
+  withoutSettings,
+  withSettings,
+} from './settings.ts'
 
 export type Change = {
   readonly path: string
@@ -49,7 +56,8 @@ export function planRemoval(tool: AgentTool, env: Env, launch: Launch): Change[]
 
 export type Standing = {
   persona: 'installed' | 'outdated' | 'absent'
-  mcp: 'registered' | 'other' | 'absent'
+  /** `other`: a server of our name that somebody else registered. */
+  mcp: 'registered' | 'outdated' | 'other' | 'absent'
   /** undefined where the tool has no hooks that are known here. */
   hooks?: 'installed' | 'absent'
 }
@@ -60,10 +68,10 @@ export function standing(tool: AgentTool, env: Env, launch: Launch): Standing {
   const text = readText(path)
   const has = text !== undefined && hasBlock(text, path)
   const isCurrent = has && withBlock(text, persona(launch), markdown, path) === text
-  const [server] = tool.register(env, launch) as [Registration]
+  const servers = registersOf(tool, env, launch)
   return {
     persona: isCurrent ? 'installed' : has ? 'outdated' : 'absent',
-    mcp: serverStanding(readText(server.path), server),
+    mcp: serverStanding(readText(servers[0].path), servers),
     ...present({ hooks: hookStanding(tool.hooks?.(env, launch)) }),
   }
 }
@@ -77,15 +85,29 @@ function hookStanding(hooks: readonly Registration[] | undefined): Standing['hoo
   return stands ? 'installed' : 'absent'
 }
 
-function serverStanding(text: string | undefined, server: Registration): Standing['mcp'] {
+/** The registration of the server, plain and as it is where sending is allowed with it. */
+function registersOf(tool: AgentTool, env: Env, launch: Launch): [Registration, ...Registration[]] {
+  const [plain] = tool.register(env, launch) as [Registration]
+  return [plain, ...(tool.allowSend?.(env, launch) ?? []).filter(({ path }) => path === plain.path)]
+}
+
+function serverStanding(
+  text: string | undefined,
+  [server, ...others]: [Registration, ...Registration[]],
+): Standing['mcp'] {
   if (text === undefined) return 'absent'
   if ('toml' in server) {
-    if (hasBlock(text, server.path)) return text.includes(server.toml) ? 'registered' : 'other'
-    return hasForeignTable(text) ? 'other' : 'absent'
+    const body = bodyIn(text, server.path)
+    if (body === undefined) return hasForeignTable(text) ? 'other' : 'absent'
+    const isCurrent = [server, ...others].some(one => 'toml' in one && one.over(body) === body)
+    return isCurrent ? 'registered' : 'outdated'
   }
   const [member] = server.settings as [Setting]
-  if (!holdsMember(text, member.path)) return 'absent'
-  return holdsSettings(text, [member], server.path) ? 'registered' : 'other'
+  const held = memberAt(text, member.path, server.path)
+  if (held === undefined) return 'absent'
+  if (isForeign(text, member)) return 'other'
+  const forms = [server, ...others].flatMap(one => ('settings' in one ? one.settings.slice(0, 1) : []))
+  return forms.some(form => holdsSettings(text, [form], server.path)) ? 'registered' : 'outdated'
 }
 
 const EVERYTHING: Wish = { mcp: true, allowSend: true, hooks: true }
@@ -130,16 +152,16 @@ function register(registration: Registration): Change {
       `${path} already has a table [mcp_servers.svc] that svc did not write; nothing was changed`,
       'take that table out, then run this again',
     )
-  return {
-    path,
-    part: 'configuration',
-    before,
-    after: withBlock(before, registration.toml, hash, path),
-    backup: true,
-  }
+  const body = bodyIn(before ?? '', path)
+  const toml = body === undefined ? registration.toml : registration.over(body)
+  const after = withBlock(before, toml, hash, path)
+  return { path, part: 'configuration', before, after, backup: true }
 }
 
-const hasForeignTable = (text: string) => /^\s*\[\s*mcp_servers\s*\.\s*"?svc"?\s*[.\]]/m.test(text)
+/** A table of our name, or the same as a dotted key or as a member of the table above it. */
+const hasForeignTable = (text: string) =>
+  /^\s*\[?\s*mcp_servers\s*\.\s*["']?svc["']?\s*[.\]=]/m.test(text) ||
+  /^\s*\[\s*mcp_servers\s*\](?:[^\n]*\n(?!\s*\[))*?\s*["']?svc["']?\s*[.=]/m.test(text)
 
 function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Change {
   const before = readText(path)
@@ -151,12 +173,20 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
   const copy = readText(backupPath(path))
   const former = copy === '' ? undefined : copy
   const isUntouched = all.some(
-    one => 'settings' in one && withSettings(former, one.settings, path) === before,
+    one => 'settings' in one && withSettings(former, overriding(former, one.settings), path) === before,
   )
   if (isUntouched) return { ...change, after: former }
   // Without the copy from before, only what bears our name is known to be ours.
   const ours = copy === undefined ? widest.settings.filter(namesUs) : widest.settings
   return { ...change, after: withoutSettings(before, ours, former, path) }
 }
+
+/** An earlier release wrote over what somebody else had registered. */
+const overriding = (former: string | undefined, settings: readonly Setting[]): Setting[] =>
+  settings.map(setting =>
+    former !== undefined && 'value' in setting && isForeign(former, setting)
+      ? { path: setting.path, value: setting.value }
+      : setting,
+  )
 
 const namesUs = (setting: Setting) => setting.path.includes(SERVER) || 'add' in setting

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { holdsMember, holdsSettings, withoutSettings, withSettings } from './settings.ts'
+import { holdsSettings, memberAt, withoutSettings, withSettings } from './settings.ts'
 
 const settings = [
   { path: ['mcpServers', 'svc'], value: { command: '/node' } },
@@ -64,7 +64,9 @@ describe('settings', () => {
   )
 
   test('say what stands at a place', () => {
-    expect(holdsMember('{"a":{"b":null}}', ['a', 'b'])).toBe(true)
-    expect(holdsMember('{"a":{"b":null}}', ['a', 'c'])).toBe(false)
+    expect(memberAt('{"a":{"b":null}}', ['a', 'b'], 'x')).toBe(null)
+    expect(memberAt('{"a":{"b":null}}', ['a', 'c'], 'x')).toBe(undefined)
+    expect(memberAt(' ', ['a'], 'x')).toBe(undefined)
+    expect(() => memberAt('{"a":', ['a'], 'x')).toThrow(/x is not a JSON object/)
   })
 })

@@ -7,11 +7,20 @@ import {
   type ParseError,
   parseTree,
 } from 'jsonc-parser'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { CommandFailed } from '../io.ts'
+import { targetOf } from './server-entry.ts'
 
-/** A member that is set, or entries that are added to a list; `isOurs` knows them in whatever form they were before. */
+/**
+ * A member that is set, or entries that are added to a list; `isOurs` knows them in whatever form they were before.
+ * `over`: what takes the place of a value that stands there; undefined where that is somebody else's.
+ */
 export type Setting =
-  | { readonly path: readonly string[]; readonly value: unknown }
+  | {
+      readonly path: readonly string[]
+      readonly value: unknown
+      readonly over?: (held: unknown) => unknown
+    }
   | {
       readonly path: readonly string[]
       readonly add: readonly unknown[]
@@ -24,9 +33,10 @@ export function withSettings(text: string | undefined, settings: readonly Settin
   rootOf(changed, file)
   for (const setting of settings) {
     const held = valueAt(changed, setting.path)
-    if ('value' in setting)
-      changed = isEqual(held, setting.value) ? changed : set(changed, setting.path, setting.value)
-    else {
+    if ('value' in setting) {
+      const value = valueOver(held, setting, file)
+      changed = isEqual(held, value) ? changed : set(changed, setting.path, value)
+    } else {
       const entries = listOf(held).filter(entry => has(setting.add, entry) || !isFormer(setting, entry))
       const missing = setting.add.filter(entry => !has(entries, entry))
       if (missing.length > 0 || entries.length < listOf(held).length)
@@ -34,6 +44,23 @@ export function withSettings(text: string | undefined, settings: readonly Settin
     }
   }
   return changed
+}
+
+function valueOver(held: unknown, setting: Valued, file: string): unknown {
+  if (held === undefined || setting.over === undefined) return setting.value
+  const value = setting.over(held)
+  if (value === undefined)
+    throw new CommandFailed(
+      `${file} already has ${setting.path.join('.')}, which svc did not write (it leads to ${plainLine(targetOf(held), 120)}); nothing was changed`,
+      'rename that entry or take it out, then run this again',
+    )
+  return value
+}
+
+/** Whether somebody else's value stands where one of them belongs. */
+export const isForeign = (text: string, setting: Setting): boolean => {
+  const held = valueAt(text, setting.path)
+  return held !== undefined && 'value' in setting && setting.over?.(held) === undefined && 'over' in setting
 }
 
 /** The text without them: each member gets what it had in `former`, or goes, with the objects that came with it. */
@@ -46,6 +73,7 @@ export function withoutSettings(
   rootOf(text, file)
   let changed = text
   for (const setting of [...settings].reverse()) {
+    if (isForeign(text, setting)) continue
     const held = valueAt(changed, setting.path)
     const before = former === undefined ? undefined : valueAt(former, setting.path)
     const value = 'value' in setting ? before : remaining(held, setting, before)
@@ -61,6 +89,7 @@ export function holdsSettings(text: string, settings: readonly Setting[], file: 
 }
 
 type Added = Extract<Setting, { add: unknown }>
+type Valued = Extract<Setting, { value: unknown }>
 
 function remaining(held: unknown, setting: Added, before: unknown): unknown {
   if (!Array.isArray(held)) return before
@@ -97,9 +126,11 @@ function set(text: string, path: readonly string[], value: unknown): string {
   return applyEdits(text, modify(text, [...path], value, { formattingOptions }))
 }
 
-/** Whether anything stands at this place. */
-export function holdsMember(text: string, path: readonly string[]): boolean {
-  return valueAt(text, path) !== undefined
+/** What stands at this place; throws {@link CommandFailed} for what is no JSON object. */
+export function memberAt(text: string, path: readonly string[], file: string): unknown {
+  if (text.trim() === '') return undefined
+  rootOf(text, file)
+  return valueAt(text, path)
 }
 
 function rootOf(text: string, file: string): void {
@@ -119,4 +150,4 @@ function valueAt(text: string, path: readonly string[]): unknown {
 }
 
 const lineEndOf = (text: string | undefined) => (text?.includes('\r\n') ? '\r\n' : '\n')
-const isEqual = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+export const isEqual = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
