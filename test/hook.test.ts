@@ -81,6 +81,14 @@ describe('a hook', () => {
     })
   })
 
+  test('repeats the words of the other side only, also after this side answered', async () => {
+    const id = await delegated('words of alice')
+    await world.svc('bob', 'message', id, 'words of bob')
+    const said = hook('claude', { session_id: 'answered' })
+    expect(said).toContain('words of alice')
+    expect(said).not.toContain('words of bob')
+  })
+
   test('says nothing of strangers', async () => {
     await world.svc('bob', 'contact', 'rm', 'alice')
     await delegated('of a stranger')

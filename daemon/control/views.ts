@@ -89,6 +89,11 @@ export function summaryView(ctx: Needs, interaction: Interaction): InteractionSu
     interaction.key,
     interaction.readTo,
   )
+  const news = store.get<{ text: string }>(
+    "SELECT text FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND text <> '' ORDER BY key DESC LIMIT 1",
+    interaction.key,
+    interaction.readTo,
+  )
   const attachments = store.get<{ n: number }>(
     'SELECT count(*) AS n FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ?',
     interaction.key,
@@ -111,6 +116,7 @@ export function summaryView(ctx: Needs, interaction: Interaction): InteractionSu
     preview: (newest?.text ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
     ...present({ preview_mine: newest?.mine === 1 || undefined }),
     unread: unread?.n ?? 0,
+    ...present({ unread_preview: news?.text.slice(0, PREVIEW_CHARACTERS) }),
     attachments: attachments?.n ?? 0,
     ...present({ delivery: own === undefined ? undefined : deliveryView(ctx, threads.message(own.key)) }),
     ...present({ receipt }),

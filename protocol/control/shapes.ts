@@ -68,6 +68,8 @@ export const interactionSummary = z.strictObject({
   /** The last words of the other side, where they were asked for. */
   text: z.string().optional(),
   unread: count,
+  /** First characters of the newest words of the other side that nobody read yet. */
+  unread_preview: z.string().optional(),
   attachments: count,
   /** Delivery of the newest own message. */
   delivery: deliveryShape.optional(),
