@@ -21,6 +21,12 @@ export function cutToFit<T, R>(
 export function longestThatFits(text: string, budget: number, build: (length: number) => unknown): number {
   if (size(build(text.length)) <= budget) return text.length
   const length = highest(0, text.length - 1, count => size(build(count)) <= budget)
+  return wholeCharacters(text, length)
+}
+
+/** At most so much of a text, without half a character at its end. */
+export function wholeCharacters(text: string, length: number): number {
+  if (length >= text.length) return text.length
   return length > 0 && /[\ud800-\udbff]/.test(text.charAt(length - 1)) ? length - 1 : length
 }
 

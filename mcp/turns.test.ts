@@ -70,6 +70,14 @@ describe('turns', () => {
     expect(last.turns).toHaveLength(2)
   })
 
+  test('come at least in part, however little room there is', () => {
+    const text_file = { path: `/data/${'x'.repeat(300)}`, bytes: 3_000, cid: 'bafy' }
+    const emoji = `x${'\u{1f600}'.repeat(1_000)}`
+    const { turns, rest } = shown([turn(1, emoji, { text_file })], { budget: 300 })
+    expect(turns).toMatchObject([{ n: 1, text: fence(emoji.slice(0, 199)), next_char: 199 }])
+    expect(rest).toEqual({ from_turn: 1, from_char: 199 })
+  })
+
   test('that do not fit any more are left for the next call; the first one never is', () => {
     const turns = [turn(1, 'a'.repeat(1_000)), turn(2, 'b'.repeat(1_000)), turn(3, 'c'.repeat(1_000))]
     const page = shown(turns)

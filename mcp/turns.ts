@@ -5,7 +5,7 @@
 import type * as z from 'zod'
 import type { Turn, threadShape } from '../protocol/control/shapes.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { longestThatFits, size } from './budget.ts'
+import { longestThatFits, size, wholeCharacters } from './budget.ts'
 import { own } from './fence.ts'
 import { fileRow, iso, sayDelivery } from './rows.ts'
 import type { ToolContext } from './tool.ts'
@@ -34,7 +34,8 @@ export function shownTurns(
   const rows: Row[] = []
   let left = options.budget
   for (const [index, turn] of turns.entries()) {
-    const row = rowOf(turn, index === 0 ? options.fromChar : undefined, left, context)
+    const isFirst = index === 0
+    const row = rowOf(turn, { from: isFirst ? options.fromChar : undefined, isFirst }, left, context)
     if (row === undefined || (index > 0 && size(row) > left))
       return { turns: rows, rest: { from_turn: turn.n } }
     rows.push(row)
@@ -45,8 +46,18 @@ export function shownTurns(
   return { turns: rows, rest: thread.next_turn === undefined ? undefined : { from_turn: thread.next_turn } }
 }
 
-const rowOf = (turn: Turn, fromChar: number | undefined, room: number, context: ToolContext) =>
-  turn.mine && fromChar === undefined ? ownRow(turn, context) : partRow(turn, fromChar ?? 0, room, context)
+/** Where in its text a turn is read from, and whether it is the one that every result shows. */
+type Part = { from: number; isFirst: boolean }
+
+const rowOf = (
+  turn: Turn,
+  { from, isFirst }: { from: number | undefined; isFirst: boolean },
+  room: number,
+  context: ToolContext,
+) =>
+  turn.mine && from === undefined
+    ? ownRow(turn, context)
+    : partRow(turn, { from: from ?? 0, isFirst }, room, context)
 
 /** The words of this side, which the reader knows. */
 function ownRow(turn: Turn, context: ToolContext): Row {
@@ -61,8 +72,9 @@ function ownRow(turn: Turn, context: ToolContext): Row {
   }
 }
 
-/** As much of a text as fits; undefined when that is next to nothing. */
-function partRow(turn: Turn, from: number, room: number, context: ToolContext): Row | undefined {
+/** As much of a text as fits, and of the first one always a part; undefined when that is next to nothing. */
+function partRow(turn: Turn, part: Part, room: number, context: ToolContext): Row | undefined {
+  const { from, isFirst } = part
   const build = (length: number): Row => {
     const text = turn.text.slice(0, length)
     const end = from + text.length
@@ -84,7 +96,9 @@ function partRow(turn: Turn, from: number, room: number, context: ToolContext): 
     }
   }
   const length = longestThatFits(turn.text, room, build)
-  return length < Math.min(PART_CHARACTERS_MIN, turn.text.length) ? undefined : build(length)
+  const least = wholeCharacters(turn.text, PART_CHARACTERS_MIN)
+  if (length >= least) return build(length)
+  return isFirst ? build(least) : undefined
 }
 
 const headRow = (turn: Turn, context: ToolContext): Row => ({

@@ -111,6 +111,7 @@ describe('the answer to one task', () => {
   test('of 30,000 characters comes as a verified file and part by part, each fenced once', async () => {
     const long = 'line "one"\n'.repeat(2_800)
     const id = await delegated(alice, bob, 'a long one')
+    const short = (): Promise<Reply> => ask(alice, 'task_results', { interaction_id: id, max_chars: 1_000 })
     const waiting = ask(alice, 'task_results', { interaction_id: id, wait_s: 20 })
     await say(bob, id, long)
     let reply = await waiting
@@ -129,6 +130,9 @@ describe('the answer to one task', () => {
       reply = await ask(alice, 'task_results', callIn(next as string).args)
     }
     expect(whole).toBe(long)
+    const [part] = (await short())['answer'] as { text: string; next_char: number }[]
+    expect(long.startsWith(plain(part?.text))).toBe(true)
+    expect(part?.next_char).toBe(plain(part?.text).length)
   })
 })
 
