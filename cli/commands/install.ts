@@ -12,8 +12,8 @@ import { flag } from './values.ts'
 
 export const install: Run = async (io, input) => {
   const launch = launchOf(io, input)
-  if (input.flags.has('--list')) return list(io, launch)
   const tool = chosen(input)
+  if (input.flags.has('--list')) return list(io, launch, tool === undefined ? agentTools : [tool])
   if (tool === undefined) return suggest(io, input, launch)
   const isRemoval = input.flags.has('--remove')
   const wish = wishOf(input, tool, isRemoval)
@@ -72,16 +72,17 @@ function suggest(io: Io, input: Input, launch: Launch): number {
     )
   const found = agentTools.filter(tool => isInstalled(tool, io.env))
   const none = `none of ${ids()} is installed here; svc install <tool> works all the same`
+  const rows = found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) }))
   printReply(io, {
-    found: found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) })),
-    would: found.map(tool => `svc install ${tool.id} --mcp`),
+    found: rows,
+    would: rows.filter(({ why }) => why === undefined).map(({ tool }) => `svc install ${tool} --mcp`),
     ...present({ note: found.length === 0 ? none : undefined }),
   })
   return 0
 }
 
-function list(io: Io, launch: Launch): number {
-  const tools = agentTools.map(tool => ({
+function list(io: Io, launch: Launch, listed: readonly AgentTool[]): number {
+  const tools = listed.map(tool => ({
     tool: tool.id,
     name: tool.name,
     installed: isInstalled(tool, io.env),

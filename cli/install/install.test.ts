@@ -194,6 +194,22 @@ describe.each(agentTools.filter(tool => tool.allowSend).map(tool => [tool.id, to
   },
 )
 
+describe.each(agentTools.filter(tool => tool.allowSend).map(tool => [tool.id, tool] as const))(
+  '%s',
+  (_, tool) => {
+    test('asks again before it sends once it is installed without leave to send', () => {
+      installed(tool)
+      const plain = files()
+      expect(standing(tool, env(), launch)).toMatchObject({ mcp: 'registered', allow_send: false })
+      installed(tool, { ...all, allowSend: true })
+      expect(standing(tool, env(), launch)).toMatchObject({ mcp: 'registered', allow_send: true })
+      installed(tool)
+      expect(files()).toEqual(plain)
+      expect(standing(tool, env(), launch).allow_send).toBe(false)
+    })
+  },
+)
+
 describe.each(agentTools.filter(tool => tool.hooks).map(tool => [tool.id, tool] as const))(
   '%s',
   (_, tool) => {
@@ -309,6 +325,24 @@ describe('files of other programs', () => {
     expect(() => planInstall(claude, env(), launch, all)).toThrow(/mcpServers\.svc.*it leads to docker/)
   })
 
+  test('keep the leave to send that their owner had given before, and it is seen', () => {
+    const [own] = SENDING_TOOLS.map(tool => `mcp__svc__${tool}`)
+    given('.claude/settings.json', JSON.stringify({ permissions: { allow: ['Bash', own] } }))
+    installed(claude, { ...all, allowSend: true })
+    installed(claude)
+    const { permissions } = JSON.parse(files()['.claude/settings.json'] as string)
+    expect(permissions.allow).toEqual(['Bash', own])
+    expect(standing(claude, env(), launch).allow_send).toBe(true)
+    for (const [entry, allowed] of [
+      ['mcp__svc', true],
+      ['mcp__svc__*', true],
+      ['mcp__svc__task_results', false],
+    ]) {
+      given('.claude/settings.json', JSON.stringify({ permissions: { allow: [entry] } }))
+      expect(standing(claude, env(), launch).allow_send).toBe(allowed)
+    }
+  })
+
   test.each([
     ['CLAUDE_CONFIG_DIR', 'claude', 'CLAUDE.md'],
     ['CODEX_HOME', 'codex', 'AGENTS.md'],
@@ -412,6 +446,36 @@ describe('svc install', () => {
       tools.map(({ tool, installed }: { tool: string; installed: boolean }) => [tool, installed]),
     ).toEqual(agentTools.map(({ id }) => [id, id === 'codex']))
     expect(Object.keys(files())).toEqual(['bin/codex'])
+  })
+
+  test('names a file that it cannot read on the row of its tool, and says all it knows of the others', () => {
+    given('.gemini/settings.json', '{"broken"')
+    given('.qwen/settings.json', '{"mcpServers":')
+    fs.mkdirSync(join(home, '.codex/AGENTS.md'), { recursive: true })
+    const listed = run('--list')
+    expect(listed.code).toBe(0)
+    const { tools } = JSON.parse(listed.out) as { tools: Record<string, string>[] }
+    const rowOf = (id: string) => tools.find(({ tool }) => tool === id)
+    expect(tools).toHaveLength(agentTools.length)
+    expect(rowOf('gemini')).toMatchObject({
+      persona: 'absent',
+      mcp: 'unreadable',
+      hooks: 'unreadable',
+      why: expect.stringMatching(/\.gemini\/settings\.json is not a JSON object that svc can read$/),
+    })
+    expect(rowOf('qwen')?.['mcp']).toBe('unreadable')
+    expect(rowOf('codex')).toMatchObject({ persona: 'unreadable', mcp: 'absent' })
+    expect(rowOf('claude')).not.toHaveProperty('why')
+
+    given('bin/gemini', '')
+    given('bin/claude', '')
+    for (const args of [[], ['--dry-run']]) {
+      const { found, would } = JSON.parse(run(...args).out)
+      expect(found).toHaveLength(2)
+      expect(would).toEqual([expect.stringContaining('install claude')])
+    }
+    const one = JSON.parse(run('claude', '--list').out)
+    expect(one.tools.map(({ tool }: { tool: string }) => tool)).toEqual(['claude'])
   })
 
   test.each([

@@ -36,7 +36,25 @@ export function planInstall(tool: AgentTool, env: Env, launch: Launch, wish: Wis
     after: withBlock(before, persona(launch), markdown, path),
     backup: false,
   }
-  return [instructions, ...registrations(tool, env, launch, wish).map(register)]
+  const refused = wish.mcp && !wish.allowSend ? permissions(tool, env, launch) : []
+  return [
+    instructions,
+    ...registrations(tool, env, launch, wish).map(one => withoutPermissions(register(one), refused)),
+  ]
+}
+
+/** What allows sending beside the server's own entry, which holds it for other tools. */
+const permissions = (tool: AgentTool, env: Env, launch: Launch): Registration[] =>
+  (tool.allowSend?.(env, launch) ?? []).filter(
+    one => 'settings' in one && one.settings.every(setting => 'add' in setting),
+  )
+
+/** What an earlier run allowed goes, and what its owner had allowed before that stays. */
+function withoutPermissions(change: Change, refused: readonly Registration[]): Change {
+  const one = refused.find(({ path }) => path === change.path)
+  if (one === undefined || !('settings' in one) || change.after === undefined) return change
+  const former = readText(backupPath(change.path)) || undefined
+  return { ...change, after: withoutSettings(change.after, one.settings, former, change.path) }
 }
 
 /** Takes out whatever stands there, however it was installed. */
@@ -55,25 +73,71 @@ export function planRemoval(tool: AgentTool, env: Env, launch: Launch): Change[]
 }
 
 export type Standing = {
-  persona: 'installed' | 'outdated' | 'absent'
+  persona: 'installed' | 'outdated' | 'absent' | 'unreadable'
   /** `other`: a server of our name that somebody else registered. */
-  mcp: 'registered' | 'outdated' | 'other' | 'absent'
+  mcp: 'registered' | 'outdated' | 'other' | 'absent' | 'unreadable'
   /** undefined where the tool has no hooks that are known here. */
-  hooks?: 'installed' | 'absent'
+  hooks?: 'installed' | 'absent' | 'unreadable'
+  /** Whether the tool sends without asking; undefined where it cannot, or has no server of ours. */
+  allow_send?: boolean
+  /** What keeps a file from being read, in sentences. */
+  why?: string
 }
 
-/** What stands there now. */
+/** What stands there now; a file that cannot be read is said to be one, and hides nothing else. */
 export function standing(tool: AgentTool, env: Env, launch: Launch): Standing {
+  const faults = new Set<string>()
+  const read = <T>(look: () => T): T | 'unreadable' => {
+    try {
+      return look()
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error
+      faults.add(error.message.replace(/; nothing was changed$/, ''))
+      return 'unreadable'
+    }
+  }
+  const persona = read(() => personaStanding(tool, env, launch))
+  const servers = registersOf(tool, env, launch)
+  const mcp = read(() => serverStanding(readText(servers[0].path), servers))
+  const hooks = read(() => hookStanding(tool.hooks?.(env, launch)))
+  const isServed = mcp === 'registered' || mcp === 'outdated'
+  const sends = isServed ? read(() => sendsFreely(tool, env, launch)) : undefined
+  return {
+    persona,
+    mcp,
+    ...present({
+      hooks,
+      allow_send: sends === 'unreadable' ? undefined : sends,
+      why: faults.size === 0 ? undefined : [...faults].join('; '),
+    }),
+  }
+}
+
+function personaStanding(tool: AgentTool, env: Env, launch: Launch): Standing['persona'] {
   const path = tool.persona(env)
   const text = readText(path)
-  const has = text !== undefined && hasBlock(text, path)
-  const isCurrent = has && withBlock(text, persona(launch), markdown, path) === text
-  const servers = registersOf(tool, env, launch)
-  return {
-    persona: isCurrent ? 'installed' : has ? 'outdated' : 'absent',
-    mcp: serverStanding(readText(servers[0].path), servers),
-    ...present({ hooks: hookStanding(tool.hooks?.(env, launch)) }),
-  }
+  if (text === undefined || !hasBlock(text, path)) return 'absent'
+  return withBlock(text, persona(launch), markdown, path) === text ? 'installed' : 'outdated'
+}
+
+function sendsFreely(tool: AgentTool, env: Env, launch: Launch): boolean | undefined {
+  return tool.allowSend?.(env, launch).some(one => {
+    const text = readText(one.path)
+    if (text === undefined) return false
+    if ('toml' in one) return /approval_mode\s*=\s*"approve"/.test(bodyIn(text, one.path) ?? '')
+    return one.settings.some(setting => {
+      const held = memberAt(text, setting.path, one.path)
+      if ('value' in setting) return (held as { trust?: unknown } | undefined)?.trust === true
+      return Array.isArray(held) && setting.add.some(tool => held.some(entry => covers(entry, tool)))
+    })
+  })
+}
+
+/** Whether an entry of a list of permissions allows this tool: by its name, its server or a pattern. */
+function covers(entry: unknown, tool: unknown): boolean {
+  if (typeof entry !== 'string' || typeof tool !== 'string') return false
+  if (entry === tool || tool.startsWith(`${entry}__`)) return true
+  return entry.endsWith('*') && tool.startsWith(entry.slice(0, -1))
 }
 
 function hookStanding(hooks: readonly Registration[] | undefined): Standing['hooks'] {

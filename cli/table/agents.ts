@@ -70,7 +70,7 @@ export const agentsCommands: readonly CommandRow[] = [
       on('--allow-send', 'with --mcp: let the tool delegate, write and end without asking each time'),
       on('--remove', 'take out everything that was put there'),
       on('--dry-run', 'show the difference and change nothing'),
-      on('--list', 'what stands where, for every tool'),
+      on('--list', 'what stands where, for every tool or for <tool>'),
     ],
     example: 'svc install claude --mcp',
     load: async () => (await import('../commands/install.ts')).install,
