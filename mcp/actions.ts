@@ -10,7 +10,7 @@ type Make = (id: string, context: ToolContext) => string
 const withdraw: Make = id => callText('task_end', { interaction_id: id, cancel: true, note: '<why>' })
 const end: Make = id => callText('task_end', { interaction_id: id })
 const review: Make = id =>
-  callText('task_end', { interaction_id: id, rating: '<1-5>', comment: '<one sentence>' })
+  callText('task_end', { interaction_id: id, rating: '<1 to 5>', comment: '<one sentence>' })
 
 const calls: Readonly<Record<string, Make>> = {
   message: id => callText('task_message', { interaction_id: id, text: '<text>' }),

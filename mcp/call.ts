@@ -18,5 +18,9 @@ function shortened(value: unknown): unknown {
   return value.length > ARGUMENT_CHARACTERS_MAX ? '<as before>' : plainLine(value, ARGUMENT_CHARACTERS_MAX)
 }
 
+/** No words at all. */
+export const isBlank = (text: unknown): boolean =>
+  text === undefined || (typeof text === 'string' && text.trim() === '')
+
 /** A command of the command line, which a model asks for and does not run. */
 export const askUserTo = (command: string): string => `ask your user to run: ${command}`

@@ -6,6 +6,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { isCommandLine } from '../protocol/shell.ts'
 import { type Arguments, askUserTo, callText } from './call.ts'
 import { NodeUnavailable, ToolError } from './errors.ts'
+import { mended } from './mend.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
 /** Refusals whose sentence holds words of this node and of its caller only; all others may quote somebody. */
@@ -87,17 +88,6 @@ const steps: Partial<Record<ControlCode, Step>> = {
     }),
   no_credits: failed => again(failed, { pay: undefined, max_credits: undefined }),
   disk_full: () => 'ask your user to free some room on the disk, then repeat the call',
-}
-
-/** The arguments that were good, with what is missing as the tool's example has it. */
-function mended(tool: Tool, args: Arguments): Arguments {
-  const { shape } = tool.input
-  const good = Object.entries(args).filter(
-    ([name, value]) => Object.hasOwn(shape, name) && shape[name]?.safeParse(value).success === true,
-  )
-  const needed = Object.entries(tool.example).filter(([name]) => !good.some(([given]) => given === name))
-  const fits = { ...Object.fromEntries(needed), ...Object.fromEntries(good) }
-  return tool.mend?.(fits) ?? fits
 }
 
 export type Explained = { code: string; message: string; next: string; accepted?: string[] }

@@ -1,6 +1,11 @@
 /** Rows as tools show them: the members a model needs, a peer's words fenced, times of ISO 8601. */
 import * as z from 'zod'
-import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
+import {
+  type Delivery,
+  type InteractionSummary,
+  interactionId,
+  type Turn,
+} from '../protocol/control/shapes.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { isCode, type OwnWords, own } from './fence.ts'
@@ -8,7 +13,9 @@ import type { ToolContext } from './tool.ts'
 
 export const PREVIEW_CHARACTERS_MAX = 120
 
-export const interactionArgument = z.string().describe('interaction_id')
+export const interactionArgument = z.string().refine(text => interactionId.safeParse(text).success, {
+  error: 'expected an interaction_id: 22 characters, as task_inbox and task_results list it',
+})
 export const waitArgument = z.int().min(0).max(45).optional()
 export const limitArgument = z.int().min(1).max(50).optional()
 

@@ -271,7 +271,7 @@ describe('an error', () => {
       'task_end',
       { interaction_id: id, comment: 'good' },
       'task_end',
-      { interaction_id: id, comment: 'good', rating: '<1-5>' },
+      { interaction_id: id, comment: 'good', rating: '<1 to 5>' },
     ],
     [
       'nothing to send',
@@ -287,8 +287,44 @@ describe('an error', () => {
       'task_delegate',
       undefined,
     ],
-    ['a cursor of nobody', 'task_results', { cursor: 'abc' }, 'task_results', undefined],
-    ['a cursor of another list', 'evidence_read', { cursor: 'n1.2' }, 'evidence_read', undefined],
+    [
+      'one file in place of a list',
+      'task_delegate',
+      { to: 'bob', task: 'x', attach: '/f.txt' },
+      'task_delegate',
+      { to: 'bob', task: 'x', attach: ['/f.txt'] },
+    ],
+    [
+      'values out of their bounds',
+      'task_end',
+      { interaction_id: id, rating: 9 },
+      'task_end',
+      { interaction_id: id, rating: '<1 to 5>' },
+    ],
+    [
+      'an empty task',
+      'task_delegate',
+      { to: 'bob', task: ' \n' },
+      'task_delegate',
+      { to: 'bob', task: '<what to do>' },
+    ],
+    [
+      'an empty message',
+      'task_message',
+      { interaction_id: id, text: '' },
+      'task_message',
+      { interaction_id: id, text: '<text>' },
+    ],
+    [
+      'an id that is none',
+      'task_end',
+      { interaction_id: 'nope', rating: 5 },
+      'task_end',
+      { interaction_id: '<id>', rating: 5 },
+    ],
+    ['an id that is none, in a read', 'task_results', { interaction_id: 'nope' }, 'task_results', {}],
+    ['a cursor of nobody', 'task_results', { cursor: 'abc' }, 'task_results', {}],
+    ['a cursor of another list', 'evidence_read', { cursor: 'n1.2' }, 'evidence_read', {}],
   ])('about %s names the call that is meant, and the arguments', async (_, name, args, tool, next) => {
     const error = await refusal(alice, name, args)
     expect(error.code).toBe('bad_request')
@@ -340,6 +376,14 @@ describe('an error', () => {
   test('about a name that nobody here has repeats no word of those who call themselves so', async () => {
     const { message } = await refusal(alice, 'task_delegate', { to: 'bo', task: 'x' })
     expect(message).toBe('"bo" is neither a contact of this node nor an aid')
+  })
+
+  test('about this node itself names another one to delegate to', async () => {
+    const { code, next } = await refusal(alice, 'task_delegate', { to: alice.aid, task: 'x' })
+    expect([code, callIn(next)]).toEqual([
+      'bad_request',
+      { tool: 'task_delegate', args: { to: '<aid>', task: 'x' } },
+    ])
   })
 
   test('about a key that was used names another key', async () => {

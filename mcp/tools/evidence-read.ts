@@ -5,7 +5,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { ToolError } from '../errors.ts'
 import { fenced } from '../fence.ts'
-import { iso } from '../rows.ts'
+import { interactionArgument, iso } from '../rows.ts'
 import { readsLocal, tool } from '../tool.ts'
 
 const LIMIT_DEFAULT = 50
@@ -17,7 +17,7 @@ export const evidenceRead = tool({
   description:
     "Read evidence, newest first: this node's own signed, append-only chain of delegations, effects and receipts. Others' words stand between <<untrusted>> markers.",
   input: z.strictObject({
-    interaction_id: z.string().optional().describe('only of this task'),
+    interaction_id: interactionArgument.optional().describe('only of this task'),
     event_type: z.string().optional().describe('exact, as svc.result.accepted'),
     since: z.int().min(0).optional().describe('lowest seq'),
     limit: z.int().min(1).max(LIMIT_MAX).optional().describe('default 50'),

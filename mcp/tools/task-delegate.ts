@@ -7,7 +7,7 @@ import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { answerMembers, answerOf, answerTurns, isOver } from '../answer.ts'
 import { RESULT_CHARACTERS_MAX } from '../budget.ts'
-import { askUserTo, callText } from '../call.ts'
+import { askUserTo, callText, isBlank } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { own } from '../fence.ts'
 import { opened } from '../files.ts'
@@ -36,7 +36,8 @@ export const taskDelegate = tool({
   mend({ task, capability, args, ...rest }) {
     const isCall = capability !== undefined
     const paid = rest['pay'] === true ? { max_credits: rest['max_credits'] ?? '<limit>' } : {}
-    return isCall ? { ...rest, capability, args: args ?? {}, ...paid } : { ...rest, task, ...paid }
+    const words = isBlank(task) && rest['attach'] === undefined ? '<what to do>' : task
+    return isCall ? { ...rest, capability, args: args ?? {}, ...paid } : { ...rest, task: words, ...paid }
   },
   output: [...answerMembers, 'delivery', 'effect', 'payment_required', 'payment', 'warning', 'next'],
   annotations: sends,
@@ -44,6 +45,8 @@ export const taskDelegate = tool({
   async run(args, context) {
     if (args.pay && args.max_credits === undefined)
       throw new ToolError('bad_request', 'pay needs max_credits')
+    if (args.task !== undefined && isBlank(args.task) && args.attach === undefined)
+      throw new ToolError('bad_request', 'the task is empty: expected all that the agent must know')
     const { wait_s: waitSeconds = 0, ...words } = args
     const isCall = args.capability !== undefined
     const delegated = { ...words, ...(await opened(words, context)) }

@@ -34,7 +34,12 @@ export const taskEnd = tool({
   example: { interaction_id: '<id>' },
   mend({ interaction_id, note, cancel, comment, rating }) {
     if (cancel === true) return { interaction_id, cancel, note }
-    return { interaction_id, note, comment, rating: rating ?? (comment === undefined ? undefined : '<1-5>') }
+    return {
+      interaction_id,
+      note,
+      comment,
+      rating: rating ?? (comment === undefined ? undefined : '<1 to 5>'),
+    }
   },
   output: [
     'state',

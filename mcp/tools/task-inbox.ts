@@ -6,7 +6,15 @@ import { actionCalls } from '../actions.ts'
 import { askAbout } from '../approval.ts'
 import { fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { callText } from '../call.ts'
-import { limitArgument, peerOf, previewOf, receiptRow, summaryRow, waitArgument } from '../rows.ts'
+import {
+  interactionArgument,
+  limitArgument,
+  peerOf,
+  previewOf,
+  receiptRow,
+  summaryRow,
+  waitArgument,
+} from '../rows.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'
 import { OWN_CHARACTERS_MAX, shownTurns } from '../turns.ts'
 
@@ -15,7 +23,7 @@ const LIMIT_DEFAULT = 20
 const HEAD_CHARACTERS = 800
 
 const input = z.strictObject({
-  interaction_id: z.string().optional().describe('of one task, sent or received'),
+  interaction_id: interactionArgument.optional().describe('of one task, sent or received'),
   wait_s: waitArgument.describe('seconds to wait for the next words, or for changes after new_cursor'),
   pending: z.boolean().optional().describe('list: only what has not ended (default true)'),
   cursor: z.string().optional().describe('list: next_cursor for older ones, new_cursor for changes since'),

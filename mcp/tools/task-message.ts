@@ -1,9 +1,14 @@
 /** `task_message`: a further message in an interaction. */
 import * as z from 'zod'
+import { type Arguments, isBlank } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { opened } from '../files.ts'
 import { interactionArgument, sayDelivery } from '../rows.ts'
 import { sends, tool } from '../tool.ts'
+
+/** Neither words nor files. */
+const isEmpty = ({ text, file, attach }: Arguments): boolean =>
+  isBlank(text) && file === undefined && attach === undefined
 
 export const taskMessage = tool({
   name: 'task_message',
@@ -18,11 +23,11 @@ export const taskMessage = tool({
     idempotency_key: z.string().optional().describe('same key, same message: sent once'),
   }),
   example: { interaction_id: '<id>' },
-  mend: args => ('text' in args || 'file' in args || 'attach' in args ? args : { ...args, text: '<text>' }),
+  mend: args => (isEmpty(args) ? { ...args, text: '<text>' } : args),
   output: ['message_id', 'turn', 'state', 'delivery'],
   annotations: sends,
   async run(args, context) {
-    if (args.text === undefined && args.file === undefined && args.attach === undefined)
+    if (isEmpty(args))
       throw new ToolError('bad_request', 'there is nothing to send: expected text, file or attach')
     const body = { ...args, ...(await opened(args, context)) }
     const reply = await context.call('message', body, {}, { signal: context.signal })
