@@ -22,7 +22,7 @@ const calls: Readonly<Record<string, Make>> = {
   approve: (id, context) => askUserTo(context.command(`svc approve ${id}`)),
 }
 
-/** Every action once; whoever asked for the work rates it with the same call that ends it. */
+/** Every action that this server has a tool for, once; whoever asked for the work rates it with the same call that ends it. */
 export function actionCalls(thread: Thread, context: ToolContext, rest: readonly string[] = []) {
   const { interaction_id: id, side, actions } = thread
   const made = actions.map(action =>
@@ -30,5 +30,6 @@ export function actionCalls(thread: Thread, context: ToolContext, rest: readonly
       ? review(id, context)
       : (calls[action]?.(id, context) ?? callText('task_inbox', { interaction_id: id })),
   )
-  return [...new Set([...rest, ...made])].map(own)
+  const isThere = (call: string) => context.absent?.has(call.split(' ', 1)[0] as string) !== true
+  return [...new Set([...rest, ...made])].filter(isThere).map(own)
 }

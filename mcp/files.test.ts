@@ -38,7 +38,6 @@ const files = (given: Partial<Folders>) =>
     cwd: at('project'),
     roots: async () => undefined,
     dataDir: async () => at('data'),
-    opens: folder => `svc mcp --folder ${folder}`,
     ...given,
   })
 const root = (name: string) => async () => [pathToFileURL(at(name)).href]
@@ -54,7 +53,9 @@ describe('a file', () => {
     ])
       await expect(allowed(path)).rejects.toMatchObject({
         code: 'file_unreadable',
-        message: expect.stringMatching(/is not open to this agent.*svc mcp --folder .*other$/),
+        message: expect.stringMatching(
+          /is not open to this agent.* --folder \S*other among the arguments of svc where this agent registers it/,
+        ),
       })
   })
 

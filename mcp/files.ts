@@ -8,6 +8,7 @@ import { isAbsolute, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
+import { shellWord } from '../protocol/shell.ts'
 import { ToolError } from './errors.ts'
 import { BEGINNING_BYTES, holdsKey, isSecret } from './secrets.ts'
 
@@ -25,8 +26,6 @@ export type Folders = {
   roots(): Promise<readonly string[] | undefined>
   /** The data directory of the node, which judges by itself what of it may be sent. */
   dataDir(): Promise<string>
-  /** A command that opens a folder. */
-  opens(folder: string): string
 }
 
 /** The files that a call names, each as the one that may be sent. */
@@ -53,7 +52,7 @@ export function openFiles(folders: Folders): Files {
       const known = open.length === 0 ? 'no folder is open' : `only files of ${open.join(', ')} are`
       const folder = real.slice(0, real.lastIndexOf(sep)) || sep
       return refuse(
-        `${path} is not open to this agent: ${known}; its user opens a folder with: ${folders.opens(folder)}`,
+        `${path} is not open to this agent: ${known}; its user opens the folder with --folder ${shellWord(folder)} among the arguments of svc where this agent registers it as an MCP server, and then starts the agent again`,
       )
     },
   }

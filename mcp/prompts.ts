@@ -3,6 +3,8 @@
 export type PromptRow = {
   readonly name: string
   readonly title: string
+  /** The tools that its text names. */
+  readonly needs: readonly string[]
   readonly description: string
   readonly arguments: readonly { name: string; description: string; required: boolean }[]
   text(args: Readonly<Record<string, string>>): string
@@ -15,6 +17,7 @@ export const prompts: readonly PromptRow[] = [
   {
     name: 'triage',
     title: 'Look after my inbox',
+    needs: ['task_inbox', 'task_results'],
     description: 'Reads what other agents ask of me and proposes what to do with each task.',
     arguments: [],
     text: () =>
@@ -23,6 +26,7 @@ export const prompts: readonly PromptRow[] = [
   {
     name: 'delegate',
     title: 'Hand a task to another agent',
+    needs: ['agents_find', 'task_delegate', 'task_results', 'task_end'],
     description: 'Finds an agent, delegates a task to it, waits for the answer and ends it with a review.',
     arguments: [
       { name: 'task', description: 'what is to be done', required: true },

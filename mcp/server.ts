@@ -24,7 +24,7 @@ import { channelMessage } from './channel.ts'
 import { definitionOf } from './definitions.ts'
 import { openFiles } from './files.ts'
 import { instructions } from './instructions.ts'
-import { prompts } from './prompts.ts'
+import { type PromptRow, prompts } from './prompts.ts'
 import { listResources, readerOf, resourceTemplates, STATUS_URI, threadUri } from './resources.ts'
 import { runTool } from './run.ts'
 import { LineTransport } from './stdio.ts'
@@ -78,13 +78,18 @@ export function createServer(link: NodeLink, options: ServerOptions): Server {
   const given = contextOf(server, link, options)
   serveTools(server, tools, given)
   serveResources(server, given)
-  servePrompts(server)
+  servePrompts(
+    server,
+    prompts.filter(prompt => prompt.needs.every(name => tools.some(tool => tool.name === name))),
+  )
   notifyOf(server, link)
   return server
 }
 
 function contextOf(server: Server, link: NodeLink, options: ServerOptions): Given {
   const { command = line => line, readOnly = false, folders = [], cwd = process.cwd() } = options
+  const here = options.tools ?? allTools
+  const absent = new Set(allTools.filter(tool => !here.includes(tool)).map(tool => tool.name))
   let dataDir: Promise<string> | undefined
   const files = openFiles({
     configured: folders,
@@ -97,9 +102,8 @@ function contextOf(server: Server, link: NodeLink, options: ServerOptions): Give
       })
       return dataDir
     },
-    opens: folder => command(`svc mcp --folder ${folder}`),
   })
-  return { call: link.call, asked: new Map(), command, files, readOnly }
+  return { call: link.call, asked: new Map(), command, files, readOnly, absent }
 }
 
 /** The folders that the client opened, asked once and again whenever it says that they changed. */
@@ -156,12 +160,12 @@ function serveResources(server: Server, given: Given): void {
   })
 }
 
-function servePrompts(server: Server): void {
+function servePrompts(server: Server, offered: readonly PromptRow[]): void {
   server.setRequestHandler(ListPromptsRequestSchema, () => ({
-    prompts: prompts.map(({ text: _, ...row }) => ({ ...row, arguments: [...row.arguments] })),
+    prompts: offered.map(({ text: _, needs: __, ...row }) => ({ ...row, arguments: [...row.arguments] })),
   }))
   server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: args = {} } }) => {
-    const prompt = prompts.find(row => row.name === name)
+    const prompt = offered.find(row => row.name === name)
     if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `there is no prompt ${name}`)
     const missing = prompt.arguments.find(row => row.required && (args[row.name] ?? '') === '')
     if (missing !== undefined)

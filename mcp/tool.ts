@@ -40,6 +40,8 @@ export type ToolContext = {
   files: Files
   /** Nothing is changed, not even what counts as read. */
   readOnly: boolean
+  /** Names of the tools that this server does not have. */
+  absent?: ReadonlySet<string>
   /** Asks the user of the client, where the client can. */
   askUser?: AskUser
   /** How often the user was asked about an interaction in this session. */

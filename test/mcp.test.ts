@@ -439,6 +439,17 @@ describe('svc mcp', () => {
     const reading = await serverOf(env, '--read-only')
     const names = async (of: Client) => (await of.listTools()).tools.map(tool => tool.name)
     expect(await names(reading.client)).not.toContain('task_delegate')
+    expect((await reading.client.listPrompts()).prompts.map(prompt => prompt.name)).toEqual(['triage'])
+    await expect(reading.client.getPrompt({ name: 'delegate', arguments: { task: 'x' } })).rejects.toThrow(
+      'no prompt',
+    )
+    const { structuredContent: sent } = await client.callTool({
+      name: 'task_delegate',
+      arguments: { to: bob, task: 'read only' },
+    })
+    const { interaction_id } = sent as { interaction_id: string }
+    const read = await reading.ask('task_inbox', { interaction_id })
+    expect(read.structuredContent).toMatchObject({ state: expect.any(String), actions: [] })
     await expect(reading.ask('task_delegate', { to: 'x', task: 'y' })).rejects.toThrow('there is no tool')
     const chosen = await serverOf(env, '--tools', 'task_inbox,node_status')
     expect(await names(chosen.client)).toEqual(['task_inbox', 'node_status'])
@@ -476,7 +487,7 @@ describe('svc mcp', () => {
     const sent = await of('task_delegate', { to: bob, task: 'read', attach: [join(open, 'a.md')] })
     expect(sent.isError, sent.content[0]?.text).toBeFalsy()
     const refused = await of('task_delegate', { to: bob, task: 'read', attach: [join(root, 'README.md')] })
-    expect(refused.content[0]?.text).toMatch(/is not open to this agent[\s\S]*mcp --folder/)
+    expect(refused.content[0]?.text).toMatch(/is not open to this agent[\s\S]* --folder /)
     await own.close()
   })
 

@@ -36,7 +36,6 @@ async function run(node: Node, name: string, args: Reply) {
       cwd: '/',
       roots: async () => undefined,
       dataDir: async () => node.ctx.dir,
-      opens: folder => `svc mcp --folder ${folder}`,
     }),
     readOnly: false,
   })

@@ -43,7 +43,6 @@ class Reader {
       cwd: '/',
       roots: async () => undefined,
       dataDir: async () => node.ctx.dir,
-      opens: folder => `svc mcp --folder ${folder}`,
     })
     const { content, structuredContent } = await runTool(tool, args, {
       call: callsOf(node),
