@@ -84,7 +84,10 @@ export const agents: readonly AgentRow[] = [
     privateHome: home => ({ CLAUDE_CONFIG_DIR: join(home, '.claude') }),
     // It reads the file behind `@path` in a prompt before any check of permissions, unless both are set.
     settings: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', CLAUDE_CODE_DISABLE_ATTACHMENTS: '1' },
-    answer: stdout => textOf(lastJsonObject(stdout)?.['result']),
+    answer(stdout) {
+      const reply = lastJsonObject(stdout)
+      return reply?.['is_error'] === true ? undefined : textOf(reply?.['result'])
+    },
     cost(stdout) {
       const usd = lastJsonObject(stdout)?.['total_cost_usd']
       return typeof usd === 'number' ? `${usd} USD` : undefined

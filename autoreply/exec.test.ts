@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { agents } from './agents.ts'
 import { BackendFailed } from './backend.ts'
-import { type ExecOptions, execBackend } from './exec.ts'
+import { type ExecOptions, execBackend, requireProgram } from './exec.ts'
 import { splitWords } from './program.ts'
 import { findSandbox, NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
@@ -173,6 +173,16 @@ describe('the exec backend', () => {
       "console.error(JSON.stringify({error:{message:'no login',code:41}},null,2));process.exit(3)",
       /ended with 3: no login$/,
     ],
+    [
+      'says why on standard output',
+      "console.log(JSON.stringify({is_error:true,result:'Not logged in · Please run /login'}));process.exit(1)",
+      /ended with 1: Not logged in · Please run \/login$/,
+    ],
+    [
+      'says it on both, at length and with what a terminal obeys',
+      "console.error('\\u001b[31mred\\u0007');console.log('x'.repeat(50000));process.exit(1)",
+      /ended with 1: \[31mred; x{299}…$/,
+    ],
     ['prints nothing', '', /no answer/],
     ['prints an image', 'process.stdout.write(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10]))', /not text/],
     ['prints zeros', 'process.stdout.write(Buffer.alloc(100))', /not text/],
@@ -195,7 +205,13 @@ describe('the exec backend', () => {
     await expect(execBackend(options('/no/such/program')).reply(requestOf('x'), never)).rejects.toThrow(
       /does not start/,
     )
+    expect(() => requireProgram({ agent: 'claude', command: undefined, env: { PATH: '/nowhere' } })).toThrow(
+      /claude is not on the PATH of the node; install it .* in a terminal that finds it: svc stop && svc up$/,
+    )
     expect(() => execBackend(options('', { agent: 'nobody' }))).toThrow(BackendFailed)
+    expect(() => execBackend(options('', { agent: undefined }))).toThrow(
+      /the exec backend needs a program; name one with --agent or --command/,
+    )
     expect(() => splitWords('a "b')).toThrow(/open "/)
   })
 

@@ -12,7 +12,7 @@ import { type Answer, type Backend, BackendFailed, type BackendRequest } from '.
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
-import { runProgram } from './run-program.ts'
+import { complaintOf, runProgram } from './run-program.ts'
 import { confined, type Sandbox } from './sandbox.ts'
 
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const
@@ -41,6 +41,8 @@ export function execBackend(options: ExecOptions): Backend {
   const command = options.env['SVC_EXEC_COMMAND'] || options.command
   const agent = command === undefined || command === '' ? findAgent(options.agent ?? '') : undefined
   if (agent === undefined && !command) {
+    if (options.agent === undefined)
+      throw new BackendFailed('the exec backend needs a program; name one with --agent or --command')
     throw new BackendFailed(
       `there is no agent "${options.agent ?? ''}"; choose one of ${agents.map(({ id }) => id).join(', ')}, or set --command`,
     )
@@ -77,20 +79,24 @@ export function requireProgram({
   command,
   env,
 }: Pick<ExecOptions, 'agent' | 'command' | 'env'>): void {
-  const line = env['SVC_EXEC_COMMAND'] || command
+  const line = env['SVC_EXEC_COMMAND'] || command || undefined
   if (command?.trim() === '')
     throw new BackendFailed('the command is empty; give a program and its arguments with --command')
   const program = line ? splitWords(line)[0] : findAgent(agent ?? '')?.bin
   if (program === undefined || findProgram(program, env['PATH'] ?? '') !== undefined) return
-  throw new BackendFailed(whyNotRun(program))
+  throw new BackendFailed(whyNotRun(program, line === undefined))
 }
 
-function whyNotRun(program: string): string {
+function whyNotRun(program: string, isAgent: boolean): string {
   if (program.includes('/') && !isAbsolute(program))
     return `${program} is a relative path, and the node runs in another folder; give the path from the root on`
   if (isAbsolute(program) && existsSync(program))
     return `${program} is not an executable file; make it so with chmod +x, or put its interpreter before it`
-  return `program not found: ${program}; install it, or give its path with --command`
+  if (isAbsolute(program)) return `program not found: ${program}; correct the path`
+  const missing = `program not found: ${program} is not on the PATH of the node`
+  return isAgent
+    ? `${missing}; install it for this user, and restart the node in a terminal that finds it: svc stop && svc up`
+    : `${missing}; give its path from the root on`
 }
 
 async function run(
@@ -179,7 +185,10 @@ function agentAnswer(agent: AgentRow, stdout: string): string {
   } catch {
     answer = undefined
   }
-  if (answer === undefined) throw new BackendFailed(`${agent.id} printed something that holds no answer`)
+  if (answer === undefined) {
+    const said = complaintOf(Buffer.from(stdout))
+    throw new BackendFailed(`${agent.id} printed something that holds no answer${said && `: ${said}`}`)
+  }
   return answer.trim()
 }
 

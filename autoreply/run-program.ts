@@ -2,11 +2,14 @@
 import { isUtf8 } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { wordsOf } from '../protocol/encoding/errors.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { BackendFailed } from './backend.ts'
 import { lastJsonObject, member, textOf } from './printed.ts'
 
 export const OUTPUT_BYTES_MAX = 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
+const COMPLAINT_BYTES_MAX = 16 * 1024
+const COMPLAINT_CHARACTERS_MAX = 300
 const KILL_AFTER_MS = 5_000
 const DRAIN_MS = 500
 
@@ -70,7 +73,7 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       clearTimeout(hardKill)
       clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
-      const tail = complaintIn(Buffer.concat(stderr).toString('utf8'))
+      const tail = complaintOf(Buffer.concat(stderr), Buffer.concat(stdout))
       if (failure !== undefined) reject(new BackendFailed(`${given.name}: ${failure}`))
       else if (code !== 0)
         reject(
@@ -85,10 +88,17 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
   })
 }
 
-/** What a program said of its failure: the message of an error in JSON, else its last lines. */
-function complaintIn(stderr: string): string {
-  const message = textOf(member(lastJsonObject(stderr), 'error', 'message'))
-  return message ?? stderr.trim().split('\n').slice(-3).join(' ')
+/** What a program said of its failure on either output, on one line: some say on standard output why they give up. */
+export function complaintOf(...outputs: readonly Buffer[]): string {
+  const said = outputs.map(bytes => complaintIn(bytes.subarray(-COMPLAINT_BYTES_MAX).toString('utf8')))
+  return [...new Set(said)].filter(text => text !== '').join('; ')
+}
+
+/** The message of an error in JSON, else the last lines. */
+function complaintIn(printed: string): string {
+  const json = lastJsonObject(printed)
+  const message = textOf(member(json, 'error', 'message')) ?? textOf(member(json, 'result'))
+  return plainLine(message ?? printed.trim().split('\n').slice(-3).join(' '), COMPLAINT_CHARACTERS_MAX)
 }
 
 /** Text in UTF-8, as far as that can be told: nothing else is an answer. */

@@ -30,7 +30,10 @@ beforeEach(() => set({ command: 'cat', max_auto_replies: 7 }))
 test.each<[Change, RegExp]>([
   [{ agent: 'nobody' }, /no agent "nobody"; choose one of claude, codex/],
   [{ command: '/no/such/program --x' }, /program not found: \/no\/such\/program/],
-  [{ command: 'no-such-program-anywhere' }, /program not found: no-such-program-anywhere/],
+  [
+    { command: 'no-such-program-anywhere' },
+    /no-such-program-anywhere is not on the PATH of the node; give its path from the root on$/,
+  ],
   [{ api_base: 'localhost:11434', model: 'm' }, /expected an http or https address for --api-base/],
   [{ api_base: 'http://127.0.0.1:1/v1' }, /needs a model/],
   [
