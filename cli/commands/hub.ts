@@ -61,7 +61,7 @@ export const leave: Run = async (io, input) => {
 }
 
 export const accept: Run = async (io, input) => {
-  const on = parseSwitch(input.positionals[0] as string, '"accept"')
+  const on = parseSwitch(input.positionals[0] as string, '"accept"', 'on or off')
   printReply(io, await connect(io, input).call('accept', { on }))
   return 0
 }

@@ -1,11 +1,11 @@
-/** Files that a command makes where its user named them. */
+/** Values of flags, and files that a command makes where its user named them. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { fillUp, hasSmallDisks, withSmallDisk } from '../../daemon/testing/small-disk.ts'
 import { CommandFailed } from '../io.ts'
-import { newFile } from './values.ts'
+import { newFile, parseSwitch } from './values.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-values-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -24,6 +24,14 @@ test('a new file is written whole, and over nothing', () => {
     }),
   )
   expect(readFileSync(path, 'utf8')).toBe(page)
+})
+
+test('what is neither is refused in the words of the help', () => {
+  expect(() => parseSwitch('perhaps', '--sandbox')).toThrow(
+    'expected true or false for --sandbox, got "perhaps"',
+  )
+  expect(() => parseSwitch('perhaps', '"accept"', 'on or off')).toThrow('expected on or off for "accept"')
+  expect(parseSwitch('Yes', '--sandbox')).toBe(true)
 })
 
 test('a folder that is not there is named', () => {

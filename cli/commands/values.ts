@@ -33,11 +33,12 @@ export function parseInteger(value: string, name: string): number {
 const TRUE = ['on', 'true', 'yes', 'y', '1']
 const FALSE = ['off', 'false', 'no', 'n', '0']
 
-export function parseSwitch(value: string, name: string): boolean {
+/** `words`: the pair that its help names; every other pair is taken as well. */
+export function parseSwitch(value: string, name: string, words = 'true or false'): boolean {
   const word = value.toLowerCase()
   if (TRUE.includes(word)) return true
   if (FALSE.includes(word)) return false
-  throw new UsageRefused(`expected on or off for ${name}, got "${value}"`)
+  throw new UsageRefused(`expected ${words} for ${name}, got "${value}"`)
 }
 
 export function boolean<M extends string>(input: Input, name: string, member: M): { [K in M]?: boolean } {

@@ -10,7 +10,7 @@ export const widthOf = (text: string): number => stringWidth(text)
 export const oneLine = (text: string): string => withoutFormats(shownLine(text.trim().replace(/\s+/g, ' ')))
 
 /** Marks that give the text around them another form, visible or not. */
-const withoutFormats = (text: string) => text.replace(/\p{Cf}/gu, '')
+export const withoutFormats = (text: string) => text.replace(/\p{Cf}/gu, '')
 
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' })
 

@@ -37,6 +37,24 @@ test('a list is a table under headings, with petnames and how long ago, cut to t
   )
 })
 
+test('a difference is shown line by line, with nothing that a terminal obeys', () => {
+  const diff = '--- a\n+++ a\n@@ -1 +1 @@\n-  old\n+\u001b[2Jnew\nand no member: of the reply\n'
+  expect(shown({ tool: 'claude', diff })).toBe(
+    [
+      'tool  claude',
+      '',
+      'diff:',
+      '  --- a',
+      '  +++ a',
+      '  @@ -1 +1 @@',
+      '  -  old',
+      '  +\\u{1b}[2Jnew',
+      '  and no member: of the reply',
+      '',
+    ].join('\n'),
+  )
+})
+
 test('where a table does not fit, each row is a block, and what is to be copied stays whole', () => {
   const text = shown({ items: [item('x'.repeat(22)), item('y'.repeat(22))] }, 40)
   expect(text.split('\n')[0]).toBe('interaction id  xxxxxxxxxxxxxxxxxxxxxx')

@@ -1,6 +1,8 @@
 /** A reply as a person reads it: names and values, tables of its lists, conversations turn by turn. */
+
+import { shownText } from '../../protocol/encoding/plain-text.ts'
 import { isTimeName } from '../reply.ts'
-import { oneLine, wrapped } from './cells.ts'
+import { oneLine, withoutFormats, wrapped } from './cells.ts'
 import { type Column, pairs, tableText } from './table.ts'
 import { relative, rfc3339 } from './times.ts'
 
@@ -51,9 +53,11 @@ function ofRow(row: Row, page: Page): string[] {
   return parts.filter(part => part.length > 0).flatMap((part, n) => (n === 0 ? part : ['', ...part]))
 }
 
-/** A list of rows, which may be empty, or a row. */
+/** A list of rows, which may be empty, a row, or a text whose lines are to be read as such. */
 const isPart = (name: string, value: unknown) =>
-  isRow(value) || (isList(value) && (value.length > 0 || name in listColumns))
+  isRow(value) || isLines(name, value) || (isList(value) && (value.length > 0 || name in listColumns))
+const isLines = (name: string, value: unknown): value is string =>
+  name === 'diff' && typeof value === 'string'
 /** What this user calls the other side stands before its AID. */
 const petnameOf = (name: string, { peer_name: petname }: Row) =>
   name === 'peer' && typeof petname === 'string' ? `${oneLine(petname)} ` : ''
@@ -65,9 +69,17 @@ const pageOf = ({ peer, peer_name: petname }: Row, page: Page): Page =>
 
 function partOf(name: string, value: unknown, page: Page): string[] {
   if (isList(value)) return value.length === 0 ? [`no ${label(name)}`] : ofList(name, value, page)
+  if (isLines(name, value)) return [`${label(name)}:`, ...linesOf(value)]
   const inner = ofRow(value as Row, { ...page, columns: page.columns - 2 })
   return [`${label(name)}:`, ...inner.map(line => (line === '' ? '' : `  ${line}`))]
 }
+
+/** The lines as they are, also those that are wider than the terminal; indented, so that none passes for another member. */
+const linesOf = (text: string): string[] =>
+  withoutFormats(shownText(text))
+    .trimEnd()
+    .split('\n')
+    .map(line => `  ${line}`)
 
 function ofList(name: string, rows: readonly Row[], page: Page): string[] {
   if (name === 'turns') return rows.flatMap((turn, n) => [...(n === 0 ? [] : ['']), ...turnText(turn, page)])
