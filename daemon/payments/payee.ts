@@ -256,6 +256,9 @@ export class Payee {
   #end(row: PaymentRow, end: { receipt: Uint8Array | null; moved: number }): PaymentRow | undefined {
     const { store, threads } = this.#ctx
     return store.transaction(() => {
+      const current = paymentOf(store, row.interaction)
+      // the same order may have been answered twice: a hold ends once
+      if (current?.state !== 'ending') return current
       markEnded(store, row.interaction, end)
       this.#record(threads.byKey(row.interaction), row, end.moved)
       return paymentOf(store, row.interaction)

@@ -264,10 +264,6 @@ export function abandonedPayments(store: Store, max: number): PaymentRow[] {
 /** Orders about holds that the hub has not answered. */
 export function openOrders(store: Store, max: number): PaymentRow[] {
   return camelRows(
-    store.all(
-      `SELECT p.* FROM payments AS p WHERE p.side = 'payee' AND p.end_order IS NOT NULL AND p.end_receipt IS NULL
-       ORDER BY p.at LIMIT ?`,
-      max,
-    ),
+    store.all("SELECT * FROM payments WHERE side = 'payee' AND state = 'ending' ORDER BY at LIMIT ?", max),
   )
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import type { Node } from '../../daemon/node.ts'
+import { openOrders } from '../../daemon/store/payments.ts'
 import { ask } from '../../hub/testing/payments.ts'
 import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
 
@@ -223,6 +224,23 @@ describe('a paid call', () => {
     }
     const [entry] = (await alice.handlers.balance(undefined, never)).entries
     expect(entry).toMatchObject({ delta: -5, reason: 'held', payment: 'taken' })
+  })
+
+  test('whose order the hub refuses ends once, with one record', async () => {
+    const credits = bob.ctx.hub.home?.credits
+    if (credits === undefined) throw new Error('no hub')
+    const honest = credits.endHold.bind(credits)
+    credits.endHold = async () => ({ refused: 'hold_ended', says: 'the hold has ended already' })
+    const { interaction_id: id } = await call('weather.now', { pay: true })
+    await signed(id)
+    credits.endHold = honest
+    expect((await thread(bob, id)).payment?.state).toBe('returned')
+    expect(openOrders(bob.ctx.store, 10)).toEqual([])
+    const ofTask = async () =>
+      (await records(bob, 'svc.payment.settled')).filter(
+        record => (record as { interaction_id: string }).interaction_id === id,
+      )
+    expect((await ofTask()).map(record => (record as { amount: number }).amount)).toEqual([5, 0])
   })
 
   test('of a stranger is approved once: its price is told without asking', async () => {
