@@ -7,9 +7,11 @@ import { buildInfo } from '../protocol/build-info.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import type { Context } from './context.ts'
 import { ControlAddress } from './control/address.ts'
+import { builtPage, type ConsoleParts } from './control/console.ts'
 import type { Handlers } from './control/handlers.ts'
 import { operationsOf } from './control/operations.ts'
 import { ControlServer } from './control/server.ts'
+import { Tickets } from './control/tickets.ts'
 import { type GroundOptions, openGround } from './ground.ts'
 import { controlHost, controlPort } from './home/config.ts'
 import {
@@ -53,6 +55,8 @@ export type NodeOptions = {
   random?: (length: number) => Uint8Array
   log?: Logger
   timings?: Partial<Timings>
+  /** The page of the console, where it is not the built one. */
+  consolePage?: () => string | undefined
   /** Called when a client asked the node to stop. */
   onShutdown?: () => void
 }
@@ -119,6 +123,7 @@ async function assemble(
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
   const autoReply = new AutoReply(ctx, options.env, token)
   const control = new ControlAddress()
+  const tickets = new Tickets(now, random)
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
   const handlers = operationsOf(ctx, {
@@ -127,6 +132,8 @@ async function assemble(
     autoReply,
     reviews,
     control,
+    tickets,
+    token,
     publication,
     modules,
     payer,
@@ -137,7 +144,8 @@ async function assemble(
     shutdown: () => options.onShutdown?.(),
     lifetime: lifetime.signal,
   })
-  await listen(ctx, { handlers, token, control, name: options.name, env: options.env }, undo)
+  const parts = { ctx, token, tickets, version: buildInfo.version, page: options.consolePage ?? builtPage }
+  await listen(ctx, { handlers, control, console: parts, name: options.name, env: options.env }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
   const work = async (): Promise<void> => {
@@ -187,7 +195,7 @@ function wakeAll(wakers: Wakers): void {
 
 type Door = {
   handlers: Handlers
-  token: string
+  console: ConsoleParts
   control: ControlAddress
   name: string | undefined
   env: Environment
@@ -195,15 +203,17 @@ type Door = {
 
 /** Opens the control interface and tells the clients of this user where it is. */
 async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Promise<void> {
-  const { handlers, token, control, name, env } = door
+  const { handlers, control, name, env } = door
   const config = ctx.settings.current
   const [host, port] = [controlHost(config), controlPort(config)]
   const server = new ControlServer({
     ctx,
     handlers,
-    token,
+    token: door.console.token,
+    console: door.console,
     host,
     port,
+    hosts: config.console_hosts ?? [],
     otherPort: isGivenAddress(host, port) ? async () => freeControlPort(new Set()) : undefined,
     socket: controlSocket(env, ctx.dir),
   })

@@ -9,5 +9,4 @@ const lacks =
   }
 
 export const p2p = lacks('direct-connection')
-export const console = lacks('console')
 export const tui = lacks('terminal-inbox')

@@ -57,9 +57,7 @@ async function waitForEnd(io: Io, pid: number): Promise<void> {
 
 export const status: Run = async (io, input) => {
   const reply = await connect(io, input).call('status')
-  // a page that this build does not have
-  const { console_url: _, ...shown } = reply
-  printReply(io, shown)
+  printReply(io, reply)
   if (reply.build !== buildInfo.build)
     notice(
       io,

@@ -12,7 +12,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('a command of a later release', () => {
   const support: Record<string, string> = {
     'p2p-advertise': 'direct-connection',
-    console: 'console',
     tui: 'terminal-inbox',
   }
   const later = commands.filter(({ group }) => group === 'later')

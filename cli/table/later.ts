@@ -1,6 +1,6 @@
 /** Commands of a later release, whose lines are understood already. */
 import type { CommandRow } from '../command.ts'
-import { may, on } from './row.ts'
+import { may } from './row.ts'
 
 const absent = () => import('../commands/absent.ts')
 
@@ -18,13 +18,6 @@ export const laterCommands: readonly CommandRow[] = [
     positionals: [may('addr', 'host:port; without it the address is withdrawn')],
     example: 'svc p2p-advertise 192.0.2.7:4001',
     load: async () => (await absent()).p2p,
-  }),
-  later({
-    path: 'console',
-    summary: 'open the console of the node in a browser',
-    flags: [on('--url', 'only print its address')],
-    example: 'svc console --url',
-    load: async () => (await absent()).console,
   }),
   later({
     path: 'tui',

@@ -53,6 +53,15 @@ export const nodeCommands: readonly CommandRow[] = [
     load: async () => (await node()).status,
   },
   {
+    path: 'console',
+    group: 'node',
+    needsDaemon: true,
+    summary: 'open the page of the node in a browser, by a link that counts once',
+    flags: [on('--url', 'only print the link')],
+    example: 'svc console --url',
+    load: async () => (await import('../commands/console.ts')).console,
+  },
+  {
     path: 'doctor',
     group: 'node',
     needsDaemon: false,

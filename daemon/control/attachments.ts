@@ -5,8 +5,11 @@ import { pipeline } from 'node:stream'
 import { equalSecret, hmacSha256 } from '#crypto'
 import { toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import type { Interaction } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'attachments' | 'now'>
+type LinkNeeds = Pick<Context, 'attachments' | 'now' | 'store'>
 
 export const LINK_LIFE_MS = 10 * 60_000
 
@@ -15,9 +18,27 @@ function linkProof(token: string, cid: string, expiresAt: number): string {
 }
 
 /** Path of a link to an attachment of this node. */
-export function attachmentLink(token: string, cid: string, now: number): string {
-  const expiresAt = now + LINK_LIFE_MS
+export function attachmentLink(token: string, cid: string, expiresAt: number): string {
   return `/attachment?cid=${cid}&exp=${expiresAt}&cap=${linkProof(token, cid, expiresAt)}`
+}
+
+/** A link to what a task brought; to nothing else that this node keeps. */
+export function linkTo(
+  ctx: LinkNeeds,
+  token: string,
+  interaction: Pick<Interaction, 'key'>,
+  cid: string,
+): { path: string; expires_at: number } {
+  const isOfTask = ctx.store.get(
+    'SELECT 1 FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ? AND a.cid = ?',
+    interaction.key,
+    cid,
+  )
+  if (isOfTask === undefined) refuse('file_unreadable', 'this task has no such attachment')
+  if (ctx.attachments.find(cid) === undefined)
+    refuse('file_unreadable', 'the content of this attachment is not here yet')
+  const expiresAt = ctx.now() + LINK_LIFE_MS
+  return { path: attachmentLink(token, cid, expiresAt), expires_at: expiresAt }
 }
 
 export function serveAttachment(ctx: Needs, token: string, url: URL, response: ServerResponse): void {

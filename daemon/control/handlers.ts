@@ -18,6 +18,7 @@ export type TaskOperations = Pick<
   | 'thread'
   | 'message'
   | 'pull'
+  | 'attachmentLink'
   | 'end'
   | 'cancel'
   | 'approve'

@@ -29,6 +29,7 @@ import { findAgents } from './directory.ts'
 import { evidenceOperations } from './evidence.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
+import type { Tickets } from './tickets.ts'
 import { warningsOf } from './warnings.ts'
 
 type Needs = Pick<
@@ -56,6 +57,7 @@ export type NodeParts = {
   sync: Sync
   autoReply: AutoReply
   control: ControlAddress
+  tickets: Tickets
   publication: Publication
   modules: Modules
   version: string
@@ -78,6 +80,10 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     async shutdown() {
       parts.shutdown()
       return { state: 'stopping' }
+    },
+    async consoleTicket() {
+      const { ticket, expiresAt } = parts.tickets.issue()
+      return { console_url: `${consoleUrl(parts)}#t=${ticket}`, expires_at: expiresAt }
     },
     async find(given) {
       return findAgents(ctx, home(), given)
@@ -196,6 +202,8 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
   }
 }
 
+const consoleUrl = ({ control }: Pick<NodeParts, 'control'>): string => `http://${control.bound}/console`
+
 function settings<T>(ctx: Needs, value: T): T {
   ctx.events.emit('settings')
   return value
@@ -220,7 +228,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     pricing: config.pricing,
     accept_delegations: config.accept_delegations,
     guest_messages: config.guest_messages,
-    console_url: `http://${parts.control.bound}/console`,
+    console_url: consoleUrl(parts),
     deactivated: ctx.identity.log.deactivated,
     old_copy: ctx.hub.oldCopy !== undefined,
     ...present({ auto_reply }),

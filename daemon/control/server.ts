@@ -9,7 +9,7 @@ import type { AddressInfo } from 'node:net'
 import { faultOf } from '../../protocol/contract/fault.ts'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
-import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
+import { controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
@@ -21,27 +21,28 @@ import { isBearer } from '../home/token.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
 import { serveAttachment } from './attachments.ts'
+import { type ConsoleParts, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
+import { closed, listening, readBody, refusal, send } from './http.ts'
 import { INTERNAL, invoke } from './invoke.ts'
+import { OwnOrigins } from './origin.ts'
 
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
-/** How long the rest of a body that is too large is read. */
-const DROPPED_FOR_MS = 5_000
 const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
 const PORT_ATTEMPTS_MAX = 8
-/** What says for whom and from where a request is. */
-const ORIGIN_HEADERS = ['host', 'origin', 'sec-fetch-site'] as const
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost'])
 
 export type ControlOptions = {
   ctx: Needs
   handlers: Handlers
   token: string
+  console: ConsoleParts
   host: string
   port: number
+  /** Further names under which it may be asked. */
+  hosts: readonly string[]
   /** Another port, where that one is in use; without it the start ends there. */
   otherPort: (() => Promise<number>) | undefined
   /** Path of the socket for the programs of this user. */
@@ -61,7 +62,7 @@ export class ControlServer {
   /** Nothing but this user's own programs reaches it, so it asks neither for a token nor for a host. */
   #local: http.Server
   #bound = ''
-  #hosts = new Set<string>()
+  #origins = new OwnOrigins('', 0, [])
   #closing = new AbortController()
 
   readonly #oneAtATime = new OneAtATime()
@@ -83,8 +84,7 @@ export class ControlServer {
     await this.#listenOn(host)
     await this.#listenLocally()
     const bound = (this.#server.address() as AddressInfo).port
-    for (const name of [...LOOPBACK, host])
-      this.#hosts.add(name.includes(':') ? `[${name}]:${bound}` : `${name}:${bound}`)
+    this.#origins = new OwnOrigins(host, bound, this.#options.hosts)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
   }
@@ -133,12 +133,8 @@ export class ControlServer {
   ): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
-    if (!isLocal && !this.#isOwnOrigin(request))
-      return send(
-        response,
-        403,
-        refusal('forbidden_origin', 'this address or origin may not use the control interface'),
-      )
+    const foreign = isLocal ? undefined : this.#origins.fault(request)
+    if (foreign !== undefined) return send(response, 403, refusal('forbidden_origin', foreign))
     const url = new URL(request.url ?? '/', 'http://control')
     const key = `${request.method} ${url.pathname}`
     switch (key) {
@@ -150,7 +146,9 @@ export class ControlServer {
       case 'GET /attachment':
         return serveAttachment(this.#options.ctx, this.#options.token, url, response)
       case 'GET /console':
-        return this.#console(response)
+        return serveConsole(this.#options.console, request, response)
+      case `POST ${controlRoutes.consoleToken.path}`:
+        return this.#trade(request, response)
     }
     if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
@@ -167,31 +165,18 @@ export class ControlServer {
     else send(response, 400, refusal('bad_request', faultOf(read.error, given, 'the request')))
   }
 
-  /** Host exactly ours; an Origin, where a browser sends one, ours too; no cross-site fetch; none of these twice. */
-  #isOwnOrigin(request: http.IncomingMessage): boolean {
-    const { host, origin } = request.headers
-    if (ORIGIN_HEADERS.some(name => (request.headersDistinct[name]?.length ?? 0) > 1)) return false
-    const site = request.headers['sec-fetch-site']
-    if (host === undefined || !this.#hosts.has(host.toLowerCase())) return false
-    if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return false
-    return site === undefined || site === 'same-origin' || site === 'none'
-  }
-
   /** That it lives; to who sends a nonce, also that it holds the token. */
   #ping(nonce: string | null) {
     if (nonce === null || !NONCE.test(nonce)) return { ok: true }
     return { ok: true, proof: proofOf(this.#options.token, this.#bound, nonce) }
   }
 
-  #console(response: http.ServerResponse): void {
-    const page =
-      '<!doctype html><meta charset="utf-8"><title>svc</title><p>The console comes with a later release. Use: svc help'
-    response
-      .writeHead(200, {
-        'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': "default-src 'none'",
-      })
-      .end(page)
+  async #trade(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const row = controlRoutes.consoleToken
+    const given = parseJson(await readBody(request, row))
+    const read = row.request.safeParse(given)
+    if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
+    send(response, 200, await tradeTicket(this.#options.console, request, read.data.ticket))
   }
 
   async #operate(
@@ -227,56 +212,4 @@ export class ControlServer {
       send(response, 500, refusal('internal', INTERNAL))
     }
   }
-}
-
-function listening(server: http.Server, listen: () => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.once('listening', resolve)
-    listen()
-  })
-}
-
-function closed(server: http.Server): Promise<void> {
-  if (!server.listening) return Promise.resolve()
-  server.closeIdleConnections()
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    setTimeout(() => server.closeAllConnections(), 500).unref()
-  })
-}
-
-function refusal(code: ControlCode, sentence: string, next?: string) {
-  return { reason: code, error: sentence, next: next ?? controlCodes[code].next }
-}
-
-function send(response: http.ServerResponse, status: number, body: unknown): void {
-  const text = JSON.stringify(body)
-  response
-    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
-    .end(text)
-}
-
-/**
- * The body; what is over the limit is read and dropped before it is refused, for a while: a connection that ends with
- * bytes unread takes the answer away from a client that writes before it reads.
- */
-function readBody(request: http.IncomingMessage, row: RouteRow): Promise<Uint8Array> {
-  const { bodyBytes } = row.limits
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = []
-    let length = 0
-    let patience: NodeJS.Timeout | undefined
-    const refuse = () =>
-      reject(new OperationRefused('too_large', `the request is larger than ${bodyBytes} bytes`))
-    request.on('data', (part: Buffer) => {
-      length += part.length
-      if (length <= bodyBytes) return parts.push(part)
-      parts.length = 0
-      patience ??= setTimeout(refuse, DROPPED_FOR_MS)
-    })
-    request.once('end', () => (length > bodyBytes ? refuse() : resolve(Buffer.concat(parts))))
-    request.once('error', reject)
-    request.once('close', () => clearTimeout(patience))
-  })
 }

@@ -23,6 +23,7 @@ import { delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { verifyNow } from '../tasks/verify.ts'
+import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
 import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
@@ -38,6 +39,7 @@ const wordNames: readonly string[] = wordKinds.map(kind => kindNames[kind as Kin
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
 export type TaskParts = {
+  token: string
   reviews: Pick<ReviewUploads, 'firstAnswer'>
   /** Undefined in a build that pays nobody. */
   payer: Pick<Payer, 'pay'> | undefined
@@ -146,6 +148,10 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async pull(given) {
       return pullFiles(ctx, at(given.interaction_id), given.out)
+    },
+
+    async attachmentLink({ interaction_id, cid }) {
+      return linkTo(ctx, parts.token, at(interaction_id), cid)
     },
 
     async end(given) {

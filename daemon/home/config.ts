@@ -20,10 +20,22 @@ import { PricesConfig, SpendConfig } from './payment-config.ts'
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
 
+const CONSOLE_HOSTS_MAX = 16
+const hostName = z
+  .string()
+  .max(261)
+  .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$/i, {
+    error: 'expected a host name, with a port or without one, such as box.example:8080',
+  })
+
 export const Config = z
   .strictObject({
     schema: z.literal(CONFIG_SCHEMA).default(CONFIG_SCHEMA),
     control_addr: z.string().default(CONTROL_ADDRESS_DEFAULT),
+    /** Further names under which a browser may ask, such as that of a tunnel; each with its port, or with ours. */
+    console_hosts: z.array(hostName).max(CONSOLE_HOSTS_MAX).optional(),
+    /** Whether the console always needs a ticket; unless set, where this node runs programs for others. */
+    console_ticket: z.boolean().optional(),
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
     hub_url: z.string().optional(),

@@ -51,6 +51,13 @@ export const nodeOperations = {
     request: z.strictObject({}),
     reply: z.strictObject({ state: z.literal('stopping') }),
   }),
+  /** An address that opens the console once, within a minute. */
+  consoleTicket: operation('/console/ticket', {
+    reads: false,
+    afterEnd: true,
+    request: z.strictObject({}),
+    reply: z.strictObject({ console_url: z.string(), expires_at: millis }),
+  }),
   find: operation('/find', {
     reads: true,
     request: z.strictObject({

@@ -25,6 +25,16 @@ export type OperationName = keyof Operations
 export const controlRoutes = {
   root: route({ method: 'GET', path: '/', auth: 'open' }),
   console: route({ method: 'GET', path: '/console', auth: 'open', produces: 'html' }),
+  /** Trades a ticket, which counts once and for a minute, for the token. */
+  consoleToken: route({
+    method: 'POST',
+    path: '/console/token',
+    auth: 'open',
+    request: z.strictObject({ ticket: z.string().min(1).max(64) }),
+    reply: z.strictObject({ token: z.string() }),
+    codes: ['unauthorized', 'forbidden_origin'],
+    own: true,
+  }),
   ping: route({
     method: 'GET',
     path: '/ping',

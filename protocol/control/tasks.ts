@@ -185,6 +185,13 @@ export const taskOperations = {
     }),
     codes: ['unknown_interaction', 'file_unreadable'],
   }),
+  /** Where a browser gets the bytes of an attachment, for some minutes. */
+  attachmentLink: operation('/attachment/link', {
+    reads: true,
+    request: byInteraction.extend({ cid: z.string().regex(/^b[a-z2-7]{1,128}$/) }),
+    reply: z.strictObject({ path: z.string(), expires_at: millis }),
+    codes: ['unknown_interaction', 'file_unreadable'],
+  }),
   end: operation('/end', {
     reads: false,
     /** `either` accepts the peer's proposal when there is one, else proposes. */

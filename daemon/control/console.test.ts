@@ -1,0 +1,324 @@
+/** Who gets the console, and who gets the token with it: over real sockets, as browsers and others of the machine ask. */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
+import * as http from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Boot, bootMarks } from '../../protocol/control/console.ts'
+import { writeConfig } from '../home/config.ts'
+import { type Node, startNode } from '../node.ts'
+import { peerUser } from './peer-user.ts'
+import { TICKET_LIFE_MS, Tickets } from './tickets.ts'
+
+const PAGE = `<!doctype html><style nonce="${bootMarks.nonce}"></style><script type="application/json">${bootMarks.boot}</script><script nonce="${bootMarks.nonce}"></script>`
+const never = new AbortController().signal
+/** What a browser says of a page that its user opens. */
+const OPENED = { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' }
+const isLinux = process.platform === 'linux'
+
+async function nodeWith(config: Parameters<typeof writeConfig>[1]): Promise<Node> {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-console-'))
+  writeConfig(dir, { control_addr: '127.0.0.1:0', ...config })
+  const env = { SVC_RUNTIME_DIR: join(dir, 'run'), PATH: process.env['PATH'] }
+  return startNode({ dir, env, consolePage: () => PAGE })
+}
+
+type Answer = { status: number; headers: http.IncomingHttpHeaders; text: string }
+
+function ask(node: Node, path: string, headers: Record<string, string> = {}, body?: object): Promise<Answer> {
+  const port = Number(node.controlAddress.split(':').at(-1))
+  const method = body === undefined ? 'GET' : 'POST'
+  return new Promise((resolve, reject) => {
+    const given = { host: '127.0.0.1', port, path, method, headers, agent: false }
+    const request = http.request(given, response => {
+      let text = ''
+      response.on('data', part => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    request.on('error', reject)
+    request.end(body && JSON.stringify(body))
+  })
+}
+
+const bootIn = (answer: Answer): Boot =>
+  JSON.parse(/application\/json">([^<]*)</.exec(answer.text)?.[1] ?? 'null') as Boot
+const tokenOf = (boot: Boot) => ('token' in boot ? boot.token : undefined)
+const ticketOf = async (node: Node) => {
+  const { console_url } = await node.handlers.consoleTicket({}, never)
+  return console_url.split('#t=')[1] ?? ''
+}
+
+describe('the console of a node', () => {
+  let node: Node
+  beforeAll(async () => {
+    node = await nodeWith({ console_hosts: ['box.example', 'tunnel.example:8443', 'front.example:443'] })
+  })
+  afterAll(() => node.stop())
+
+  test.runIf(isLinux)('comes with the token where its user opens it in a browser', async () => {
+    const answer = await ask(node, '/console', OPENED)
+    expect([answer.status, tokenOf(bootIn(answer))]).toEqual([200, expect.stringMatching(/^[0-9a-f]{48}$/)])
+    const reloaded = await ask(node, '/console', { ...OPENED, 'Sec-Fetch-Site': 'same-origin' })
+    expect(tokenOf(bootIn(reloaded))).toBe(tokenOf(bootIn(answer)))
+  })
+
+  test.runIf(isLinux).each([
+    ['a program that fetches addresses', {}],
+    ['a script of a page', { ...OPENED, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Dest': 'empty' }],
+    ['a frame', { ...OPENED, 'Sec-Fetch-Dest': 'iframe' }],
+  ])('comes to %s without the token, and says so', async (_, headers) => {
+    const answer = await ask(node, '/console', headers)
+    expect([answer.status, bootIn(answer)]).toEqual([200, expect.objectContaining({ lacks: 'browser' })])
+  })
+
+  test('has a policy that runs and shows nothing but its own, with a nonce of its own each time', async () => {
+    const [one, two] = [await ask(node, '/console', OPENED), await ask(node, '/console', OPENED)]
+    const policy = String(one.headers['content-security-policy'])
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
+    expect(policy).toBe(
+      `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
+    )
+    expect(one.text.split(`nonce="${nonce}"`).length).toBe(3)
+    expect(two.headers['content-security-policy']).not.toBe(policy)
+    expect(one.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'x-frame-options': 'DENY',
+    })
+    expect(Object.keys(one.headers).filter(name => name.startsWith('access-control'))).toEqual([])
+  })
+
+  const foreign: [string, Record<string, string>][] = [
+    ['a port without a host', { Host: ':PORT' }],
+    ['another name', { Host: 'evil.example:PORT' }],
+    [
+      'a name that rebinds, with an origin that fits',
+      { Host: 'evil.example:PORT', Origin: 'http://evil.example:PORT' },
+    ],
+    ['another port', { Host: '127.0.0.1:1' }],
+    ['no port', { Host: '127.0.0.1' }],
+    ['a foreign origin', { Origin: 'http://evil.example' }],
+    ['an origin without a name', { Origin: 'null' }],
+    ['our address by another scheme', { Origin: 'https://127.0.0.1:PORT' }],
+    ['another site', { ...OPENED, 'Sec-Fetch-Site': 'cross-site' }],
+    ['a sibling site', { ...OPENED, 'Sec-Fetch-Site': 'same-site' }],
+    ['a named host at another port', { Host: 'tunnel.example:PORT' }],
+  ]
+  const routes = ['/ping', '/console', '/attachment?cid=b&exp=1&cap=x', '/status', '/events', '/']
+  test.each(foreign)('%s is refused on every route, saying what was seen', async (_, given) => {
+    const port = node.controlAddress.split(':').at(-1) ?? ''
+    const headers = Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [name, value.replace('PORT', port)]),
+    )
+    for (const path of routes) {
+      const { status, text } = await ask(node, path, headers)
+      expect([path, status, JSON.parse(text).reason]).toEqual([path, 403, 'forbidden_origin'])
+    }
+    expect((await ask(node, '/console/token', headers, { ticket: await ticketOf(node) })).status).toBe(403)
+  })
+
+  test('an empty host and none are refused', async () => {
+    expect(await raw(node, 'GET /console HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 403 /,
+    )
+    expect(await raw(node, 'GET /console HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1\.[01] 403 /)
+  })
+
+  test('the refusal names the host that was seen and the setting that lets it in', async () => {
+    const { text } = await ask(node, '/console', { Host: 'other.example:8080' })
+    expect(JSON.parse(text).error).toMatch(/"other\.example:8080".*console_hosts of config\.json/)
+  })
+
+  test('names of console_hosts are let in, at their port or ours, behind TLS too', async () => {
+    const port = node.controlAddress.split(':').at(-1)
+    for (const headers of [
+      { Host: `box.example:${port}` },
+      { Host: 'TUNNEL.example:8443', Origin: 'https://tunnel.example:8443' },
+      { Host: 'front.example', Origin: 'https://front.example' },
+      { Host: `localhost:${port}`, Origin: `http://localhost:${port}` },
+      { Host: `[::1]:${port}` },
+    ])
+      expect([headers, (await ask(node, '/console', headers)).status]).toEqual([headers, 200])
+  })
+
+  test('a ticket is traded for the token once', async () => {
+    const ticket = await ticketOf(node)
+    expect(ticket).toMatch(/^[\w-]{32}$/)
+    const traded = await ask(node, '/console/token', {}, { ticket })
+    expect([traded.status, JSON.parse(traded.text)]).toEqual([
+      200,
+      { token: expect.stringMatching(/^[0-9a-f]{48}$/) },
+    ])
+    const again = await ask(node, '/console/token', {}, { ticket })
+    expect([again.status, JSON.parse(again.text)]).toEqual([
+      401,
+      {
+        reason: 'unauthorized',
+        error: 'this link was used before, or is older than a minute',
+        next: 'svc console',
+      },
+    ])
+    expect((await ask(node, '/console/token', {}, { ticket: 'x'.repeat(32) })).status).toBe(401)
+    expect((await ask(node, '/console/token', {}, { ticket: '' })).status).toBe(400)
+    expect((await ask(node, '/console/token', {}, { ticket, more: 1 })).status).toBe(400)
+  })
+
+  test('the token lets the page call operations, and nothing without it does', async () => {
+    const ticket = await ticketOf(node)
+    const { token } = JSON.parse((await ask(node, '/console/token', {}, { ticket })).text)
+    const bearer = { Authorization: `Bearer ${token}` }
+    expect((await ask(node, '/status', { ...bearer, 'Sec-Fetch-Site': 'same-origin' })).status).toBe(200)
+    expect((await ask(node, '/status', { Cookie: `token=${token}` })).status).toBe(401)
+    expect((await ask(node, `/status?token=${token}`)).status).toBe(401)
+    expect((await ask(node, '/console/ticket', {}, {})).status).toBe(401)
+  })
+
+  test.runIf(isLinux && process.getuid?.() === 0)(
+    'another user of this machine is refused page and trade, and spends no ticket',
+    async () => {
+      const ticket = await ticketOf(node)
+      expect(await askAs(65534, node, 'GET', '/console')).toMatch(/^403 .*another user of this machine/)
+      const trade = await askAs(65534, node, 'POST', '/console/token', JSON.stringify({ ticket }))
+      expect(trade).toMatch(/^403 .*forbidden_origin/)
+      expect((await ask(node, '/console/token', {}, { ticket })).status).toBe(200)
+      expect(await askAs(0, node, 'GET', '/console')).toMatch(/^200 /)
+    },
+  )
+})
+
+/** What comes back for these bytes. */
+async function raw(node: Node, bytes: string): Promise<string> {
+  const [host = '', port] = node.controlAddress.split(':')
+  const socket = connect({ host, port: Number(port) })
+  socket.write(bytes)
+  const parts: Buffer[] = []
+  for await (const part of socket) parts.push(part as Buffer)
+  return Buffer.concat(parts).toString()
+}
+
+/** What a program of that user gets. */
+function askAs(uid: number, node: Node, method: string, path: string, body = ''): Promise<string> {
+  const [host, port] = node.controlAddress.split(':')
+  const script = `require('http').request({host:'${host}',port:${port},method:'${method}',path:'${path}'},r=>{let t='';r.on('data',c=>t+=c);r.on('end',()=>console.log(r.statusCode,t))}).end(${JSON.stringify(body)})`
+  return new Promise((resolve, reject) =>
+    execFile('/usr/bin/env', ['node', '-e', script], { uid, gid: uid, cwd: '/' }, (error, out) =>
+      error === null ? resolve(out) : reject(error),
+    ),
+  )
+}
+
+describe('the console needs a ticket', () => {
+  test.each([
+    [
+      'where programs answer for others',
+      { auto_reply: { backend: 'exec' as const, command: 'cat' } },
+      'ticket',
+    ],
+    ['where its owner says so', { console_ticket: true }, 'ticket'],
+  ])('%s', async (_, config, lacks) => {
+    await using node = await nodeWith(config)
+    expect(bootIn(await ask(node, '/console', OPENED))).toMatchObject({ lacks })
+    const ticket = await ticketOf(node)
+    expect((await ask(node, '/console/token', {}, { ticket })).status).toBe(200)
+  })
+
+  test.runIf(isLinux)('no more where its owner says so', async () => {
+    const auto_reply = { backend: 'exec' as const, command: 'cat' }
+    await using node = await nodeWith({ auto_reply, console_ticket: false })
+    expect(tokenOf(bootIn(await ask(node, '/console', OPENED)))).toBeDefined()
+  })
+
+  test('a node that others can reach puts its token into no page', async () => {
+    await using node = await nodeWith({ control_addr: '0.0.0.0:0', console_ticket: false })
+    expect(bootIn(await ask(node, '/console', { ...OPENED, Host: hostOf(node) }))).toMatchObject({
+      lacks: 'loopback',
+    })
+  })
+})
+
+const hostOf = (node: Node) => `127.0.0.1:${node.controlAddress.split(':').at(-1)}`
+
+test.each([
+  ['console_hosts', ['http://x.example']],
+  ['console_hosts', ['x.example/console']],
+  ['console_hosts', Array(17).fill('x.example')],
+  ['console_ticket', 'yes'],
+])('%s: %j is no setting', async (name, value) => {
+  const dir = mkdtempSync(join(tmpdir(), 'svc-console-'))
+  expect(() => writeConfig(dir, { [name]: value })).toThrow(name)
+})
+
+describe('a ticket', () => {
+  test('is open for a minute, with sixteen others at most', () => {
+    let now = 1000
+    let made = 0
+    const tickets = new Tickets(
+      () => now,
+      length => new Uint8Array(length).fill(made++),
+    )
+    const { ticket, expiresAt } = tickets.issue()
+    expect(expiresAt).toBe(now + TICKET_LIFE_MS)
+    now = expiresAt
+    expect(tickets.take(ticket)).toBe(false)
+    now = 2000
+    const issued = Array.from({ length: 17 }, () => tickets.issue().ticket)
+    expect(issued.map(one => tickets.take(one))).toEqual([false, ...Array(16).fill(true)])
+    expect(tickets.take(issued[3] ?? '')).toBe(false)
+  })
+})
+
+describe('whose connection it is', () => {
+  const table = (...rows: string[]) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'svc-tcp-')), 'tcp')
+    const head = '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid'
+    writeFileSync(path, [head, ...rows].join('\n'))
+    return [path]
+  }
+  const row = (local: string, remote: string, uid: number, state = '01') =>
+    `   0: ${local} ${remote} ${state} 00000000:00000000 00:00000000 00000000 ${uid} 0 1`
+  const own = process.getuid?.() ?? 0
+  const ends = {
+    remoteAddress: '127.0.0.1',
+    remotePort: 0x1234,
+    localAddress: '127.0.0.1',
+    localPort: 0x9b83,
+  }
+  const [mine, theirs] = ['0100007F:9B83', '0100007F:1234']
+
+  test.runIf(isLinux)('is read from the other end, in an established state', async () => {
+    expect(await peerUser(ends, table(row(mine, theirs, own + 1), row(theirs, mine, own)))).toBe('same')
+    expect(await peerUser(ends, table(row(mine, theirs, own), row(theirs, mine, own + 1)))).toBe('other')
+    expect(await peerUser(ends, table(row(theirs, mine, own, '06')))).toBe('unknown')
+    expect(await peerUser(ends, table(row('0100007F:1235', mine, own)))).toBe('unknown')
+    expect(await peerUser(ends, ['/nowhere'])).toBe('unknown')
+  })
+
+  test.runIf(isLinux)('is read for IPv6, and for IPv4 that came over it', async () => {
+    const six = { ...ends, remoteAddress: '::1', localAddress: '::1' }
+    const [here, there] = ['00000000000000000000000001000000:9B83', '00000000000000000000000001000000:1234']
+    expect(await peerUser(six, table(row(there, here, own)))).toBe('same')
+    const mapped = { ...ends, remoteAddress: '::ffff:127.0.0.1', localAddress: '::ffff:127.0.0.1' }
+    const long = '0000000000000000FFFF00000100007F'
+    expect(await peerUser(mapped, table(row(theirs, `${mine}`, own)))).toBe('same')
+    expect(await peerUser(mapped, table(row(`${long}:1234`, `${long}:9B83`, own + 1)))).toBe('other')
+  })
+
+  test.runIf(existsSync('/proc/net/tcp'))('is that of this process over a real connection', async () => {
+    const server = http.createServer((request, response) => {
+      peerUser(request.socket).then(user => response.end(user))
+    })
+    await new Promise<void>(done => server.listen(0, '::', done))
+    const { port } = server.address() as { port: number }
+    for (const host of ['127.0.0.1', '[::1]'])
+      expect(await (await fetch(`http://${host}:${port}/`)).text()).toBe('same')
+    server.closeAllConnections()
+    await new Promise(done => server.close(done))
+  })
+})

@@ -1,0 +1,112 @@
+/**
+ * `GET /console`: one page under a strict policy, and who gets the control token with it. The attackers are other users
+ * of the machine, pages in the browser of this user, and whatever fetches addresses on behalf of somebody else.
+ */
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fileURLToPath } from 'node:url'
+import { type Boot, bootMarks } from '../../protocol/control/console.ts'
+import type { Context } from '../context.ts'
+import { type Config, controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
+import { findFile } from '../platform/files.ts'
+import { refuse } from '../refusal.ts'
+import { isOpenedAsPage } from './origin.ts'
+import { peerUser } from './peer-user.ts'
+import type { Tickets } from './tickets.ts'
+
+type Needs = Pick<Context, 'settings'>
+
+export type ConsoleParts = {
+  ctx: Needs
+  token: string
+  version: string
+  tickets: Tickets
+  /** The built page, where this build has one. */
+  page: () => string | undefined
+  /** Whose the other end of a connection is. */
+  whose?: typeof peerUser
+}
+
+/** Beside the built program; sources have none. */
+const PAGE = fileURLToPath(new URL('console.html', import.meta.url))
+const NONCE_BYTES = 16
+const OTHER_USER =
+  'this connection is that of another user of this machine, whose console this is not; run svc console as the user of the node'
+
+export const builtPage = (): string | undefined => findFile(PAGE)?.toString('utf8')
+
+/** Answers with the page; throws a refusal to another user of this machine. */
+export async function serveConsole(
+  parts: ConsoleParts,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const boot = await bootOf(parts, request)
+  const page = parts.page()
+  if (page === undefined) {
+    const type = {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': "default-src 'none'",
+    }
+    const text =
+      '<!doctype html><meta charset="utf-8"><title>svc</title><p>This build has no console. Use: svc help'
+    response.writeHead(200, type).end(text)
+    return
+  }
+  const nonce = randomBytes(NONCE_BYTES).toString('base64')
+  const json = JSON.stringify(boot).replaceAll('<', '\\u003c')
+  response
+    .writeHead(200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': policyOf(nonce),
+      'Referrer-Policy': 'no-referrer',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+      'X-Frame-Options': 'DENY',
+    })
+    .end(page.replaceAll(bootMarks.nonce, nonce).replace(bootMarks.boot, () => json))
+}
+
+const policyOf = (nonce: string): string =>
+  [
+    "default-src 'none'",
+    `script-src 'nonce-${nonce}'`,
+    `style-src 'nonce-${nonce}'`,
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+
+/** The token where the page may have it, else why it may not. */
+async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Boot> {
+  const config = parts.ctx.settings.current
+  const { version, token } = parts
+  const user = await (parts.whose ?? peerUser)(request.socket)
+  if (user === 'other') refuse('forbidden_origin', OTHER_USER)
+  if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { version, lacks: 'loopback' }
+  if (needsTicket(config)) return { version, lacks: 'ticket' }
+  if (user === 'unknown') return { version, lacks: 'user' }
+  return isOpenedAsPage(request) ? { version, token } : { version, lacks: 'browser' }
+}
+
+/** A node that runs programs for others has programs of its own user on this machine that are not to be trusted. */
+function needsTicket({ console_ticket, auto_reply, modules }: Config): boolean {
+  return console_ticket ?? (auto_reply?.backend === 'exec' || modules?.shell !== undefined)
+}
+
+/** Trades a ticket for the token; a ticket that was spent, forged or is too old is refused. */
+export async function tradeTicket(
+  { tickets, token, whose = peerUser }: ConsoleParts,
+  request: IncomingMessage,
+  ticket: string,
+): Promise<{ token: string }> {
+  if ((await whose(request.socket)) === 'other') refuse('forbidden_origin', OTHER_USER)
+  if (!tickets.take(ticket))
+    refuse('unauthorized', 'this link was used before, or is older than a minute', 'svc console')
+  return { token }
+}

@@ -1,0 +1,60 @@
+/** What every answer of the control interface is made of: JSON bodies with limits, refusals, and servers that start and end. */
+import type * as http from 'node:http'
+import type { RouteRow } from '../../protocol/contract/route.ts'
+import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
+
+/** How long the rest of a body that is too large is read. */
+const DROPPED_FOR_MS = 5_000
+
+export function listening(server: http.Server, listen: () => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.once('listening', resolve)
+    listen()
+  })
+}
+
+export function closed(server: http.Server): Promise<void> {
+  if (!server.listening) return Promise.resolve()
+  server.closeIdleConnections()
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    setTimeout(() => server.closeAllConnections(), 500).unref()
+  })
+}
+
+export function refusal(code: ControlCode, sentence: string, next?: string) {
+  return { reason: code, error: sentence, next: next ?? controlCodes[code].next }
+}
+
+export function send(response: http.ServerResponse, status: number, body: unknown): void {
+  const text = JSON.stringify(body)
+  response
+    .writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
+    .end(text)
+}
+
+/**
+ * The body; what is over the limit is read and dropped before it is refused, for a while: a connection that ends with
+ * bytes unread takes the answer away from a client that writes before it reads.
+ */
+export function readBody(request: http.IncomingMessage, row: Pick<RouteRow, 'limits'>): Promise<Uint8Array> {
+  const { bodyBytes } = row.limits
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    let length = 0
+    let patience: NodeJS.Timeout | undefined
+    const refuse = () =>
+      reject(new OperationRefused('too_large', `the request is larger than ${bodyBytes} bytes`))
+    request.on('data', (part: Buffer) => {
+      length += part.length
+      if (length <= bodyBytes) return parts.push(part)
+      parts.length = 0
+      patience ??= setTimeout(refuse, DROPPED_FOR_MS)
+    })
+    request.once('end', () => (length > bodyBytes ? refuse() : resolve(Buffer.concat(parts))))
+    request.once('error', reject)
+    request.once('close', () => clearTimeout(patience))
+  })
+}

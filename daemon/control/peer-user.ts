@@ -1,0 +1,85 @@
+/**
+ * Whose process holds the other end of a connection over loopback. A port of loopback is open to every user of the
+ * machine; the kernel knows, and on Linux says, which of them it is.
+ */
+import { readFile } from 'node:fs/promises'
+import { isIPv4 } from 'node:net'
+import { endianness } from 'node:os'
+
+/** `unknown`: this system does not say it, or the connection was not found. */
+export type PeerUser = 'same' | 'other' | 'unknown'
+
+type Ends = {
+  readonly remoteAddress?: string | undefined
+  readonly remotePort?: number | undefined
+  readonly localAddress?: string | undefined
+  readonly localPort?: number | undefined
+}
+
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
+const ESTABLISHED = '01'
+const LOCAL = 1
+const REMOTE = 2
+const STATE = 3
+const USER = 7
+/** The table is read in parts while the kernel changes it, so that a row can be missed. */
+const LOOKS = 3
+
+/** Where the tables of connections stand; tests put others there. */
+export async function peerUser(ends: Ends, tables: readonly string[] = TABLES): Promise<PeerUser> {
+  const { remoteAddress, remotePort, localAddress, localPort } = ends
+  const own = process.getuid?.()
+  if (own === undefined || remoteAddress === undefined || localAddress === undefined) return 'unknown'
+  const peer = endForms(remoteAddress, remotePort ?? 0)
+  const mine = endForms(localAddress, localPort ?? 0)
+  for (let look = 0; look < LOOKS; look++) {
+    for (const table of tables) {
+      const uid = userIn(await textOf(table), peer, mine)
+      if (uid !== undefined) return uid === own ? 'same' : 'other'
+    }
+  }
+  return 'unknown'
+}
+
+const textOf = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '')
+
+/** The user of the socket whose own end is `peer` and whose other end is `mine`. */
+function userIn(table: string, peer: ReadonlySet<string>, mine: ReadonlySet<string>): number | undefined {
+  for (const line of table.split('\n')) {
+    const cells = line.trim().split(/\s+/)
+    if (!peer.has(cells[LOCAL] ?? '') || !mine.has(cells[REMOTE] ?? '')) continue
+    if (cells[STATE] === ESTABLISHED) return Number(cells[USER])
+  }
+  return undefined
+}
+
+/** How the tables write an end: words of the machine's byte order in hex; IPv4 also as the IPv6 that stands for it. */
+function endForms(address: string, port: number): Set<string> {
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '')
+  const at = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+  if (!isIPv4(plain)) return new Set([wordsOf(bytesOfIpv6(plain)) + at])
+  const four = plain.split('.').map(Number)
+  const mapped = [...Array<number>(10).fill(0), 255, 255, ...four]
+  return new Set([wordsOf(four) + at, wordsOf(mapped) + at])
+}
+
+function bytesOfIpv6(address: string): number[] {
+  const [head = '', tail] = address.split('::')
+  const groups = (part: string): string[] => (part === '' ? [] : part.split(':'))
+  const [before, after] = [groups(head), groups(tail ?? '')]
+  const zeros = Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0')
+  return [...before, ...(tail === undefined ? [] : zeros), ...after].flatMap(group => {
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 255]
+  })
+}
+
+function wordsOf(bytes: readonly number[]): string {
+  const hex: string[] = []
+  for (let i = 0; i < bytes.length; i += 4) {
+    const word = bytes.slice(i, i + 4)
+    if (endianness() === 'LE') word.reverse()
+    hex.push(...word.map(byte => byte.toString(16).padStart(2, '0')))
+  }
+  return hex.join('').toUpperCase()
+}
