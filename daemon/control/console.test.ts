@@ -312,7 +312,7 @@ describe('whose connection it is', () => {
 
   test.runIf(existsSync('/proc/net/tcp'))('is that of this process over a real connection', async () => {
     const server = http.createServer((request, response) => {
-      peerUser(request.socket).then(user => response.end(user))
+      void peerUser(request.socket).then(user => response.end(user))
     })
     await new Promise<void>(done => server.listen(0, '::', done))
     const { port } = server.address() as { port: number }
