@@ -318,6 +318,11 @@ export const rooms: Record<string, Room> = {
       'protocol/control',
     ],
   },
+  view: {
+    purpose:
+      'what the screens show, as data: one view of the node, its rows and sentences; no terminal, no page',
+    uses: ['protocol/encoding', 'protocol/proof', 'protocol/control'],
+  },
   'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
   'cli/human': {
     purpose: 'replies as people read them: tables, times, turns',

@@ -13,6 +13,7 @@ export type TaskOperations = Pick<
   Handlers,
   | 'delegate'
   | 'inbox'
+  | 'interactions'
   | 'search'
   | 'results'
   | 'thread'

@@ -31,7 +31,7 @@ import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
 import { answerTurnOf } from './turns.ts'
-import { deliveryView, kindNames, messageIdText, receiptView, threadView } from './views.ts'
+import { deliveryView, kindNames, messageIdText, receiptView, summaryView, threadView } from './views.ts'
 import { waitingWarning } from './warnings.ts'
 
 /** Turns that hold words, by the names under which readers see them. */
@@ -82,6 +82,11 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     async inbox(given, signal) {
       if (given.pull === true) await pullMail(ctx)
       return waitingList(ctx, { ...given, side: 'received' }, given.wait_s, signal)
+    },
+
+    async interactions({ interaction_ids: ids }) {
+      const known = [...new Set(ids)].flatMap(id => ctx.threads.findById(id) ?? [])
+      return { items: known.map(interaction => summaryView(ctx, interaction)) }
     },
 
     async search(given) {

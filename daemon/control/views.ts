@@ -119,7 +119,7 @@ export function summaryView(ctx: Needs, interaction: Interaction): InteractionSu
     ...present({ unread_preview: news?.text.slice(0, PREVIEW_CHARACTERS) }),
     attachments: attachments?.n ?? 0,
     ...present({ delivery: own === undefined ? undefined : deliveryView(ctx, threads.message(own.key)) }),
-    ...present({ receipt }),
+    ...present({ receipt, payment: paymentView(ctx, interaction) }),
     ...reviewStanding(ctx, interaction),
   }
 }

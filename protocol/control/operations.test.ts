@@ -19,6 +19,7 @@ describe('an operation', () => {
       'evidenceHeads',
       'find',
       'inbox',
+      'interactions',
       'keyHistory',
       'prices',
       'results',

@@ -3,7 +3,7 @@
  * its clients. Members are wire names, because replies are printed as they are.
  */
 import * as z from 'zod'
-import { route } from '../contract/route.ts'
+import { type QueryOf, type ReplyOf, type RequestOf, route } from '../contract/route.ts'
 import { autoReplyOperations } from './autoreply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
@@ -20,6 +20,13 @@ export const operations = {
 
 export type Operations = typeof operations
 export type OperationName = keyof Operations
+export type OperationReply<N extends OperationName> = ReplyOf<Operations[N]>
+/** What an operation is given: the query of one that is a GET, else the body. */
+export type OperationInput<N extends OperationName> = Operations[N] extends { request: unknown }
+  ? RequestOf<Operations[N]>
+  : Operations[N] extends { query: unknown }
+    ? NonNullable<QueryOf<Operations[N]>>
+    : Record<string, never>
 
 /** Routes of the control interface that are no operations: pages, files and the event stream. */
 export const controlRoutes = {

@@ -49,6 +49,23 @@ export const receiptSummary = z.strictObject({
   fault: z.string().optional(),
 })
 
+export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
+
+/** What a task costs, and what became of it. */
+export const paymentShape = z.strictObject({
+  amount: count,
+  network: z.string(),
+  /**
+   * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
+   * the provider · `returned` · `refused`
+   */
+  state: paymentState,
+  /** The task that was delegated anew, with the payment. */
+  paid_as: interactionId.optional(),
+  /** Why it was not paid, or not without a person. */
+  reason: z.string().optional(),
+})
+
 export const interactionSummary = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -74,6 +91,7 @@ export const interactionSummary = z.strictObject({
   /** Delivery of the newest own message. */
   delivery: deliveryShape.optional(),
   receipt: receiptSummary.optional(),
+  payment: paymentShape.optional(),
   rating: z.int().min(1).max(5).optional(),
   /** Whether the hub has the rating; it is tried by itself until it has. */
   review: z
@@ -114,23 +132,6 @@ export const turnShape = z.strictObject({
 export type Turn = z.infer<typeof turnShape>
 
 const credits = z.int().min(0).max(CREDITS_MAX)
-
-export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
-
-/** What a task costs, and what became of it. */
-export const paymentShape = z.strictObject({
-  amount: count,
-  network: z.string(),
-  /**
-   * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
-   * the provider · `returned` · `refused`
-   */
-  state: paymentState,
-  /** The task that was delegated anew, with the payment. */
-  paid_as: interactionId.optional(),
-  /** Why it was not paid, or not without a person. */
-  reason: z.string().optional(),
-})
 
 export const threadShape = z.strictObject({
   interaction_id: interactionId,

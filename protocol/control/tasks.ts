@@ -87,6 +87,12 @@ export const taskOperations = {
     }),
     reply: summaries,
   }),
+  interactions: operation('/interactions', {
+    reads: true,
+    /** Those of them that there are, in the form of the lists, on either side. */
+    request: z.strictObject({ interaction_ids: z.array(interactionId).min(1).max(50) }),
+    reply: z.strictObject({ items: z.array(interactionSummary) }),
+  }),
   search: operation('/search', {
     reads: true,
     request: z.strictObject({

@@ -152,6 +152,10 @@ describe('a capability with a price', () => {
     const agent = await call('weather.now', { pay: true, pay_as: 'agent', max_credits: 50 })
     const quoted = await thread(alice, agent.interaction_id)
     expect(quoted.payment?.reason).toBe('it costs 5 credits, and 0 may be spent at once without a person')
+    const listed = await alice.handlers.results({}, never)
+    expect(listed.items.find(item => item.interaction_id === quoted.interaction_id)?.payment).toEqual(
+      quoted.payment,
+    )
     expect(quoted.actions).toContain('approve')
     expect(await credits()).toEqual(before)
   })

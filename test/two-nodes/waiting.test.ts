@@ -16,6 +16,20 @@ afterAll(() => lab.close())
 const say = (node: Node, interaction_id: string, text: string) =>
   node.handlers.message({ interaction_id, text }, never)
 
+test('tasks are listed by their ids, of both sides and in the form of the lists', async () => {
+  const sent = await delegated(alice, bob, 'asked by alice')
+  const received = await delegated(bob, alice, 'asked by bob')
+  const unknown = 'A'.repeat(22)
+  const { items } = await alice.handlers.interactions(
+    { interaction_ids: [received, unknown, sent, sent] },
+    never,
+  )
+  const inbox = await alice.handlers.inbox({}, never)
+  const results = await alice.handlers.results({}, never)
+  const listed = [...inbox.items, ...results.items]
+  expect(items).toEqual([received, sent].map(id => listed.find(item => item.interaction_id === id)))
+})
+
 describe('waiting in a thread', () => {
   const waits = (id: string, wait_s = 20) => alice.handlers.thread({ interaction_id: id, wait_s }, never)
   const isPending = async (waiting: Promise<unknown>) =>

@@ -1,0 +1,37 @@
+/** Times on a screen. */
+import { expect, test } from 'vitest'
+import { age, clock, size, span } from './ages.ts'
+import { NOW } from './testing.ts'
+
+test.each([
+  [0, 'now'],
+  [-1, 'now'],
+  [4_999, 'now'],
+  [5_000, '5s'],
+  [59_999, '59s'],
+  [60_000, '1m'],
+  [3_600_000, '1h'],
+  [86_400_000, '1d'],
+  [14 * 86_400_000, '2w'],
+])('%i ms ago is %s', (ms, says) => expect(age(NOW - ms, NOW)).toBe(says))
+
+test('what is older than ten weeks has its month', () => {
+  expect(age(NOW - 100 * 86_400_000, NOW)).toMatch(/^Aug 26$/)
+})
+
+test('a span is never negative', () => expect(span(-5_000)).toBe('0s'))
+
+test('the clock of another day comes with the day', () => {
+  expect(clock(NOW, NOW)).toMatch(/^\d\d:\d\d$/)
+  expect(clock(NOW - 3 * 86_400_000, NOW)).toMatch(/^19 Nov \d\d:\d\d$/)
+  expect(clock(NOW - 400 * 86_400_000, NOW)).toMatch(/^18 Oct 2025 \d\d:\d\d$/)
+})
+
+test.each([
+  [0, '0 B'],
+  [999, '999 B'],
+  [1_000, '1.0 kB'],
+  [1_250_000, '1.3 MB'],
+  [64 * 1024 * 1024, '67.1 MB'],
+  [999_999, '1.0 MB'],
+])('%i bytes are %s', (bytes, says) => expect(size(bytes)).toBe(says))

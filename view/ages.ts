@@ -1,0 +1,55 @@
+/** Times as people read them on a screen: how long ago, how long yet, and the clock of a day. */
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const WEEKS_FROM = 14 * DAY
+const DATE_FROM = 10 * 7 * DAY
+
+/** How long ago, in at most four cells: `now`, `40s`, `12m`, `3h`, `5d`, `6w`; older ones as `Mar 26`. */
+export function age(at: number, now: number): string {
+  const apart = now - at
+  if (apart < 5_000) return 'now'
+  if (apart >= DATE_FROM) return monthOf(at)
+  return span(apart)
+}
+
+/** How long something takes or lasts: `40s`, `12m`, `3h`, `5d`, `6w`. */
+export function span(ms: number): string {
+  if (ms < MINUTE) return `${Math.max(0, Math.floor(ms / 1000))}s`
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m`
+  if (ms < DAY) return `${Math.floor(ms / HOUR)}h`
+  if (ms < WEEKS_FROM) return `${Math.floor(ms / DAY)}d`
+  return `${Math.floor(ms / (7 * DAY))}w`
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+
+function monthOf(at: number): string {
+  const date = new Date(at)
+  return `${MONTHS[date.getMonth()]} ${String(date.getFullYear()).slice(-2)}`
+}
+
+/** The clock where the day is today, else the day and the clock, of this machine's zone. */
+export function clock(at: number, now: number): string {
+  const date = new Date(at)
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}`
+  const isToday = new Date(now).toDateString() === date.toDateString()
+  if (isToday) return time
+  const day = `${date.getDate()} ${MONTHS[date.getMonth()]}`
+  const isThisYear = new Date(now).getFullYear() === date.getFullYear()
+  return isThisYear ? `${day} ${time}` : `${day} ${date.getFullYear()} ${time}`
+}
+
+const two = (n: number): string => String(n).padStart(2, '0')
+
+/** A size in bytes in few cells: `812 B`, `1.2 MB`. */
+export function size(bytes: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let [value, unit] = [bytes, 0]
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000
+    unit += 1
+  }
+  return `${unit === 0 || value >= 99.5 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
+}

@@ -1,0 +1,43 @@
+/** What a person is asked before a yes. */
+import { describe, expect, test } from 'vitest'
+import { approvalOf } from './approvals.ts'
+import { reduce } from './reduce.ts'
+import { BOB, idOf, item, reply, statusOf, viewOf } from './testing.ts'
+
+const network = `hub:${statusOf().hub?.aid}`
+const payment = { amount: 20, network, state: 'open' } as const
+
+describe('an approval', () => {
+  test('of a payment says payee, amount, hub, what for and what is left', () => {
+    const spend = { auto_max: 0, agent_max: 0, day_max: 100, payee_day_max: 0, spent_today: 30 }
+    const balance = { hub: BOB, network, balance: 50, held: 0, entries: [] }
+    const view = [reply('spend', {}, spend), reply('balance', {}, balance)].reduce(reduce, viewOf([]))
+    const approval = approvalOf(view, item(1, { side: 'sent', capability: 'text.count', payment }))
+    expect(approval).toMatchObject({
+      kind: 'payment',
+      interactionId: idOf(1),
+      asks: 'Pay 20 credits to bob?',
+    })
+    expect(Object.fromEntries(approval?.facts ?? [])).toEqual({
+      payee: `bob ${BOB}`,
+      amount: '20 credits',
+      hub: 'https://hub.example',
+      for: 'text.count',
+      balance: '50, 30 after it',
+      today: '30 credits went today without asking you, 70 of 100 remain',
+    })
+  })
+
+  test('of a stranger names the whole AID', () => {
+    const approval = approvalOf(viewOf([]), item(1, { state: 'pending', peer_name: null }))
+    expect(approval).toMatchObject({ kind: 'task', asks: expect.stringContaining('stranger') })
+    expect(Object.fromEntries(approval?.facts ?? [])['from']).toBe(BOB)
+  })
+
+  test('is nothing where nothing waits', () => {
+    expect(approvalOf(viewOf([]), item(1))).toBeUndefined()
+    expect(
+      approvalOf(viewOf([]), item(1, { side: 'sent', payment: { ...payment, state: 'held' } })),
+    ).toBeUndefined()
+  })
+})

@@ -1,0 +1,81 @@
+/** What a person is asked before a yes: a stranger's task, or a payment with payee, amount, hub, purpose and what is left of the day. */
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { cleanLine } from './clean.ts'
+import { peerName, sayCredits, shortAid } from './sentences.ts'
+import type { View } from './state.ts'
+
+export type Approval = {
+  kind: 'task' | 'payment'
+  interactionId: string
+  /** The question of one line. */
+  asks: string
+  /** What the answer means, line by line, as name and value. */
+  facts: readonly (readonly [name: string, value: string])[]
+}
+
+/** What of an interaction waits for a yes, if anything does. */
+export function approvalOf(view: View, item: InteractionSummary): Approval | undefined {
+  if (item.side === 'received' && item.state === 'pending') return taskApproval(item)
+  if (item.side === 'sent' && item.payment?.state === 'open') return paymentApproval(view, item)
+  return undefined
+}
+
+function taskApproval(item: InteractionSummary): Approval {
+  return {
+    kind: 'task',
+    interactionId: item.interaction_id,
+    asks: `Take this task of a stranger, ${shortAid(item.peer)}?`,
+    facts: [
+      ['from', cleanLine(item.peer)],
+      ['task', cleanLine(item.preview, 160)],
+      [
+        'then',
+        'they may write to you in this task, and your auto-reply may answer where it answers strangers',
+      ],
+    ],
+  }
+}
+
+function paymentApproval(view: View, item: InteractionSummary): Approval {
+  const { amount = 0, network = '', reason } = item.payment ?? {}
+  const peer = peerName(item)
+  return {
+    kind: 'payment',
+    interactionId: item.interaction_id,
+    asks: `Pay ${sayCredits(amount)} to ${peer}?`,
+    facts: [
+      ['payee', `${peer} ${cleanLine(item.peer)}`],
+      ['amount', sayCredits(amount)],
+      ['hub', hubOf(view, network)],
+      ['for', cleanLine(item.capability ?? item.preview, 160)],
+      ...(reason === undefined ? [] : [['why you', cleanLine(reason)] as const]),
+      ...leftOf(view, amount),
+    ],
+  }
+}
+
+/** Ours by its address; another one by the name that the payment gives it. */
+function hubOf({ status }: View, network: string): string {
+  const own = status?.hub?.aid
+  return own && network === `hub:${own}` ? (status?.hub_url ?? network) : cleanLine(network)
+}
+
+function leftOf({ balance, spend }: View, amount: number): (readonly [string, string])[] {
+  const left: (readonly [string, string])[] = []
+  if (balance !== undefined) {
+    const rest = balance.balance - amount
+    left.push([
+      'balance',
+      rest < 0 ? `${balance.balance}; not enough` : `${balance.balance}, ${rest} after it`,
+    ])
+  }
+  if (spend !== undefined) {
+    const today = `${sayCredits(spend.spent_today)} went today without asking you`
+    const rules =
+      spend.day_max === 0
+        ? 'nothing may go without asking you'
+        : `${Math.max(0, spend.day_max - spend.spent_today)} of ${spend.day_max} remain`
+    left.push(['today', spend.day_max === 0 ? rules : `${today}, ${rules}`])
+  }
+  return left
+}

@@ -1,0 +1,74 @@
+/** Every state has a face. */
+import { describe, expect, test } from 'vitest'
+import { banners, screenFace } from './faces.ts'
+import { firstView } from './state.ts'
+import { item, NOW, statusOf, viewOf } from './testing.ts'
+
+const kinds = (status: Parameters<typeof statusOf>[0]) =>
+  banners(viewOf([], status), NOW).map(face => face.kind)
+const hub = statusOf().hub as NonNullable<ReturnType<typeof statusOf>['hub']>
+const counts = statusOf().counts
+
+describe('a node', () => {
+  test('of which all is well shows nothing', () => expect(kinds({})).toEqual([]))
+  test.each([
+    ['without a hub', { hub: null, hub_url: null }, ['no_hub']],
+    ['whose hub is not reached', { hub: { ...hub, state: 'offline' as const } }, ['hub_unreachable']],
+    [
+      'whose hub speaks another wire',
+      { hub: { ...hub, state: 'stopped' as const, reason: 'wire 4' } },
+      ['hub_stopped'],
+    ],
+    [
+      'that waits at the door',
+      { hub: { ...hub, kept_out: true as const, reason: 'not admitted' } },
+      ['kept_out'],
+    ],
+    [
+      'that registers',
+      { hub: { ...hub, state: 'registering' as const, pow_progress: 0.4 } },
+      ['registering'],
+    ],
+    ['whose mail is not sealed', { hub: { ...hub, sealed: false } }, ['not_sealed']],
+    [
+      'whose chain is quarantined',
+      { chain: { ...statusOf().chain, state: 'QUARANTINED' as const } },
+      ['quarantined'],
+    ],
+    ['that is an old copy', { old_copy: true }, ['old_copy']],
+    ['that has ended', { deactivated: true }, ['deactivated']],
+    [
+      'that is offline with mail waiting',
+      { hub: { ...hub, state: 'offline' as const }, counts: { ...counts, outbox: 2 } },
+      ['hub_unreachable', 'queue'],
+    ],
+    ['with something to say', { warnings: ['the disk is nearly full'] }, ['warning']],
+  ])('%s says so', (_what, status, faces) => expect(kinds(status)).toEqual(faces))
+
+  test('that is gone names what starts it', () => {
+    const lost = { state: 'lost', says: 'no node answers', since: NOW, retryAt: NOW + 2_500 } as const
+    const [face] = banners({ ...firstView, connection: lost }, NOW)
+    expect(face).toMatchObject({ kind: 'node_down', next: 'svc up' })
+    expect(face?.says).toContain('trying again in 3s')
+  })
+
+  test('of which nothing was heard for long is not taken for fresh', () => {
+    const view = viewOf([])
+    expect(banners(view, NOW + 39_000)).toEqual([])
+    expect(banners(view, NOW + 41_000)).toMatchObject([{ kind: 'stale' }])
+  })
+})
+
+describe('a screen without rows', () => {
+  test('loads, then is empty with the next step', () => {
+    expect(screenFace(firstView, 'inbox', 0)).toMatchObject({ kind: 'loading' })
+    expect(screenFace(viewOf([]), 'inbox', 0)).toMatchObject({
+      kind: 'empty',
+      says: expect.stringContaining('alice'),
+    })
+    expect(screenFace(viewOf([]), 'sent', 0)).toMatchObject({ kind: 'empty', next: expect.any(String) })
+  })
+  test('shows no face once there are rows', () => {
+    expect(screenFace(viewOf([item(1)]), 'inbox', 1)).toBeUndefined()
+  })
+})

@@ -1,0 +1,217 @@
+/** The faces of every state: what a screen shows while it loads, when it is empty, and what is wrong with the node. */
+import { present } from '../protocol/encoding/present.ts'
+import { span } from './ages.ts'
+import { cleanLine } from './clean.ts'
+import type { Screen } from './rows.ts'
+import type { Tone } from './sentences.ts'
+import type { View } from './state.ts'
+
+export type FaceKind =
+  | 'loading'
+  | 'empty'
+  | 'refused'
+  | 'node_down'
+  | 'node_stopped'
+  | 'deactivated'
+  | 'old_copy'
+  | 'quarantined'
+  | 'no_hub'
+  | 'hub_stopped'
+  | 'hub_unreachable'
+  | 'kept_out'
+  | 'registering'
+  | 'not_sealed'
+  | 'queue'
+  | 'stale'
+  | 'polling'
+  | 'warning'
+
+/** One state of the node or of a screen; `next` is a command of the line or what to press. */
+export type Face = { kind: FaceKind; tone: Tone; says: string; next?: string }
+
+const STALE_MS = 40_000
+
+/** What is wrong or waits now, the worst first; none while all is well. */
+export function banners(view: View, now: number): Face[] {
+  return [
+    ...connectionFaces(view, now),
+    ...identityFaces(view),
+    ...hubFaces(view, now),
+    ...queueFaces(view),
+    ...warningFaces(view),
+  ]
+}
+
+function connectionFaces({ connection, heardAt }: View, now: number): Face[] {
+  switch (connection.state) {
+    case 'lost': {
+      const again =
+        connection.retryAt > now
+          ? `, trying again in ${span(connection.retryAt - now + 999)}`
+          : ', trying again'
+      const next = connection.next ?? 'svc up'
+      return [
+        {
+          kind: 'node_down',
+          tone: 'bad',
+          says: `the node does not answer${again}: ${cleanLine(connection.says)}`,
+          next,
+        },
+      ]
+    }
+    case 'stopped':
+      return [{ kind: 'node_stopped', tone: 'bad', says: 'the node was stopped', next: 'svc up' }]
+    case 'polling':
+      return [
+        { kind: 'polling', tone: 'quiet', says: 'this node sends no changes; it is asked every few seconds' },
+      ]
+    case 'live':
+      return heardAt !== undefined && now - heardAt > STALE_MS
+        ? [
+            {
+              kind: 'stale',
+              tone: 'warn',
+              says: `nothing heard for ${span(now - heardAt)}; this may be out of date`,
+            },
+          ]
+        : []
+    case 'connecting':
+      return []
+  }
+}
+
+function identityFaces({ status }: View): Face[] {
+  if (status === undefined) return []
+  const faces: Face[] = []
+  if (status.chain.state === 'QUARANTINED')
+    faces.push({
+      kind: 'quarantined',
+      tone: 'bad',
+      says: 'QUARANTINED: the evidence chain shows two records for one place; no receipts are signed',
+      next: 'svc doctor',
+    })
+  if (status.old_copy)
+    faces.push({
+      kind: 'old_copy',
+      tone: 'bad',
+      says: 'a newer copy of this node was seen; this one signs nothing',
+      next: 'svc status',
+    })
+  if (status.deactivated)
+    faces.push({
+      kind: 'deactivated',
+      tone: 'bad',
+      says: 'this identity has ended; nobody can sign for it',
+      next: 'svc id new <name>',
+    })
+  return faces
+}
+
+function hubFaces({ status }: View, now: number): Face[] {
+  if (status === undefined) return []
+  const { hub } = status
+  if (hub === null)
+    return [
+      {
+        kind: 'no_hub',
+        tone: 'warn',
+        says: 'no hub yet: nobody can reach you, and nothing leaves',
+        next: 'svc hub-register <url>',
+      },
+    ]
+  const why = hub.reason === undefined ? '' : `: ${cleanLine(hub.reason)}`
+  const faces: Face[] = []
+  if (hub.kept_out === true)
+    faces.push({ kind: 'kept_out', tone: 'warn', says: `the hub has not let you in yet${why}` })
+  else if (hub.state === 'stopped')
+    faces.push({
+      kind: 'hub_stopped',
+      tone: 'bad',
+      says: `no longer talks to its hub${why}`,
+      next: 'svc version',
+    })
+  else if (hub.state === 'registering') faces.push(registering(hub.pow_progress))
+  else if (hub.state === 'offline') faces.push(unreachable(hub, why, now))
+  else if (why !== '') faces.push({ kind: 'warning', tone: 'warn', says: `the hub answers${why}` })
+  if (!hub.sealed && hub.wire !== null)
+    faces.push({
+      kind: 'not_sealed',
+      tone: 'warn',
+      says: 'mail at this hub is NOT sealed: its operator can read it',
+    })
+  return faces
+}
+
+function registering(progress: number | undefined): Face {
+  const done =
+    progress === undefined ? '' : `: proof of work, some ${Math.round(progress * 100)} % of what is expected`
+  return { kind: 'registering', tone: 'wait', says: `registering at the hub${done}` }
+}
+
+function unreachable(hub: { last_contact_at: number | null }, why: string, now: number): Face {
+  const since = hub.last_contact_at === null ? '' : ` for ${span(now - hub.last_contact_at)}`
+  return { kind: 'hub_unreachable', tone: 'warn', says: `hub not reached${since}${why}`, next: 'svc doctor' }
+}
+
+function queueFaces({ status }: View): Face[] {
+  const waiting = status?.counts.outbox ?? 0
+  if (waiting === 0 || status?.hub?.state === 'online') return []
+  const what = waiting === 1 ? '1 message waits' : `${waiting} messages wait`
+  return [{ kind: 'queue', tone: 'wait', says: `${what} on this machine and go out by themselves` }]
+}
+
+const warningFaces = ({ status }: View): Face[] =>
+  (status?.warnings ?? []).map(says => ({ kind: 'warning', tone: 'warn', says: cleanLine(says) }))
+
+const EMPTY: Record<Screen, (view: View) => Face> = {
+  inbox: ({ status }) => ({
+    kind: 'empty',
+    tone: 'quiet',
+    says: `no tasks yet. Others reach you as ${cleanLine(status?.name ?? '') || 'your address'}: ${cleanLine(status?.aid ?? '')}`,
+    next: 'give your address to somebody',
+  }),
+  sent: () => ({
+    kind: 'empty',
+    tone: 'quiet',
+    says: 'you have delegated nothing yet',
+    next: 'find an agent and hand it a task',
+  }),
+  agents: ({ agents }) => ({
+    kind: 'empty',
+    tone: 'quiet',
+    says:
+      agents.query === ''
+        ? 'nobody is listed at this hub'
+        : `nobody was found for "${cleanLine(agents.query, 60)}"`,
+    next: 'search with other words, or for cap:<name>',
+  }),
+  evidence: () => ({
+    kind: 'empty',
+    tone: 'quiet',
+    says: 'no records yet; each delegation and each receipt adds one',
+  }),
+  node: () => ({ kind: 'loading', tone: 'quiet', says: 'asking the node' }),
+}
+
+/** What stands in the place of the rows: loading, refused, empty; undefined where there are rows, or were none asked for. */
+export function screenFace(view: View, screen: Screen, rows: number): Face | undefined {
+  if (rows > 0) return undefined
+  const { loaded, refusal } = loadedOf(view, screen)
+  if (refusal !== undefined)
+    return {
+      kind: 'refused',
+      tone: 'bad',
+      says: cleanLine(refusal.says),
+      ...present({ next: refusal.next }),
+    }
+  if (!loaded) return { kind: 'loading', tone: 'quiet', says: 'loading' }
+  return EMPTY[screen](view)
+}
+
+function loadedOf(view: View, screen: Screen) {
+  if (screen === 'inbox') return view.lists.received
+  if (screen === 'sent') return view.lists.sent
+  if (screen === 'agents') return view.agents
+  if (screen === 'evidence') return view.evidence
+  return { loaded: view.status !== undefined, refusal: undefined }
+}

@@ -1,0 +1,335 @@
+/**
+ * Keeps a view fresh over a {@link Door}: follows `GET /events`, asks anew what an event puts out of date, finds a lost
+ * node again, and asks every few seconds where there is no stream. Methods named after what a screen opens never fail:
+ * what went wrong stands in the view. `ask` and `act` throw what the door throws.
+ */
+import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { clean, type Dirty, isClean, ROWS_ASKED_MAX, retryDelay, soiled } from './coalesce.ts'
+import { type Door, NodeGone, NodeRefused, NoStream } from './door.ts'
+import { HeldView, type Surroundings } from './held-view.ts'
+import type { Replied } from './reduce.ts'
+import type { Refusal, Side, View } from './state.ts'
+
+const PAGE = 50
+const EVIDENCE_PAGE = 100
+const POLL_MS = 5_000
+/** A stream on which not even a heartbeat came for so long is dead. */
+const SILENT_MS = 45_000
+/** A connection that lasted so long was a good one. */
+const GOOD_MS = 10_000
+
+type Part = 'evidence' | 'settings' | 'account'
+type When = 'at once' | 'soon'
+
+export class Live {
+  readonly #held: HeldView
+  readonly #door: Door
+  readonly #around: Surroundings
+  readonly #stopped = new AbortController()
+  #dirty: Dirty = clean
+  #isRefreshing = false
+  #fault: unknown
+  /** Parts of the node that a screen has opened; only those are kept fresh. */
+  readonly #wanted = new Set<Part>()
+  #openThread: string | undefined
+
+  constructor(door: Door, around: Surroundings) {
+    this.#door = door
+    this.#around = around
+    this.#held = new HeldView(around)
+  }
+
+  get view(): View {
+    return this.#held.view
+  }
+
+  /** Calls after changes; gives what ends it. */
+  subscribe(listener: () => void): () => void {
+    return this.#held.subscribe(listener)
+  }
+
+  /** Follows the node until {@link stop}; never fails. */
+  async run(): Promise<void> {
+    for (let attempt = 0; !this.#stopped.signal.aborted; attempt += 1) {
+      const startedAt = this.#around.now()
+      const wasStopped = await this.#follow()
+      if (this.#stopped.signal.aborted) return
+      if (this.#around.now() - startedAt > GOOD_MS) attempt = 0
+      const wait = retryDelay(attempt, this.#around.random())
+      this.#lose(wasStopped, this.#around.now() + wait)
+      await this.#pause(wait)
+    }
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+    this.#held.stop()
+  }
+
+  /** Calls an operation and shows at once that it is asked and what came of it. */
+  async ask<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationReply<N>> {
+    this.#held.apply({ type: 'asking', name, input, at: this.#around.now() }, 'at once')
+    return this.#fetch(name, input, 'at once')
+  }
+
+  /** Does something, and asks anew what it changes. */
+  async act<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationReply<N>> {
+    const reply = await this.ask(name, input)
+    const id = (reply as { interaction_id?: string } | undefined)?.interaction_id
+    this.#soil({ ...clean, rows: new Set(id === undefined ? [] : [id]), status: true, settings: true })
+    return reply
+  }
+
+  /** Older rows of a list, one page; nothing where all are here. */
+  async more(side: Side): Promise<void> {
+    const list = this.view.lists[side]
+    if (list.loading || (list.loaded && list.nextCursor === undefined)) return
+    await this.#quietly(() => this.#page(side, list.loaded ? list.nextCursor : undefined, 'at once'))
+  }
+
+  /** All rows of a list. */
+  async all(side: Side): Promise<void> {
+    for (let before: string | undefined; !this.#stopped.signal.aborted; ) {
+      const { nextCursor, loading, loaded, refusal } = this.view.lists[side]
+      if (loading || refusal !== undefined || (loaded && (nextCursor === undefined || nextCursor === before)))
+        return
+      before = nextCursor
+      await this.more(side)
+    }
+  }
+
+  /** Loads a thread and keeps it fresh until another one is opened; `markRead` says that a person sees it. */
+  async openThread(id: string, markRead: boolean): Promise<void> {
+    this.#openThread = id
+    await this.#quietly(() => this.#thread(id, markRead, 'at once'))
+    if (markRead) this.#soil({ ...clean, rows: new Set([id]), status: true })
+  }
+
+  closeThread(): void {
+    this.#openThread = undefined
+  }
+
+  /** Agents of the directory by words, or by a capability as `cap:<name>`. */
+  async find(query: string): Promise<void> {
+    await this.#quietly(() => this.ask('find', { ...wordsOf(query), others: true, limit: PAGE }))
+  }
+
+  async moreAgents(): Promise<void> {
+    const { query, nextCursor: cursor, loading } = this.view.agents
+    if (cursor === undefined || loading) return
+    await this.#quietly(() => this.ask('find', { ...wordsOf(query), others: true, limit: PAGE, cursor }))
+  }
+
+  /** The newest records and the heads that peers hold; from then on they stay fresh. */
+  async openEvidence(): Promise<void> {
+    this.#wanted.add('evidence')
+    await this.#evidence('at once')
+  }
+
+  async moreEvidence(): Promise<void> {
+    const last = this.view.evidence.records.at(-1)
+    if (last === undefined || last.seq === 0 || this.view.evidence.loading) return
+    await this.#quietly(() => this.ask('evidence', { before: last.seq, limit: EVIDENCE_PAGE }))
+  }
+
+  /** Auto-reply, contacts and capabilities; from then on they stay fresh. */
+  async openNode(): Promise<void> {
+    this.#wanted.add('settings')
+    await this.#settings()
+  }
+
+  /** Balance and what may be spent: before a payment is approved. */
+  async openAccount(): Promise<void> {
+    this.#wanted.add('account')
+    await this.#account()
+  }
+
+  /** Everything that the screens show, anew. */
+  refreshAll(): void {
+    this.#soil({ ...clean, all: true })
+  }
+
+  /** True when the node said that it stops. */
+  async #follow(): Promise<boolean> {
+    this.#fault = undefined
+    const stream = new AbortController()
+    const end = () => stream.abort()
+    this.#stopped.signal.addEventListener('abort', end)
+    let callOff = this.#around.after(SILENT_MS, end)
+    try {
+      for await (const event of this.#door.events(this.view.cursor, stream.signal)) {
+        callOff()
+        callOff = this.#around.after(SILENT_MS, end)
+        if (event.event === 'shutdown') return true
+        this.#hear(event)
+      }
+    } catch (error) {
+      this.#fault = error
+      if (error instanceof NoStream) await this.#quietly(() => this.#poll())
+    } finally {
+      callOff()
+      this.#stopped.signal.removeEventListener('abort', end)
+    }
+    return false
+  }
+
+  #hear(event: { id: string | null; event: string; data: unknown }): void {
+    const at = this.#around.now()
+    if (event.event === 'open')
+      this.#held.apply({ type: 'connection', connection: { state: 'live' } }, 'soon')
+    this.#held.apply({ type: 'event', event, at }, 'soon')
+    this.#soil(soiled(this.#dirty, event))
+  }
+
+  async #poll(): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      await this.#fetch('status', {}, 'soon')
+      if (this.view.connection.state !== 'polling')
+        this.#held.apply({ type: 'connection', connection: { state: 'polling' } }, 'soon')
+      this.#soil({ ...clean, all: true })
+      await this.#pause(POLL_MS)
+    }
+  }
+
+  /** One refresh at a time, as often as frames are drawn; what gets out of date meanwhile waits for the next one. */
+  #soil(dirty: Dirty): void {
+    this.#dirty = {
+      rows: new Set([...this.#dirty.rows, ...dirty.rows]),
+      status: this.#dirty.status || dirty.status,
+      evidence: this.#dirty.evidence || dirty.evidence,
+      settings: this.#dirty.settings || dirty.settings,
+      all: this.#dirty.all || dirty.all,
+    }
+    if (this.#isRefreshing || isClean(this.#dirty) || this.#stopped.signal.aborted) return
+    this.#isRefreshing = true
+    this.#around.after(this.#held.untilFrame(), () => void this.#freshen())
+  }
+
+  async #freshen(): Promise<void> {
+    const dirty = this.#dirty
+    this.#dirty = clean
+    await this.#refreshTasks(dirty)
+    const wants = (part: Part, isDirty: boolean) => (isDirty || dirty.all) && this.#wanted.has(part)
+    if (dirty.status || dirty.all) await this.#quietly(() => this.#fetch('status', {}, 'soon'))
+    if (wants('evidence', dirty.evidence)) await this.#evidence('soon')
+    if (wants('settings', dirty.settings)) await this.#settings()
+    if (wants('account', dirty.status)) await this.#account()
+    this.#isRefreshing = false
+    this.#soil(clean)
+  }
+
+  async #refreshTasks({ rows, all }: Dirty): Promise<void> {
+    if (all) await this.#quietly(() => this.#page('received', undefined, 'soon'))
+    if (all) await this.#quietly(() => this.#page('sent', undefined, 'soon'))
+    const ids = [...rows]
+    for (let at = 0; at < ids.length; at += ROWS_ASKED_MAX) {
+      const part = { interaction_ids: ids.slice(at, at + ROWS_ASKED_MAX) }
+      await this.#quietly(() => this.#fetch('interactions', part, 'soon'))
+    }
+    const open = this.#openThread
+    if (open !== undefined && (all || rows.has(open)))
+      await this.#quietly(() => this.#thread(open, false, 'soon'))
+  }
+
+  #page(side: Side, cursor: string | undefined, when: When) {
+    const from = present({ cursor })
+    const call = when === 'soon' ? this.#later : this.#now
+    return side === 'received'
+      ? call('inbox', { limit: PAGE, ...from })
+      : call('results', { limit: String(PAGE), ...from })
+  }
+
+  readonly #now = <N extends OperationName>(name: N, input: OperationInput<N>) => this.ask(name, input)
+  readonly #later = <N extends OperationName>(name: N, input: OperationInput<N>) =>
+    this.#fetch(name, input, 'soon')
+
+  async #thread(id: string, markRead: boolean, when: When): Promise<void> {
+    const call = when === 'soon' ? this.#later : this.#now
+    let next: number | undefined = 1
+    while (next !== undefined && this.#openThread === id) {
+      const input: OperationInput<'thread'> = { interaction_id: id, from_turn: next, mark_read: markRead }
+      const thread: OperationReply<'thread'> = await call('thread', input)
+      next = thread.next_turn
+    }
+  }
+
+  async #evidence(when: When): Promise<void> {
+    const call = when === 'soon' ? this.#later : this.#now
+    await this.#quietly(() => call('evidence', { limit: EVIDENCE_PAGE }))
+    await this.#quietly(() => this.#fetch('evidenceHeads', {}, 'soon'))
+  }
+
+  async #settings(): Promise<void> {
+    await this.#quietly(() => this.#fetch('autoReplyShow', {}, 'soon'))
+    await this.#quietly(() => this.#fetch('contacts', {}, 'soon'))
+    await this.#quietly(() => this.#fetch('capabilityList', {}, 'soon'))
+  }
+
+  async #account(): Promise<void> {
+    await this.#quietly(() => this.#fetch('balance', {}, 'soon'))
+    await this.#quietly(() => this.#fetch('spend', {}, 'soon'))
+  }
+
+  async #fetch<N extends OperationName>(
+    name: N,
+    input: OperationInput<N>,
+    when: When,
+  ): Promise<OperationReply<N>> {
+    const { now } = this.#around
+    try {
+      const reply = await this.#door.call(name, input)
+      this.#held.apply({ type: 'reply', name, input, reply, at: now() } as Replied, when)
+      return reply
+    } catch (error) {
+      this.#held.apply({ type: 'refused', name, input, refusal: this.#refusal(error) }, when)
+      throw error
+    }
+  }
+
+  /** What fails here stands in the view already. */
+  async #quietly(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (error instanceof NodeGone) this.#fault = error
+    }
+  }
+
+  #lose(wasStopped: boolean, retryAt: number): void {
+    const before = this.view.connection
+    const since = before.state === 'lost' || before.state === 'stopped' ? before.since : this.#around.now()
+    const { says, next } = this.#refusal(this.#fault)
+    const lost = { state: 'lost' as const, says, since, retryAt, ...present({ next }) }
+    const connection = wasStopped ? { state: 'stopped' as const, since, retryAt } : lost
+    this.#held.apply({ type: 'connection', connection }, 'soon')
+  }
+
+  #refusal(error: unknown): Refusal {
+    const at = this.#around.now()
+    const says = error instanceof Error ? error.message : 'the connection ended'
+    const next = error instanceof NodeRefused || error instanceof NodeGone ? error.next : undefined
+    const code = error instanceof NodeRefused ? error.code : 'unreachable'
+    return { code, says, at, ...present({ next }) }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const { signal } = this.#stopped
+      const end = () => {
+        callOff()
+        signal.removeEventListener('abort', end)
+        resolve()
+      }
+      const callOff = this.#around.after(ms, end)
+      signal.addEventListener('abort', end)
+    })
+  }
+}
+
+/** `cap:<name>` asks for a capability, anything else for words. */
+function wordsOf(query: string): { query?: string; capability?: string } {
+  const capability = /^cap:(\S+)$/.exec(query.trim())?.[1]
+  if (capability !== undefined) return { capability }
+  return query.trim() === '' ? {} : { query: query.trim() }
+}

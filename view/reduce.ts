@@ -1,0 +1,215 @@
+/** From one view to the next: what the node answered, refused or sent. Pure; an action that changes nothing gives the same view. */
+import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import type { NodeEventSeen } from './door.ts'
+import type { Connection, List, Refusal, Side, Thread, ThreadHeld, View } from './state.ts'
+
+/** A reply with what was asked, by operation. */
+export type Replied = {
+  [N in OperationName]: {
+    type: 'reply'
+    name: N
+    input: OperationInput<N>
+    reply: OperationReply<N>
+    at: number
+  }
+}[OperationName]
+export type Refused = { type: 'refused'; name: OperationName; input: unknown; refusal: Refusal }
+export type Action =
+  | Replied
+  | Refused
+  | { type: 'asking'; name: OperationName; input: unknown; at: number }
+  | { type: 'connection'; connection: Connection }
+  | { type: 'event'; event: NodeEventSeen; at: number }
+  | { type: 'reset' }
+
+const RUNS_KEPT = 50
+const THREADS_KEPT = 20
+
+export function reduce(view: View, action: Action): View {
+  switch (action.type) {
+    case 'connection':
+      return { ...view, connection: action.connection }
+    case 'event':
+      return withEvent(view, action.event, action.at)
+    case 'reset':
+      return { ...view, cursor: undefined }
+    case 'asking':
+      return asking(view, action)
+    case 'refused':
+      return refused(view, action)
+    case 'reply':
+      return replied({ ...view, heardAt: action.at }, action)
+  }
+}
+
+const sideOf = (name: OperationName): Side | undefined =>
+  name === 'inbox' ? 'received' : name === 'results' ? 'sent' : undefined
+const idIn = (input: unknown): string => (input as { interaction_id: string }).interaction_id
+
+/** What was searched for, as it is typed. */
+const queryOf = ({ query = '', capability }: OperationInput<'find'>): string =>
+  capability === undefined ? query : `cap:${capability}`
+
+const withList = (view: View, side: Side, list: Partial<List>): View => ({
+  ...view,
+  lists: { ...view.lists, [side]: { ...view.lists[side], ...list } },
+})
+
+function withThread(view: View, id: string, held: ThreadHeld): View {
+  const threads = new Map(view.threads)
+  threads.delete(id)
+  threads.set(id, held)
+  for (const oldest of threads.keys()) {
+    if (threads.size <= THREADS_KEPT) break
+    threads.delete(oldest)
+  }
+  return { ...view, threads }
+}
+
+function asking(view: View, { name, input, at }: Extract<Action, { type: 'asking' }>): View {
+  const side = sideOf(name)
+  if (side !== undefined) return withList(view, side, { loading: true })
+  if (name === 'thread') {
+    const held = view.threads.get(idIn(input))
+    return withThread(view, idIn(input), { at, ...held, loading: true })
+  }
+  if (name === 'find') {
+    const { cursor } = input as OperationInput<'find'>
+    const query = queryOf(input as OperationInput<'find'>)
+    const agents = { ...view.agents, query, loading: true, refusal: undefined }
+    return {
+      ...view,
+      agents: cursor === undefined && query !== view.agents.query ? { ...agents, found: [] } : agents,
+    }
+  }
+  if (name === 'evidence') return { ...view, evidence: { ...view.evidence, loading: true } }
+  return view
+}
+
+function refused(view: View, { name, input, refusal }: Refused): View {
+  const side = sideOf(name)
+  if (side !== undefined) return withList(view, side, { loading: false, refusal })
+  if (name === 'thread') {
+    const held = view.threads.get(idIn(input))
+    return withThread(view, idIn(input), { at: refusal.at, ...held, loading: false, refusal })
+  }
+  if (name === 'find') return { ...view, agents: { ...view.agents, loading: false, loaded: true, refusal } }
+  if (name === 'evidence') return { ...view, evidence: { ...view.evidence, loading: false, refusal } }
+  return view
+}
+
+function replied(view: View, action: Replied): View {
+  switch (action.name) {
+    case 'status':
+      return { ...view, status: action.reply }
+    case 'inbox':
+    case 'results':
+      return withPage(view, action.name === 'inbox' ? 'received' : 'sent', action)
+    case 'interactions':
+      return withItems(view, action.reply.items)
+    case 'thread':
+      return withTurns(view, action)
+    case 'find':
+      return withAgents(view, action)
+    case 'contacts':
+      return { ...view, contacts: action.reply.contacts }
+    case 'evidence':
+      return withRecords(view, action)
+    case 'evidenceHeads':
+      return { ...view, heads: action.reply.heads }
+    case 'autoReplyShow':
+    case 'autoReplySet':
+    case 'autoReplyOff':
+      return { ...view, autoReply: action.reply }
+    case 'verify':
+      return { ...view, verdicts: new Map(view.verdicts).set(action.input.interaction_id, action.reply) }
+    default:
+      return { ...view, ...account(action) }
+  }
+}
+
+function account(action: Replied): Partial<View> {
+  switch (action.name) {
+    case 'balance':
+      return { balance: action.reply }
+    case 'spend':
+      return { spend: action.reply }
+    case 'capabilityList':
+      return { capabilities: action.reply }
+    default:
+      return {}
+  }
+}
+
+function withItems(view: View, items: readonly InteractionSummary[]): View {
+  if (items.length === 0) return view
+  const interactions = new Map(view.interactions)
+  for (const item of items) interactions.set(item.interaction_id, item)
+  return { ...view, interactions }
+}
+
+/** A first page leaves the place where older rows go on, once there is one. */
+function withPage(view: View, side: Side, action: Extract<Replied, { name: 'inbox' | 'results' }>): View {
+  const { items, next_cursor: next } = action.reply
+  const held = view.lists[side]
+  const isFurther = action.input.cursor !== undefined
+  const nextCursor = isFurther || !held.loaded ? next : held.nextCursor
+  return withList(withItems(view, items), side, {
+    loaded: true,
+    loading: false,
+    refusal: undefined,
+    nextCursor,
+  })
+}
+
+/** A part of a thread that goes on joins what is here. */
+function withTurns(view: View, { input, reply, at }: Extract<Replied, { name: 'thread' }>): View {
+  const from = input.from_turn ?? 1
+  const before = view.threads.get(reply.interaction_id)?.thread?.turns ?? []
+  const turns = [...before.filter(turn => turn.n < from), ...reply.turns]
+  const thread: Thread = { ...reply, turns }
+  return withThread(view, reply.interaction_id, { thread, loading: false, refusal: undefined, at })
+}
+
+function withAgents(view: View, { input, reply }: Extract<Replied, { name: 'find' }>): View {
+  if (queryOf(input) !== view.agents.query) return view
+  const before = input.cursor === undefined ? [] : view.agents.found
+  const known = new Set(before.map(agent => agent.aid))
+  const found = [...before, ...reply.agents.filter(agent => !known.has(agent.aid))]
+  return {
+    ...view,
+    agents: {
+      query: view.agents.query,
+      found,
+      loaded: true,
+      loading: false,
+      nextCursor: reply.next_cursor,
+      refusal: undefined,
+    },
+  }
+}
+
+function withRecords(view: View, { reply }: Extract<Replied, { name: 'evidence' }>): View {
+  const records = new Map([...view.evidence.records, ...reply.records].map(record => [record.seq, record]))
+  return {
+    ...view,
+    evidence: {
+      head: reply.head,
+      records: [...records.values()].sort((a, b) => b.seq - a.seq),
+      loaded: true,
+      loading: false,
+      refusal: undefined,
+    },
+  }
+}
+
+function withEvent(view: View, { id, event, data }: NodeEventSeen, at: number): View {
+  const cursor = id ?? view.cursor
+  const seen = { ...view, heardAt: at, cursor }
+  if (event !== 'autoreply') return seen
+  const { interaction_id: interactionId, event: what } = (data ?? {}) as Record<string, unknown>
+  if (typeof interactionId !== 'string') return seen
+  const run = { interactionId, event: typeof what === 'string' ? what : '', at }
+  return { ...seen, runs: [run, ...view.runs].slice(0, RUNS_KEPT) }
+}

@@ -1,0 +1,120 @@
+/** Rows of the screens. */
+import { describe, expect, test } from 'vitest'
+import { agentRows, evidenceRows, headRows, keepSelection, matcher, taskRows } from './rows.ts'
+import { BOB, idOf, item, NOW, reply, viewAfter, viewOf } from './testing.ts'
+
+const ids = (rows: readonly { id: string }[]) => rows.map(row => row.id)
+
+describe('rows of tasks', () => {
+  test('stand newest first, of one side', () => {
+    const view = viewOf([item(3), item(1), item(2, { side: 'sent' })])
+    expect(ids(taskRows(view, 'received', { now: NOW }))).toEqual([idOf(1), idOf(3)])
+    expect(ids(taskRows(view, 'sent', { now: NOW }))).toEqual([idOf(2)])
+  })
+
+  test('name the other side by its petname, a stranger by the beginning of its AID', () => {
+    const [contact, stranger] = taskRows(viewOf([item(1), item(2, { peer_name: null })]), 'received', {
+      now: NOW,
+    })
+    expect([contact?.peer, contact?.isStranger]).toEqual(['bob', false])
+    expect([stranger?.peer, stranger?.isStranger]).toEqual([`${BOB.slice(0, 10)}…`, true])
+  })
+
+  test('say what a person has to decide', () => {
+    const payment = { amount: 20, network: 'hub:x', state: 'open' } as const
+    const view = viewOf([item(1, { state: 'pending' }), item(2), item(3, { side: 'sent', payment })])
+    expect(taskRows(view, 'received', { now: NOW, pendingOnly: true })).toMatchObject([
+      { id: idOf(1), need: 'approve', state: 'asks you' },
+    ])
+    expect(taskRows(view, 'sent', { now: NOW, pendingOnly: true })).toMatchObject([
+      { id: idOf(3), need: 'pay', mark: '$', state: 'asks 20 cr' },
+    ])
+  })
+
+  test('are those that hold all words of the filter', () => {
+    const view = viewOf([item(1, { preview: 'Check the Invoice' }), item(2, { peer_name: 'carol' })])
+    const filtered = (filter: string) => ids(taskRows(view, 'received', { now: NOW, filter }))
+    expect(filtered('invoice BOB')).toEqual([idOf(1)])
+    expect(filtered('carol')).toEqual([idOf(2)])
+    expect(filtered('carol invoice')).toEqual([])
+    expect(matcher('  ')).toBeUndefined()
+  })
+
+  test('hold nothing of a stranger that could pass for another row', () => {
+    const preview = 'x\n● queued  bob \u001b[1A\u202e'
+    const [row] = taskRows(viewOf([item(1, { preview, peer_name: 'b\u200bob\n' })]), 'received', { now: NOW })
+    expect(row).toMatchObject({ text: 'x ● queued bob [1A', peer: 'bob' })
+  })
+})
+
+describe('the selection', () => {
+  const rows = (...names: string[]) => names.map(id => ({ id }))
+  test.each([
+    ['stays on its row when others come above it', ['a', 'b'], ['n', 'a', 'b'], 'b', 'b'],
+    ['goes to the row that took the place of one that left', ['a', 'b', 'c'], ['a', 'c'], 'b', 'c'],
+    ['goes to the last row when the end left', ['a', 'b'], ['a'], 'b', 'a'],
+    ['begins with the first row', [], ['a', 'b'], undefined, 'a'],
+    ['is nothing where there are no rows', ['a'], [], 'a', undefined],
+  ])('%s', (_what, before, after, selected, then) => {
+    expect(keepSelection(rows(...before), rows(...after), selected)).toBe(then)
+  })
+})
+
+describe('rows of evidence', () => {
+  const record = (seq: number, more: object = {}) => ({
+    seq,
+    event_type: 'svc.delegation.sent',
+    timestamp: NOW,
+    signer_aid: BOB,
+    payload: {},
+    id: `id${seq}`,
+    prev_id: `id${seq - 1}`,
+    sig: 's',
+    ...more,
+  })
+  const head = { chain_did: 'd', head_id: 'id3', length: 4, state: 'ACTIVE' } as const
+  const viewWith = (...records: ReturnType<typeof record>[]) =>
+    viewAfter(reply('evidence', {}, { head, records }))
+
+  test('stand newest first, each with its link to the record below', () => {
+    const rows = evidenceRows(viewWith(record(0), record(1), record(3, { prev_id: 'id2' })), NOW)
+    expect(rows.map(({ seq, link }) => [seq, link])).toEqual([
+      [3, 'unseen'],
+      [1, 'holds'],
+      [0, 'first'],
+    ])
+  })
+
+  test('show a link that does not hold', () => {
+    expect(evidenceRows(viewWith(record(1), record(2, { prev_id: 'other' })), NOW)[0]?.link).toBe('broken')
+  })
+
+  test('name the task that they are about', () => {
+    const corr = Buffer.alloc(16, 255).toString('base64')
+    expect(evidenceRows(viewWith(record(0, { corr_id: corr })), NOW)[0]?.interactionId).toMatch(/^_{21}w$/)
+  })
+})
+
+test('an agent that gives itself the name of a contact is no contact', () => {
+  const agent = {
+    aid: BOB,
+    name: 'carol',
+    contact: null,
+    summary: 'a\nb',
+    caps: ['text.count'],
+    hub: 'https://hub.example',
+    registered_at: NOW,
+    last_seen: null,
+    quiet: false,
+  }
+  const view = viewAfter(reply('find', {}, { agents: [agent] }))
+  expect(agentRows(view, NOW)).toMatchObject([
+    { name: 'carol', contact: undefined, summary: 'a b', seen: 'never' },
+  ])
+})
+
+test('a head that a peer signed says whose it is and how far it goes', () => {
+  const heads = [{ peer: BOB, peer_name: 'bob', length: 3, head_id: 'id2', head: 'x' }]
+  const view = viewAfter(reply('evidenceHeads', {}, { heads }))
+  expect(headRows(view)).toMatchObject([{ peer: 'bob', length: 3, headId: 'id2' }])
+})

@@ -1,0 +1,74 @@
+/** What a message is: sealed, signed, by whom, delivered. */
+import { describe, expect, test } from 'vitest'
+import { interactionStates } from '../protocol/control/shapes.ts'
+import { messageFacts, sayDelivery, sayPayment, sayReceipt, sayState } from './sentences.ts'
+import { NOW, threadOf, turn } from './testing.ts'
+
+const facts = (given: Parameters<typeof turn>[1], thread: Parameters<typeof threadOf>[1] = {}) =>
+  messageFacts(turn(1, given), threadOf(1, thread), NOW)
+
+describe('a message', () => {
+  test('of the other side is sealed and signed by it', () => {
+    expect(facts({})).toMatchObject({ who: 'bob', proof: { says: 'sealed · signed by bob', tone: 'quiet' } })
+  })
+  test('that is not sealed says so as a warning', () => {
+    expect(facts({}, { sealed: false }).proof).toMatchObject({
+      says: expect.stringMatching(/^NOT sealed/),
+      tone: 'warn',
+    })
+  })
+  test('under a retired key says so', () => {
+    expect(facts({ retired_key: true }).proof).toMatchObject({
+      says: 'sealed · signed by bob under a retired key',
+      tone: 'warn',
+    })
+  })
+  test('of the auto-reply is known from one of a person', () => {
+    expect(facts({ mine: true, auto: true }).who).toBe('you, by auto-reply')
+  })
+  test('that is more than words is named', () => {
+    expect(facts({ kind: 'end' }).what).toBe('proposes to end')
+    expect(facts({ kind: 'end', mine: true }).what).toBe('you propose to end')
+    expect(facts({ kind: 'new_\u001bkind' }).what).toBe('new kind')
+  })
+})
+
+describe('a delivery', () => {
+  test.each([
+    [
+      { state: 'queued', reason: 'hub down', next_try_at: NOW + 12_000 },
+      'waits on this machine: hub down; next try in 12s',
+    ],
+    [{ state: 'queued' }, 'waits on this machine'],
+    [{ state: 'at_hub' }, 'at the hub; bob has not confirmed it yet'],
+    [{ state: 'delivered' }, "delivered: bob's node confirmed it"],
+    [{ state: 'failed', reason: 'too large' }, 'not delivered: too large'],
+    [{ state: 'unknown' }, 'no proof that it arrived'],
+  ] as const)('%o', (delivery, says) => expect(sayDelivery(delivery, 'bob', NOW).says).toBe(says))
+})
+
+test('every state has a word and a mark', () => {
+  for (const state of interactionStates)
+    for (const side of ['sent', 'received'] as const)
+      expect(sayState(state, side)).toMatchObject({ word: /./, mark: /./ })
+})
+
+test('a receipt with a fault is never shown as good', () => {
+  const receipt = { id: 'r', verified: false, status: 'OK', result_cid: 'c', fault: 'another request' }
+  expect(sayReceipt({ side: 'sent', receipt }, 'bob')).toEqual({
+    says: 'receipt NOT verified: another request',
+    tone: 'bad',
+  })
+  expect(
+    sayReceipt({ side: 'sent', receipt: { ...receipt, fault: undefined, verified: true } as never }, 'bob'),
+  ).toEqual({
+    says: 'receipt verified, signed by bob: OK',
+    tone: 'good',
+  })
+})
+
+test('a price that waits says who decides', () => {
+  expect(sayPayment({ amount: 1, network: 'hub:x', state: 'open' }, 'bob').says).toBe(
+    'bob asks 1 credit; you decide',
+  )
+})

@@ -1,0 +1,182 @@
+/** What a person reads about a task, a message, a payment or a receipt: words of ours around cleaned words of others. */
+import type { Delivery, InteractionState, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
+import { clock, span } from './ages.ts'
+import { cleanLine } from './clean.ts'
+import type { Thread } from './state.ts'
+
+/** How much a reader should care; the screens give each a colour and, without colours, a form. */
+export type Tone = 'plain' | 'quiet' | 'good' | 'wait' | 'warn' | 'bad'
+
+type Said = { readonly word: string; readonly mark: string; readonly tone: Tone }
+
+/** What a state is called, by direction where it differs; the mark tells it where the word does not fit. */
+export function sayState(state: InteractionState, side: 'sent' | 'received'): Said {
+  if (state === 'pending')
+    return side === 'received'
+      ? { word: 'asks you', mark: '?', tone: 'warn' }
+      : { word: 'waits for them', mark: '?', tone: 'wait' }
+  return STATES[state]
+}
+
+const STATES: Record<Exclude<InteractionState, 'pending'>, Said> = {
+  queued: { word: 'queued here', mark: '↑', tone: 'wait' },
+  delivered: { word: 'delivered', mark: '→', tone: 'wait' },
+  open: { word: 'running', mark: '●', tone: 'plain' },
+  end_proposed: { word: 'end proposed', mark: '◐', tone: 'warn' },
+  ended: { word: 'ended', mark: '✓', tone: 'quiet' },
+  declined: { word: 'declined', mark: '×', tone: 'bad' },
+  cancelled: { word: 'cancelled', mark: '×', tone: 'quiet' },
+  failed: { word: 'failed', mark: '!', tone: 'bad' },
+  expired: { word: 'unanswered', mark: '×', tone: 'bad' },
+}
+
+/** Who the other side is: petname, else the beginning of the AID. Names of the directory are never shown for it. */
+export const peerName = (peer: { peer: string; peer_name: string | null }): string =>
+  peer.peer_name === null || cleanLine(peer.peer_name) === ''
+    ? shortAid(peer.peer)
+    : cleanLine(peer.peer_name, 64)
+
+export const shortAid = (aid: string): string => `${cleanLine(aid).slice(0, 10)}…`
+
+/** Where an outgoing message is; always true, never a guess. */
+export function sayDelivery(delivery: Delivery, peer: string, now: number): { says: string; tone: Tone } {
+  const why = delivery.reason === undefined ? '' : `: ${cleanLine(delivery.reason)}`
+  switch (delivery.state) {
+    case 'queued':
+      return { says: `waits on this machine${why}${sayNext(delivery, now)}`, tone: 'wait' }
+    case 'at_hub':
+      return { says: `at the hub; ${peer} has not confirmed it yet`, tone: 'wait' }
+    case 'delivered':
+      return { says: `delivered: ${peer}'s node confirmed it`, tone: 'good' }
+    case 'failed':
+      return { says: `not delivered${why}`, tone: 'bad' }
+    case 'unknown':
+      return { says: `no proof that it arrived${why}`, tone: 'warn' }
+  }
+}
+
+function sayNext({ next_try_at: at }: Delivery, now: number): string {
+  if (at === undefined) return ''
+  return at <= now ? '; trying now' : `; next try in ${span(at - now + 999)}`
+}
+
+/** The delivery in one word and mark, for where a sentence has no room. */
+export const shortDelivery: Record<Delivery['state'], Said> = {
+  queued: { word: 'queued', mark: '↑', tone: 'wait' },
+  at_hub: { word: 'at hub', mark: '→', tone: 'wait' },
+  delivered: { word: 'delivered', mark: '✓', tone: 'good' },
+  failed: { word: 'failed', mark: '!', tone: 'bad' },
+  unknown: { word: 'unproven', mark: '?', tone: 'warn' },
+}
+
+export type MessageFacts = {
+  /** Who wrote it: `you`, `you, by auto-reply`, or the peer. */
+  who: string
+  when: string
+  /** What it is where that is not plain words: `proposes to end`, … */
+  what: string | undefined
+  /** Sealed or not, and who signed it. */
+  proof: { says: string; tone: Tone }
+  delivery: { says: string; tone: Tone } | undefined
+}
+
+/** What a message is: sealed, signed, by whom, delivered. */
+export function messageFacts(
+  turn: Turn,
+  thread: Pick<Thread, 'sealed' | 'peer' | 'peer_name'>,
+  now: number,
+): MessageFacts {
+  const peer = peerName(thread)
+  const by = turn.mine ? 'you' : peer
+  const sealed = thread.sealed ? 'sealed' : 'NOT sealed: the hub can read it'
+  const signed = turn.retired_key === true ? `signed by ${by} under a retired key` : `signed by ${by}`
+  const tone = !thread.sealed || turn.retired_key === true ? 'warn' : 'quiet'
+  return {
+    who: turn.auto === true ? `${by}, by auto-reply` : by,
+    when: clock(turn.at, now),
+    what: sayKind(turn, peer),
+    proof: { says: `${sealed} · ${signed}`, tone },
+    delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, peer, now),
+  }
+}
+
+const KINDS: Readonly<Record<string, readonly [mine: string, theirs: string]>> = {
+  delegate: ['the task', 'the task'],
+  call: ['a call of a capability', 'a call of a capability'],
+  result: ['the result', 'the result'],
+  quote: ['a price', 'a price'],
+  end: ['you propose to end', 'proposes to end'],
+  accept_end: ['you agree to end', 'agrees to end'],
+  receipt: ['you signed the receipt', 'signed the receipt'],
+  counter_signature: ['you counter-signed the receipt', 'counter-signed the receipt'],
+  declined: ['you declined', 'declined'],
+  cancelled: ['you withdrew the task', 'withdrew the task'],
+}
+
+/** What a message is where that is more than words. */
+function sayKind({ kind, mine }: Turn, _peer: string): string | undefined {
+  if (kind === 'message') return undefined
+  const [own, theirs] = KINDS[kind] ?? [
+    cleanLine(kind.replaceAll('_', ' ')),
+    cleanLine(kind.replaceAll('_', ' ')),
+  ]
+  return mine ? own : theirs
+}
+
+/** The receipt of a task in one sentence. */
+export function sayReceipt(
+  { receipt, side }: Pick<InteractionSummary, 'receipt' | 'side'>,
+  peer: string,
+): { says: string; tone: Tone } | undefined {
+  if (receipt === undefined) return undefined
+  const provider = side === 'sent' ? peer : 'you'
+  if (receipt.fault !== undefined)
+    return { says: `receipt NOT verified: ${cleanLine(receipt.fault)}`, tone: 'bad' }
+  if (!receipt.verified)
+    return { says: `receipt not verified yet (${cleanLine(receipt.status)})`, tone: 'warn' }
+  const words = receipt.status === 'UNVERIFIED' ? '; the answer is words, which no program can check' : ''
+  return {
+    says: `receipt verified, signed by ${provider}: ${cleanLine(receipt.status)}${words}`,
+    tone: 'good',
+  }
+}
+
+/** What a payment is, in one sentence. */
+export function sayPayment(
+  payment: NonNullable<InteractionSummary['payment']>,
+  peer: string,
+): { says: string; tone: Tone } {
+  const price = sayCredits(payment.amount)
+  const why = payment.reason === undefined ? '' : `: ${cleanLine(payment.reason)}`
+  switch (payment.state) {
+    case 'open':
+      return { says: `${peer} asks ${price}; you decide${why}`, tone: 'warn' }
+    case 'authorized':
+      return { says: `${price} on the way`, tone: 'wait' }
+    case 'held':
+      return { says: `${price} held by the hub until the work is done`, tone: 'wait' }
+    case 'taken':
+      return { says: `${price} paid`, tone: 'good' }
+    case 'returned':
+      return { says: `${price} given back${why}`, tone: 'quiet' }
+    case 'refused':
+      return { says: `${price} not paid${why}`, tone: 'bad' }
+  }
+}
+
+export const sayCredits = (amount: number): string => (amount === 1 ? '1 credit' : `${amount} credits`)
+
+/** What a record of the chain says, in words; the type where there are none. */
+export function sayRecord(type: string): string {
+  return RECORDS[type] ?? cleanLine(type)
+}
+
+const RECORDS: Readonly<Record<string, string>> = {
+  'svc.delegation.sent': 'you delegated a task',
+  'svc.delegation.expired': 'a task that nobody answered',
+  'svc.interaction.receipt': 'you signed a receipt',
+  'svc.result.accepted': 'you accepted a result',
+  'svc.payment.authorized': 'you authorized a payment',
+  'svc.payment.settled': 'a payment was settled',
+  'svc.peer.rewritten': 'a correspondent rewrote its chain',
+}
