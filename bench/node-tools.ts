@@ -49,7 +49,7 @@ async function callTimes(world: Awaited<ReturnType<typeof benchWorld>>): Promise
   const times: number[] = []
   for (let i = 0; i < CALLS; i++) {
     const started = performance.now()
-    await client.callTool('task_inbox', { pending: i % 2 === 0 })
+    await client.callTool('task_inbox', { unfinished: i % 2 === 0 })
     times.push(performance.now() - started)
   }
   return times.slice(CALLS / 10)

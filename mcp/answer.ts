@@ -3,7 +3,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { actionCalls } from './actions.ts'
 import { RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from './budget.ts'
 import { callText } from './call.ts'
-import { peerOf, previewOf, receiptRow } from './rows.ts'
+import { peerOf, receiptRow, sayReason } from './rows.ts'
 import type { ToolContext } from './tool.ts'
 import { shownTurns, type Thread } from './turns.ts'
 
@@ -53,7 +53,7 @@ export function answerOf(
     interaction_id,
     ...peerOf(thread),
     state: thread.state,
-    ...present({ reason: previewOf(thread.reason, context) }),
+    ...present({ reason: sayReason(thread, context) }),
   }
   const receipt = receiptRow(thread.receipt, context)
   const budget = (args.max_chars ?? RESULT_CHARACTERS_DEFAULT) - HEAD_CHARACTERS

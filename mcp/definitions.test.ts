@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { operations } from '../protocol/control/operations.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, size } from './budget.ts'
 import { definitionOf } from './definitions.ts'
 import { tools } from './tools/all.ts'
@@ -16,6 +17,9 @@ const NAMES = [
   'credit_balance',
   'node_status',
 ]
+
+/** Tools whose replies hold words of others. */
+const FOREIGN = ['agents_find', 'task_delegate', 'task_results', 'task_inbox', 'evidence_read']
 
 describe('the nine tools', () => {
   test('have these names, in this order', () => {
@@ -53,11 +57,16 @@ describe('the nine tools', () => {
   test('explain the markers wherever they return words of others, and name one cursor alike', () => {
     for (const { name, description, inputSchema, outputSchema } of definitions) {
       const returns = JSON.stringify(outputSchema)
-      const isForeign = tools.find(row => row.name === name)?.untrusted === true && name !== 'node_status'
+      const isForeign = FOREIGN.includes(name)
       if (isForeign) expect(description, name).toContain('<<untrusted>>')
       const names = JSON.stringify([inputSchema, returns]).match(/\w*cursor\w*/g) ?? []
       expect(names.filter(found => !/^(next_|new_)?cursor$/.test(found))).toEqual([])
     }
+  })
+
+  test('declare every member that credits have', () => {
+    const declared = tools.find(row => row.name === 'credit_balance')?.output ?? []
+    expect([...declared].sort()).toEqual(Object.keys(operations.balance.reply.shape).sort())
   })
 
   test('have an example that fits their own shape', () => {

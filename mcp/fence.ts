@@ -7,8 +7,10 @@ import { plainText } from '../protocol/encoding/plain-text.ts'
 /** Wraps foreign words in this result's random marker, control characters removed. */
 export type Fence = (text: string) => string
 
+export const openMarker = (marker: string): string => `<<untrusted ${marker}>>`
+
 export function fenceWith(marker: string): Fence {
-  return text => (text === '' ? '' : `<<untrusted ${marker}>>${plainText(text)}<</untrusted ${marker}>>`)
+  return text => (text === '' ? '' : `${openMarker(marker)}${plainText(text)}<</untrusted ${marker}>>`)
 }
 
 /** Words of this node or its user, marked so by a tool. */

@@ -7,6 +7,7 @@ import { isCommandLine } from '../protocol/shell.ts'
 import { type Arguments, askUserTo, callText } from './call.ts'
 import { NodeUnavailable, ToolError } from './errors.ts'
 import { mended } from './mend.ts'
+import { offeredCall } from './offered.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
 /** Refusals whose sentence holds words of this node and of its caller only; all others may quote somebody. */
@@ -27,6 +28,8 @@ const ownSentences: readonly string[] = [
   'file_unreadable',
 ] satisfies ControlCode[]
 const SENTENCE_CHARACTERS_MAX = 600
+/** A receipt follows the end of both sides within seconds. */
+const RECEIPT_WAIT_S = 20
 /** Refusals in which the node itself says what its user can do. */
 const ADVISED: readonly string[] = ['wrong_state', 'next_key_missing', 'identity_deactivated']
 
@@ -35,23 +38,25 @@ type Failed = {
   args: Arguments
   /** A command for the user that the node itself named. */
   advice: string | undefined
-  command: ToolContext['command']
+  context: Pick<ToolContext, 'command' | 'absent'>
 }
 type Step = (failed: Failed) => string
 
 const again = ({ tool, args }: Failed, changes: Arguments = {}): string =>
   callText(tool.name, { ...args, ...changes })
-const thread: Step = ({ tool, args }) =>
-  args['interaction_id'] === undefined
-    ? callText('node_status')
-    : callText('task_inbox', { interaction_id: args['interaction_id'], ...waiting(tool) })
-const waiting = (tool: Tool) => (tool.name === 'task_end' ? { wait_s: 20 } : {})
+const threadOf =
+  (wait_s?: number): Step =>
+  ({ args: { interaction_id }, context }) =>
+    interaction_id === undefined
+      ? offeredCall(context, 'node_status')
+      : offeredCall(context, 'task_inbox', { interaction_id, wait_s })
+const thread = threadOf()
 const user =
   (line: string): Step =>
-  ({ advice, command }) =>
-    askFor(command, advice ?? line)
+  ({ advice, context }) =>
+    askFor(context.command, advice ?? line)
 /** The lines of a next step in one sentence. */
-function askFor(command: Failed['command'], next: string): string {
+function askFor(command: ToolContext['command'], next: string): string {
   const lines = next.split('\n')
   const words = lines.filter(line => !isCommandLine(line)).join(' ')
   const commands = lines.filter(isCommandLine).map(command)
@@ -59,15 +64,16 @@ function askFor(command: Failed['command'], next: string): string {
   const ask = askUserTo(commands.join(' or '))
   return words === '' ? ask : `${ask} (${words.replace(/:$/, '')})`
 }
-const status: Step = () => callText('node_status')
+const status: Step = ({ context }) => offeredCall(context, 'node_status')
 
 /** What comes after each code; a code that is not here asks for the log. */
 const steps: Partial<Record<ControlCode, Step>> = {
   bad_request: ({ tool, args }) => callText(tool.name, mended(tool, args)),
-  unknown_interaction: ({ tool }) => callText(tool.name === 'task_inbox' ? 'task_results' : 'task_inbox'),
-  unknown_peer: ({ args }) => callText('agents_find', { query: args['to'] }),
+  unknown_interaction: ({ tool, context }) =>
+    offeredCall(context, tool.name === 'task_inbox' ? 'task_results' : 'task_inbox'),
+  unknown_peer: ({ args, context }) => offeredCall(context, 'agents_find', { query: args['to'] }),
   wrong_state: failed =>
-    failed.advice === undefined ? thread(failed) : askFor(failed.command, failed.advice),
+    failed.advice === undefined ? thread(failed) : askFor(failed.context.command, failed.advice),
   idempotency_conflict: failed =>
     again(failed, { idempotency_key: `${String(failed.args['idempotency_key'])}-2` }),
   too_large: failed =>
@@ -80,7 +86,7 @@ const steps: Partial<Record<ControlCode, Step>> = {
   identity_deactivated: user('svc id new <name>'),
   old_copy: status,
   next_key_missing: user('svc id next import < phrase.txt'),
-  no_receipt: thread,
+  no_receipt: threadOf(RECEIPT_WAIT_S),
   file_unreadable: failed =>
     again(failed, {
       file: failed.args['file'] && '<absolute path>',
@@ -103,7 +109,7 @@ export function explain(thrown: unknown, tool: Tool, args: Arguments, context: T
   const step = (isControlCode(code) ? steps[code] : undefined) ?? user('svc logs')
   const advice = ADVISED.includes(code) ? next : undefined
   const accepted = code === 'bad_request' ? Object.keys(tool.input.shape) : undefined
-  return { ...shown, next: trimmed(step({ tool, args, advice, command })), ...present({ accepted }) }
+  return { ...shown, next: trimmed(step({ tool, args, advice, context })), ...present({ accepted }) }
 }
 
 type Facts = { code: string; message: string; next: string | undefined }

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import {
   type Delivery,
+  type InteractionState,
   type InteractionSummary,
   interactionId,
   type Turn,
@@ -14,7 +15,7 @@ import type { ToolContext } from './tool.ts'
 export const PREVIEW_CHARACTERS_MAX = 120
 
 export const interactionArgument = z.string().refine(text => interactionId.safeParse(text).success, {
-  error: 'expected an interaction_id: 22 characters, as task_inbox and task_results list it',
+  error: 'expected an interaction_id: 22 characters, as the lists of tasks have it',
 })
 export const waitArgument = z.int().min(0).max(45).optional()
 export const limitArgument = z.int().min(1).max(50).optional()
@@ -24,12 +25,31 @@ export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0
 
 export function sayDelivery({ state, reason }: Delivery, context: ToolContext): string | OwnWords {
   if (reason === undefined) return state
-  return own(`${state}(${isCode(reason) ? reason : context.fence(reason)})`)
+  return own(`${state}(${sayCode(reason, context)})`)
 }
 
 /** The start of a peer's words, fenced; undefined where there are none. */
 export const previewOf = (words: string | undefined, context: ToolContext) =>
   words === undefined ? undefined : context.fence(plainLine(words, PREVIEW_CHARACTERS_MAX))
+
+/** States whose reason this node or its user gave, by the side that it has in the task. */
+const OWN_REASONS: Readonly<Record<InteractionSummary['side'], readonly InteractionState[]>> = {
+  sent: ['cancelled', 'expired'],
+  received: ['declined', 'ended'],
+}
+
+/** Why a task is as it is: fenced where the other side or a hub says so. */
+export function sayReason(
+  { reason, side, state }: Pick<InteractionSummary, 'reason' | 'side' | 'state'>,
+  context: ToolContext,
+) {
+  const isOwn = OWN_REASONS[side].includes(state)
+  return reason !== undefined && isOwn ? own(reason) : previewOf(reason, context)
+}
+
+/** A code stands bare; a sentence may be anybody's. */
+export const sayCode = (reason: string, context: ToolContext): string | OwnWords =>
+  isCode(reason) ? own(reason) : context.fence(reason)
 
 /** The other side: its AID, and the name that this node's user gave it. */
 export const peerOf = ({ peer, peer_name }: Pick<InteractionSummary, 'peer' | 'peer_name'>) => ({
@@ -47,7 +67,7 @@ export function summaryRow(item: InteractionSummary, context: ToolContext): Reco
     interaction_id: item.interaction_id,
     ...peerOf(item),
     state: item.state,
-    ...present({ reason: previewOf(item.reason, context) }),
+    ...present({ reason: sayReason(item, context) }),
     last_at: iso(item.last_at),
     ...present({
       answer_by: item.answer_by === undefined ? undefined : iso(item.answer_by),
@@ -78,7 +98,7 @@ export function receiptRow(receipt: InteractionSummary['receipt'], context: Tool
     receipt_id: receipt.id,
     signatures_valid: receipt.verified,
     outcome: OUTCOMES[receipt.status] ?? context.fence(receipt.status),
-    ...present({ fault: previewOf(receipt.fault, context) }),
+    ...present({ fault: receipt.fault === undefined ? undefined : own(receipt.fault) }),
   }
 }
 

@@ -6,7 +6,7 @@ import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import type { Arguments } from './call.ts'
 import { ToolError } from './errors.ts'
-import { fenced, fenceWith } from './fence.ts'
+import { fenced, fenceWith, openMarker } from './fence.ts'
 import { explain, isMistake } from './next.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
@@ -32,19 +32,26 @@ export async function runTool(tool: Tool, args: Arguments, given: Omit<ToolConte
     const parsed = tool.input.safeParse(args)
     if (!parsed.success) throw new ToolError('bad_request', faultIn(parsed.error, tool, args))
     const structured = fenced(await tool.run(parsed.data, context), context.fence) as Record<string, unknown>
+    const text = JSON.stringify(structured)
     return {
-      content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
+      content: [{ type: 'text' as const, text }],
       structuredContent: structured,
-      ...present({ _meta: tool.untrusted ? { 'svc/untrusted': true, 'svc/marker': marker } : undefined }),
+      ...present({ _meta: metaOf(text, marker) }),
     }
   } catch (thrown) {
     if (isMistake(thrown)) console.error(`svc: ${tool.name} failed:`, thrown)
     const { code, message, next, accepted } = explain(thrown, tool, args, context)
     const listed = accepted === undefined ? '' : ` Accepted: ${accepted.join(', ') || 'no arguments'}.`
+    const text = `${code}: ${message}.${listed} Next: ${next}.`
     return {
       isError: true,
-      content: [{ type: 'text' as const, text: `${code}: ${message}.${listed} Next: ${next}.` }],
+      content: [{ type: 'text' as const, text }],
       structuredContent: { error: { code, message, next, ...present({ accepted }) } },
+      ...present({ _meta: metaOf(text, marker) }),
     }
   }
 }
+
+/** Says which marker stands around the words of others, where there are any; nobody else can have written it. */
+const metaOf = (text: string, marker: string) =>
+  text.includes(openMarker(marker)) ? { 'svc/untrusted': true, 'svc/marker': marker } : undefined

@@ -82,7 +82,7 @@ export function createServer(link: NodeLink, options: ServerOptions): Server {
     server,
     prompts.filter(prompt => prompt.needs.every(name => tools.some(tool => tool.name === name))),
   )
-  notifyOf(server, link)
+  notifyOf(server, link, name => tools.some(tool => tool.name === name))
   return server
 }
 
@@ -176,7 +176,7 @@ function servePrompts(server: Server, offered: readonly PromptRow[]): void {
 }
 
 /** Tells the client what comes from others: resources it subscribed to, its channel, and its log. */
-function notifyOf(server: Server, link: NodeLink): void {
+function notifyOf(server: Server, link: NodeLink, has: (tool: string) => boolean): void {
   const subscribed = new Set<string>()
   server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
     if (readerOf(uri) === undefined) throw new McpError(RESOURCE_NOT_FOUND, `there is no resource ${uri}`)
@@ -197,7 +197,7 @@ function notifyOf(server: Server, link: NodeLink): void {
     const stop = watch(link, {
       task(item) {
         updated(threadUri(item.interaction_id))
-        const params = channelMessage(item)
+        const params = channelMessage(item, has)
         if (params !== undefined) tell(server.notification({ method: CHANNEL, params }))
       },
       status: () => updated(STATUS_URI),

@@ -65,8 +65,6 @@ export type Tool<I extends z.ZodObject = z.ZodObject> = {
     idempotentHint: boolean
     openWorldHint: boolean
   }
-  /** The result holds a peer's words. */
-  readonly untrusted?: true
   run(args: z.infer<I>, context: ToolContext): Promise<Record<string, unknown>>
 }
 

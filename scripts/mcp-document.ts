@@ -1,15 +1,54 @@
-/** The table of tools in docs/mcp.md, printed from their rows. */
+/** What docs/mcp.md has from the code: the table of tools from their rows, and the states of tasks and messages. */
 import { readFileSync } from 'node:fs'
 import { tools } from '../mcp/tools/all.ts'
+import type { Delivery, InteractionState } from '../protocol/control/shapes.ts'
 
-const MARK = '<!-- tools -->'
 const path = new URL('../docs/mcp.md', import.meta.url).pathname
 
-/** The document with its table as the rows have it; the rest of it is written by hand. */
+/** The document with its tables as the code has them; the rest of it is written by hand. */
 export function mcpDocument(): string {
-  const [before, , after] = readFileSync(path, 'utf8').split(MARK)
-  return [before, `\n${table()}\n`, after].join(MARK)
+  return between('<!-- states -->', states(), between('<!-- tools -->', table(), readFileSync(path, 'utf8')))
 }
+
+function between(mark: string, printed: string, text: string): string {
+  const [before, , after] = text.split(mark)
+  return [before, `\n${printed}\n`, after].join(mark)
+}
+
+const STATES: Readonly<Record<InteractionState, string>> = {
+  queued: 'sent tasks: no proof yet that it arrived (above)',
+  delivered: 'sent tasks: it arrived, and nobody answered yet',
+  pending: 'received tasks of strangers: a person approves or declines it',
+  open: 'both sides may write',
+  end_proposed: 'one side proposed the end, the other accepts it with task_end',
+  ended: 'both ended it; the receipt is there, or follows',
+  declined: 'the side that was asked does not do it',
+  cancelled: 'the side that asked withdrew it',
+  failed: 'it could not be delivered',
+  expired: 'nobody answered in time, or it is not known to have arrived; a late answer is still taken',
+}
+
+const DELIVERIES: Readonly<Record<Delivery['state'], string>> = {
+  queued: 'still on this machine',
+  at_hub: 'the hub has it; whether the other side does is not known yet',
+  delivered: 'the other side proved that it stored it',
+  failed: 'refused for good; the reason stands behind it in brackets',
+  unknown: 'not proven to have arrived by its deadline',
+}
+
+const states = (): string =>
+  [
+    ...stateRows('`state` of a task', STATES),
+    ...stateRows('`delivery` of the newest own message', DELIVERIES),
+  ].join('\n')
+
+const stateRows = (title: string, says: Readonly<Record<string, string>>): string[] => [
+  '',
+  `| ${title} | |`,
+  '|---|---|',
+  ...Object.entries(says).map(([state, words]) => `| \`${state}\` | ${cell(words)} |`),
+  '',
+]
 
 function table(): string {
   const rows = tools.map(({ name, description, input, output, annotations }) => {

@@ -1,6 +1,7 @@
 /** What the documents say is there is there. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/sdk/types.js'
 import { expect, test } from 'vitest'
 import { findCommand } from '../cli/flags.ts'
 import { commands as hubCommands } from '../hub/cli/table.ts'
@@ -82,4 +83,9 @@ function nameOf(words: string[]): string | undefined {
 
 test('the documents name commands in many places', () => {
   expect(instructive.flatMap(({ text }) => commandsIn(text)).length).toBeGreaterThan(60)
+})
+
+test('docs/mcp.md names every version of the protocol that the server speaks', () => {
+  const text = readFileSync(join(root, 'docs/mcp.md'), 'utf8')
+  expect(SUPPORTED_PROTOCOL_VERSIONS.filter(version => !text.includes(version))).toEqual([])
 })

@@ -5,17 +5,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openTasks } from '../cli/run/tool-calls.ts'
 import { callsOf } from '../daemon/control/invoke.ts'
 import type { Node } from '../daemon/node.ts'
-import { openFiles } from '../mcp/files.ts'
 import { instructions } from '../mcp/instructions.ts'
-import { runTool } from '../mcp/run.ts'
 import { tools } from '../mcp/tools/all.ts'
+import { callIn, plain, type Reply, toolsOn } from './tool-calls.ts'
 import { delegated, finished, type Lab, never, openPair, stateOf, until } from './two-nodes/world.ts'
-
-type Reply = Record<string, unknown>
 
 let lab: Lab
 let alice: Node
 let bob: Node
+const { ask, refusal } = toolsOn(() => lab.folder)
 
 beforeAll(async () => {
   ;({ lab, alice, bob } = await openPair())
@@ -23,50 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => lab.close())
 
-async function run(node: Node, name: string, args: Reply) {
-  const tool = tools.find(row => row.name === name)
-  if (tool === undefined) throw new Error(`no tool ${name}`)
-  const result = await runTool(tool, args, {
-    call: callsOf(node),
-    signal: never,
-    asked: new Map(),
-    command: line => `/bin/${line}`,
-    files: openFiles({
-      configured: [lab.folder],
-      cwd: '/',
-      roots: async () => undefined,
-      dataDir: async () => node.ctx.dir,
-    }),
-    readOnly: false,
-  })
-  return { ...result, text: result.content[0]?.text ?? '' }
-}
-async function ask(node: Node, name: string, args: Reply = {}): Promise<Reply> {
-  const { structuredContent, text, isError } = await run(node, name, args)
-  expect(isError, text).toBeUndefined()
-  expect(text.length).toBeLessThanOrEqual(8_000)
-  const declared = tools.find(row => row.name === name)?.output ?? []
-  expect(Object.keys(structuredContent).filter(member => !declared.includes(member))).toEqual([])
-  return structuredContent as Reply
-}
-type Failure = { code: string; message: string; next: string; accepted?: string[] }
-async function refusal(node: Node, name: string, args: Reply): Promise<Failure> {
-  const { structuredContent, isError, text } = await run(node, name, args)
-  expect(isError, text).toBe(true)
-  return (structuredContent as { error: Failure }).error
-}
-/** The call that a text names, which must be one that its tool takes. */
-function callIn(text: string): { tool: string; args: Reply } {
-  const [, tool = '', args = ''] = /^(\w+) (\{.*\})$/s.exec(text) ?? []
-  const row = tools.find(({ name }) => name === tool)
-  expect(row, text).toBeDefined()
-  const given = JSON.parse(args) as Reply
-  expect(Object.keys(given).filter(name => !(name in (row?.input.shape ?? {})))).toEqual([])
-  return { tool, args: given }
-}
 const say = (node: Node, interaction_id: string, text: string) =>
   node.handlers.message({ interaction_id, text }, never)
-const plain = (text: unknown) => String(text).replace(/<<\/?untrusted [0-9a-f]{8}>>/g, '')
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
 
 describe('the answer to one task', () => {

@@ -30,7 +30,7 @@ import { evidenceOperations } from './evidence.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
 import type { Tickets } from './tickets.ts'
-import { warningsOf } from './warnings.ts'
+import { quotingWarnings, warningsOf } from './warnings.ts'
 
 type Needs = Pick<
   Context,
@@ -255,13 +255,21 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     },
     chain: ctx.chain.head(),
     ...present({ spend: config.spend }),
-    warnings: warningsOf(ctx, {
-      autoReplyFault: parts.autoReply.fault,
-      autoReplyFailure: parts.autoReply.lastFailure,
-      sandbox: parts.autoReply.sandbox,
-      control: parts.control,
-    }),
+    ...warningsView(ctx, parts),
   }
+}
+
+function warningsView(ctx: Needs, parts: NodeParts): Pick<NodeStatus, 'warnings' | 'quoting_warnings'> {
+  const state = {
+    autoReplyFault: parts.autoReply.fault,
+    autoReplyFailure: parts.autoReply.lastFailure,
+    sandbox: parts.autoReply.sandbox,
+    control: parts.control,
+  }
+  const warnings = warningsOf(ctx, state)
+  const quoting = quotingWarnings(ctx, state)
+  const places = warnings.flatMap((warning, place) => (quoting.includes(warning) ? [place] : []))
+  return { warnings, ...present({ quoting_warnings: places.length === 0 ? undefined : places }) }
 }
 
 const contactView = ({ aid, petname, blocked, addedAt }: Contact) => ({

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodePayload, type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { withTiers } from '../../protocol/proof/effect.ts'
 import type { Context } from '../context.ts'
 import type { Payer } from '../payments/payer.ts'
@@ -30,12 +30,10 @@ import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.t
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
-import { answerTurnOf } from './turns.ts'
-import { deliveryView, kindNames, messageIdText, receiptView, summaryView, threadView } from './views.ts'
+import { answerTurnOf, hasWordsFrom, turnOf } from './turns.ts'
+import { deliveryView, messageIdText, receiptView, summaryView, threadView } from './views.ts'
 import { waitingWarning } from './warnings.ts'
 
-/** Turns that hold words, by the names under which readers see them. */
-const wordNames: readonly string[] = wordKinds.map(kind => kindNames[kind as Kind])
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
 
 export type TaskParts = {
@@ -116,8 +114,8 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
           ...options,
         })
       const from = given.from_turn
-      const isTurn = () => view().turns.some(turn => !turn.mine && wordNames.includes(turn.kind))
-      const hasWords = (one: Interaction) => (from === undefined ? one.lastIn > one.readTo : isTurn())
+      const hasWords = (one: Interaction) =>
+        from === undefined ? one.lastIn > one.readTo : hasWordsFrom(ctx, one, from)
       if ((given.wait_s ?? 0) > 0)
         await waitFor(
           ctx,
@@ -144,7 +142,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       return {
         interaction_id: interaction.id,
         message_id: messageIdText(message),
-        turn: message.number,
+        turn: turnOf(ctx, message),
         state: at(interaction.id).state,
         delivery: deliveryView(ctx, ctx.threads.message(message.key)),
         ...present({ warning: waitingWarning(ctx.hub) }),

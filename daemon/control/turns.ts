@@ -33,6 +33,29 @@ export function shownMessages(
   )
 }
 
+/** The number of the turn that a message is. */
+export function turnOf(ctx: Needs, message: { key: number; interaction: number | null }): number {
+  const shown = ctx.store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM ${SHOWN} AND key <= ?`,
+    message.interaction,
+    kinds.delegate,
+    message.key,
+  )
+  return shown?.n ?? 0
+}
+
+/** Whether the other side said something in this turn or a later one. */
+export function hasWordsFrom(ctx: Needs, interaction: Interaction, turn: number): boolean {
+  const found = ctx.store.get(
+    `SELECT 1 FROM (SELECT kind, direction FROM ${SHOWN} ORDER BY key LIMIT -1 OFFSET ?)
+     WHERE direction = 'in' AND kind IN (${wordKinds}) LIMIT 1`,
+    interaction.key,
+    kinds.delegate,
+    Math.max(turn, 1) - 1,
+  )
+  return found !== undefined
+}
+
 /** The turn with which the last words of the other side begin: they may be several messages. */
 export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
   const turn = ctx.store.get<{ n: number }>(

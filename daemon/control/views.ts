@@ -17,6 +17,7 @@ import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
+import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
@@ -180,7 +181,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     sealed: isSealed(interaction.wire),
     turns,
     ...present({ next_turn: next }),
-    actions: [...actionsOf(interaction), ...(payment?.state === 'open' ? ['approve'] : [])],
+    actions: [...actionsOf(ctx, interaction), ...(payment?.state === 'open' ? ['approve'] : [])],
     ...present({ receipt, payment }),
   }
 }
@@ -236,7 +237,7 @@ function sliceOf(text: string, from: number, charactersMax: number): string {
 }
 
 /** What makes sense now. */
-export function actionsOf(interaction: Interaction): string[] {
+function actionsOf(ctx: Needs, interaction: Interaction): string[] {
   const actions: string[] = []
   if (interaction.state === 'pending') actions.push('approve', 'decline')
   if (maySend(interaction)) {
@@ -245,8 +246,8 @@ export function actionsOf(interaction: Interaction): string[] {
     if (!isRequester(interaction)) actions.push('decline')
   }
   if (mayCancel(interaction)) actions.push('cancel')
-  if (isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed')
-    actions.push('review')
+  const isReviewable = isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed'
+  if (isReviewable && reviewOf(ctx.store, interaction.key) === undefined) actions.push('review')
   return actions
 }
 

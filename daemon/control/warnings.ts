@@ -114,6 +114,12 @@ export function warningsOf(
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }
 
+/** Those of the warnings that quote a hub or a program. */
+export function quotingWarnings(ctx: Needs, { autoReplyFailure }: State = {}): string[] {
+  const quoting = [stoppedWarning(ctx.hub), creditsWarning(ctx), autoReplyFailure]
+  return quoting.filter(sentence => sentence !== undefined)
+}
+
 /** Said as long as a coding agent that reads what others wrote may use tools. */
 function toolsWarning({ auto_reply }: Config): string | undefined {
   const { agent, command, tools = 'none' } = auto_reply ?? {}

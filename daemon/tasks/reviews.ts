@@ -44,6 +44,16 @@ const ROUND_MS = 10 * 60_000
 const FIRST_ANSWER_MS = 5000
 const DUE_MAX = 16
 
+/** What this node itself says of a review; whatever else is said of one came from a call to the hub. */
+const SAYS = {
+  underway: 'on its way to the hub',
+  late: 'the 30 days for a review are over',
+  noHub: 'this node is registered at no hub',
+  incomplete: 'the receipt is not complete here, or contradicted by another',
+  unattested: 'the attestation of the hub does not verify',
+} as const
+const OWN: readonly string[] = Object.values(SAYS)
+
 /** Refusals that the same review will meet again. */
 const FINAL_CODES = new Set([
   'bad_request',
@@ -59,6 +69,7 @@ type ReviewReply = {
   review_cid: string
   uploaded: boolean
   reason?: string
+  reason_quotes?: true
   next_try_at?: number
 }
 
@@ -88,7 +99,7 @@ export async function keepReview(
       rating,
       review,
       cid: cidText(contentId(review)),
-      reason: 'on its way to the hub',
+      reason: SAYS.underway,
       nextAt: ctx.now(),
       until: receipt.body.end + REVIEW_WINDOW_MS,
     })
@@ -102,6 +113,7 @@ const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
   rating: row.rating,
   review_cid: row.cid,
   ...standingOf(row),
+  ...present({ reason_quotes: row.reason === null || OWN.includes(row.reason) ? undefined : true }),
 })
 
 function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_try_at?: number } {
@@ -177,16 +189,15 @@ export class ReviewUploads {
 
   async #attempt(row: ReviewRow): Promise<void> {
     const now = this.#ctx.now()
-    if (now >= row.until) return this.#settle(row, 'refused', 'the 30 days for a review are over')
+    if (now >= row.until) return this.#settle(row, 'refused', SAYS.late)
     const hub = this.#ctx.hub.home
-    if (hub === undefined) return this.#postpone(row, 'this node is registered at no hub', now + RETRY_MS)
+    if (hub === undefined) return this.#postpone(row, SAYS.noHub, now + RETRY_MS)
     const upload = this.#uploadOf(row)
-    if (upload === undefined)
-      return this.#settle(row, 'refused', 'the receipt is not complete here, or contradicted by another')
+    if (upload === undefined) return this.#settle(row, 'refused', SAYS.incomplete)
     try {
       const attestation = await hub.uploadReview(upload)
       const holds = await attestationHolds(hub, upload, attestation)
-      this.#settle(row, 'uploaded', holds ? null : 'the attestation of the hub does not verify', attestation)
+      this.#settle(row, 'uploaded', holds ? null : SAYS.unattested, attestation)
     } catch (error) {
       this.#afterFailure(row, hub, error)
     }

@@ -27,7 +27,6 @@ export const agentsFind = tool({
   example: {},
   output: ['agents', 'next_cursor'],
   annotations: reads,
-  untrusted: true,
   async run(args, context) {
     const page = await fitPage(args.limit ?? LIMIT_DEFAULT, undefined, async limit => {
       const asked = { ...args, limit, others: true }

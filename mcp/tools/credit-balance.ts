@@ -11,7 +11,7 @@ export const creditBalance = tool({
   description: 'Credit balance of this node at its hub, with recent entries.',
   input: z.strictObject({}),
   example: {},
-  output: ['balance', 'held', 'entries'],
+  output: ['hub', 'network', 'balance', 'held', 'trial', 'probation_until', 'entries'],
   annotations: reads,
   async run(_args, context) {
     const { entries, probation_until: until, ...account } = await context.call('balance')

@@ -4,9 +4,9 @@ import * as z from 'zod'
 import { present } from '../../protocol/encoding/present.ts'
 import { cutToFit, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { ToolError } from '../errors.ts'
-import { fenced } from '../fence.ts'
+import { fenced, own } from '../fence.ts'
 import { interactionArgument, iso } from '../rows.ts'
-import { readsLocal, tool } from '../tool.ts'
+import { readsLocal, type ToolContext, tool } from '../tool.ts'
 
 const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 1000
@@ -26,7 +26,6 @@ export const evidenceRead = tool({
   example: {},
   output: ['head', 'records', 'next_cursor'],
   annotations: readsLocal,
-  untrusted: true,
   async run({ cursor, ...args }, context) {
     const before = cursor === undefined ? undefined : beforeOf(cursor)
     const limit = args.limit ?? LIMIT_DEFAULT
@@ -38,7 +37,7 @@ export const evidenceRead = tool({
       seq,
       event_type,
       at: iso(timestamp),
-      payload: fenced(shortened(payload), context.fence),
+      payload: shortened(payload, context),
       id,
     }))
     return cutToFit(records, budget, (kept, cut) => {
@@ -61,15 +60,14 @@ function beforeOf(cursor: string): number {
 
 const MEMBER_CHARACTERS_MAX = 256
 
-/** Long members (receipt bytes) are named by their length; `svc evidence` prints them whole. */
-function shortened(payload: unknown): unknown {
-  if (payload === null || typeof payload !== 'object') return payload
-  return Object.fromEntries(
-    Object.entries(payload).map(([name, value]) => [
-      name,
-      typeof value === 'string' && value.length > MEMBER_CHARACTERS_MAX
-        ? `(${value.length} characters)`
-        : value,
-    ]),
-  )
+/** The words of others fenced; long members (receipt bytes) named by their length: `svc evidence` prints them whole. */
+function shortened(payload: unknown, { fence }: ToolContext): unknown {
+  if (payload === null || typeof payload !== 'object') return fenced(payload, fence)
+  const members = Object.entries(payload).map(([name, value]) => [
+    name,
+    typeof value === 'string' && value.length > MEMBER_CHARACTERS_MAX
+      ? own(`(${value.length} characters)`)
+      : fenced(value, fence, name),
+  ])
+  return Object.fromEntries(members)
 }

@@ -1,5 +1,6 @@
 /** `node_status`: identity, hub, policies, counts. */
 import * as z from 'zod'
+import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { own } from '../fence.ts'
 import { iso } from '../rows.ts'
@@ -9,12 +10,11 @@ export const nodeStatus = tool({
   name: 'node_status',
   title: 'Node status',
   description:
-    'Status of my node: agent id (aid), hub, whether messages are sealed, policies, unread and pending counts, warnings to tell your user.',
+    'Status of my node: agent id (aid), hub, whether messages are sealed, policies, unread tasks, pending: tasks of strangers that wait for your user, warnings to tell your user.',
   input: z.strictObject({}),
   example: {},
   output: ['node', 'policies', 'spend_limits', 'unread', 'pending', 'warnings'],
   annotations: readsLocal,
-  untrusted: true,
   async run(_args, context) {
     const status = await context.call('status')
     return {
@@ -34,10 +34,14 @@ export const nodeStatus = tool({
       spend_limits: {},
       unread: status.counts.unread,
       pending: status.counts.pending,
-      warnings: status.warnings,
+      warnings: warningRows(status),
     }
   },
 })
+
+/** Those that quote a hub or a program are fenced by whoever shows this. */
+const warningRows = ({ warnings, quoting_warnings: quoting = [] }: NodeStatus) =>
+  warnings.map((warning, place) => (quoting.includes(place) ? warning : own(warning)))
 
 type Hub = { last_contact_at: number | null }
 

@@ -7,10 +7,11 @@ import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { answerMembers, answerOf, answerTurns, isOver } from '../answer.ts'
 import { RESULT_CHARACTERS_MAX } from '../budget.ts'
-import { askUserTo, callText, isBlank } from '../call.ts'
+import { askUserTo, isBlank } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { own } from '../fence.ts'
 import { opened } from '../files.ts'
+import { offeredCall } from '../offered.ts'
 import { waitArgument } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
@@ -41,7 +42,6 @@ export const taskDelegate = tool({
   },
   output: [...answerMembers, 'delivery', 'effect', 'payment_required', 'payment', 'warning', 'next'],
   annotations: sends,
-  untrusted: true,
   async run(args, context) {
     if (args.pay && args.max_credits === undefined)
       throw new ToolError('bad_request', 'pay needs max_credits')
@@ -70,7 +70,10 @@ export const taskDelegate = tool({
         warning: warning === undefined ? undefined : context.fence(`the task waits here: ${warning}`),
       }),
       next: own(
-        callText('task_results', { interaction_id, ...present({ wait_s: isCall ? undefined : 45 }) }),
+        offeredCall(context, 'task_results', {
+          interaction_id,
+          ...present({ wait_s: isCall ? undefined : 45 }),
+        }),
       ),
     }
   },

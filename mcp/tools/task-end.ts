@@ -8,7 +8,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { callText } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { own } from '../fence.ts'
-import { interactionArgument, receiptRow } from '../rows.ts'
+import { interactionArgument, receiptRow, sayCode } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
 const RECEIPT_WAIT_MS = 10_000
@@ -60,6 +60,7 @@ export const taskEnd = tool({
       throw new ToolError('bad_request', 'a comment goes with a rating')
     if (args.cancel === true) return withdraw(args, context)
     const { interaction_id, rating } = args
+    if (rating !== undefined) await requireOwnTask(interaction_id, context)
     const body = { interaction_id, mode: 'either' as const, ...present({ note: args.note }) }
     let reply = await context.call('end', body)
     if (rating !== undefined && reply.receipt === undefined)
@@ -90,6 +91,14 @@ async function withdraw(
   return { state: reply.state }
 }
 
+/** Refuses a rating that could not be given, before anything is ended. */
+async function requireOwnTask(interaction_id: string, context: ToolContext): Promise<void> {
+  const { side } = await context.call('thread', { interaction_id, max_chars: 1, mark_read: false })
+  if (side !== 'sent')
+    throw new ToolError('wrong_state', 'only who delegated a task rates it, and this one came from outside')
+}
+
+type ReviewReply = NonNullable<ReplyOf<Operations['review']>>
 type EndReply = NonNullable<ReplyOf<Operations['end']>>
 
 /** A receipt usually follows the end within a second; a rating given with the end should not need a second call. */
@@ -112,12 +121,16 @@ async function recordsOf(interaction_id: string, context: ToolContext) {
   return records.reverse().map(({ seq, event_type, id }) => ({ seq, event_type, id }))
 }
 
+/** Why the hub does not have it: in words of this node, or in those with which a call to the hub failed. */
+const reasonOf = ({ reason, reason_quotes: isQuote }: ReviewReply, context: ToolContext) =>
+  reason === undefined ? undefined : isQuote ? sayCode(reason, context) : own(reason)
+
 async function rate(id: string, rating: number, comment: string | undefined, context: ToolContext) {
   const body = { interaction_id: id, rating, ...present({ comment }) }
   const review = await context.call('review', body)
   return {
     review_cid: review.review_cid,
     uploaded: review.uploaded,
-    ...present({ reason: review.reason }),
+    ...present({ reason: reasonOf(review, context) }),
   }
 }

@@ -10,8 +10,8 @@ import {
   interactionArgument,
   limitArgument,
   peerOf,
-  previewOf,
   receiptRow,
+  sayReason,
   summaryRow,
   waitArgument,
 } from '../rows.ts'
@@ -25,10 +25,14 @@ const HEAD_CHARACTERS = 800
 const input = z.strictObject({
   interaction_id: interactionArgument.optional().describe('of one task, sent or received'),
   wait_s: waitArgument.describe('seconds to wait for the next words, or for changes after new_cursor'),
-  pending: z.boolean().optional().describe('list: only what has not ended (default true)'),
+  unfinished: z.boolean().optional().describe('list: only what has not ended (default true)'),
   cursor: z.string().optional().describe('list: next_cursor for older ones, new_cursor for changes since'),
   limit: limitArgument.describe('list: default 20'),
-  from_turn: z.int().min(1).optional().describe('thread: first turn'),
+  from_turn: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('thread: first turn; with wait_s, wait for words in it or later'),
   from_char: z.int().min(0).optional().describe('thread: next_char, to read on in from_turn'),
   max_chars: z.int().min(1_000).max(RESULT_CHARACTERS_MAX).optional().describe('thread: default 4000'),
 })
@@ -56,7 +60,6 @@ export const taskInbox = tool({
     'actions',
   ],
   annotations: reads,
-  untrusted: true,
   run: (args, context) =>
     args.interaction_id === undefined ? list(args, context) : thread(args.interaction_id, args, context),
 })
@@ -65,7 +68,7 @@ async function list(args: Given, context: ToolContext): Promise<Record<string, u
   const limited = args.limit ?? LIMIT_DEFAULT
   const page = await fitPage(limited, args.wait_s, async (limit, waitSeconds) => {
     const body = {
-      unfinished: args.pending ?? true,
+      unfinished: args.unfinished ?? true,
       limit,
       ...present({ cursor: args.cursor, wait_s: waitSeconds }),
     }
@@ -101,7 +104,7 @@ async function thread(id: string, args: Given, context: ToolContext): Promise<Re
     interaction_id: found.interaction_id,
     ...peerOf(found),
     state: found.state,
-    ...present({ reason: previewOf(found.reason, context) }),
+    ...present({ reason: sayReason(found, context) }),
     turns,
     ...present({ next_turn: rest?.from_turn, receipt: receiptRow(found.receipt, context) }),
     actions: actionCalls(found, context, further),

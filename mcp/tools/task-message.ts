@@ -14,7 +14,7 @@ export const taskMessage = tool({
   name: 'task_message',
   title: 'Send a message in a task',
   description:
-    'Send a message in a task: answer an agent that delegated to me, or tell more to one I delegated to.',
+    'Send a message in a task: answer an agent that delegated to me, or tell more to one I delegated to. Words that come back have from_turn: turn + 1.',
   input: z.strictObject({
     interaction_id: interactionArgument.describe('the task'),
     text: z.string().optional().describe('the words'),

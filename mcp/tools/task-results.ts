@@ -19,14 +19,17 @@ export const taskResults = tool({
     wait_s: waitArgument.describe('seconds to wait for the next words, or for changes after new_cursor'),
     cursor: z.string().optional().describe('list: next_cursor for older ones, new_cursor for changes since'),
     limit: limitArgument.describe('list: default 20'),
-    from_turn: z.int().min(1).optional().describe('answer: first turn'),
+    from_turn: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('answer: first turn; with wait_s, wait for words in it or later'),
     from_char: z.int().min(0).optional().describe('answer: next_char, to read on'),
     max_chars: z.int().min(1_000).max(RESULT_CHARACTERS_MAX).optional().describe('answer: default 4000'),
   }),
   example: {},
   output: [...answerMembers, 'items', 'next_cursor', 'new_cursor'],
   annotations: reads,
-  untrusted: true,
   async run(args, context) {
     if (args.interaction_id !== undefined)
       return answerOf(await readAnswer(args.interaction_id, args, context), args, context)

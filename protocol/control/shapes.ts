@@ -287,6 +287,8 @@ export const nodeStatusShape = z.strictObject({
   /** Where anything may be spent without a person. */
   spend: spendShape.optional(),
   warnings: z.array(z.string()),
+  /** Places in `warnings` of those that quote a hub or a program. */
+  quoting_warnings: z.array(count).optional(),
 })
 export type NodeStatus = z.infer<typeof nodeStatusShape>
 

@@ -168,6 +168,7 @@ export const taskOperations = {
     reply: z.strictObject({
       interaction_id: interactionId,
       message_id: z.string(),
+      /** Its number in the thread. */
       turn: count,
       state: z.enum(interactionStates),
       delivery: deliveryShape,
@@ -239,6 +240,8 @@ export const taskOperations = {
       review_cid: z.string(),
       uploaded: z.boolean(),
       reason: z.string().optional(),
+      /** The reason quotes what a call to the hub failed with. */
+      reason_quotes: z.literal(true).optional(),
       next_try_at: millis.optional(),
     }),
     codes: ['unknown_interaction', 'wrong_state', 'no_receipt'],
