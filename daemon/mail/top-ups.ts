@@ -14,6 +14,8 @@ import { mayHoldCapabilities } from '../peers/stock.ts'
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
 const IN_FLIGHT_MAX_MS = 30_000
 const CORRESPONDENTS_AT_START_MAX = 200
+/** How often a peer is asked for capabilities at most. */
+const ASKED_EVERY_MS = 3_600_000
 const grantedList = list(grantedCapability, 16)
 
 export class TopUps {
@@ -115,12 +117,19 @@ export function queueCapabilities(ctx: Pick<Ground, 'threads'>, peer: string): v
  * so, at most once an hour and not right after a task, which says it too. A correspondent answers with a new stock.
  */
 export function askForCapabilities(ctx: Pick<Ground, 'threads' | 'store' | 'now'>, peer: string): void {
-  const asked = ctx.store.get(
-    'SELECT 1 FROM messages WHERE recipient = ? AND kind IN (?, ?) AND at > ? LIMIT 1',
+  const since = ctx.now() - ASKED_EVERY_MS
+  const delegated = ctx.store.get(
+    "SELECT 1 FROM interactions WHERE peer = ? AND updated_at > ? AND started_at > ? AND side = 'sent' LIMIT 1",
     peer,
-    kinds.delegate,
-    kinds.capabilities,
-    ctx.now() - 3_600_000,
+    since,
+    since,
   )
-  if (asked === undefined) ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')
+  const asked = ctx.store.get(
+    'SELECT 1 FROM messages WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at > ? LIMIT 1',
+    peer,
+    kinds.capabilities,
+    since,
+  )
+  if (delegated === undefined && asked === undefined)
+    ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')
 }

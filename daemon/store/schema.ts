@@ -108,6 +108,10 @@ CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
 CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
 CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
+CREATE INDEX interactions_by_id ON interactions (id);
+CREATE INDEX interactions_unfinished ON interactions (key)
+  WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed');
+CREATE INDEX interactions_contradicted ON interactions (key) WHERE contradicting IS NOT NULL;
 
 CREATE TABLE messages (
   key INTEGER PRIMARY KEY,
@@ -194,6 +198,7 @@ CREATE TABLE reviews (
   until INTEGER NOT NULL,
   attestation BLOB
 ) STRICT;
+CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 
 -- What this node was told that a task of its own costs, and what became of it.
 CREATE TABLE quotes (

@@ -94,4 +94,12 @@ CREATE TABLE payments (
 ) STRICT;
 CREATE INDEX payments_by_state ON payments (side, state);
 `,
+  /* sql */ `
+-- Questions that a long history must not make slow.
+CREATE INDEX interactions_by_id ON interactions (id);
+CREATE INDEX interactions_unfinished ON interactions (key)
+  WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed');
+CREATE INDEX interactions_contradicted ON interactions (key) WHERE contradicting IS NOT NULL;
+CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
+`,
 ]
