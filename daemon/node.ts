@@ -28,7 +28,7 @@ import { Connections } from './hubs/http.ts'
 import type { HubClient } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
-import { phraseOfSeed } from './identity/identity.ts'
+import { type Identity, phraseOfSeed } from './identity/identity.ts'
 import { lookForHeads } from './mail/look.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
@@ -175,13 +175,31 @@ async function assemble(
 
 /** What of the node itself must stand in nothing that is published; modules declare what they hold. */
 function declareSecrets(publication: Publication, { identity, settings }: Context, token: string): void {
-  const seeds = () => [identity.seed, ...(identity.nextSeed === undefined ? [] : [identity.nextSeed])]
+  const spelled = spelledSeeds(identity)
   publication.declare('the control token', () => [token])
   publication.declare('the key of a model server', () => [settings.current.auto_reply?.api_key ?? ''])
-  publication.declare('a recovery phrase', () => seeds().map(phraseOfSeed))
-  publication.declare('a private key', () =>
-    seeds().flatMap(seed => [toBase64url(seed), toBase64(seed), toHex(seed)]),
-  )
+  publication.declare('a recovery phrase', () => spelled().phrases)
+  publication.declare('a private key', () => spelled().keys)
+}
+
+type Spelled = { log: Identity['log']; phrases: string[]; keys: string[] }
+
+/** The identity's seeds as they could be written out; spelled anew once the log has grown, not with each request. */
+function spelledSeeds(identity: Identity): () => Spelled {
+  let spelled: Spelled | undefined
+  return () => {
+    if (spelled !== undefined && spelled.log === identity.log) return spelled
+    const next = identity.nextSeed
+    const seeds = next === undefined ? [identity.seed] : [identity.seed, next]
+    const now = {
+      log: identity.log,
+      phrases: seeds.map(phraseOfSeed),
+      keys: seeds.flatMap(seed => [toBase64url(seed), toBase64(seed), toHex(seed)]),
+    }
+    // a next key that is away may come back, so only what is whole is kept
+    if (next !== undefined) spelled = now
+    return now
+  }
 }
 
 function startPart(undo: AsyncDisposableStack, part: { start(): void; stop(): void | Promise<void> }): void {

@@ -189,7 +189,8 @@ export class Chain {
       faultPoint('node.chain.before-sync')
       fs.fdatasyncSync(this.#file)
       faultPoint('node.chain.after-sync')
-      markDrained(this.#store, last.seq)
+      // lost with the power, the next open finds it out from the file
+      this.#store.unflushed(() => markDrained(this.#store, last.seq), 'node.chain.drained')
       for (const { seq, record } of rows) this.#part.extend(seq, record)
     }
   }

@@ -82,7 +82,12 @@ export function dueEntries(store: Store, now: number): OutboxEntry[] {
 
 /** When the next message is to be sent or asked about. */
 export function nextEntryAt(store: Store): number | undefined {
-  return store.get<{ at: number | null }>('SELECT min(next_at) AS at FROM outbox')?.at ?? undefined
+  const first = store.get<{ at: number | null }>(
+    `SELECT min(at) AS at FROM (
+       SELECT min(next_at) AS at FROM outbox WHERE state = 'queued' UNION ALL
+       SELECT min(next_at) FROM outbox WHERE state = 'at_hub')`,
+  )
+  return first?.at ?? undefined
 }
 
 export function outboxSize(store: Store): number {
