@@ -1,9 +1,13 @@
-/** From `delegate` to the provider's store: two daemons and a hub as processes, after first contact, 8 KiB texts. */
+/**
+ * From `delegate` to the provider's store: two daemons and a hub as processes, after first contact, 8 KiB texts. The
+ * first ones stand apart: the engine has not compiled yet what every later one runs.
+ */
 import { atMost, type Row } from './lib/hub-load.ts'
 import { follow, meetingWorld, operate, percentile } from './lib/node-world.ts'
 
-const DELEGATIONS = 200
-const WARM_UP = 10
+const FIRST = 200
+const WARM_UP = 300
+const DELEGATIONS = 1000
 const TEXT_BYTES = 8 * 1024
 
 export async function run(): Promise<Row[]> {
@@ -33,13 +37,20 @@ export async function run(): Promise<Row[]> {
           () => {},
         )
       })
-      if (i >= WARM_UP) times.push(at - started)
+      times.push(at - started)
     }
   } finally {
     unfollow()
   }
+  const running = times.slice(WARM_UP)
   return [
-    atMost("delegate -> provider's store, p50", percentile(times, 0.5), 'ms', 50),
-    atMost("delegate -> provider's store, p95", percentile(times, 0.95), 'ms', 250),
+    atMost("delegate -> provider's store, p50", percentile(running, 0.5), 'ms', 50),
+    atMost("delegate -> provider's store, p95", percentile(running, 0.95), 'ms', 250),
+    atMost(
+      `the first ${FIRST} of a node that was just started, p50`,
+      percentile(times.slice(0, FIRST), 0.5),
+      'ms',
+      50,
+    ),
   ]
 }

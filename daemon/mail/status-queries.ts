@@ -40,8 +40,11 @@ async function askAbout(
   { peer, credential }: OutboxEntry,
   asked: OutboxEntry[],
 ): Promise<void> {
-  for (const { message, attempts } of asked)
-    askAgainAt(ctx.store, message, ctx.now() + statusPause(ctx, attempts))
+  // lost with the power, the question comes once more
+  ctx.store.unflushed(() => {
+    for (const { message, attempts } of asked)
+      askAgainAt(ctx.store, message, ctx.now() + statusPause(ctx, attempts))
+  }, 'node.ask')
   try {
     const items = asked.map(({ rid, handleSecret, viaHub }) => ({
       rid: rid ?? '',
@@ -49,10 +52,12 @@ async function askAbout(
       ...present({ viaHub: viaHub ?? undefined }),
     }))
     const replies = await hub.deliveryStates(peer, credential === SESSION ? 'session' : 'capability', items)
-    for (const [i, reply] of replies.entries()) {
-      const entry = asked[i]
-      if (entry !== undefined) takeReply(ctx, entry, reply)
-    }
+    ctx.store.transaction(() => {
+      for (const [i, reply] of replies.entries()) {
+        const entry = asked[i]
+        if (entry !== undefined) takeReply(ctx, entry, reply)
+      }
+    }, 'node.confirm')
   } catch (error) {
     ctx.log.debug({ reason: describe(error) }, 'status query failed')
     for (const entry of asked) endIfOverdue(ctx, entry)
@@ -76,8 +81,7 @@ function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): v
   if (isRetired) sendAnew(ctx, entry)
   else if (code === undefined)
     finish(ctx, entry, 'unknown', 'collected, but the confirmation does not verify')
-  else if (code === dackCodes.stored)
-    ctx.store.transaction(() => noteDelivered(ctx, entry.message), 'node.confirm')
+  else if (code === dackCodes.stored) noteDelivered(ctx, entry.message)
   else if (code === dackCodes.retiredKey || code === dackCodes.times) {
     introduceAgain(ctx.store, entry.peer)
     sendAnew(ctx, entry)
