@@ -105,6 +105,33 @@ test('another agent or backend starts without tools and without strangers, and i
   expect(locked.says).toContain('claude answers contacts; tools: none')
 })
 
+test('another agent starts without the arguments, model and walls of the one before, and that is said', () => {
+  const current = {
+    backend: 'exec',
+    agent: 'openclaw',
+    tools: 'read',
+    model: 'm',
+    openclaw_agent: 'main',
+    extra_args: ['--verbose'],
+    sandbox: false,
+    provider_url: 'http://127.0.0.1:1/v1',
+    provider_key_env: 'KEY',
+    max_history: 3,
+  } as const
+  const settings = { ...current, extra_args: [...current.extra_args] }
+  const other = chosen(settings, { agent: 'claude', model: 'n' })
+  expect(other.config).toEqual({ backend: 'exec', agent: 'claude', model: 'n', max_history: 3 })
+  expect(other.resets.join('; ')).toContain(
+    '--openclaw-agent, --provider-url, --provider-key-env, --extra-arg, --no-sandbox fell away with what answered before',
+  )
+  const same = chosen(settings, { agent: 'openclaw' })
+  expect([same.config, same.resets]).toEqual([settings, []])
+  expect(chosen(settings, { command: 'cat' }).resets.join()).toContain('--model')
+  const former = { backend: 'exec', command: 'cat', extra_args: ['-u'], sandbox: false } as const
+  const command = chosen({ ...former, extra_args: ['-u'] }, { command: 'tac' })
+  expect(command.config).toMatchObject({ command: 'tac', extra_args: ['-u'], sandbox: false })
+})
+
 test('a key stays with the server that it was given for', async () => {
   const first = { api_base: 'https://models.example/v1', model: 'm', api_key: 'k' }
   await set(first)

@@ -36,7 +36,7 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
   if (named.length > 1) refuse('bad_request', 'expected one of --agent, --command and --api-base')
   const [name] = named
   const kept: Record<string, unknown> = { ...current }
-  const isSame = name !== undefined && current?.[name] !== undefined
+  const isSame = name !== undefined && current !== undefined && isOfOneKind(name, current, change)
   const stays: readonly string[] = isSame ? BACKENDS[name].own : []
   const own = name === undefined ? [] : names.flatMap(other => BACKENDS[other].own)
   for (const member of own) if (!stays.includes(member)) delete kept[member]
@@ -46,9 +46,37 @@ export function chosen(current: AutoReplyConfig | undefined, change: Change): Ch
   if (name !== undefined && backend !== BACKENDS[name].backend)
     refuse('bad_request', `--backend ${backend} does not go with --${name.replace('_', '-')}`)
   const config = { ...kept, ...given, backend } as AutoReplyConfig
-  const resets = [...backToDefaults(current, change, config), ...withoutKeys(current, change, config)]
+  const resets = [
+    ...fallenAway(current, config),
+    ...backToDefaults(current, change, config),
+    ...withoutKeys(current, change, config),
+  ]
   requireToolsOfAgent(change, config)
   return { config, resets }
+}
+
+/** Whether what meant something to the former one means the same to the next: agents differ, the owner's own do not. */
+const isOfOneKind = (name: Named, current: AutoReplyConfig, change: Change): boolean =>
+  name === 'agent' ? current.agent === change.agent : current[name] !== undefined
+
+/** By which flags the settings that belong to one backend are set. */
+const FLAGS = {
+  model: '--model',
+  openclaw_agent: '--openclaw-agent',
+  provider_url: '--provider-url',
+  provider_key_env: '--provider-key-env',
+  extra_args: '--extra-arg',
+  api_key: '--api-key',
+} as const
+
+/** What belonged to the one that answered before, in one sentence. */
+function fallenAway(current: AutoReplyConfig | undefined, config: AutoReplyConfig): string[] {
+  if (current === undefined) return []
+  const members = Object.keys(FLAGS) as (keyof typeof FLAGS)[]
+  const gone = members.filter(member => current[member] !== undefined && config[member] === undefined)
+  const flags: string[] = gone.map(member => FLAGS[member])
+  if (current.sandbox === false && config.sandbox === undefined) flags.push('--no-sandbox')
+  return flags.length === 0 ? [] : [`${flags.join(', ')} fell away with what answered before`]
 }
 
 /** Takes out what the owner allowed to the program or the model that answered before; which, in sentences. */
