@@ -82,9 +82,20 @@ export function requireProgram({
   const line = env['SVC_EXEC_COMMAND'] || command || undefined
   if (command?.trim() === '')
     throw new BackendFailed('the command is empty; give a program and its arguments with --command')
-  const program = line ? splitWords(line)[0] : findAgent(agent ?? '')?.bin
+  const words = line ? splitWords(line) : []
+  requireWholePaths(words.slice(1))
+  const program = line ? words[0] : findAgent(agent ?? '')?.bin
   if (program === undefined || findProgram(program, env['PATH'] ?? '') !== undefined) return
   throw new BackendFailed(whyNotRun(program, line === undefined))
+}
+
+/** In the empty folder of a run, a path that begins in this one leads nowhere. */
+function requireWholePaths(args: readonly string[]): void {
+  const relative = args.find(word => /^\.\.?\//.test(word))
+  if (relative !== undefined)
+    throw new BackendFailed(
+      `${relative} is a relative path, and the program runs in an empty folder of its own; give the path from the root on`,
+    )
 }
 
 function whyNotRun(program: string, isAgent: boolean): string {

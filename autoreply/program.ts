@@ -16,6 +16,9 @@ export function findProgram(word: string, path: string): string | undefined {
   })
 }
 
+/** Whether a word of a command line looks like the name of a file, and like no flag. */
+export const isFileName = (word: string): boolean => !word.startsWith('-') && /[./]/.test(word)
+
 /** A character behind a backslash, a quoted text, space, anything else, or a quote that nothing ends. */
 const PIECE = /\\([\s\S])|"((?:\\[\s\S]|[^"\\])*)"|'([^']*)'|(\s+)|([^\\"'\s]+)|([\\"'])/g
 

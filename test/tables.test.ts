@@ -180,7 +180,11 @@ describe('commands', () => {
     ['visibility', '', 'hub-local|federated|public!'],
     ['autoreply show', '', ''],
     ['autoreply off', '', ''],
-    ['autoreply test', '', 'question'],
+    [
+      'autoreply test',
+      '--backend --agent --work-dir --openclaw-agent --model --api-base --api-key --system-prompt --command --api-timeout',
+      'question',
+    ],
     [
       'autoreply set',
       '--backend --agent --work-dir --openclaw-agent --model --api-base --api-key --system-prompt --require-image --usage-hint --error-reply --command --poll-interval --max-history --api-timeout --max-auto-replies',
@@ -268,6 +272,7 @@ describe('commands', () => {
     )
     expect(repeating.sort()).toEqual([
       'autoreply set --extra-arg',
+      'autoreply test --extra-arg',
       'daemon --folder',
       'delegate --attach',
       'mcp --folder',

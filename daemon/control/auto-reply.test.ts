@@ -42,6 +42,7 @@ test.each<[Change, RegExp]>([
   ],
   [{ command: './run.sh' }, /\.\/run\.sh is a relative path, .* give the path from the root on/],
   [{ command: ' ' }, /the command is empty; give a program/],
+  [{ command: 'cat ./words.txt' }, /\.\/words\.txt is a relative path, .* give the path from the root on/],
   [{ command: 'cat', work_dir: join(dir, 'nope') }, /nope is no folder that this node can write to; make it/],
   [{ command: 'cat', work_dir: import.meta.filename }, /auto-reply\.test\.ts is no/],
   [{ command: 'cat', work_dir: 'here' }, /here is not an absolute path/],
@@ -103,6 +104,28 @@ test('another agent or backend starts without tools and without strangers, and i
   placeScriptedAgent(bin, 'none')
   const locked = await set({ agent: 'claude', sandbox: false })
   expect(locked.says).toContain('claude answers contacts; tools: none')
+})
+
+test('settings are tried without being kept, by a question and by an attack', async () => {
+  const file = () => readFileSync(join(dir, 'config.json'), 'utf8')
+  const before = file()
+  const tried = (settings: Change) =>
+    node.handlers.autoReplyTest({ question: 'is it there?', settings }, never)
+  expect((await tried({ command: 'grep there', sandbox: false })).answer).toBe('is it there?')
+  await expect(tried({ command: '/no/such/program' })).rejects.toMatchObject({
+    code: 'backend_failed',
+    message: /program not found/,
+  })
+  await expect(tried({ command: 'cat', agent: 'claude' })).rejects.toMatchObject({ code: 'bad_request' })
+  placeScriptedAgent(bin, 'instructions')
+  const attacked = await node.handlers.autoReplyAttack(
+    { settings: { agent: 'claude', sandbox: false } },
+    never,
+  )
+  expect(attacked.leaks).toHaveLength(1)
+  placeScriptedAgent(bin, 'none')
+  expect(file()).toBe(before)
+  expect((await node.handlers.autoReplyShow(undefined, never)).auto_reply?.command).toBe('cat')
 })
 
 test('another agent starts without the arguments, model and walls of the one before, and that is said', () => {

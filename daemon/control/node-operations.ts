@@ -1,7 +1,7 @@
 /** Operations on the node itself: status, hub, profile, contacts, auto-reply, identity, evidence. */
 
 import { buildInfo } from '../../protocol/build-info.ts'
-import type { NodeStatus } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig, NodeStatus } from '../../protocol/control/shapes.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'
@@ -170,10 +170,12 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     },
     async autoReplyTest(given, signal) {
       const question = given.question ?? 'Say in one sentence that you are ready.'
-      return orRefuse('backend_failed', () => parts.autoReply.test(question, signal))
+      const config = tried(ctx, given.settings)
+      return orRefuse('backend_failed', () => parts.autoReply.test(question, signal, config))
     },
-    async autoReplyAttack(_, signal) {
-      return orRefuse('backend_failed', () => parts.autoReply.attack(signal))
+    async autoReplyAttack(given, signal) {
+      const config = tried(ctx, given.settings)
+      return orRefuse('backend_failed', () => parts.autoReply.attack(signal, config))
     },
     async idRotate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
@@ -203,6 +205,10 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
 }
 
 const consoleUrl = ({ control }: Pick<NodeParts, 'control'>): string => `http://${control.bound}/console`
+
+/** What a change would make of the settings, where one is to be tried. */
+const tried = (ctx: Needs, change: Parameters<typeof chosen>[1] | undefined): AutoReplyConfig | undefined =>
+  change === undefined ? undefined : chosen(ctx.settings.current.auto_reply, change).config
 
 function settings<T>(ctx: Needs, value: T): T {
   ctx.events.emit('settings')

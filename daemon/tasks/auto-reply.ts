@@ -106,21 +106,20 @@ export class AutoReply {
   }
 
   /** Attacks the agent that answers, as a task could; what leaked, in sentences. */
-  async attack(signal: AbortSignal) {
-    const given = this.#requireConfig()
+  async attack(signal: AbortSignal, given = this.#requireConfig()) {
     await this.#backend(given)
     const trials = await this.#trials()
     return await trials.attack(given, this.#sandboxOf(given) ?? NO_SANDBOX, signal)
+  }
+
+  #requireConfig(): AutoReplyConfig {
+    return this.#ctx.settings.current.auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
   }
 
   /** Loaded only where an agent is set or attacked. */
   async #trials(): Promise<AgentTrials> {
     const trials = await import('./agent-trials.ts')
     return new trials.AgentTrials(this.#ctx, this.#env)
-  }
-
-  #requireConfig(): AutoReplyConfig {
-    return this.#ctx.settings.current.auto_reply ?? refuse('no_auto_reply', 'auto-reply is not configured')
   }
 
   /** Starts, changes or ends the loop as the configuration says. */
@@ -163,12 +162,13 @@ export class AutoReply {
     this.#loop = undefined
   }
 
-  /** Asks the configured backend one question outside any thread. */
+  /** Asks the backend one question outside any thread, that of the node or one that is to be tried. */
   async test(
     question: string,
     signal: AbortSignal,
+    given = this.#requireConfig(),
   ): Promise<{ backend: string; answer: string; ms: number }> {
-    const given = this.#requireConfig()
+    requireFolder(given.work_dir)
     const started = this.#ctx.now()
     const backend = await this.#backend(given)
     const request: BackendRequest = {
@@ -180,7 +180,7 @@ export class AutoReply {
     }
     const timeout = AbortSignal.timeout(autoReplySettings(given).api_timeout_seconds * 1000)
     const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
-    this.#failed = undefined
+    if (given === this.#ctx.settings.current.auto_reply) this.#failed = undefined
     return { backend: backend.name, answer: text, ms: this.#ctx.now() - started }
   }
 

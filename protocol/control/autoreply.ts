@@ -11,13 +11,15 @@ const autoReplyView = z.strictObject({
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
 })
 
+const change = autoReplyConfig.partial()
+
 export const autoReplyOperations = {
   autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
   autoReplySet: operation('/autoreply/set', {
     reads: false,
     timeoutMs: LONG_MS,
     /** `unsafe`: also an agent that leaks when it is attacked. */
-    request: autoReplyConfig.partial().extend({ unsafe: z.boolean().optional() }),
+    request: change.extend({ unsafe: z.boolean().optional() }),
     reply: autoReplyView,
     limits: { bodyBytes: 256 * 1024 },
   }),
@@ -30,14 +32,16 @@ export const autoReplyOperations = {
   autoReplyTest: operation('/autoreply/test', {
     reads: false,
     timeoutMs: LONG_MS,
-    request: z.strictObject({ question: text.optional() }),
+    /** `settings`: asks what autoReplySet would make of them, and keeps nothing. */
+    request: z.strictObject({ question: text.optional(), settings: change.optional() }),
     reply: z.strictObject({ backend: z.string(), answer: z.string(), ms: count }),
     codes: ['no_auto_reply', 'backend_failed'],
+    limits: { bodyBytes: 256 * 1024 },
   }),
   autoReplyAttack: operation('/autoreply/attack', {
     reads: false,
     timeoutMs: LONG_MS,
-    request: z.strictObject({}),
+    request: z.strictObject({ settings: change.optional() }),
     reply: z.strictObject({
       agent: z.string(),
       version: z.string(),
@@ -46,5 +50,6 @@ export const autoReplyOperations = {
       leaks: z.array(z.string()),
     }),
     codes: ['no_auto_reply', 'backend_failed'],
+    limits: { bodyBytes: 256 * 1024 },
   }),
 } as const

@@ -63,6 +63,8 @@ describe('an operation', () => {
       end: 2 * 1024 * 1024,
       profileSet: 256 * 1024,
       autoReplySet: 256 * 1024,
+      autoReplyTest: 256 * 1024,
+      autoReplyAttack: 256 * 1024,
     })
   })
 })
