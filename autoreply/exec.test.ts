@@ -183,6 +183,11 @@ describe('the exec backend', () => {
       "console.error('\\u001b[31mred\\u0007');console.log('x'.repeat(50000));process.exit(1)",
       /ended with 1: \[31mred; x{299}…$/,
     ],
+    [
+      'logs much before it says why',
+      "console.error('log line\\n'.repeat(20000));throw new Error('the model is gone')",
+      /ended with 1: Error: the model is gone$/,
+    ],
     ['prints nothing', '', /no answer/],
     ['prints an image', 'process.stdout.write(Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10]))', /not text/],
     ['prints zeros', 'process.stdout.write(Buffer.alloc(100))', /not text/],

@@ -9,10 +9,11 @@ import { present } from '../protocol/encoding/present.ts'
 import type { AgentRow, Provider, ToolAccess } from './agent-row.ts'
 import { agents, findAgent } from './agents.ts'
 import { type Answer, type Backend, BackendFailed, type BackendRequest } from './backend.ts'
+import { complaintOf } from './complaint.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
-import { complaintOf, runProgram } from './run-program.ts'
+import { runProgram } from './run-program.ts'
 import { confined, type Sandbox } from './sandbox.ts'
 
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const

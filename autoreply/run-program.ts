@@ -2,14 +2,11 @@
 import { isUtf8 } from 'node:buffer'
 import { spawn } from 'node:child_process'
 import { wordsOf } from '../protocol/encoding/errors.ts'
-import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { BackendFailed } from './backend.ts'
-import { lastJsonObject, member, textOf } from './printed.ts'
+import { complaintOf } from './complaint.ts'
 
 export const OUTPUT_BYTES_MAX = 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
-const COMPLAINT_BYTES_MAX = 16 * 1024
-const COMPLAINT_CHARACTERS_MAX = 300
 const KILL_AFTER_MS = 5_000
 const DRAIN_MS = 500
 
@@ -34,7 +31,7 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const stdout: Buffer[] = []
-    const stderr: Buffer[] = []
+    let stderr = Buffer.alloc(0)
     let printed = 0
     let failure: string | undefined
     let hardKill: NodeJS.Timeout | undefined
@@ -53,7 +50,8 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       else stdout.push(chunk)
     })
     child.stderr.on('data', (chunk: Buffer) => {
-      if (Buffer.concat(stderr).length < STDERR_BYTES_MAX) stderr.push(chunk)
+      // why it fails stands at the end
+      stderr = Buffer.concat([stderr, chunk]).subarray(-STDERR_BYTES_MAX)
     })
     child.stdin.on('error', () => {})
     child.stdin.end(given.stdin)
@@ -73,7 +71,7 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       clearTimeout(hardKill)
       clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
-      const tail = complaintOf(Buffer.concat(stderr), Buffer.concat(stdout))
+      const tail = complaintOf(stderr, Buffer.concat(stdout))
       if (failure !== undefined) reject(new BackendFailed(`${given.name}: ${failure}`))
       else if (code !== 0)
         reject(
@@ -86,19 +84,6 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       else resolve(Buffer.concat(stdout).toString('utf8'))
     })
   })
-}
-
-/** What a program said of its failure on either output, on one line: some say on standard output why they give up. */
-export function complaintOf(...outputs: readonly Buffer[]): string {
-  const said = outputs.map(bytes => complaintIn(bytes.subarray(-COMPLAINT_BYTES_MAX).toString('utf8')))
-  return [...new Set(said)].filter(text => text !== '').join('; ')
-}
-
-/** The message of an error in JSON, else the last lines. */
-function complaintIn(printed: string): string {
-  const json = lastJsonObject(printed)
-  const message = textOf(member(json, 'error', 'message')) ?? textOf(member(json, 'result'))
-  return plainLine(message ?? printed.trim().split('\n').slice(-3).join(' '), COMPLAINT_CHARACTERS_MAX)
 }
 
 /** Text in UTF-8, as far as that can be told: nothing else is an answer. */
