@@ -157,6 +157,84 @@ describe('the auto-reply loop', () => {
     expect(spoken.done.join()).not.toContain('/home/owner')
   })
 
+  const broken: Backend = {
+    name: 'broken',
+    reply: async () => {
+      throw new BackendFailed('out of order')
+    },
+  }
+  /** A clock that goes on with each look of the loop, and when it did what. */
+  function timed(waiting: WaitingThread[], stepMs: number) {
+    const given = node(waiting)
+    let clock = 0
+    const times: [string, number][] = []
+    const port: AutoReplyPort = {
+      ...given.port,
+      waiting: async () => {
+        clock += stepMs
+        return given.port.waiting()
+      },
+      report: (event, which, detail) => {
+        times.push([event, clock])
+        given.port.report(event, which, detail)
+      },
+      answer: async (which, text) => {
+        times.push([text, clock])
+        return given.port.answer(which, text)
+      },
+    }
+    return { given: { ...given, port }, times, now: () => clock }
+  }
+
+  test('a failed turn is tried five times, 10, 20, 40 and 80 s apart, and then gets the error reply', async () => {
+    const { given, times, now } = timed([thread()], 1_000)
+    const set = settings(broken, { errorReply: 'not now' })
+    await run(given, set, () => given.waiting.length === 0, now)
+    const started = times[0]?.[1] ?? 0
+    expect(times.map(([what, at]) => [what, (at - started) / 1_000])).toEqual([
+      ['failed', 0],
+      ['failed', 10],
+      ['failed', 30],
+      ['failed', 70],
+      ['failed', 150],
+      ['not now', 150],
+    ])
+  })
+
+  test('an error reply that could not be kept is sent later, without asking the backend again', async () => {
+    const { given, times, now } = timed([thread()], 60_000)
+    const { answer } = given.port
+    let refusals = 2
+    given.port.answer = async (which, text) => {
+      if (refusals-- > 0) throw new Error('the disk is full')
+      return answer(which, text)
+    }
+    const set = settings(broken, { errorReply: 'not now' })
+    await run(given, set, () => given.waiting.length === 0, now)
+    expect(times.map(([what]) => what)).toEqual([...Array(5).fill('failed'), 'not now'])
+    expect(given.done.filter(entry => entry.startsWith('fault'))).toHaveLength(2)
+  })
+
+  test('a pause for the limit of a peer does not begin the tries anew', async () => {
+    const others = Array.from({ length: 58 }, (_, i) => thread({ interactionId: `i${i}` }))
+    const { given, times, now } = timed([...others, thread({ interactionId: 'bad' })], 60_000)
+    const port = {
+      ...given.port,
+      request: async (which: WaitingThread) => requestOf('x', { interactionId: which.interactionId }),
+    }
+    const backend: Backend = {
+      name: 'half',
+      reply: async request => {
+        if (request.interactionId === 'bad') throw new BackendFailed('out of order')
+        return { text: 'fine' }
+      },
+    }
+    const set = settings(backend, { errorReply: 'not now' })
+    await run({ ...given, port }, set, () => given.waiting.length === 0, now)
+    expect(times.some(([what]) => what === 'limited')).toBe(true)
+    expect(times.filter(([what]) => what === 'failed')).toHaveLength(5)
+  })
+
   test('what one thread throws ends neither the loop nor the answers of the others', async () => {
     const given = node([thread({ autoReplies: 30 }), thread({ interactionId: 'i2' })])
     const broken = {

@@ -13,7 +13,6 @@ const ANSWERS_PER_HOUR_MAX = 600
 const TRIES_MAX = 5
 const RATE_PAUSE_MS = 60_000
 const BACKOFF_FIRST_MS = 10_000
-const BACKOFF_MAX_MS = 10 * 60_000
 const REFUSED_REPLY = 'I cannot answer this request.'
 const USAGE_REPLY = 'This agent needs an image with the request. Send one as an attachment.'
 
@@ -81,6 +80,7 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
       }
     })
   const turnKey = (thread: WaitingThread) => `${thread.interactionId}/${thread.turn}`
+  const triesOf = (thread: WaitingThread) => failures.get(turnKey(thread))?.tries ?? 0
 
   async function serve(thread: WaitingThread): Promise<void> {
     if (thread.endProposed) {
@@ -91,7 +91,7 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
       port.report('ended', thread, { why: 'max_auto_replies' })
     } else if (rates.hasRoom(thread.peer)) await answer(thread)
     else {
-      failures.set(turnKey(thread), { tries: 0, notBefore: now() + RATE_PAUSE_MS })
+      failures.set(turnKey(thread), { tries: triesOf(thread), notBefore: now() + RATE_PAUSE_MS })
       port.report('limited', thread, {})
     }
   }
@@ -123,26 +123,35 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */
-  function putOff(thread: WaitingThread, error: Error, ms: number): void {
-    const tries = (failures.get(turnKey(thread))?.tries ?? 0) + 1
-    const wait = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (tries - 1))
-    const last = tries >= TRIES_MAX
-    failures.set(turnKey(thread), { tries, notBefore: last ? Number.POSITIVE_INFINITY : now() + wait })
+  async function putOff(thread: WaitingThread, error: Error, ms: number): Promise<void> {
+    const tries = triesOf(thread) + 1
+    failures.set(turnKey(thread), { tries, notBefore: now() + BACKOFF_FIRST_MS * 2 ** (tries - 1) })
     port.report('failed', thread, { tries, error: error.message, ms })
-    if (last && settings.errorReply !== undefined) {
-      port.answer(thread, settings.errorReply).catch(failed => port.fault(failed as Error))
+    if (tries >= TRIES_MAX) await giveUp(thread)
+  }
+
+  /** The error text instead of an answer; one that cannot be kept now is sent later. */
+  async function giveUp(thread: WaitingThread): Promise<void> {
+    const given = { tries: TRIES_MAX, notBefore: Number.POSITIVE_INFINITY }
+    try {
+      if (settings.errorReply !== undefined) await port.answer(thread, settings.errorReply)
+    } catch (error) {
+      given.notBefore = now() + BACKOFF_FIRST_MS
+      port.fault(error as Error)
     }
+    failures.set(turnKey(thread), given)
   }
 
   /** What one thread throws (it was cancelled meanwhile, the disk is full) ends neither the loop nor the node. */
   async function attempt(thread: WaitingThread): Promise<void> {
     const failure = failures.get(turnKey(thread))
     if (failure !== undefined && failure.notBefore > now()) return
+    if (triesOf(thread) >= TRIES_MAX) return giveUp(thread)
     const started = now()
     try {
       await serve(thread)
     } catch (error) {
-      if (!stopped.signal.aborted) putOff(thread, error as Error, now() - started)
+      if (!stopped.signal.aborted) await putOff(thread, error as Error, now() - started)
     }
   }
 
