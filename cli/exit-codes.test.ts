@@ -47,11 +47,14 @@ function linesOf(line: readonly string[], flag: Flag): string[][] {
   ]
 }
 
-describe('a refused command line is exit code 2, before anything is done, of', () => {
+/** By 2 of a hook an agent would be held up. */
+const refusedCode = (row: CommandRow): number => (row.path.startsWith('hook ') ? 1 : 2)
+
+describe('a refused command line is exit code 2, of a hook 1, before anything is done, of', () => {
   test.each(commands.map(row => [row.path, row] as const))('%s', async (_, row) => {
     for (const line of refusedLines(row)) {
       const { code, out, err } = await runIn(folder, line)
-      expect([line, code, out, err]).toEqual([line, 2, '', expect.stringMatching(/^svc: \S/)])
+      expect([line, code, out, err]).toEqual([line, refusedCode(row), '', expect.stringMatching(/^svc: \S/)])
     }
   })
 })

@@ -52,6 +52,9 @@ function inGroup(words: readonly string[]): CommandRow[] {
   return commands.filter(row => row.path === path || row.path.startsWith(`${path} `))
 }
 
+/** The first word that names a command. */
+export const groupOf = (argv: readonly string[]): string | undefined => splitHead(argv).head[0]
+
 /** The words that may name a command; `--id NAME` among them goes behind them. */
 function splitHead(argv: readonly string[]): { head: string[]; moved: string[]; rest: readonly string[] } {
   const head: string[] = []

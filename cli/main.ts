@@ -4,14 +4,14 @@
  */
 import { calledFor } from './as-called.ts'
 import { dispatch } from './dispatch.ts'
-import { findCommand } from './flags.ts'
-import { type Io, requireOutput, UsageRefused } from './io.ts'
+import { findCommand, groupOf } from './flags.ts'
+import { type Io, REFUSED_EXIT_CODE, requireOutput, UsageRefused } from './io.ts'
 import { reporting } from './report.ts'
 
 /** Parses and runs; returns the exit code. Errors are one sentence on standard error and the command that helps. */
-export function main(terminal: Io, argv: readonly string[]): Promise<number> {
+export async function main(terminal: Io, argv: readonly string[]): Promise<number> {
   const io = calledFor(terminal, undefined)
-  return reporting(io, async () => {
+  const exitCode = await reporting(io, async () => {
     const found = findCommand(argv)
     const human = found.human || isForPeople(io.env['SVC_OUTPUT'])
     const code =
@@ -21,6 +21,8 @@ export function main(terminal: Io, argv: readonly string[]): Promise<number> {
     if (code === 0) await requireOutput(io, 'room')
     return code
   })
+  // by this code of a hook an agent is held up
+  return exitCode === REFUSED_EXIT_CODE && groupOf(argv) === 'hook' ? 1 : exitCode
 }
 
 function isForPeople(output: string | undefined): boolean {

@@ -1,5 +1,6 @@
 /** `svc hook inbox` as coding agents run it: what is new, once a session, and never a word more. */
 import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -94,6 +95,44 @@ describe('a hook', () => {
     await delegated('of a stranger')
     expect(hook('claude', { session_id: 'h' })).toBe('')
     await world.svc('bob', 'contact', 'add', aliceAid, 'alice')
+  })
+
+  test('is silent about what is no JSON object, which tells it neither session nor event, and says it later', async () => {
+    const id = await delegated('said in time')
+    const args = [programs.svc, 'hook', 'inbox', '--format', 'claude']
+    for (const input of ['not json', '{"hook_event_name":"Sto', '[]', '7', 'null']) {
+      const ran = spawnSync(process.execPath, args, { env: world.env('bob'), input, encoding: 'utf8' })
+      expect([ran.status, ran.stdout, ran.stderr]).toEqual([0, '', ''])
+    }
+    expect(hook('claude')).toContain(id)
+    expect(hook('claude')).toBe('')
+  })
+
+  test('in a home without an identity says nothing and makes nothing', () => {
+    const home = world.dir('home', 'empty')
+    mkdirSync(home, { recursive: true })
+    const env = { ...world.env('bob'), SVC_HOME: home, SVC_RUNTIME_DIR: world.dir('empty-run') }
+    for (const format of ['text', 'claude', 'codex', 'gemini']) {
+      const args = [programs.svc, 'hook', 'inbox', '--format', format]
+      const ran = spawnSync(process.execPath, args, { env, input: '{"session_id":"s"}', encoding: 'utf8' })
+      expect([ran.status, ran.stdout, ran.stderr]).toEqual([0, '', ''])
+    }
+    expect(readdirSync(home)).toEqual([])
+  })
+
+  test.each([
+    ['hook', 'inbox', '--format', 'xml'],
+    ['--id', 'default', 'hook', 'inbox', '--formatt', 'claude'],
+    ['hook', 'inbox', 'more'],
+    ['hook', 'inbx'],
+  ])('called wrongly says so without holding up the agent: %s %s %s %s', (...line) => {
+    const ran = spawnSync(process.execPath, [programs.svc, ...line.filter(word => word !== undefined)], {
+      env: world.env('bob'),
+      input: '{}',
+      encoding: 'utf8',
+    })
+    expect([ran.status, ran.stdout]).toEqual([1, ''])
+    expect(ran.stderr).toMatch(/^svc: /)
   })
 
   test('is silent where no node runs, where its input is no JSON, and soon where nobody says anything', async () => {

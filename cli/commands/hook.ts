@@ -27,9 +27,10 @@ type Cursors = { received: string; sent: string }
 export const hookInbox: Run = async (io, input) => {
   const [format = 'text'] = flags(input, '--format')
   const call = await readCall(io, format)
+  // an agent that goes on because of a hook is not held up again
+  if (call === undefined || call.isContinued) return 0
   try {
-    // an agent that goes on because of a hook is not held up again
-    const words = call.isContinued ? undefined : await news(io, input.id, call.session)
+    const words = await news(io, input.id, call.session)
     if (words !== undefined) io.out(`${rendered(format, call.event, words)}\n`)
   } catch {
     // silent: see above
@@ -103,8 +104,11 @@ function openMemory(io: Io, dataDir: string) {
   }
 }
 
-async function readCall(io: Io, format: string): Promise<Call> {
-  const given = objectIn(await standardInput(io))
+/** Undefined for what an agent would not say; nothing at all is said by a person who tries the command. */
+async function readCall(io: Io, format: string): Promise<Call | undefined> {
+  const said = await standardInput(io)
+  const given = said.trim() === '' ? {} : objectIn(said)
+  if (given === undefined) return undefined
   const { session_id: session, hook_event_name: event, stop_hook_active: active } = given
   return {
     session: `${format}:${typeof session === 'string' ? session.slice(0, 128) : ''}`,
@@ -113,12 +117,13 @@ async function readCall(io: Io, format: string): Promise<Call> {
   }
 }
 
-function objectIn(text: string): Record<string, unknown> {
+function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value = JSON.parse(text) as unknown
-    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : undefined
   } catch {
-    return {}
+    return undefined
   }
 }
 
