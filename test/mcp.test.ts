@@ -1,7 +1,7 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -633,5 +633,33 @@ describe('svc daemon --stdio', () => {
     expect(pidOf(first.home)).toBe(second.child.pid)
     second.child.stdin.end()
     expect(await second.ended).toBe(0)
+  })
+
+  test('makes no new identity in the place of the one with which its session began, and joins no other one there', async () => {
+    const first = start('moved')
+    first.child.stdin.write(initialize)
+    await first.answer(1)
+    const second = start('moved')
+    second.child.stdin.write(initialize)
+    await second.answer(1)
+    second.child.stdin.write(status)
+    const began = (await second.answer(2)).result?.structuredContent.node.aid
+    renameSync(first.home, `${first.home}-away`)
+    first.child.kill('SIGKILL')
+    await first.ended
+    second.child.stdin.write(status.replace('"id":2', '"id":3'))
+    expect(JSON.stringify(await second.answer(3))).toMatch(/unavailable: /)
+    expect(existsSync(join(first.home, 'identity.kel'))).toBe(false)
+    const third = start('moved')
+    third.child.stdin.write(initialize)
+    await third.answer(1)
+    second.child.stdin.write(status.replace('"id":2', '"id":4'))
+    expect(JSON.stringify(await second.answer(4))).toContain(
+      `this session began as ${began}, and now another identity answers in ${first.home}`,
+    )
+    for (const one of [second, third]) {
+      one.child.stdin.end()
+      expect(await one.ended).toBe(0)
+    }
   })
 })
