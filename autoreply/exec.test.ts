@@ -185,7 +185,7 @@ describe('the exec backend', () => {
     ],
     [
       'logs much before it says why',
-      "console.error('log line\\n'.repeat(20000));throw new Error('the model is gone')",
+      "console.error('log line\\n'.repeat(4000));throw new Error('the model is gone')",
       /ended with 1: Error: the model is gone$/,
     ],
     ['prints nothing', '', /no answer/],
