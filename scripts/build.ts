@@ -31,6 +31,8 @@ const SOURCES = [
   'cli',
   'daemon',
   'mcp',
+  'view',
+  'tui',
   'autoreply',
   'protocol',
   'console',
@@ -63,7 +65,7 @@ const shared: BuildOptions = {
   conditions: ['module', ...modules.conditions],
   // its other form cannot be bundled
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
-  external: ['cbor-extract', 'sodium-native', 'react-devtools-core', 'bufferutil', 'utf-8-validate'],
+  external: ['cbor-extract', 'sodium-native', 'bufferutil', 'utf-8-validate'],
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
@@ -150,8 +152,24 @@ const plainParser: Plugin = {
   },
 }
 
+/** Ink imports React's debugger for those who debug Ink. */
+const withoutDebugger: Plugin = {
+  name: 'without-debugger',
+  setup(build) {
+    build.onResolve({ filter: /^react-devtools-core$/ }, ({ path }) => ({ path, namespace: 'debugger' }))
+    build.onLoad({ filter: /./, namespace: 'debugger' }, () => ({ contents: 'export default {}' }))
+  },
+}
+
 const bundle = (outdir: string, entryPoints: Record<string, string>) =>
-  build({ ...shared, entryPoints, outdir, splitting: true, chunkNames: 'part-[hash]' })
+  build({
+    ...shared,
+    entryPoints,
+    outdir,
+    splitting: true,
+    chunkNames: 'part-[hash]',
+    plugins: [withoutDebugger],
+  })
 const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOptions['define'] = {}) =>
   build({
     ...shared,

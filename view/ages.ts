@@ -6,10 +6,10 @@ const DAY = 24 * HOUR
 const WEEKS_FROM = 14 * DAY
 const DATE_FROM = 10 * 7 * DAY
 
-/** How long ago, in at most four cells: `now`, `40s`, `12m`, `3h`, `5d`, `6w`; older ones as `Mar 26`. */
+/** How long ago, in at most four cells: `now`, `12m`, `3h`, `5d`, `6w`; older ones as `Mar 26`. */
 export function age(at: number, now: number): string {
   const apart = now - at
-  if (apart < 5_000) return 'now'
+  if (apart < MINUTE) return 'now'
   if (apart >= DATE_FROM) return monthOf(at)
   return span(apart)
 }

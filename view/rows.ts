@@ -42,20 +42,26 @@ export type TaskRow = {
   notes: readonly { says: string; short: string; tone: Tone }[]
 }
 
-/** Rows as the screens list them: newest first. */
-export function taskRows(
+export type TaskOptions = { pendingOnly?: boolean; filter?: string }
+
+/** Tasks of a side as the screens list them: newest first. */
+export function taskItems(
   view: View,
   side: Side,
-  options: { now: number; pendingOnly?: boolean; filter?: string },
-): TaskRow[] {
+  { pendingOnly, filter }: TaskOptions = {},
+): InteractionSummary[] {
+  const fits = matcher(filter)
   const items: InteractionSummary[] = []
-  for (const item of view.interactions.values())
-    if (item.side === side && (options.pendingOnly !== true || needOf(item) !== undefined)) items.push(item)
-  items.sort((a, b) => b.last_at - a.last_at || (a.interaction_id < b.interaction_id ? 1 : -1))
-  const fits = matcher(options.filter)
-  const kept = fits === undefined ? items : items.filter(item => fits(searched(item)))
-  return kept.map(item => taskRow(item, options.now))
+  for (const item of view.interactions.values()) {
+    if (item.side !== side || (pendingOnly === true && needOf(item) === undefined)) continue
+    if (fits === undefined || fits(searched(item))) items.push(item)
+  }
+  return items.sort((a, b) => b.last_at - a.last_at || (a.interaction_id < b.interaction_id ? 1 : -1))
 }
+
+/** The rows of {@link taskItems}; where there are many, a screen makes only those that it shows, with {@link taskRow}. */
+export const taskRows = (view: View, side: Side, options: TaskOptions & { now: number }): TaskRow[] =>
+  taskItems(view, side, options).map(item => taskRow(item, options.now))
 
 const searched = (item: InteractionSummary): string =>
   `${item.peer_name ?? ''} ${item.peer} ${item.state} ${item.capability ?? ''} ${item.preview} ${item.interaction_id}`

@@ -13,7 +13,13 @@ export type StreamedEvent = { id: string | null; event: string; data: unknown }
 export async function streamEvents(
   io: Io,
   target: Target,
-  options: { since?: string | undefined; signal: AbortSignal; onOpen?: () => void },
+  options: {
+    since?: string | undefined
+    signal: AbortSignal
+    onOpen?: () => void
+    /** The node says in between that it is there. */
+    onHeartbeat?: () => void
+  },
   onEvent: (event: StreamedEvent) => void,
 ): Promise<void> {
   const { since, signal } = options
@@ -36,6 +42,7 @@ export async function streamEvents(
           pending += chunk
           const blocks = pending.split('\n\n')
           pending = blocks.pop() as string
+          if (blocks.some(block => block.startsWith(':'))) options.onHeartbeat?.()
           for (const event of blocks.flatMap(eventIn)) onEvent(event)
         })
         response.on('end', resolve)

@@ -9,4 +9,3 @@ const lacks =
   }
 
 export const p2p = lacks('direct-connection')
-export const tui = lacks('terminal-inbox')

@@ -1,5 +1,6 @@
 /** `svc completion`: what a shell offers behind `svc`, written from the command table. */
-import { type CommandRow, callPaths, type Flag, GLOBAL_FLAGS, ID_FLAG, type Run } from '../command.ts'
+import { type CommandRow, type Flag, ID_FLAG, type Run } from '../command.ts'
+import { flagsOf, formsOf, pathsOf, wordsBehind } from '../words.ts'
 
 const scripts: Record<string, (commands: readonly CommandRow[]) => string> = { bash, zsh, fish }
 
@@ -10,31 +11,6 @@ export const completion: Run = async (io, input, { commands }) => {
 }
 
 const FILES = ['PATH', 'FILE', 'DIR']
-const flagsOf = (row: CommandRow): Flag[] => [...(row.flags ?? []), ...GLOBAL_FLAGS]
-const formsOf = ({ name, short }: Flag) => (short === undefined ? [name] : [short, name])
-/** Words of its own that a command takes behind its path. */
-const choicesOf = (row: CommandRow) => {
-  const { name = '', values } = row.positionals?.[0] ?? {}
-  return values ?? (name.includes('|') ? name.split('|') : [])
-}
-const unique = (words: readonly string[]) => [...new Set(words)]
-/** Names that begin with dashes are flags to a shell. */
-const pathsOf = (row: CommandRow) => callPaths(row).filter(path => !path.startsWith('-'))
-
-/** What may follow the words of a path, from none on. */
-function wordsBehind(commands: readonly CommandRow[]): Map<string, string[]> {
-  const behind = new Map<string, string[]>()
-  const add = (path: string, words: readonly string[]) =>
-    behind.set(path, unique([...(behind.get(path) ?? []), ...words]))
-  for (const row of commands)
-    for (const path of pathsOf(row)) {
-      const words = path.split(' ')
-      for (const [n, word] of words.entries()) add(words.slice(0, n).join(' '), [word])
-      add(path, choicesOf(row))
-    }
-  return behind
-}
-
 /** A text between single quotes, for all three shells. */
 const quoted = (text: string) => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "'\\''")}'`
 const branch = (patterns: readonly string[], words: readonly string[]) =>

@@ -19,10 +19,4 @@ export const laterCommands: readonly CommandRow[] = [
     example: 'svc p2p-advertise 192.0.2.7:4001',
     load: async () => (await absent()).p2p,
   }),
-  later({
-    path: 'tui',
-    summary: 'the inbox in a terminal',
-    example: 'svc tui',
-    load: async () => (await absent()).tui,
-  }),
 ]

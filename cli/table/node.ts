@@ -62,6 +62,15 @@ export const nodeCommands: readonly CommandRow[] = [
     load: async () => (await import('../commands/console.ts')).console,
   },
   {
+    path: 'tui',
+    group: 'node',
+    needsDaemon: true,
+    summary: 'the inbox in a terminal: tasks, agents, evidence, the node',
+    flags: [on('--screen-reader', 'plain lines, top down, for a screen reader')],
+    example: 'svc tui',
+    load: async () => (await import('../commands/tui.ts')).tui,
+  },
+  {
     path: 'doctor',
     group: 'node',
     needsDaemon: false,

@@ -1,0 +1,38 @@
+/** `svc tui`: the inbox in a terminal. Ink and React are loaded here and nowhere else. */
+import { connect } from '../client/control.ts'
+import type { Run } from '../command.ts'
+import { CommandFailed } from '../io.ts'
+import { doorOf } from '../screen/door.ts'
+import { draftsIn, notesIn } from '../screen/drafts.ts'
+import { completionsOf, edited, fileAt, pathsFrom, runLine } from '../screen/shell.ts'
+
+export const tui: Run = async (io, input, { commands }) => {
+  if (process.stdout.isTTY !== true || process.stdin.isTTY !== true)
+    throw new CommandFailed('the inbox needs a terminal', 'svc inbox')
+  const { dataDir } = connect(io, input).target
+  const { openInbox } = await import('../../tui/main.tsx')
+  const host = {
+    door: doorOf(io, input),
+    now: io.now,
+    env: io.env,
+    drafts: draftsIn(dataDir),
+    notes: notesIn(dataDir),
+    command: (line: string, said: (text: string) => void, signal: AbortSignal) =>
+      runLine(io, dataDir, line, { said, signal }),
+    completions: (line: string) => completionsOf(commands, line),
+    paths: (begun: string) => pathsFrom(io, begun),
+    file: (path: string) => fileAt(io, path),
+    async startNode() {
+      let text = ''
+      const said = (part: string) => {
+        text += part
+      }
+      const code = await runLine(io, dataDir, 'up', { said, signal: new AbortController().signal })
+      if (code !== 0) throw new CommandFailed(text.trim().split('\n')[0] ?? 'the node did not start')
+    },
+    edit: (text: string) => edited(io, text),
+  }
+  const isReader = input.flags.has('--screen-reader') || io.env['INK_SCREEN_READER'] === 'true'
+  await openInbox(host, isReader)
+  return 0
+}

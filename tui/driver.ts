@@ -1,0 +1,147 @@
+/** Puts presses, the view and effects together, and says when there is a new frame. One for each terminal. */
+import { Live } from '../view/live.ts'
+import { type Around, Effects, type Terminal } from './effects.ts'
+import { type Frame, frameOf } from './frame.ts'
+import type { Host } from './host.ts'
+import { layoutOf } from './layout.ts'
+import { firstModel, type Model, type Size } from './model.ts'
+import { painted } from './paint.ts'
+import type { Press } from './press.ts'
+import { readerFrame } from './reader.ts'
+import { RowCache } from './rows.ts'
+import { paneOf, type Scene } from './scene.ts'
+import { pressed, settled } from './update.ts'
+import { pasted } from './writing.ts'
+
+const TICK_MS = 1_000
+/** A row that was only passed by is not looked into. */
+const PEEK_AFTER_MS = 150
+
+export type Drawn = { readonly text: string; readonly cursor: Frame['cursor'] }
+export type Ways = { readonly colours: boolean; readonly isReader: boolean }
+
+export class Driver {
+  readonly live: Live
+  #model: Model
+  #drawn: Drawn | undefined
+  #peeked: string | undefined
+  #peek: NodeJS.Timeout | undefined
+  #rows: readonly string[] = []
+  readonly #cache = new RowCache()
+  readonly #effects: Effects
+  readonly #host: Host
+  readonly #ways: Ways
+  readonly #listeners = new Set<() => void>()
+  readonly #tick: NodeJS.Timeout
+
+  constructor(host: Host, terminal: Terminal, ways: Ways, size: Size) {
+    this.#host = host
+    this.#ways = ways
+    this.#model = { ...firstModel(size), drafts: new Set(host.drafts.names()), lessons: host.notes.read() }
+    this.live = new Live(host.door, {
+      now: host.now,
+      random: Math.random,
+      after: (ms, then) => {
+        const timer = setTimeout(then, ms)
+        return () => clearTimeout(timer)
+      },
+    })
+    const around: Around = {
+      host,
+      live: this.live,
+      terminal,
+      model: () => this.#model,
+      change: change => this.#show(change(this.#model)),
+    }
+    this.#effects = new Effects(around)
+    this.live.subscribe(() => this.#show(this.#model))
+    this.#tick = setInterval(() => this.#tell(), TICK_MS)
+    void this.live.run()
+  }
+
+  stop(): void {
+    clearInterval(this.#tick)
+    clearTimeout(this.#peek)
+    this.live.stop()
+    this.#listeners.clear()
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The same value as long as nothing that is seen has changed. */
+  readonly drawn = (): Drawn => {
+    this.#drawn ??= this.#draw()
+    return this.#drawn
+  }
+
+  get model(): Model {
+    return this.#model
+  }
+
+  press(presses: readonly Press[]): void {
+    for (const press of presses) {
+      const { model, effects } = pressed(this.#scene(), press)
+      this.#model = this.#settle(model)
+      for (const effect of effects) void this.#effects.run(effect)
+    }
+    this.#show(this.#model)
+  }
+
+  paste(text: string): void {
+    this.#show(pasted(this.#scene(), text))
+  }
+
+  resize(size: Size): void {
+    const { columns, rows } = this.#model.size
+    if (columns !== size.columns || rows !== size.rows) this.#show({ ...this.#model, size })
+  }
+
+  #scene(): Scene {
+    return { model: this.#model, view: this.live.view, cache: this.#cache, now: this.#host.now() }
+  }
+
+  #settle(model: Model): Model {
+    return settled({ ...this.#scene(), model }, model.screen === this.#model.screen ? this.#rows : [])
+  }
+
+  #show(model: Model): void {
+    const next = this.#settle(model)
+    this.#model = next
+    this.#rows = this.#cache.rows(next, this.live.view).ids
+    this.#lookInto()
+    this.#tell()
+  }
+
+  /** Beside the list stands the conversation of the row on which the selection rests. */
+  #lookInto(): void {
+    const { screen, thread } = this.#model
+    const isTasks = screen === 'inbox' || screen === 'sent'
+    const wanted =
+      thread?.id ??
+      (isTasks && layoutOf(this.#model, this.live.view, 0).isWide ? paneOf(this.#model).selected : undefined)
+    if (wanted === this.#peeked) return
+    this.#peeked = wanted
+    clearTimeout(this.#peek)
+    if (wanted === undefined || thread !== undefined) return
+    this.#peek = setTimeout(() => void this.live.openThread(wanted, false), PEEK_AFTER_MS)
+  }
+
+  #draw(): Drawn {
+    const scene = this.#scene()
+    const frame = this.#ways.isReader ? readerFrame(scene) : frameOf(scene)
+    return { text: painted(frame.lines, this.#ways.colours), cursor: frame.cursor }
+  }
+
+  #tell(): void {
+    const before = this.#drawn
+    const next = this.#draw()
+    const isSame =
+      before?.text === next.text && before.cursor?.x === next.cursor?.x && before.cursor?.y === next.cursor?.y
+    if (isSame) return
+    this.#drawn = next
+    for (const listener of this.#listeners) listener()
+  }
+}

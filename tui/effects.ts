@@ -1,0 +1,290 @@
+/** Does what presses lead to: calls of the node, drafts, commands, the editor. What comes of it goes back into the model. */
+import type { OperationInput, OperationName } from '../protocol/control/operations.ts'
+import { wordsOf } from '../protocol/encoding/errors.ts'
+import { present } from '../protocol/encoding/present.ts'
+import { cleanLine } from '../view/clean.ts'
+import { NodeRefused } from '../view/door.ts'
+import type { Live } from '../view/live.ts'
+import type { Screen } from '../view/rows.ts'
+import { bufferOf } from './edit.ts'
+import type { Host } from './host.ts'
+import {
+  type Composer,
+  draftKey,
+  type Effect,
+  type Model,
+  type Prompt,
+  type Target,
+  type Toast,
+} from './model.ts'
+import { toast, without } from './scene.ts'
+
+/** The terminal itself, which Ink holds. */
+export type Terminal = {
+  suspend(): Promise<void>
+  /** Gives the terminal up while `work` runs. */
+  lend(work: () => Promise<void>): Promise<void>
+  redraw(): void
+  copy(text: string): void
+  quit(): void
+}
+
+export type Around = {
+  host: Host
+  live: Live
+  terminal: Terminal
+  model: () => Model
+  change: (change: (model: Model) => Model) => void
+}
+
+const OUTPUT_MAX = 500_000
+
+export class Effects {
+  readonly #around: Around
+  #command: AbortController | undefined
+
+  constructor(around: Around) {
+    this.#around = around
+  }
+
+  /** Never fails: what went wrong is said on the screen. */
+  async run(effect: Effect): Promise<void> {
+    try {
+      await this.#run(effect)
+    } catch (error) {
+      this.#say(failure(error))
+    }
+  }
+
+  async #run(effect: Effect): Promise<void> {
+    const { live, terminal, host } = this.#around
+    switch (effect.type) {
+      case 'act':
+        return this.#act(effect)
+      case 'open_thread':
+        return live.openThread(effect.id, effect.read)
+      case 'close_thread':
+        return live.closeThread()
+      case 'more':
+      case 'all':
+        return this.#rows(effect.type)
+      case 'screen':
+        return this.#screen(effect.screen)
+      case 'find':
+        return live.find(effect.query)
+      case 'send':
+        return this.#send(effect.composer)
+      case 'load_draft':
+        return this.#loadDraft(effect.target)
+      case 'drop_draft':
+        return this.#keepDraft(effect.target, { text: '', files: [] })
+      case 'keep_draft':
+        return this.#keepDraft(effect.composer.target, {
+          text: effect.composer.buffer.text,
+          files: effect.composer.files,
+        })
+      case 'editor':
+        return this.#edit(effect.composer)
+      case 'complete':
+        return this.#complete(effect.prompt, effect.back)
+      case 'command':
+        return this.#runCommand(effect.line)
+      case 'stop_command':
+        return this.#command?.abort()
+      case 'save':
+        return this.#save(effect.id, effect.folder)
+      case 'copy':
+        return terminal.copy(effect.text)
+      case 'account':
+        return live.openAccount()
+      case 'start_node':
+        return this.#start(host)
+      case 'refresh':
+        return live.refreshAll()
+      case 'redraw':
+        return terminal.redraw()
+      case 'suspend':
+        return terminal.suspend()
+      case 'quit':
+        return terminal.quit()
+    }
+  }
+
+  #say(given: Toast): void {
+    this.#around.change(model => toast(model, given.says, given.tone))
+  }
+
+  async #act({ name, input, says, undo }: Extract<Effect, { type: 'act' }>): Promise<void> {
+    const { live, change } = this.#around
+    if (name === 'autoReplyTest') this.#say({ says: 'the auto-reply is asked …', tone: 'wait' })
+    const reply = await live.act(name, input as OperationInput<OperationName>)
+    if (name === 'autoReplyTest') {
+      const { answer, ms, backend } = reply as { answer: string; ms: number; backend: string }
+      const output = { title: `${backend} answered in ${ms} ms`, text: answer, top: 0, isRunning: false }
+      return change(model => ({ ...model, output }))
+    }
+    change(model => ({ ...(says === '' ? model : toast(model, says, 'good')), ...present({ undo }) }))
+  }
+
+  async #rows(how: 'more' | 'all'): Promise<void> {
+    const { live, model } = this.#around
+    const { screen } = model()
+    if (screen === 'agents') return live.moreAgents()
+    if (screen === 'evidence') return live.moreEvidence()
+    if (screen !== 'inbox' && screen !== 'sent') return
+    const side = screen === 'inbox' ? 'received' : 'sent'
+    return how === 'all' ? live.all(side) : live.more(side)
+  }
+
+  async #screen(screen: Screen): Promise<void> {
+    const { live } = this.#around
+    if (screen === 'agents' && !live.view.agents.loaded) return live.find('')
+    if (screen === 'evidence') return live.openEvidence()
+    if (screen === 'node') {
+      await live.openNode()
+      return live.openAccount()
+    }
+  }
+
+  async #send(composer: Composer): Promise<void> {
+    const { live, host, change } = this.#around
+    const { target, buffer } = composer
+    const given = composer.files.map(file => host.file(file))
+    const bad = given.find(file => 'fault' in file)
+    const attach = given.flatMap(file => ('path' in file ? [file.path] : []))
+    try {
+      if (bad !== undefined && 'fault' in bad) throw new Error(bad.fault)
+      const words = buffer.text.trimEnd()
+      const reply =
+        target.kind === 'reply'
+          ? await live.act('message', {
+              interaction_id: target.id,
+              ...present({ text: words === '' ? undefined : words }),
+              attach,
+            })
+          : await live.act('delegate', { to: target.to, task: words, attach })
+      this.#keepDraft(target, { text: '', files: [] })
+      const { warning } = reply
+      change(model => sentNow(model, target, warning))
+    } catch (error) {
+      const { says } = failure(error)
+      change(model =>
+        model.composer === undefined || draftKey(model.composer.target) !== draftKey(target)
+          ? toast(model, says, 'bad')
+          : { ...model, composer: { ...model.composer, isSending: false, fault: says } },
+      )
+    }
+  }
+
+  #loadDraft(target: Target): void {
+    const draft = this.#around.host.drafts.read(draftKey(target))
+    if (draft === undefined) return
+    this.#around.change(model => {
+      const { composer } = model
+      if (composer === undefined || draftKey(composer.target) !== draftKey(target)) return model
+      return { ...model, composer: { ...composer, buffer: bufferOf(draft.text), files: draft.files } }
+    })
+  }
+
+  #keepDraft(target: Target, draft: { text: string; files: readonly string[] }): void {
+    const { host, change } = this.#around
+    const name = draftKey(target)
+    const isEmpty = draft.text.trim() === '' && draft.files.length === 0
+    if (isEmpty) host.drafts.remove(name)
+    else host.drafts.write(name, draft)
+    change(model => {
+      if (model.drafts.has(name) === !isEmpty) return model
+      const drafts = new Set(model.drafts)
+      if (isEmpty) drafts.delete(name)
+      else drafts.add(name)
+      return { ...model, drafts }
+    })
+  }
+
+  async #edit({ buffer, target }: Composer): Promise<void> {
+    const { host, terminal, change } = this.#around
+    // what was loaded of a draft in the meantime is what is edited
+    const now = this.#around.model().composer
+    const before = now === undefined ? buffer.text : now.buffer.text
+    let text = before
+    await terminal.lend(async () => {
+      text = await host.edit(before)
+    })
+    change(model => {
+      const { composer } = model
+      if (composer === undefined || draftKey(composer.target) !== draftKey(target)) return model
+      return { ...model, composer: { ...composer, buffer: bufferOf(text) } }
+    })
+  }
+
+  #complete(prompt: Prompt, back: boolean): void {
+    const { host, change } = this.#around
+    const { completions } = prompt
+    const all = completions?.all ?? foundFor(host, prompt)
+    if (all.length === 0) return
+    const n = completions === undefined ? 0 : (completions.n + (back ? all.length - 1 : 1)) % all.length
+    const buffer = bufferOf(all[n] as string)
+    // the only one there is goes on, as the next folder of a path does
+    const next =
+      all.length === 1
+        ? { kind: prompt.kind, buffer, ...present({ about: prompt.about }) }
+        : { ...prompt, buffer, completions: { all, n } }
+    change(model => (model.prompt === undefined ? model : { ...model, prompt: next }))
+  }
+
+  async #runCommand(line: string): Promise<void> {
+    const { host, change } = this.#around
+    const ending = new AbortController()
+    this.#command = ending
+    change(model => ({ ...model, output: { title: `svc ${line}`, text: '', top: 0, isRunning: true } }))
+    const said = (text: string) =>
+      change(model => {
+        if (model.output === undefined) return model
+        return {
+          ...model,
+          output: { ...model.output, text: (model.output.text + text).slice(0, OUTPUT_MAX) },
+        }
+      })
+    const code = await host.command(line, said, ending.signal)
+    this.#command = undefined
+    change(model => {
+      if (model.output === undefined) return model
+      const title = code === 0 ? `svc ${line}` : `svc ${line}: exit ${code}`
+      return { ...model, output: { ...model.output, title, isRunning: false } }
+    })
+    this.#around.live.refreshAll()
+  }
+
+  async #save(id: string, folder: string): Promise<void> {
+    const given = this.#around.host.file(folder)
+    const out = 'path' in given ? given.path : folder
+    const { files } = await this.#around.live.ask('pull', { interaction_id: id, out })
+    const n = files.filter(file => file.path !== null).length
+    this.#say({ says: `${n === 1 ? '1 file' : `${n} files`} in ${folder}`, tone: 'good' })
+  }
+
+  async #start(host: Host): Promise<void> {
+    this.#say({ says: 'starting the node …', tone: 'wait' })
+    await host.startNode()
+    this.#say({ says: 'the node was started', tone: 'good' })
+  }
+}
+
+function foundFor(host: Host, { kind, buffer }: Prompt): readonly string[] {
+  if (kind === 'command') return host.completions(buffer.text)
+  return kind === 'attach' || kind === 'save' ? host.paths(buffer.text) : []
+}
+
+function sentNow(model: Model, target: Target, warning: string | undefined): Model {
+  const { composer } = model
+  const isOurs = composer !== undefined && draftKey(composer.target) === draftKey(target)
+  const closed = (isOurs ? without(model, 'composer') : model) as Model
+  const atEnd = closed.thread === undefined ? closed : { ...closed, thread: { ...closed.thread, up: 0 } }
+  if (warning !== undefined) return toast(atEnd, cleanLine(warning), 'warn')
+  return toast(atEnd, target.kind === 'reply' ? 'sent' : 'delegated; 2 shows what becomes of it', 'good')
+}
+
+function failure(error: unknown): Toast {
+  const next = error instanceof NodeRefused && error.next !== undefined ? `  → ${cleanLine(error.next)}` : ''
+  return { says: `${cleanLine(wordsOf(error), 600)}${next}`, tone: 'bad' }
+}

@@ -1,0 +1,72 @@
+/** The last line: a question, what was said, the line being written, else the keys that help here. */
+import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
+import { shown } from './edit.ts'
+import { keysOf, keyText, type Place } from './keys.ts'
+import type { Prompt } from './model.ts'
+import type { Scene } from './scene.ts'
+
+export type Foot = { line: Line; cursor?: { x: number } }
+
+const ASKS: Record<Prompt['kind'], string> = {
+  filter: '/',
+  command: ':',
+  find: 'search agents: ',
+  attach: 'attach file: ',
+  save: 'save files in: ',
+  contact: 'name of the contact: ',
+  decline: 'decline, because (may be empty): ',
+  rate: 'rating 1-5 and words if you like: ',
+  question: 'ask the auto-reply (may be empty): ',
+}
+
+export function foot(scene: Scene, place: Place, width: number): Foot {
+  const { model } = scene
+  if (model.prompt !== undefined && model.confirm === undefined) return promptLine(model.prompt, width)
+  if (model.toast !== undefined)
+    return {
+      line: [
+        {
+          text: ` ${cut(model.toast.says, width - 2)}`,
+          tone: model.toast.tone,
+          bold: model.toast.tone !== 'plain',
+        },
+      ],
+    }
+  return { line: hints(scene, place, width) }
+}
+
+function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot {
+  const label = ASKS[kind]
+  const room = Math.max(8, width - widthOf(label) - 1)
+  const { lines, row, column } = shown(buffer, room)
+  const more =
+    completions === undefined || completions.all.length < 2
+      ? ''
+      : `  ${completions.n + 1}/${completions.all.length}`
+  const line: Line = [{ text: label, bold: true }, { text: lines[row] ?? '' }, { text: more, tone: 'quiet' }]
+  return { line, cursor: { x: widthOf(label) + column } }
+}
+
+/** The keys of this place that have a word, as many as fit; `?` always does. */
+function hints({ model }: Scene, place: Place, width: number): Line {
+  const rows = keysOf(place).filter(row => row.hint !== undefined)
+  const last = rows.filter(row => row.action === 'help')
+  const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))
+  const left: Segment[] = []
+  let used = right.reduce((sum, { text }) => sum + widthOf(text), 1)
+  const count = model.count === '' ? [] : [{ text: ` ${model.count} `, inverse: true }]
+  for (const row of rows) {
+    if (row.action === 'help') continue
+    const parts = hint(row.keys[0] as string, row.hint as string)
+    const wide = parts.reduce((sum, { text }) => sum + widthOf(text), 0)
+    if (used + wide > width) break
+    used += wide
+    left.push(...parts)
+  }
+  return spread([...count, ...left], right, width)
+}
+
+const hint = (key: string, word: string): Segment[] => [
+  { text: ` ${keyText(key)}`, bold: true },
+  { text: ` ${word} `, tone: 'quiet' },
+]

@@ -1,0 +1,105 @@
+/** The whole screen as lines of exactly its width, and where the cursor stands. Pure: the same scene gives the same frame. */
+
+import { fitted, type Line } from './cells.ts'
+import { conversationLines } from './conversation.ts'
+import { foot } from './foot.ts'
+import { bannerLines, headLines } from './head.ts'
+import type { Place } from './keys.ts'
+import { type Layout, layoutOf } from './layout.ts'
+import { listLines } from './list.ts'
+import { isTooSmall, SMALLEST } from './model.ts'
+import { composerLines, confirmLines, helpLines, outputLines } from './overlays.ts'
+import { paneOf, type Scene } from './scene.ts'
+import { agentPage, evidencePage, nodePage } from './side.ts'
+import { placeOf } from './update.ts'
+
+export type Cursor = { readonly x: number; readonly y: number }
+export type Frame = { readonly lines: readonly Line[]; readonly cursor?: Cursor | undefined }
+
+export function frameOf(scene: Scene): Frame {
+  const { model, view, now } = scene
+  const { columns: width, rows } = model.size
+  if (isTooSmall(model.size)) return tooSmall(width, rows)
+  const layout = layoutOf(model, view, now)
+  const place = placeOf(model)
+  const over = [...headLines(scene, width), ...bannerLines(scene, layout.banners, width)]
+  const body = bodyOf(scene, layout, width)
+  const last = foot(scene, place, width)
+  const lines = [...over, ...body.lines, last.line].map(line => fitted(line, width))
+  const cursor = last.cursor === undefined ? body.cursor : { x: last.cursor.x, y: rows - 1 }
+  const fromTop =
+    last.cursor === undefined && cursor !== undefined ? { x: cursor.x, y: cursor.y + over.length } : cursor
+  return { lines, cursor: fromTop }
+}
+
+function tooSmall(width: number, rows: number): Frame {
+  const says = `svc: make the terminal at least ${SMALLEST.columns}×${SMALLEST.rows}; q quits`
+  const lines = Array.from(
+    { length: Math.max(1, rows) },
+    (_, i): Line => fitted(i === 0 ? [{ text: says }] : [], width),
+  )
+  return { lines }
+}
+
+type Body = { lines: readonly Line[]; cursor?: Cursor }
+
+function bodyOf(scene: Scene, layout: Layout, width: number): Body {
+  const { model } = scene
+  const { body: height } = layout
+  if (model.confirm !== undefined) return { lines: confirmLines(model.confirm, width, height) }
+  if (model.help !== undefined)
+    return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
+  if (model.output !== undefined) return { lines: outputLines(model.output, width, height) }
+  if (model.screen === 'node' && model.composer === undefined)
+    return { lines: nodePage(scene, width, height) }
+  return layout.isWide ? twoPanes(scene, layout) : onePane(scene, layout, width)
+}
+
+function onePane(scene: Scene, layout: Layout, width: number): Body {
+  const { model } = scene
+  const room = layout.body - layout.composer
+  const up = model.thread?.up ?? 0
+  const lines =
+    model.thread !== undefined
+      ? conversationLines(scene, model.thread.id, { width, height: room, up })
+      : listLines(scene, width, room)
+  return withComposer(scene, { lines, width, height: layout.composer, x: 0 })
+}
+
+function twoPanes(scene: Scene, layout: Layout): Body {
+  const { model } = scene
+  const { body, listColumns, threadColumns, composer } = layout
+  const left = listLines(scene, listColumns, body)
+  const up = model.thread?.up ?? 0
+  const side = sideLines(scene, threadColumns, body - composer, up)
+  const right = withComposer(scene, {
+    lines: side,
+    width: threadColumns,
+    height: composer,
+    x: listColumns + 1,
+  })
+  const edge = { text: '│', tone: model.thread === undefined ? ('quiet' as const) : ('wait' as const) }
+  const lines = left.map((line, i): Line => [...line, edge, ...(right.lines[i] ?? [])])
+  return { ...right, lines }
+}
+
+function sideLines(scene: Scene, width: number, height: number, up: number): readonly Line[] {
+  const { model } = scene
+  if (model.thread !== undefined) return conversationLines(scene, model.thread.id, { width, height, up })
+  if (model.screen === 'agents') return agentPage(scene, width, height)
+  if (model.screen === 'evidence') return evidencePage(scene, width, height)
+  return conversationLines(scene, paneOf(model).selected, { width, height, up })
+}
+
+type Under = { lines: readonly Line[]; width: number; height: number; x: number }
+
+function withComposer({ model }: Scene, { lines, width, height, x }: Under): Body {
+  if (model.composer === undefined) return { lines }
+  const composed = composerLines(model.composer, width, height)
+  return {
+    lines: [...lines, ...composed.lines],
+    ...(model.prompt === undefined && {
+      cursor: { x: x + composed.cursor.x, y: lines.length + composed.cursor.y },
+    }),
+  }
+}

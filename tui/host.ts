@@ -1,0 +1,29 @@
+/** What the terminal inbox needs of the program that opens it: the node, drafts on disk, commands, an editor. */
+import type { Door } from '../view/door.ts'
+
+export type Draft = { readonly text: string; readonly files: readonly string[] }
+export type Host = {
+  readonly door: Door
+  readonly now: () => number
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly drafts: {
+    /** Names of tasks and agents with a draft. */
+    names(): readonly string[]
+    read(name: string): Draft | undefined
+    write(name: string, draft: Draft): void
+    remove(name: string): void
+  }
+  /** What was explained once, and the choices of a person; kept with the node. */
+  readonly notes: { read(): readonly string[]; write(notes: readonly string[]): void }
+  /** Runs a command line of svc; `said` gets what it prints, the signal ends it. Resolves to its exit code. */
+  command(line: string, said: (text: string) => void, signal: AbortSignal): Promise<number>
+  /** How the last word of a command line may go on. */
+  completions(line: string): readonly string[]
+  /** Files and folders whose path begins so. */
+  paths(begin: string): readonly string[]
+  /** The path as the node takes it: absolute, `~` resolved; a sentence why not where there is no such file. */
+  file(path: string): { path: string } | { fault: string }
+  startNode(): Promise<void>
+  /** Opens the text in the person's editor on the terminal that was given up; the text as it was saved. */
+  edit(text: string): Promise<string>
+}

@@ -1,0 +1,158 @@
+/** The rows of a list as lines: only those in sight are made. */
+
+import { screenFace } from '../view/faces.ts'
+import { agentRows, evidenceRows, type TaskRow, taskRow } from '../view/rows.ts'
+import {
+  cell,
+  cut,
+  fitted,
+  type Line,
+  lineWidth,
+  type Segment,
+  type Style,
+  widthOf,
+  wrapped,
+} from './cells.ts'
+import { listOverhead } from './layout.ts'
+import { paneOf, type Scene } from './scene.ts'
+
+/** Exactly `height` lines of `width` cells. */
+export function listLines(scene: Scene, width: number, height: number): Line[] {
+  const { model, view, cache } = scene
+  const { ids } = cache.rows(model, view)
+  const over = listOverhead(model) === 0 ? [] : [filterLine(scene, ids.length)]
+  const room = height - over.length
+  const lines = ids.length === 0 ? emptyLines(scene, width) : rowLines(scene, width, room)
+  const blank: Line = [{ text: ' '.repeat(width) }]
+  const all = [...over, ...lines.slice(0, room)].map(line => fitted(line, width))
+  return [...all, ...Array.from({ length: Math.max(0, height - all.length) }, () => blank)]
+}
+
+function filterLine({ model }: Scene, found: number): Line {
+  const { filter } = paneOf(model)
+  const parts = [
+    ...(model.pendingOnly ? ['only what waits for you (p: all)'] : []),
+    ...(filter === '' ? [] : [`/${filter}`]),
+  ]
+  return [{ text: ` ${parts.join('  ')}  ${found === 1 ? '1 row' : `${found} rows`}`, tone: 'wait' }]
+}
+
+function emptyLines({ model, view }: Scene, width: number): Line[] {
+  const { filter } = paneOf(model)
+  if (filter !== '') return [[], [{ text: '  no row fits; esc clears the filter', tone: 'quiet' }]]
+  if (model.pendingOnly) return [[], [{ text: '  nothing waits for you; p shows everything', tone: 'quiet' }]]
+  const face = screenFace(view, model.screen, 0)
+  if (face === undefined) return []
+  const says = wrapped(face.says, width - 4).map((text): Line => [{ text: `  ${text}`, tone: face.tone }])
+  const next =
+    face.next === undefined ? [] : wrapped(face.next, width - 4).map((text): Line => [{ text: `  ${text}` }])
+  return [[], ...says, ...next]
+}
+
+function rowLines(scene: Scene, width: number, height: number): Line[] {
+  const { model, view, cache, now } = scene
+  const { top, selected } = paneOf(model)
+  if (model.screen === 'agents') return agentLines(scene, width, height)
+  if (model.screen === 'evidence') return evidenceLines(scene, width, height)
+  const { items } = cache.rows(model, view)
+  return items.slice(top, top + height).map(item => {
+    const row = taskRow(item, now)
+    return taskLine(row, width, { isSelected: row.id === selected, hasDraft: model.drafts.has(row.id) })
+  })
+}
+
+type Look = { isSelected: boolean; hasDraft?: boolean }
+const AGE = 5
+
+/** A row that is selected is inverse over its whole width, so that it shows without colours too. */
+const lookOf = ({ isSelected }: Look): Style => (isSelected ? { inverse: true } : {})
+
+export function taskLine(row: TaskRow, width: number, look: Look): Line {
+  const style = lookOf(look)
+  const isWide = width >= 72
+  const peer = width >= 90 ? 18 : 12
+  const notes = noteSegments(row, look)
+  const head: Segment[] = [
+    { text: row.unread > 0 ? '•' : ' ', bold: true, tone: 'warn' },
+    { text: `${row.mark} `, tone: row.tone },
+    ...(isWide ? [{ text: cell(row.state, 13), tone: row.tone }] : []),
+    { text: cell(row.peer, peer), bold: row.unread > 0, dim: row.isStranger },
+    { text: `${row.age.padStart(AGE)} `, tone: 'quiet' },
+  ]
+  const room = width - lineWidth(head) - lineWidth(notes)
+  const text: Segment = { text: cell(row.text, Math.max(0, room)), bold: row.unread > 0 }
+  return fitted(
+    [...head, text, ...notes].map(segment => ({ ...segment, ...style })),
+    width,
+    style,
+  )
+}
+
+function noteSegments(row: TaskRow, { hasDraft }: Look): Segment[] {
+  const notes: Segment[] = row.notes.map(note => ({ text: ` ${note.short}`, tone: note.tone }))
+  if (row.files > 0) notes.unshift({ text: ` +${row.files}f`, tone: 'quiet' })
+  if (hasDraft === true) notes.unshift({ text: ' draft', tone: 'warn' })
+  return notes
+}
+
+function agentLines(scene: Scene, width: number, height: number): Line[] {
+  const { model, view, now } = scene
+  const { top, selected, filter } = paneOf(model)
+  return agentRows(view, now, filter)
+    .slice(top, top + height)
+    .map(row => {
+      const style = lookOf({ isSelected: row.id === selected })
+      const name = row.contact ?? row.name
+      const line: Segment[] = [
+        { text: row.contact === undefined ? '  ' : ' ✓', tone: 'good' },
+        { text: ` ${cell(name, 18)} `, bold: row.contact !== undefined },
+        { text: `${row.seen.padStart(AGE)} `, tone: 'quiet' },
+        { text: row.summary === '' ? row.caps : `${row.summary}  ` },
+        ...(row.summary === '' ? [] : [{ text: row.caps, tone: 'quiet' as const }]),
+      ]
+      return fitted(
+        line.map(segment => ({ ...segment, ...style })),
+        width,
+        style,
+      )
+    })
+}
+
+const LINKS = {
+  holds: { text: '│', tone: 'good' },
+  broken: { text: '╳', tone: 'bad' },
+  first: { text: '┴', tone: 'good' },
+  unseen: { text: '┆', tone: 'quiet' },
+} as const
+
+function evidenceLines(scene: Scene, width: number, height: number): Line[] {
+  const { model, view, now } = scene
+  const { top, selected, filter } = paneOf(model)
+  const digits = String(view.evidence.head?.length ?? 0).length
+  return evidenceRows(view, now, filter)
+    .slice(top, top + height)
+    .map(row => {
+      const style = lookOf({ isSelected: row.id === selected })
+      const shortId = row.recordId.slice(-8)
+      const head: Segment[] = [
+        { text: ' ' },
+        { ...LINKS[row.link] },
+        { text: ` ${String(row.seq).padStart(digits)} `, bold: true },
+        { text: `${row.age.padStart(AGE)} `, tone: 'quiet' },
+      ]
+      const room = width - lineWidth(head) - shortId.length - 2
+      const says = cut(row.says, room)
+      const type = row.type === row.says ? '' : cut(`  ${row.type}`, Math.max(0, room - widthOf(says)))
+      const line: Segment[] = [
+        ...head,
+        { text: says },
+        { text: cell(type, Math.max(0, room - widthOf(says))), tone: 'quiet' },
+        { text: ` …${shortId}`, tone: 'quiet' },
+      ]
+      return fitted(
+        line.map(segment => ({ ...segment, ...style })),
+        width,
+        style,
+      )
+    })
+}

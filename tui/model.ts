@@ -1,0 +1,145 @@
+/** What a person has done with the screens: where they are, what is selected, what is being written or asked. */
+import type { OperationInput, OperationName } from '../protocol/control/operations.ts'
+import type { Screen } from '../view/rows.ts'
+import type { Tone } from '../view/sentences.ts'
+import type { Buffer } from './edit.ts'
+
+export type Size = { readonly columns: number; readonly rows: number }
+
+export type Pane = {
+  /** Id of a row. */
+  readonly selected?: string | undefined
+  /** Place of the first row that is shown. */
+  readonly top: number
+  readonly filter: string
+}
+
+/** What is written: a reply in a task, or a new task for an agent. */
+export type Target =
+  | { readonly kind: 'reply'; readonly id: string }
+  | { readonly kind: 'delegate'; readonly to: string; readonly name: string }
+
+export type Composer = {
+  readonly target: Target
+  readonly buffer: Buffer
+  /** Paths of files that go along. */
+  readonly files: readonly string[]
+  readonly isSending: boolean
+  readonly fault?: string
+}
+
+export type PromptKind =
+  | 'filter'
+  | 'command'
+  | 'find'
+  | 'attach'
+  | 'save'
+  | 'contact'
+  | 'decline'
+  | 'rate'
+  | 'question'
+export type Prompt = {
+  readonly kind: PromptKind
+  readonly buffer: Buffer
+  /** What `tab` found, and which of them stands in the line. */
+  readonly completions?: { readonly all: readonly string[]; readonly n: number }
+  /** The task or agent that it is about. */
+  readonly about?: string
+}
+
+export type Confirm = {
+  readonly asks: string
+  readonly facts: readonly (readonly [string, string])[]
+  readonly yes: Effect
+}
+
+/** What a command printed, or a document to read. */
+export type Output = {
+  readonly title: string
+  readonly text: string
+  readonly top: number
+  readonly isRunning: boolean
+}
+
+export type Toast = { readonly says: string; readonly tone: Tone }
+
+export type Model = {
+  readonly size: Size
+  readonly screen: Screen
+  readonly panes: Readonly<Record<Screen, Pane>>
+  readonly pendingOnly: boolean
+  /** The task whose conversation has the keys; `up` counts lines from its end. */
+  readonly thread?: { readonly id: string; readonly up: number } | undefined
+  /** Lines that the page of the node is scrolled by. */
+  readonly nodeTop: number
+  readonly composer?: Composer | undefined
+  readonly prompt?: Prompt | undefined
+  readonly confirm?: Confirm | undefined
+  readonly help?: { readonly place: string; readonly top: number } | undefined
+  readonly output?: Output | undefined
+  /** Digits typed so far. */
+  readonly count: string
+  readonly toast?: Toast | undefined
+  /** What `u` does. */
+  readonly undo?: { readonly says: string; readonly effect: Effect } | undefined
+  /** Tasks and agents with a kept draft. */
+  readonly drafts: ReadonlySet<string>
+  /** What was explained once. */
+  readonly lessons: readonly string[]
+  readonly isQuitting: boolean
+}
+
+/** What a press leads to outside of the model; `tui/driver.ts` does it. */
+export type Effect =
+  | {
+      readonly type: 'act'
+      readonly name: OperationName
+      readonly input: unknown
+      readonly says: string
+      readonly undo?: { says: string; effect: Effect }
+    }
+  | { readonly type: 'open_thread'; readonly id: string; readonly read: boolean }
+  | { readonly type: 'close_thread' }
+  | { readonly type: 'more' | 'all' }
+  | { readonly type: 'screen'; readonly screen: Screen }
+  | { readonly type: 'find'; readonly query: string }
+  | { readonly type: 'send'; readonly composer: Composer }
+  | { readonly type: 'load_draft' | 'drop_draft'; readonly target: Target }
+  | { readonly type: 'keep_draft'; readonly composer: Composer }
+  | { readonly type: 'editor'; readonly composer: Composer }
+  | { readonly type: 'complete'; readonly prompt: Prompt; readonly back: boolean }
+  | { readonly type: 'command'; readonly line: string }
+  | { readonly type: 'stop_command' }
+  | { readonly type: 'save'; readonly id: string; readonly folder: string }
+  | { readonly type: 'copy'; readonly text: string }
+  | { readonly type: 'account' | 'start_node' | 'refresh' | 'redraw' | 'suspend' | 'quit' }
+
+export const act = <N extends OperationName>(name: N, input: OperationInput<N>, says: string): Effect => ({
+  type: 'act',
+  name,
+  input,
+  says,
+})
+
+const pane: Pane = { top: 0, filter: '' }
+
+export const firstModel = (size: Size): Model => ({
+  size,
+  screen: 'inbox',
+  panes: { inbox: pane, sent: pane, agents: pane, evidence: pane, node: pane },
+  pendingOnly: false,
+  nodeTop: 0,
+  count: '',
+  drafts: new Set(),
+  lessons: [],
+  isQuitting: false,
+})
+
+/** From this width on the rows and the conversation stand beside each other. */
+export const WIDE = 100
+export const SMALLEST: Size = { columns: 60, rows: 12 }
+export const isTooSmall = ({ columns, rows }: Size): boolean =>
+  columns < SMALLEST.columns || rows < SMALLEST.rows
+
+/** The name under which a draft is kept. */
+export const draftKey = (target: Target): string => (target.kind === 'reply' ? target.id : target.to)

@@ -1,0 +1,49 @@
+/** What keys do on the screen of the node, and what the node warns of. */
+import { banners } from '../view/faces.ts'
+import { emptyBuffer } from './edit.ts'
+import type { Action } from './keys.ts'
+import { act } from './model.ts'
+import { type Scene, type Step, stay, toast } from './scene.ts'
+
+export function onNode({ model, view, now }: Scene, action: Action): Step | undefined {
+  if (action === 'warnings') {
+    const faces = banners(view, now)
+    if (faces.length === 0) return stay(toast(model, 'the node warns of nothing', 'good'))
+    const text = faces
+      .map(({ says, next }) => (next === undefined ? says : `${says}\n  ${next}`))
+      .join('\n\n')
+    return stay({ ...model, output: { title: 'warnings', text, top: 0, isRunning: false } })
+  }
+  if (model.screen !== 'node') return undefined
+  switch (action) {
+    case 'copy':
+      return view.status === undefined
+        ? stay(model)
+        : stay(toast(model, `copied ${view.status.aid}`), { type: 'copy', text: view.status.aid })
+    case 'toggle_accept': {
+      const on = view.status?.accept_delegations !== true
+      const asks = on ? 'Take tasks of others again?' : 'Take no tasks of others from now on?'
+      return stay({
+        ...model,
+        confirm: {
+          asks,
+          facts: [],
+          yes: act('accept', { on }, on ? 'tasks are taken' : 'no tasks are taken'),
+        },
+      })
+    }
+    case 'auto_reply_off':
+      return stay({
+        ...model,
+        confirm: {
+          asks: 'Turn the auto-reply off?',
+          facts: [['then', 'nobody answers but you; its settings are gone, :autoreply set makes them anew']],
+          yes: act('autoReplyOff', {}, 'the auto-reply is off'),
+        },
+      })
+    case 'test_auto_reply':
+      return stay({ ...model, prompt: { kind: 'question', buffer: emptyBuffer } })
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,119 @@
+/** What keys do to the selected task, on the two lists and in a conversation. Whatever can't be undone is asked again. */
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { approvalOf } from '../view/approvals.ts'
+import { peerName } from '../view/sentences.ts'
+import { emptyBuffer } from './edit.ts'
+import type { Action } from './keys.ts'
+import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
+import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
+
+/** The task that keys are about: that of the open conversation, else the selected one. */
+export function taskOf({ model, view }: Pick<Scene, 'model' | 'view'>): InteractionSummary | undefined {
+  const id = model.thread?.id ?? (isTaskScreen(model) ? paneOf(model).selected : undefined)
+  return id === undefined ? undefined : view.interactions.get(id)
+}
+
+const isTaskScreen = ({ screen }: Model): boolean => screen === 'inbox' || screen === 'sent'
+
+export function onTasks(scene: Scene, action: Action): Step | undefined {
+  const { model } = scene
+  if (action === 'pending_only') return stay({ ...model, pendingOnly: !model.pendingOnly }, { type: 'more' })
+  if (!isTaskScreen(model) && model.thread === undefined) return undefined
+  const work = ACTIONS[action]
+  if (work === undefined) return undefined
+  const task = taskOf(scene)
+  return task === undefined ? stay(toast(model, 'no task is selected')) : work(scene, task)
+}
+
+type Work = (scene: Scene, task: InteractionSummary) => Step
+
+const ask = (model: Model, confirm: Confirm): Step => stay({ ...model, confirm })
+const prompt = (model: Model, given: Prompt): Step => stay({ ...model, prompt: given })
+
+export function write(model: Model, target: Target): Step {
+  return stay(
+    { ...model, composer: { target, buffer: emptyBuffer, files: [], isSending: false } },
+    { type: 'load_draft', target },
+  )
+}
+
+const reply: Work = ({ model }, task) => {
+  const opened = { ...model, thread: model.thread ?? { id: task.interaction_id, up: 0 } }
+  const step = write(opened, { kind: 'reply', id: task.interaction_id })
+  const effects: Effect[] =
+    model.thread === undefined ? [{ type: 'open_thread', id: task.interaction_id, read: true }] : []
+  return { model: step.model, effects: [...effects, ...step.effects] }
+}
+
+const approve: Work = ({ model, view }, task) => {
+  const approval = approvalOf(view, task)
+  if (approval === undefined) return stay(toast(model, 'nothing here waits for a yes'))
+  const says = approval.kind === 'task' ? 'taken' : 'paid; the task goes on under a new id'
+  const yes = act('approve', { interaction_id: task.interaction_id }, says)
+  const step = ask(model, { asks: approval.asks, facts: approval.facts, yes })
+  return approval.kind === 'payment' ? { ...step, effects: [{ type: 'account' }] } : step
+}
+
+const end: Work = ({ model }, task) => {
+  const peer = peerName(task)
+  const yes = act('end', { interaction_id: task.interaction_id, mode: 'either' }, 'asked to end')
+  return ask(model, {
+    asks: `End this task with ${peer}?`,
+    facts: [['then', 'when both sides have ended it, the receipt is signed; it cannot be reopened']],
+    yes,
+  })
+}
+
+const acceptEnd: Work = ({ model }, task) =>
+  ask(model, {
+    asks: `Agree with ${peerName(task)} that this task is over?`,
+    facts: [['then', 'the receipt is signed by both sides']],
+    yes: act('end', { interaction_id: task.interaction_id, mode: 'accept' }, 'agreed to end'),
+  })
+
+const withdraw: Work = ({ model }, task) =>
+  ask(model, {
+    asks: `Withdraw this task from ${peerName(task)}?`,
+    facts: [['then', 'they are told; what they have read stays read']],
+    yes: act('cancel', { interaction_id: task.interaction_id }, 'withdrawn'),
+  })
+
+const verify: Work = ({ model }, task) =>
+  task.receipt === undefined
+    ? stay(toast(model, 'there is no receipt yet; both sides must end the task first'))
+    : stay(model, act('verify', { interaction_id: task.interaction_id }, ''))
+
+const ACTIONS: Partial<Record<Action, Work>> = {
+  open: ({ model }, task) =>
+    model.thread !== undefined
+      ? stay(model)
+      : stay(
+          { ...model, thread: { id: task.interaction_id, up: 0 } },
+          { type: 'open_thread', id: task.interaction_id, read: true },
+        ),
+  reply,
+  attach(scene, task) {
+    const step = reply(scene, task)
+    return { ...step, model: { ...step.model, prompt: { kind: 'attach', buffer: emptyBuffer } } }
+  },
+  editor(scene, task) {
+    const step = reply(scene, task)
+    const composer = step.model.composer
+    return composer === undefined
+      ? step
+      : { ...step, effects: [...step.effects, { type: 'editor', composer }] }
+  },
+  approve,
+  end,
+  accept_end: acceptEnd,
+  cancel: withdraw,
+  verify,
+  decline: ({ model }, task) =>
+    prompt(model, { kind: 'decline', buffer: emptyBuffer, about: task.interaction_id }),
+  rate: ({ model }, task) => prompt(model, { kind: 'rate', buffer: emptyBuffer, about: task.interaction_id }),
+  save: ({ model }, task) =>
+    prompt(model, { kind: 'save', buffer: { text: './', at: 2 }, about: task.interaction_id }),
+  copy: ({ model }, task) =>
+    stay(toast(model, `copied ${task.interaction_id}`), { type: 'copy', text: task.interaction_id }),
+  delegate: ({ model }, task) => write(model, { kind: 'delegate', to: task.peer, name: peerName(task) }),
+}

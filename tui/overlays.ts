@@ -1,0 +1,119 @@
+/** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
+import { cleanText } from '../view/clean.ts'
+import { cell, cut, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
+import { shown } from './edit.ts'
+import { keysOf, keyText, type Place } from './keys.ts'
+import type { Composer, Confirm, Output } from './model.ts'
+import { composerWidth } from './writing.ts'
+
+const blank = (width: number): Line => [{ text: ' '.repeat(width) }]
+const filled = (lines: Line[], width: number, height: number): Line[] => [
+  ...lines.slice(0, height).map(line => fitted(line, width)),
+  ...Array.from({ length: Math.max(0, height - lines.length) }, () => blank(width)),
+]
+const title = (text: string, right: string, width: number): Line =>
+  spread([{ text: ` ${text}`, bold: true }], [{ text: `${right} `, tone: 'quiet' }], width)
+
+export function confirmLines({ asks, facts }: Confirm, width: number, height: number): Line[] {
+  const name = Math.max(0, ...facts.map(([label]) => widthOf(label))) + 2
+  const lines = facts.flatMap(([label, value]) =>
+    wrapped(value, width - name - 4).map(
+      (text, i): Line => [{ text: `  ${cell(i === 0 ? label : '', name)}`, tone: 'quiet' }, { text }],
+    ),
+  )
+  const answer: Line = [
+    { text: '  y', bold: true },
+    { text: ' yes    ' },
+    { text: 'n', bold: true },
+    { text: ' no' },
+  ]
+  return filled(
+    [[], [{ text: `  ${asks}`, bold: true, tone: 'warn' }], [], ...lines, [], answer],
+    width,
+    height,
+  )
+}
+
+export function helpLines(place: Place, top: number, width: number, height: number): Line[] {
+  const rows = keysOf(place).map(
+    (row): Line => [
+      { text: `  ${cell(row.keys.map(keyText).join(' '), 20)}`, bold: true },
+      { text: cut(row.says, Math.max(8, width - 24)) },
+    ],
+  )
+  const from = Math.min(top, Math.max(0, rows.length - (height - 1)))
+  const right =
+    rows.length > height - 1
+      ? `${from + 1}–${Math.min(rows.length, from + height - 1)} of ${rows.length}`
+      : 'esc closes'
+  return filled([title(`keys: ${NAMES[place]}`, right, width), ...rows.slice(from)], width, height)
+}
+
+const NAMES: Record<Place, string> = {
+  inbox: 'tasks to me',
+  sent: 'tasks from me',
+  agents: 'agents',
+  evidence: 'evidence',
+  node: 'node',
+  thread: 'a conversation',
+  compose: 'writing',
+  prompt: 'a line',
+  confirm: 'a question',
+  help: 'help',
+  output: 'reading',
+}
+
+/** Lines of what a command printed; kept, since they are wrapped anew for each press otherwise. */
+let kept: { text: string; width: number; lines: string[] } | undefined
+
+export function outputLines(output: Output, width: number, height: number): Line[] {
+  if (kept?.text !== output.text || kept.width !== width)
+    kept = { text: output.text, width, lines: wrapped(cleanText(output.text).trimEnd(), width - 2) }
+  const { lines } = kept
+  const from = Math.min(output.top, Math.max(0, lines.length - (height - 1)))
+  const end = Math.min(lines.length, from + height - 1)
+  const right = output.isRunning
+    ? 'runs; esc stops it'
+    : lines.length > height - 1
+      ? `${from + 1}–${end} of ${lines.length}`
+      : 'esc closes'
+  const shownLines = lines.slice(from, end).map((text): Line => [{ text: ` ${text}` }])
+  return filled([title(output.title, right, width), ...shownLines], width, height)
+}
+
+export type Composed = { lines: Line[]; cursor: { x: number; y: number } }
+
+/** The composer in exactly `height` lines; its cursor counts from its own first line. */
+export function composerLines(composer: Composer, width: number, height: number): Composed {
+  const { target, buffer, files, isSending, fault } = composer
+  const what = target.kind === 'reply' ? 'reply' : `new task for ${target.name}`
+  const head: Line = spread(
+    [
+      { text: `─ ${what} `, bold: true },
+      { text: '─'.repeat(Math.max(0, width - widthOf(what) - 24)), tone: 'quiet' },
+    ],
+    [
+      {
+        text: isSending ? 'sending … ' : `${buffer.text.length} characters `,
+        tone: isSending ? 'wait' : 'quiet',
+      },
+    ],
+    width,
+  )
+  const notes: Line[] = [
+    ...files.map((file): Line => [{ text: ` + ${file}`, tone: 'wait' }]),
+    ...(fault === undefined
+      ? []
+      : wrapped(fault, width - 4)
+          .slice(0, 3)
+          .map((text): Line => [{ text: ` ✗ ${text}`, tone: 'bad' }])),
+  ].slice(0, Math.max(0, height - 2))
+  const room = Math.max(1, height - 1 - notes.length)
+  const { lines, row, column } = shown(buffer, composerWidth(width))
+  const from = Math.min(Math.max(0, row - room + 1), Math.max(0, lines.length - room))
+  const texts = lines.slice(from, from + room).map((text): Line => [{ text: ` › ${text}` }])
+  return {
+    lines: filled([head, ...texts, ...notes], width, height),
+    cursor: { x: 3 + column, y: 1 + row - from },
+  }
+}

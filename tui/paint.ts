@@ -1,0 +1,53 @@
+/**
+ * Lines with the escapes of a terminal. Colours are the terminal's own sixteen: whoever uses it has chosen them, light
+ * or dark, so that they can be read there. Without colours the meaning stands in marks, words, bold and inverse.
+ */
+import type { Tone } from '../view/sentences.ts'
+import type { Line, Segment } from './cells.ts'
+
+const COLOURS: Record<Tone, string | undefined> = {
+  plain: undefined,
+  quiet: '2',
+  good: '32',
+  wait: '36',
+  warn: '33',
+  bad: '31',
+}
+
+/** Whether the terminal is asked for colours: not with NO_COLOR or on a dumb one. */
+export function hasColours(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !env['NO_COLOR'] && env['TERM'] !== 'dumb'
+}
+
+export function painted(lines: readonly Line[], colours: boolean): string {
+  return lines.map(line => paintedLine(line, colours)).join('\n')
+}
+
+function paintedLine(line: Line, colours: boolean): string {
+  return line.map(segment => paintedSegment(segment, colours)).join('')
+}
+
+function paintedSegment(segment: Segment, colours: boolean): string {
+  const codes = codesOf(segment, colours)
+  return codes.length === 0 ? segment.text : `\u001b[${codes.join(';')}m${segment.text}\u001b[0m`
+}
+
+function codesOf({ tone = 'plain', bold, dim, inverse, underline }: Segment, colours: boolean): string[] {
+  const codes: string[] = []
+  if (bold || (!colours && (tone === 'bad' || tone === 'warn'))) codes.push('1')
+  if ((dim || tone === 'quiet') && !inverse) codes.push('2')
+  if (underline) codes.push('4')
+  if (inverse) codes.push('7')
+  const colour = COLOURS[tone]
+  if (colours && colour !== undefined && tone !== 'quiet') codes.push(colour)
+  return codes
+}
+
+/** The letters alone. */
+export const plainLines = (lines: readonly Line[]): string[] =>
+  lines.map(line =>
+    line
+      .map(({ text }) => text)
+      .join('')
+      .trimEnd(),
+  )

@@ -1,0 +1,99 @@
+/** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
+import { banners, screenFace } from '../view/faces.ts'
+import { agentRows, evidenceRows, taskRow } from '../view/rows.ts'
+import { cut, type Line, wrapped } from './cells.ts'
+import { conversationLines } from './conversation.ts'
+import { foot } from './foot.ts'
+import type { Frame } from './frame.ts'
+import { paneOf, type Scene } from './scene.ts'
+import { nodePage } from './side.ts'
+import { placeOf } from './update.ts'
+
+const LINES_MAX = 200
+const NAMES = {
+  inbox: 'Tasks to me',
+  sent: 'Tasks from me',
+  agents: 'Agents',
+  evidence: 'Evidence',
+  node: 'Node',
+}
+
+export function readerFrame(scene: Scene): Frame {
+  const { model, view, now } = scene
+  const width = Math.max(40, model.size.columns)
+  const faces = banners(view, now).map(({ says, next }) =>
+    next === undefined ? says : `${says}. Next: ${next}`,
+  )
+  const place = placeOf(model)
+  const texts = [...faces, ...contentOf(scene, width)]
+  const lines = texts
+    .flatMap(text => wrapped(text, width))
+    .slice(0, LINES_MAX)
+    .map((text): Line => [{ text }])
+  const last = foot(scene, place, width).line.map(({ text }) => ({ text: text.trimEnd() === '' ? '' : text }))
+  return { lines: [...lines, last] }
+}
+
+function contentOf(scene: Scene, width: number): string[] {
+  const { model, view } = scene
+  const { confirm, output, composer, thread } = model
+  if (confirm !== undefined)
+    return [
+      confirm.asks,
+      ...confirm.facts.map(([name, value]) => `${name}: ${value}`),
+      'Press y for yes, n for no.',
+    ]
+  if (output !== undefined) return [output.title, cut(output.text, 20_000)]
+  const written =
+    composer === undefined
+      ? []
+      : [`Writing: ${composer.buffer.text}`, ...composer.files.map(file => `File: ${file}`)]
+  if (thread !== undefined) {
+    const page = { width, height: 60, up: thread.up }
+    const lines = conversationLines(scene, thread.id, page).map(line =>
+      line
+        .map(({ text }) => text)
+        .join('')
+        .replace(/[│▌─]/g, '')
+        .trim(),
+    )
+    return [...lines.filter(line => line !== ''), ...written]
+  }
+  if (model.screen === 'node')
+    return nodePage(scene, width, 100)
+      .map(line =>
+        line
+          .map(({ text }) => text)
+          .join('')
+          .trim(),
+      )
+      .filter(line => line !== '')
+  const { ids } = scene.cache.rows(model, view)
+  const face = screenFace(view, model.screen, ids.length)
+  const at = ids.indexOf(paneOf(model).selected ?? '')
+  const place = ids.length === 0 ? '' : `, row ${at + 1} of ${ids.length}`
+  return [
+    `${NAMES[model.screen]}${place}.`,
+    ...(face === undefined ? [rowText(scene, at)] : [face.says, face.next ?? '']),
+    ...written,
+  ].filter(text => text !== '')
+}
+
+function rowText({ model, view, cache, now }: Scene, at: number): string {
+  if (model.screen === 'agents') {
+    const row = agentRows(view, now, paneOf(model).filter)[at]
+    return row === undefined
+      ? ''
+      : `${row.contact ?? row.name}, ${row.contact === undefined ? 'no contact' : 'contact'}, seen ${row.seen}. ${row.summary} ${row.caps}`
+  }
+  if (model.screen === 'evidence') {
+    const row = evidenceRows(view, now, paneOf(model).filter)[at]
+    return row === undefined ? '' : `Record ${row.seq}, ${row.age}: ${row.says}. Link ${row.link}.`
+  }
+  const item = cache.rows(model, view).items[at]
+  if (item === undefined) return ''
+  const row = taskRow(item, now)
+  const notes = row.notes.map(note => note.says).join(', ')
+  const unread = row.unread > 0 ? `, ${row.unread} unread` : ''
+  return `${row.peer}${row.isStranger ? ', no contact' : ''}, ${row.state}, ${row.age}${unread}: ${row.text}${notes === '' ? '' : `. ${notes}`}`
+}

@@ -1,0 +1,223 @@
+/** The page of the node, and what stands beside the lists of agents and of records. */
+import { age, clock } from '../view/ages.ts'
+import { cleanLine, cleanText } from '../view/clean.ts'
+import { evidenceRows, headRows } from '../view/rows.ts'
+import { peerName, sayCredits } from '../view/sentences.ts'
+import type { View } from '../view/state.ts'
+import { cell, fitted, type Line, wrapped } from './cells.ts'
+import { paneOf, type Scene } from './scene.ts'
+
+const heading = (text: string): Line => [{ text: ` ${text}`, bold: true }]
+
+function pairs(rows: readonly (readonly [string, string])[], width: number): Line[] {
+  return rows.flatMap(([name, value]) =>
+    wrapped(value === '' ? '–' : value, Math.max(10, width - 18)).map(
+      (text, i): Line => [{ text: `  ${cell(i === 0 ? name : '', 15)}`, tone: 'quiet' }, { text }],
+    ),
+  )
+}
+
+const filled = (lines: Line[], width: number, height: number): Line[] => [
+  ...lines.slice(0, height).map(line => fitted(line, width)),
+  ...Array.from({ length: Math.max(0, height - lines.length) }, (): Line => [{ text: ' '.repeat(width) }]),
+]
+
+/** The agent that is selected, in all that it says of itself. */
+export function agentPage({ model, view, now }: Scene, width: number, height: number): Line[] {
+  const agent = view.agents.found.find(({ aid }) => aid === paneOf(model).selected)
+  if (agent === undefined) return filled([], width, height)
+  const lines = [
+    heading(cleanLine(agent.name, 64) || 'without a name'),
+    [
+      {
+        text:
+          agent.contact === null
+            ? ' no contact: the name is its own claim; c gives it yours'
+            : ` your contact ${cleanLine(agent.contact, 64)}`,
+        tone: agent.contact === null ? 'warn' : 'good',
+      },
+    ] as Line,
+    [],
+    ...pairs(
+      [
+        ['address', cleanLine(agent.aid)],
+        ['hub', cleanLine(agent.hub, 120)],
+        ['capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ')],
+        ['says of itself', cleanText(agent.summary)],
+        ['registered', clock(agent.registered_at, now)],
+        [
+          'last seen',
+          agent.last_seen === null
+            ? 'never'
+            : `${age(agent.last_seen, now)}${agent.quiet ? ', quiet since' : ''}`,
+        ],
+      ],
+      width,
+    ),
+  ]
+  return filled(lines, width, height)
+}
+
+/** Both heads: how far our chain goes, and how far each correspondent has signed that it saw it; then the record. */
+export function evidencePage({ model, view, now }: Scene, width: number, height: number): Line[] {
+  const { head, records } = view.evidence
+  const held = headRows(view)
+  const row = evidenceRows(view, now).find(({ id }) => id === paneOf(model).selected)
+  const record = records.find(({ id }) => id === row?.id)
+  const lines: Line[] = [
+    heading('our head'),
+    ...pairs(
+      head === undefined
+        ? []
+        : [
+            ['length', `${head.length} records, ${head.state}`],
+            ['head', cleanLine(head.head_id)],
+          ],
+      width,
+    ),
+    [],
+    heading('heads of others, signed by them and held here'),
+    ...(held.length === 0 ? [[{ text: '  none yet; each receipt brings one', tone: 'quiet' }] as Line] : []),
+    ...pairs(
+      held.map(one => [one.peer, `${one.length} records …${one.headId.slice(-8)}`]),
+      width,
+    ),
+  ]
+  if (record !== undefined && row !== undefined)
+    lines.push(
+      [],
+      heading(`record ${record.seq}`),
+      ...pairs(
+        [
+          ['what', row.says],
+          ['type', row.type],
+          ['when', clock(record.timestamp, now)],
+          ['id', row.recordId],
+          ['before it', cleanLine(record.prev_id)],
+          [
+            'link',
+            {
+              holds: 'holds: that is the record below',
+              broken: 'BROKEN: the record below has another id',
+              first: 'the first record',
+              unseen: 'the record below is not loaded',
+            }[row.link],
+          ],
+          ['task', row.interactionId ?? ''],
+        ],
+        width,
+      ),
+    )
+  return filled(lines, width, height)
+}
+
+/** The node: identity, hub, auto-reply, contacts, capabilities. */
+export function nodePage({ model, view, now }: Scene, width: number, height: number): Line[] {
+  const lines = [...identity(view, width, now), ...autoReply(view, width, now), ...others(view, width)]
+  const top = Math.min(model.nodeTop, Math.max(0, lines.length - height))
+  return filled(lines.slice(top), width, height)
+}
+
+function identity({ status }: View, width: number, now: number): Line[] {
+  if (status === undefined) return [[{ text: ' asking the node', tone: 'quiet' }]]
+  const { hub, chain, counts } = status
+  const contact =
+    hub?.last_contact_at == null
+      ? ''
+      : `, heard ${age(hub.last_contact_at, now)}${now - hub.last_contact_at < 5000 ? '' : ' ago'}`
+  return [
+    heading('this node'),
+    ...pairs(
+      [
+        ['name', cleanLine(status.name, 64)],
+        ['address', status.aid],
+        [
+          'hub',
+          status.hub_url === null
+            ? 'none yet; :hub-register <url>'
+            : `${cleanLine(status.hub_url)}  ${hub?.state ?? ''}${contact}`,
+        ],
+        ['wire', hub === null ? '' : `${hub.wire ?? '?'}, ${hub.sealed ? 'sealed' : 'NOT sealed'}`],
+        [
+          'takes tasks',
+          status.accept_delegations
+            ? `yes; a stranger may send ${status.guest_messages} before you say yes`
+            : 'no',
+        ],
+        ['says of itself', cleanText(status.summary)],
+        ['capabilities', status.caps.map(cap => cleanLine(cap, 64)).join(', ')],
+        ['evidence', `${chain.length} records, ${chain.state}`],
+        ['going out', String(counts.outbox)],
+        [
+          'refused',
+          `${counts.strangers_refused} tasks of strangers, ${counts.foreign} messages of nobody's task`,
+        ],
+        ['files', cleanLine(status.data_dir)],
+        ['version', `${cleanLine(status.version)}, key event ${status.kel_seq}, pid ${status.pid}`],
+      ],
+      width,
+    ),
+    [],
+  ]
+}
+
+function autoReply(view: View, width: number, now: number): Line[] {
+  const { autoReply, runs } = view
+  const says =
+    autoReply?.enabled === true
+      ? cleanText(autoReply.says ?? 'on')
+      : 'off: nobody answers but you; :autoreply set --agent claude'
+  const last = runs.slice(0, 5).map(run => {
+    const item = view.interactions.get(run.interactionId)
+    const peer = item === undefined ? 'a task' : peerName(item)
+    return [
+      `${age(run.at, now)}`,
+      `${cleanLine(run.event, 40)}  ${peer}  ${cleanLine(item?.preview ?? '', 60)}`,
+    ] as const
+  })
+  return [
+    heading('auto-reply'),
+    ...pairs([['who answers', says]], width),
+    ...(last.length === 0 ? [] : [[{ text: '  last runs', tone: 'quiet' }] as Line, ...pairs(last, width)]),
+    [],
+  ]
+}
+
+function others({ contacts, capabilities, spend, balance }: View, width: number): Line[] {
+  const people = (contacts ?? []).map(
+    one =>
+      [
+        one.petname === null ? '' : cleanLine(one.petname, 40),
+        `${one.aid}${one.blocked ? '  blocked' : ''}`,
+      ] as const,
+  )
+  const served = (capabilities?.capabilities ?? []).map(
+    one =>
+      [
+        cleanLine(one.capability, 40),
+        `${cleanLine(one.summary, 120)}${one.price === undefined ? '' : `  ${sayCredits(one.price)}`}`,
+      ] as const,
+  )
+  const money = [
+    ...(balance === undefined
+      ? []
+      : [['balance', `${sayCredits(balance.balance)}, ${balance.held} held`] as const]),
+    ...(spend === undefined
+      ? []
+      : [
+          [
+            'without asking',
+            spend.day_max === 0 ? 'nothing' : `${spend.spent_today} of ${spend.day_max} today`,
+          ] as const,
+        ]),
+  ]
+  return [
+    ...(money.length === 0 ? [] : [heading('credits'), ...pairs(money, width), []]),
+    heading('contacts'),
+    ...(people.length === 0
+      ? [[{ text: '  none yet; 3 finds agents, c adds one', tone: 'quiet' }] as Line]
+      : pairs(people, width)),
+    [],
+    ...(served.length === 0 ? [] : [heading('capabilities served here'), ...pairs(served, width)]),
+  ]
+}

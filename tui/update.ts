@@ -1,0 +1,211 @@
+/** From one model to the next by a press of a key, and what has to be done for it. Pure. */
+import { keepSelection, type Screen, screens } from '../view/rows.ts'
+import { type Action, actionOf, type Place } from './keys.ts'
+import { layoutOf, listOverhead } from './layout.ts'
+import type { Effect, Model } from './model.ts'
+import { onAgents } from './on-agents.ts'
+import { onNode } from './on-node.ts'
+import { onTasks } from './on-tasks.ts'
+import type { Press } from './press.ts'
+import { paneOf, type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
+import { pressCompose, pressPrompt } from './writing.ts'
+
+/** Where keys go now. */
+export function placeOf(model: Model): Place {
+  if (model.confirm !== undefined) return 'confirm'
+  if (model.help !== undefined) return 'help'
+  if (model.output !== undefined) return 'output'
+  if (model.prompt !== undefined) return 'prompt'
+  if (model.composer !== undefined) return 'compose'
+  return model.thread === undefined ? model.screen : 'thread'
+}
+
+export function pressed(scene: Scene, press: Press): Step {
+  const place = placeOf(scene.model)
+  const model = scene.model.toast === undefined ? scene.model : { ...scene.model, toast: undefined }
+  const cleared = { ...scene, model }
+  if (place === 'compose') return pressCompose(cleared, press)
+  if (place === 'prompt') return pressPrompt(cleared, press)
+  if (isBrowsing(place) && isDigit(press.key, model))
+    return stay({ ...model, count: model.count + press.key })
+  const action = actionOf(place, press.key)
+  const step = action === undefined ? stay(model) : doneIn(cleared, place, action, press)
+  return step.model.count === '' ? step : { ...step, model: { ...step.model, count: '' } }
+}
+
+const isBrowsing = (place: Place): boolean =>
+  place === 'thread' || (screens as readonly string[]).includes(place)
+
+/** A digit begins a count where it names no screen, and goes on with one that was begun. */
+function isDigit(key: string, { count }: Model): boolean {
+  if (!/^\d$/.test(key)) return false
+  return count !== '' ? count.length < 6 : /[6-9]/.test(key)
+}
+
+function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step {
+  if (place === 'confirm') return answered(scene.model, action)
+  if (place === 'help' || place === 'output') return reading(scene, action)
+  return (
+    moved(scene, action, press) ??
+    onTasks(scene, action) ??
+    onAgents(scene, action) ??
+    onNode(scene, action) ??
+    common(scene, action)
+  )
+}
+
+function answered(model: Model, action: Action): Step {
+  const { confirm, ...rest } = model
+  if (action === 'yes' && confirm !== undefined) return stay(rest, confirm.yes)
+  if (action === 'suspend') return stay(model, { type: 'suspend' })
+  return stay(toast(rest, 'nothing was done'))
+}
+
+/** A page of help or of what a command printed. */
+function reading({ model }: Scene, action: Action): Step {
+  const page = Math.max(1, model.size.rows - 4)
+  const by = { next: 1, previous: -1, page_down: page, page_up: -page }[action as string] ?? 0
+  if (by !== 0) return stay(scrolled(model, by))
+  if (action === 'suspend') return stay(model, { type: 'suspend' })
+  const { help, output, ...rest } = model
+  if (action === 'quit' || output?.isRunning === true)
+    return stay(help === undefined ? rest : { ...rest, ...(output && { output }) }, { type: 'stop_command' })
+  return stay(help === undefined ? rest : output === undefined ? rest : { ...rest, output })
+}
+
+function scrolled(model: Model, by: number): Model {
+  const { help, output } = model
+  if (help !== undefined) return { ...model, help: { ...help, top: Math.max(0, help.top + by) } }
+  return output === undefined ? model : { ...model, output: { ...output, top: Math.max(0, output.top + by) } }
+}
+
+type Move = 'next' | 'previous' | 'first' | 'last' | 'half_down' | 'half_up' | 'page_down' | 'page_up'
+const MOVES: readonly string[] = [
+  'next',
+  'previous',
+  'first',
+  'last',
+  'half_down',
+  'half_up',
+  'page_down',
+  'page_up',
+]
+
+/** How far a move goes: rows down, or to an end. */
+function distance(move: Move, count: number, page: number): number {
+  const half = Math.max(1, Math.floor(page / 2))
+  switch (move) {
+    case 'next':
+      return count
+    case 'previous':
+      return -count
+    case 'half_down':
+      return half * count
+    case 'half_up':
+      return -half * count
+    case 'page_down':
+      return page * count
+    case 'page_up':
+      return -page * count
+    case 'first':
+      return Number.NEGATIVE_INFINITY
+    case 'last':
+      return Number.POSITIVE_INFINITY
+  }
+}
+
+function moved(scene: Scene, action: Action, press: Press): Step | undefined {
+  const { model } = scene
+  if (action === 'screen') return toScreen(model, screens[Number(press.key) - 1] as Screen)
+  if (action === 'next_screen' || action === 'previous_screen') {
+    const by = action === 'next_screen' ? 1 : screens.length - 1
+    return toScreen(model, screens[(screens.indexOf(model.screen) + by) % screens.length] as Screen)
+  }
+  if (!MOVES.includes(action)) return undefined
+  const layout = layoutOf(model, scene.view, scene.now)
+  const by = distance(action as Move, Number(model.count) || 1, Math.max(1, layout.body - 2))
+  if (model.thread !== undefined) return stay(scrolledThread(model, model.thread, by))
+  if (model.screen === 'node')
+    return stay({ ...model, nodeTop: Math.max(0, Math.min(model.nodeTop + by, 10_000)) })
+  return movedRow(scene, action as Move, by)
+}
+
+const FAR = 1_000_000
+function scrolledThread(model: Model, thread: NonNullable<Model['thread']>, by: number): Model {
+  const up = Math.min(Math.max(0, thread.up - by), FAR)
+  return { ...model, thread: { ...thread, up } }
+}
+
+function movedRow(scene: Scene, move: Move, by: number): Step {
+  const { model, view, cache } = scene
+  const { ids } = cache.rows(model, view)
+  const at = Math.max(0, ids.indexOf(paneOf(model).selected ?? ''))
+  const counted = move === 'last' && model.count !== '' ? Number(model.count) - 1 : at + by
+  const to = Math.min(Math.max(0, counted), Math.max(0, ids.length - 1))
+  const wantsAll = move === 'last' && model.count === ''
+  const isNearEnd = to >= ids.length - 50
+  const effects: Effect[] = wantsAll ? [{ type: 'all' }] : isNearEnd ? [{ type: 'more' }] : []
+  return { model: withPane(model, { selected: ids[to] }), effects }
+}
+
+function toScreen(model: Model, screen: Screen): Step {
+  const { thread, ...rest } = model
+  const effects: Effect[] = thread === undefined ? [] : [{ type: 'close_thread' }]
+  return { model: { ...rest, screen }, effects: [...effects, { type: 'screen', screen }] }
+}
+
+function common({ model }: Scene, action: Action): Step {
+  switch (action) {
+    case 'help':
+      return stay({ ...model, help: { place: placeOf(model), top: 0 } })
+    case 'quit':
+      return stay({ ...model, isQuitting: true }, { type: 'quit' })
+    case 'back':
+      return model.thread === undefined
+        ? stay(model)
+        : stay(without(model, 'thread'), { type: 'close_thread' })
+    case 'filter':
+      return stay({
+        ...model,
+        prompt: { kind: 'filter', buffer: { text: paneOf(model).filter, at: paneOf(model).filter.length } },
+      })
+    case 'command':
+      return stay({ ...model, prompt: { kind: 'command', buffer: { text: '', at: 0 } } })
+    case 'refresh':
+    case 'redraw':
+    case 'suspend':
+    case 'start_node':
+      return stay(model, { type: action })
+    case 'undo':
+      return undone(model)
+    default:
+      return stay(model)
+  }
+}
+
+function undone(model: Model): Step {
+  if (model.undo === undefined) return stay(toast(model, 'there is nothing to undo'))
+  return stay(without(model, 'undo'), model.undo.effect)
+}
+
+/** The model after rows or size have changed: the selection stays on its row, and the row in sight. */
+export function settled(scene: Scene, before: readonly string[]): Model {
+  const { model, view, cache, now } = scene
+  if (model.screen === 'node') return model
+  const { ids } = cache.rows(model, view)
+  const pane = paneOf(model)
+  const known = pane.selected !== undefined && ids[pane.top] !== undefined
+  const selected =
+    known && ids.includes(pane.selected as string)
+      ? pane.selected
+      : keepSelection(
+          before.map(id => ({ id })),
+          ids.map(id => ({ id })),
+          pane.selected,
+        )
+  const height = Math.max(1, layoutOf(model, view, now).body - listOverhead(model))
+  const at = Math.max(0, ids.indexOf(selected ?? ''))
+  const lowest = Math.max(0, Math.min(pane.top, ids.length - height))
+  const top = Math.min(Math.max(lowest, at - height + 1), at)
+  return selected === pane.selected && top === pane.top ? model : withPane(model, { selected, top })
+}

@@ -1,0 +1,180 @@
+/** Keys while something is written: the composer of messages and the line at the foot of the screen. */
+import { present } from '../protocol/encoding/present.ts'
+import { type Buffer, emptyBuffer, insert, moveLine, steps } from './edit.ts'
+import { actionOf } from './keys.ts'
+import { layoutOf } from './layout.ts'
+import { act, type Composer, type Effect, type Model, type Prompt } from './model.ts'
+import type { Press } from './press.ts'
+import { type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
+
+export function pressCompose(scene: Scene, press: Press): Step {
+  const { model } = scene
+  const composer = model.composer as Composer
+  const withBuffer = (buffer: Buffer): Step =>
+    stay({ ...model, composer: { ...without(composer, 'fault'), buffer } })
+  if (composer.isSending) return press.key === 'esc' ? closed(model, composer) : stay(model)
+  switch (actionOf('compose', press.key)) {
+    case 'send':
+      return sent(model, composer)
+    case 'newline':
+      return withBuffer(insert(composer.buffer, '\n'))
+    case 'attach':
+      return stay({ ...model, prompt: { kind: 'attach', buffer: emptyBuffer } })
+    case 'detach':
+      return stay({ ...model, composer: { ...composer, files: composer.files.slice(0, -1) } })
+    case 'editor':
+      return stay(model, { type: 'editor', composer })
+    case 'back':
+      return closed(model, composer)
+    case 'suspend':
+      return stay(model, { type: 'suspend' })
+    default:
+      return withBuffer(edited(scene, composer.buffer, press))
+  }
+}
+
+function edited({ model, view, now }: Scene, buffer: Buffer, { key, text }: Press): Buffer {
+  const step = steps[key]
+  if (step !== undefined) return step(buffer)
+  const width = composerWidth(layoutOf(model, view, now).threadColumns)
+  if (key === 'up' || key === 'down') return moveLine(buffer, width, key === 'up' ? -1 : 1)
+  return text === undefined ? buffer : insert(buffer, text)
+}
+
+/** Cells of a line of the composer, within its frame. */
+export const composerWidth = (columns: number): number => Math.max(8, columns - 4)
+
+function sent(model: Model, composer: Composer): Step {
+  if (composer.buffer.text.trim() === '' && composer.files.length === 0)
+    return stay(toast(model, 'there is nothing to send yet'))
+  if (composer.target.kind === 'delegate' && composer.buffer.text.trim() === '')
+    return stay(toast(model, 'a task needs words; the files go with them'))
+  const sending = { ...without(composer, 'fault'), isSending: true }
+  return stay(
+    { ...model, composer: sending },
+    { type: 'keep_draft', composer },
+    { type: 'send', composer: sending },
+  )
+}
+
+function closed(model: Model, composer: Composer): Step {
+  const isEmpty = composer.buffer.text.trim() === '' && composer.files.length === 0
+  const closed = without(model, 'composer')
+  if (isEmpty) return stay(closed, { type: 'drop_draft', target: composer.target })
+  return stay(toast(closed, 'the draft is kept; the same key opens it again'), {
+    type: 'keep_draft',
+    composer,
+  })
+}
+
+/** Words that were pasted go in whole, and never as keys. */
+export function pasted(scene: Scene, text: string): Model {
+  const { model } = scene
+  if (model.confirm !== undefined || model.help !== undefined || model.output !== undefined) return model
+  if (model.prompt !== undefined) {
+    const line = text.replace(/[\r\n]+/g, ' ').trim()
+    return {
+      ...model,
+      prompt: { ...without(model.prompt, 'completions'), buffer: insert(model.prompt.buffer, line) },
+    }
+  }
+  if (model.composer === undefined || model.composer.isSending)
+    return toast(model, 'pasted words are no keys here; r replies, : takes a command')
+  return { ...model, composer: { ...model.composer, buffer: insert(model.composer.buffer, text) } }
+}
+
+export function pressPrompt(scene: Scene, press: Press): Step {
+  const { model } = scene
+  const prompt = model.prompt as Prompt
+  switch (actionOf('prompt', press.key)) {
+    case 'back':
+      return stay(
+        prompt.kind === 'filter'
+          ? withPane(without(model, 'prompt'), { filter: '' })
+          : without(model, 'prompt'),
+      )
+    case 'open':
+      return taken(scene, prompt)
+    case 'complete':
+      return stay(model, { type: 'complete', prompt, back: false })
+    case 'suspend':
+      return stay(model, { type: 'suspend' })
+    default:
+      break
+  }
+  if (press.key === 'shift-tab') return stay(model, { type: 'complete', prompt, back: true })
+  const isGone = press.key === 'backspace' && prompt.buffer.text === ''
+  if (isGone && prompt.kind !== 'filter') return stay(without(model, 'prompt'))
+  const step = steps[press.key]
+  const buffer =
+    step === undefined
+      ? press.text === undefined
+        ? prompt.buffer
+        : insert(prompt.buffer, press.text)
+      : step(prompt.buffer)
+  const next = { ...model, prompt: { ...without(prompt, 'completions'), buffer } }
+  if (prompt.kind !== 'filter') return stay(next)
+  // rows are filtered while one types, and all of them are wanted then
+  return stay(
+    withPane(next, { filter: buffer.text }),
+    ...(buffer.text === '' ? [] : [{ type: 'all' } as const]),
+  )
+}
+
+function taken({ model }: Scene, { kind, buffer, about = '' }: Prompt): Step {
+  const closed = without(model, 'prompt')
+  const text = buffer.text.trim()
+  const then = (...effects: Effect[]) => stay(closed, ...effects)
+  switch (kind) {
+    case 'filter':
+      return then()
+    case 'command':
+      return text === ''
+        ? then()
+        : text === 'q' || text === 'quit'
+          ? then({ type: 'quit' })
+          : then({ type: 'command', line: text })
+    case 'find':
+      return stay(withPane(closed, { selected: undefined, top: 0 }), { type: 'find', query: text })
+    case 'attach':
+      return attached(closed, text)
+    case 'save':
+      return text === '' ? then() : then({ type: 'save', id: about, folder: text })
+    case 'contact':
+      return text === ''
+        ? then()
+        : then({
+            ...act('contactAdd', { aid: about, petname: text }, `${text} is a contact now`),
+            ...present({
+              undo: {
+                says: `take ${text} out of the contacts`,
+                effect: act('contactRemove', { peer: text }, `${text} is no contact any more`),
+              },
+            }),
+          } as Effect)
+    case 'decline':
+      return then(act('decline', { interaction_id: about, reason: text }, 'declined'))
+    case 'rate':
+      return rated(closed, about, text)
+    case 'question':
+      return then(act('autoReplyTest', text === '' ? {} : { question: text }, ''))
+  }
+}
+
+function rated(model: Model, id: string, text: string): Step {
+  const [digit = '', ...comment] = text.split(' ')
+  if (!/^[1-5]$/.test(digit))
+    return stay(toast(model, 'a rating is a number from 1 to 5, and words behind it if you like', 'warn'))
+  const said = comment.join(' ').trim()
+  const input = {
+    interaction_id: id,
+    rating: Number(digit),
+    ...present({ comment: said === '' ? undefined : said }),
+  }
+  return stay(model, act('review', input, `rated ${digit} of 5`))
+}
+
+function attached(model: Model, path: string): Step {
+  if (path === '' || model.composer === undefined) return stay(model)
+  return stay({ ...model, composer: { ...model.composer, files: [...model.composer.files, path] } })
+}
