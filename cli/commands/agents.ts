@@ -1,6 +1,7 @@
 /** `svc autoreply`: show, set, off, test. */
 import { statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
+import { isFileName, splitWords } from '../../autoreply/program.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
@@ -20,7 +21,7 @@ export const off: Run = async (io, input) => {
 
 export const test: Run = async (io, input) => {
   const question = input.positionals[0]
-  const given = await backendOf(io, input)
+  const given = backendOf(io, input)
   const settings = Object.keys(given).length === 0 ? undefined : given
   if (input.flags.has('--attack')) return attack(io, input, settings)
   printReply(io, await connect(io, input).call('autoReplyTest', present({ question, settings })))
@@ -40,7 +41,7 @@ async function attack(io: Io, input: Input, settings: Backend | undefined): Prom
 }
 
 export const set: Run = async (io, input) => {
-  const backend = await backendOf(io, input)
+  const backend = backendOf(io, input)
   const reply = await connect(io, input).call('autoReplySet', {
     ...backend,
     ...present({ unsafe: input.flags.has('--unsafe') ? true : undefined }),
@@ -59,12 +60,12 @@ export const set: Run = async (io, input) => {
 type Backend = Partial<AutoReplyConfig>
 
 /** The flags that say what answers, and how it is asked. */
-async function backendOf(io: Io, input: Input): Promise<Backend> {
+function backendOf(io: Io, input: Input): Backend {
   const prompt = flags(input, '--system-prompt')[0]
   const workDir = flags(input, '--work-dir')[0]
   const extra = flags(input, '--extra-arg')
   const command = flags(input, '--command')[0]
-  if (command !== undefined) await requireFoundFiles(io, command)
+  if (command !== undefined) requireFoundFiles(io, command)
   return {
     ...present({ backend: flags(input, '--backend')[0] as Backend['backend'] }),
     ...flag(input, '--agent', 'agent'),
@@ -88,8 +89,7 @@ async function backendOf(io: Io, input: Input): Promise<Backend> {
 }
 
 /** The program runs in an empty folder of its own, where a file of this one is not found. */
-async function requireFoundFiles(io: Io, command: string): Promise<void> {
-  const { isFileName, splitWords } = await import('../../autoreply/program.ts')
+function requireFoundFiles(io: Io, command: string): void {
   const words = asWords(() => splitWords(command))
   const relative = words.find(word => isFileName(word) && !isAbsolute(word) && isFile(resolve(io.cwd, word)))
   if (relative === undefined) return
