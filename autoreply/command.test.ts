@@ -115,6 +115,17 @@ test('of the environment it gets these names, and a home and a folder for tempor
   }
 })
 
+test('children that it leaves in its group are ended with it', async () => {
+  const pid = await answerOf(
+    `import { spawn } from 'node:child_process';
+     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+     child.unref(); console.log(child.pid); process.stdout.write('', () => process.exit(0))`,
+  )
+  const state = () =>
+    existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] : 'gone'
+  await expect.poll(state, { timeout: 10_000 }).toMatch(/gone|Z/)
+})
+
 test('after its time it gets SIGTERM, and what it prints then is no answer', async () => {
   const [ready, told] = [join(root, 'ready'), join(root, 'told')]
   const ended = new AbortController()

@@ -121,6 +121,20 @@ describe('the auto-reply loop', () => {
     expect(given.done[0]).toBe('answer a[31mb')
   })
 
+  test('of an answer 200,000 characters are sent', async () => {
+    const given = node([thread()])
+    await run(given, settings(says('x'.repeat(200_001))), () => given.waiting.length === 0)
+    expect(given.done[0]).toBe(`answer ${'x'.repeat(200_000)}`)
+  })
+
+  test('tries that were used up count anew where the loop is started again, as by other settings', async () => {
+    const { given, times, now } = timed([thread()], 600_000)
+    for (const failures of [5, 10]) await run(given, settings(broken), () => times.length >= failures, now)
+    await run(given, settings(says('at last')), () => given.waiting.length === 0, now)
+    expect(times.filter(([what]) => what === 'failed')).toHaveLength(10)
+    expect(given.done.at(-1)).toBe('answered')
+  })
+
   test('require_image answers a task without one with the usage hint', async () => {
     const given = node([thread()])
     await run(
