@@ -24,7 +24,7 @@ type Needs = Pick<
 >
 
 export type PaymentParts = {
-  modules: Pick<Modules, 'list'>
+  modules: Pick<Modules, 'list' | 'priceOf'>
   /** Undefined in a build that pays nobody. */
   wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
   audit: Pick<Audit, 'run' | 'accept'> | undefined
@@ -56,15 +56,9 @@ export function paymentOperations(ctx: Needs, { modules, wallet, audit }: Paymen
     async priceSet({ capability, amount }) {
       requirePayments()
       const served = modules.list().find(one => one.capability === capability)
-      if (capability === TASK)
-        refuse(
-          'bad_request',
-          'a price for tasks in words comes later; give a capability',
-          'svc capability ls',
-        )
-      if (served === undefined)
+      if (served === undefined && capability !== TASK)
         return refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
-      if (amount === 0 && served.price === undefined)
+      if (amount === 0 && modules.priceOf(capability) === undefined)
         refuse('bad_request', `${capability} has no price`, 'svc price ls')
       ctx.settings.change({ prices: { ...ctx.settings.current.prices, [capability]: amount } })
       return list()
@@ -115,13 +109,12 @@ export function paymentOperations(ctx: Needs, { modules, wallet, audit }: Paymen
   }
 }
 
-function priceList({ hub }: Needs, modules: Pick<Modules, 'list'>) {
+function priceList({ hub }: Needs, modules: Pick<Modules, 'list' | 'priceOf'>) {
   const network = hub.last === undefined ? undefined : networkOf(hub.last.identity.aid)
-  const prices = modules
-    .list()
-    .flatMap(({ capability, price }) =>
-      price === undefined ? [] : [{ capability, amount: price, ...present({ network }) }],
-    )
+  const priced = [...modules.list(), { capability: TASK, price: modules.priceOf(TASK) }]
+  const prices = priced.flatMap(({ capability, price }) =>
+    price === undefined ? [] : [{ capability, amount: price, ...present({ network }) }],
+  )
   return { prices }
 }
 

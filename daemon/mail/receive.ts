@@ -24,7 +24,7 @@ import type { Interaction } from '../store/threads.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
-import { answererOf, answerWithEffect, notServed } from '../tasks/dispatch.ts'
+import { answeringOf, handOver } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
@@ -213,14 +213,13 @@ function takeDelegate(
   const document = requestOf(payload.document, body)
   if (document === undefined) return dackCodes.malformed
   const capability = 'capability' in document ? document.capability : null
-  const answerer = capability === null ? undefined : answererOf(ctx, capability)
+  const answering = answeringOf(ctx, capability)
   const admission = admit(ctx, body.from, bytesOf(body))
   if (admission === 'refused') return dackCodes.refusedByPolicy
   const text = 'task' in document ? document.task : `${document.capability} ${JSON.stringify(document.args)}`
   // a price is no work: it is told without asking the owner
-  const isPriced = answerer === 'provider' && ctx.modules.priceOf(capability ?? '') !== undefined
-  const asksForPrice = isPriced && payload.authorization === undefined
-  const state = answerer === 'nobody' || asksForPrice ? 'open' : admission
+  const asksForPrice = answering.price !== undefined && payload.authorization === undefined
+  const state = answering.by === 'nobody' || asksForPrice ? 'open' : admission
   const created = ctx.threads.create({
     id,
     delegator: body.from,
@@ -235,13 +234,9 @@ function takeDelegate(
   })
   const facts = { digest: received.digest, text }
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
-  if (answerer === 'nobody') answerWithEffect(ctx, interaction, notServed(capability ?? ''))
-  if (answerer === 'provider') ctx.threads.update(interaction, { autoReply: 0 })
   const about = { interaction_id: id, peer: body.from, state }
-  ctx.store.afterCommit(() => {
-    ctx.events.emit('inbox', about)
-    if (answerer === 'provider') ctx.wakers.calls.wake()
-  })
+  ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
+  handOver(ctx, interaction, answering)
   return dackCodes.stored
 }
 

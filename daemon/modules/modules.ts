@@ -7,6 +7,7 @@ import { module as shell } from '#shell'
 import { CAPS_MAX } from '../../protocol/contract/limits.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Effect } from '../../protocol/proof/effect.ts'
+import { TASK } from '../../protocol/proof/quote.ts'
 import type { Served } from '../context.ts'
 import { type Call, type Module, type ModuleGround, type Provider, runProvider } from './provider.ts'
 
@@ -26,6 +27,10 @@ export class Modules implements Served {
   }
 
   #add(provider: Provider, module: string): void {
+    if (provider.capability === TASK)
+      throw new Error(
+        `${TASK} stands for tasks in words; give the capability of the module ${module} another name`,
+      )
     const taken = this.#providers.get(provider.capability)
     if (taken !== undefined)
       throw new Error(`${provider.capability} is a capability of the modules ${taken.module} and ${module}`)

@@ -31,7 +31,9 @@ import {
 import type { Interaction } from '../store/threads.ts'
 import { offerFault, offerOf, quoteEffect } from './gate.ts'
 import { maySign } from './may-sign.ts'
+import { orderFor } from './orders.ts'
 import { faultOf } from './receipts.ts'
+import { letAnswerGo } from './words.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'log' | 'wakers'>
 
@@ -84,17 +86,22 @@ export class Payee {
     quote: Quote,
     work: () => Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
-    const { store } = this.#ctx
-    const asked = paymentOf(store, interaction.key) ?? this.#accept(interaction, quote)
-    if (typeof asked === 'string') return { effect: quoteEffect(quote, asked), quote }
-    if (asked === undefined) return { effect: quoteEffect(quote), quote }
-    const held = asked.state === 'authorized' ? await this.#hold(asked, quote) : asked
-    if (held === undefined) return undefined
-    if (held.state === 'refused') return { effect: quoteEffect(quote, held.reason ?? undefined), quote }
+    const held = await this.held(interaction, quote)
+    if (held === undefined || 'effect' in held) return held
     const kept = held.state === 'held' ? await this.#work(held, work) : held
     if (kept === undefined) return undefined
     this.#finishing.add(kept.interaction)
     return await this.#finish(kept).finally(() => this.#finishing.delete(kept.interaction))
+  }
+
+  /** The payment once its credits are held; what is answered in place of the work; undefined while the hub is silent. */
+  async held(interaction: Interaction, quote: Quote): Promise<PaymentRow | Answer | undefined> {
+    const asked = paymentOf(this.#ctx.store, interaction.key) ?? this.#accept(interaction, quote)
+    if (typeof asked === 'string') return { effect: quoteEffect(quote, asked), quote }
+    if (asked === undefined) return { effect: quoteEffect(quote), quote }
+    const held = asked.state === 'authorized' ? await this.#hold(asked, quote) : asked
+    if (held?.state === 'refused') return { effect: quoteEffect(quote, held.reason ?? undefined), quote }
+    return held
   }
 
   /**
@@ -189,23 +196,10 @@ export class Payee {
     return store.transaction(() => {
       const { state } = threads.byKey(row.interaction)
       const isWanted = state === 'open' || state === 'end_proposed'
-      const order = this.#order(row, isDone && isWanted ? row.amount : 0)
+      const order = orderFor(this.#ctx, row, isDone && isWanted ? row.amount : 0)
       keepOutcome(store, row.interaction, { outcome: Effect.encode(effect), isPrivate, order })
       return paymentOf(store, row.interaction)
     }, 'node.payment')
-  }
-
-  #order(row: PaymentRow, amount: number): Uint8Array {
-    const { identity, hubNow } = this.#ctx
-    const order = HoldOrder.sign(identity.seed, {
-      v: 1,
-      transaction: row.payment,
-      amount,
-      payee: identity.aid,
-      payeeKelSeq: identity.log.seq,
-      madeAt: hubNow(),
-    })
-    return HoldOrder.encode(order)
   }
 
   /** Sends the order and waits for the hub's word, but not for long: what was done is told in any case. */
@@ -261,7 +255,9 @@ export class Payee {
       if (current?.state !== 'ending') return current
       markEnded(store, row.interaction, end)
       this.#record(threads.byKey(row.interaction), row, end.moved)
-      return paymentOf(store, row.interaction)
+      const ended = paymentOf(store, row.interaction)
+      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
+      return ended
     }, 'node.payment')
   }
 

@@ -73,6 +73,15 @@ export function insertOutgoing(store: Store, row: OutgoingRow, attachments: read
   return key
 }
 
+/** Gives a message that nobody has seen another payload. */
+export function rewriteOutgoing(
+  store: Store,
+  key: number,
+  { payload, digest }: Pick<Message, 'payload' | 'digest'>,
+): void {
+  store.run('UPDATE messages SET payload = ?, digest = ? WHERE key = ?', payload, digest, key)
+}
+
 type Taken = { digest: Uint8Array; text: string; at: number }
 
 export function insertIncoming(store: Store, interaction: number, body: MessageBody, taken: Taken): number {

@@ -67,6 +67,20 @@ export function outboxEntry(store: Store, message: number): OutboxEntry | undefi
   return row === undefined ? undefined : camelRow(row)
 }
 
+/** Keeps a message here until then. */
+export function holdBack(store: Store, message: number, until: number): void {
+  store.run("UPDATE outbox SET next_at = ? WHERE message = ? AND state = 'queued'", until, message)
+}
+
+/** Whether no envelope was ever made of a message, so that nobody has seen a byte of it. */
+export function isUnseen(store: Store, message: number): boolean {
+  const row = store.get(
+    "SELECT 1 FROM outbox WHERE message = ? AND state = 'queued' AND digests = '[]'",
+    message,
+  )
+  return row !== undefined
+}
+
 /** What is due, but no message before an earlier one of its interaction. */
 export function dueEntries(store: Store, now: number): OutboxEntry[] {
   return camelRows(

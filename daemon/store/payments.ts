@@ -178,6 +178,15 @@ export function keepOutcome(
   )
 }
 
+/** Keeps the order that takes what is held: the work for it is done. */
+export function keepOrder(store: Store, interaction: number, order: Uint8Array): void {
+  store.run(
+    "UPDATE payments SET state = 'ending', end_order = ? WHERE interaction = ? AND state = 'held'",
+    order,
+    interaction,
+  )
+}
+
 export function markEnded(
   store: Store,
   interaction: number,

@@ -6,7 +6,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import { agent, seeded } from '../../protocol/testing/agents.ts'
 import { markReadTo, noteReceiptRecord } from './interactions.ts'
 import { openStoreAt, type Store } from './open.ts'
-import { dueEntries, outboxEntry, sendAgainAt } from './outbox.ts'
+import { dueEntries, holdBack, noteSealing, outboxEntry, sendAgainAt } from './outbox.ts'
 import { ANSWER_DEADLINE_MS, type Interaction, MESSAGE_DEADLINE_MS, Threads } from './threads.ts'
 
 const own = agent('own').aid
@@ -136,6 +136,20 @@ describe('an outgoing message', () => {
       }),
     ).toThrow('stop')
     expect(queued).toBe(1)
+  })
+
+  test('completes a message that is kept here, and lets it go; never one of which an envelope was made', () => {
+    const { message } = threads.queue(created(), outgoing())
+    holdBack(store, message.key, clock + 60_000)
+    expect(dueEntries(store, clock)).toEqual([])
+    expect(threads.complete(message, new Uint8Array([1, 2]))).toBe(true)
+    const completed = threads.message(message.key)
+    expect(completed.payload).toEqual(new Uint8Array([1, 2]))
+    expect(completed.digest).not.toEqual(message.digest)
+    expect(dueEntries(store, clock).map(entry => entry.message)).toEqual([message.key])
+    noteSealing(store, message.key, { digests: '["d"]', granted: null, introduces: null })
+    expect(threads.complete(completed, new Uint8Array([3]))).toBe(false)
+    expect(threads.message(message.key)).toEqual(completed)
   })
 
   test('keeps its attachments in their order', () => {

@@ -33,10 +33,11 @@ import {
   messageAt,
   messageByNumber,
   messagesOf,
+  rewriteOutgoing,
   writeDelivery,
 } from './messages.ts'
 import type { Store } from './open.ts'
-import { enqueue, hurryEntries, removeEntry } from './outbox.ts'
+import { enqueue, holdBack, hurryEntries, isUnseen, removeEntry } from './outbox.ts'
 
 export { ANSWER_DEADLINE_MS, type Interaction } from './interactions.ts'
 export type { DeliveryState, Message } from './messages.ts'
@@ -109,6 +110,21 @@ export class Threads {
     const message = this.#insertOut(interaction.peer, interaction, number, outgoing)
     const changes = outgoing.numbered ? { numbered: number } : {}
     return { message, interaction: this.update(interaction, changes) }
+  }
+
+  /** Completes a message that nobody has seen, and lets it go; false when it is on its way already. */
+  complete(message: Message, payload: Uint8Array): boolean {
+    if (!isUnseen(this.#store, message.key)) return false
+    const { now, onQueued } = this.#inputs
+    const { recipient: to, messageId, kind, number, interaction } = message
+    const attachments = this.attachmentsOf(message.key)
+    const interactionId = interaction === null ? undefined : fromBase64url(this.byKey(interaction).id)
+    const named = { from: this.#own.aid, to, messageId, kind, number, payload, attachments }
+    const digest = messageDigest({ ...named, ...present({ interactionId }) })
+    rewriteOutgoing(this.#store, message.key, { payload, digest })
+    holdBack(this.#store, message.key, now())
+    this.#store.afterCommit(onQueued)
+    return true
   }
 
   /** Queues a message that belongs to no interaction (kind 8). */

@@ -12,6 +12,7 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
 import { phraseOfSeed } from '../identity/identity.ts'
+import { queueWords } from '../payments/words.ts'
 import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -301,7 +302,7 @@ export class AutoReply {
       if (interaction === undefined || !maySend(interaction)) return false
       const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
-      const said = ctx.threads.queue(interaction, textMessage(text, [], true))
+      const said = queueWords(ctx, interaction, textMessage(text, [], true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
       ctx.store.afterCommit(() =>
         ctx.events.emit('message', { interaction_id: interaction.id, kind: kinds.message }),

@@ -7,14 +7,15 @@ import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseRequestDocument } from '../../protocol/proof/documents.ts'
 import { buildEffect } from '../../protocol/proof/effect.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
-import type { Quote } from '../../protocol/proof/quote.ts'
+import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
 import type { Answer, Payee } from '../payments/payee.ts'
+import { dropPrice, openPrice, PRICED_MARK } from '../payments/words.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { paymentOf } from '../store/payments.ts'
-import type { Interaction } from '../store/threads.ts'
+import { ANSWER_DEADLINE_MS, type Interaction } from '../store/threads.ts'
 import { acceptEnd, type ConversationNeeds } from './conversation.ts'
 import { answerWithEffect, notServed } from './dispatch.ts'
 
@@ -29,11 +30,16 @@ const SETTLE_S = 3600
 const HOLD_BEYOND_S = 3600
 const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
-/** Received calls that no agent answers, without a word of ours so far: a few of each peer, so that none holds up others. */
+/**
+ * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far: a few of
+ * each peer, so that none holds up others.
+ */
 const WAITING_SQL = `SELECT key FROM (
-  SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions
-  WHERE side = 'received' AND capability IS NOT NULL AND auto_reply = 0 AND numbered = 0 AND own_last IS NULL
+  SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions AS i
+  WHERE side = 'received' AND numbered = 0 AND own_last IS NULL
     AND state IN ('open', 'end_proposed') AND (state = 'open' OR end_by = 'peer')
+    AND ((capability IS NOT NULL AND auto_reply = 0)
+      OR EXISTS (SELECT 1 FROM memory WHERE name = '${PRICED_MARK}' || i.id))
 ) WHERE rank <= 8 ORDER BY rank, key LIMIT 256`
 
 const markOf = ({ id }: Interaction): string => `running call ${id}`
@@ -105,6 +111,8 @@ export class Calls {
   }
 
   async #run(interaction: Interaction): Promise<void> {
+    const price = openPrice(this.#ctx, interaction)
+    if (price !== undefined) return this.#runWords(interaction, price)
     const capability = interaction.capability ?? ''
     const provider = this.#modules.find(capability)
     const isPaidFor = paymentOf(this.#ctx.store, interaction.key) !== undefined
@@ -116,6 +124,22 @@ export class Calls {
       amount === undefined && !isPaidFor ? await work() : await this.#paid(interaction, amount, work)
     // what a stop cut short is told at the next start, with the mark
     if (answer !== undefined && !this.#lifetime.signal.aborted) this.#answer(interaction, answer)
+  }
+
+  /** A task in words is left to people and programs once its payment is held; until then its price is the answer. */
+  async #runWords(interaction: Interaction, price: number): Promise<void> {
+    const { store, threads, events } = this.#ctx
+    const asked = this.#quote(interaction, interaction.capability ?? TASK, price, ANSWER_DEADLINE_MS / 1000)
+    const held =
+      'effect' in asked ? asked : asked.quote && (await this.#payee?.held(interaction, asked.quote))
+    if (held === undefined) return this.#lookAgain(interaction)
+    if (this.#lifetime.signal.aborted) return
+    if ('effect' in held) return this.#answer(interaction, held)
+    store.transaction(() => {
+      const { id, state } = threads.update(threads.byKey(interaction.key), { autoReply: 1 })
+      dropPrice(this.#ctx, interaction)
+      store.afterCommit(() => events.emit('inbox', { interaction_id: id, peer: interaction.peer, state }))
+    }, 'node.payment')
   }
 
   async #carryOut(interaction: Interaction, provider: Provider | undefined): Promise<Answer | undefined> {
@@ -134,25 +158,35 @@ export class Calls {
     work: () => Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
     const what = interaction.capability ?? ''
-    const home = this.#ctx.hub.home
+    const asked = this.#quote(interaction, what, amount, (this.#modules.find(what)?.timeoutMs ?? 0) / 1000)
+    if ('effect' in asked) return asked
+    const answer = asked.quote && (await this.#payee?.paid(interaction, asked.quote, work))
+    if (answer === undefined) this.#lookAgain(interaction)
+    return answer
+  }
+
+  /** What is asked for work of so many seconds, where there is a hub; what is answered where nothing can be paid. */
+  #quote(
+    interaction: Interaction,
+    what: string,
+    amount: number | undefined,
+    seconds: number,
+  ): Answer | { quote: Quote | undefined } {
+    const { home } = this.#ctx.hub
     if (this.#payee === undefined) {
       const message = `${what} costs ${amount ?? 0} credits, and this build has no payment support`
       return { effect: buildEffect({ status: 'UNAVAILABLE', message }) }
     }
-    if (home === undefined) return undefined
-    const paid = paymentOf(this.#ctx.store, interaction.key)
-    const seconds = Math.ceil((this.#modules.find(what)?.timeoutMs ?? 0) / 1000) + HOLD_BEYOND_S
+    if (home === undefined) return { quote: undefined }
     const quote: Quote = {
       provider: this.#ctx.identity.aid,
       what,
-      amount: paid?.amount ?? amount ?? 1,
+      amount: paymentOf(this.#ctx.store, interaction.key)?.amount ?? amount ?? 1,
       network: networkOf(home.identity.aid),
-      holdSeconds: seconds,
+      holdSeconds: Math.ceil(seconds) + HOLD_BEYOND_S,
       settleSeconds: SETTLE_S,
     }
-    const answer = await this.#payee.paid(interaction, quote, work)
-    if (answer === undefined) this.#lookAgain(interaction)
-    return answer
+    return { quote }
   }
 
   /** The hub has not said yet whether a call is paid. */
@@ -182,6 +216,7 @@ export class Calls {
     store.transaction(() => {
       const interaction = threads.byKey(key)
       forget(store, markOf(interaction))
+      dropPrice(this.#ctx, interaction)
       if (interaction.numbered > 0) return
       if (interaction.state === 'open') answerWithEffect(this.#ctx, interaction, effect, parts)
       else if (interaction.state === 'end_proposed') acceptEnd(this.#ctx, interaction)

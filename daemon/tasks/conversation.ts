@@ -6,6 +6,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
+import { queueWords } from '../payments/words.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
@@ -71,7 +72,7 @@ export function say(
     )
   if (interaction.numbered >= MESSAGES_MAX - LAST_MESSAGES)
     refuse('wrong_state', `this interaction holds ${MESSAGES_MAX} messages; end it and open another`)
-  return ctx.threads.queue(interaction, outgoing)
+  return queueWords(ctx, interaction, outgoing)
 }
 
 /** Proposes the end: after it this side sends nothing more but the answer to a crossing proposal. */
@@ -138,8 +139,7 @@ export function takeEnd(
     peerLacks: JSON.stringify(payload.missing),
     ...present({ ownLast: crossed ? null : undefined }),
   })
-  const agrees =
-    crossed || (isRequester(proposed) && proposed.capability !== null && hasResult(ctx, proposed))
+  const agrees = crossed || (isRequester(proposed) && isAnswered(ctx, proposed))
   return agrees ? acceptEnd(ctx, proposed) : proposed
 }
 
@@ -162,14 +162,15 @@ function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction
   return isRequester(ended) ? ended : makeReceipt(ctx, ended)
 }
 
-function hasResult(ctx: ConversationNeeds, interaction: Interaction): boolean {
-  const result = ctx.store.get(
+/** Whether what came is the whole answer: the result of a call, or a price. */
+function isAnswered(ctx: ConversationNeeds, { key, capability }: Interaction): boolean {
+  const whole = ctx.store.get(
     "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND kind IN (?, ?) AND number > 0 LIMIT 1",
-    interaction.key,
-    kinds.result,
+    key,
+    capability === null ? kinds.quote : kinds.result,
     kinds.quote,
   )
-  return result !== undefined
+  return whole !== undefined
 }
 
 /** The provider does not take the task; a stranger loses what it was given to write with. */
@@ -178,6 +179,7 @@ export function decline(ctx: ConversationNeeds, interaction: Interaction, reason
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const declined = leave(ctx, interaction, kinds.declined, reason)
+  ctx.store.afterCommit(() => ctx.wakers.payments.wake())
   if (!mayHoldCapabilities(ctx, interaction.peer)) {
     ctx.capabilities.revokeIssued(interaction.peer)
     ctx.store.afterCommit(() => ctx.wakers.rounds.wake())

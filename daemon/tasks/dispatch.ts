@@ -18,21 +18,36 @@ import {
   renderEffect,
   renderEvidence,
 } from '../../protocol/proof/effect.ts'
-import { paymentRequired, type Quote } from '../../protocol/proof/quote.ts'
+import { paymentRequired, type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { notePrice } from '../payments/words.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type ConversationNeeds, proposeEnd } from './conversation.ts'
 
 /** What was observed stands in the chain up to this; the result has all of it. */
 const OBSERVED_BYTES_MAX = 4096
 
-/** Who answers a call: its provider, an agent in words, or nobody. */
-export function answererOf(
-  ctx: Pick<Context, 'settings' | 'modules'>,
-  capability: string,
-): 'provider' | 'agent' | 'nobody' {
-  if (ctx.modules.serves(capability)) return 'provider'
-  return ctx.settings.current.auto_reply === undefined ? 'nobody' : 'agent'
+/** Who answers a task, and what it costs before they do. */
+export type Answering = { by: 'provider' | 'words' | 'nobody'; price: number | undefined }
+
+/** A call is answered by its provider, or by an agent in words where there is one; any other task is answered in words. */
+export function answeringOf(
+  { settings, modules }: Pick<Context, 'settings' | 'modules'>,
+  capability: string | null,
+): Answering {
+  if (capability !== null && modules.serves(capability))
+    return { by: 'provider', price: modules.priceOf(capability) }
+  const isHeard = capability === null || settings.current.auto_reply !== undefined
+  return isHeard ? { by: 'words', price: modules.priceOf(TASK) } : { by: 'nobody', price: undefined }
+}
+
+/** Hands a task that was just taken to who answers it; runs inside the transaction of the caller. */
+export function handOver(ctx: ConversationNeeds, interaction: Interaction, { by, price }: Answering): void {
+  if (by === 'nobody') answerWithEffect(ctx, interaction, notServed(interaction.capability ?? ''))
+  if (by === 'words' && price !== undefined) notePrice(ctx, interaction, price)
+  if (by !== 'provider' && price === undefined) return
+  ctx.threads.update(interaction, { autoReply: 0 })
+  ctx.store.afterCommit(() => ctx.wakers.calls.wake())
 }
 
 export const notServed = (capability: string): Effect =>
@@ -60,7 +75,7 @@ export function answerWithEffect(
   const resultCid = cidText(contentId(document))
   ctx.chain.append('svc.capability.effect', {
     interaction_id: interaction.id,
-    capability: interaction.capability ?? '',
+    capability: interaction.capability ?? TASK,
     caller_aid: interaction.peer,
     status: effect.status,
     verifiable: isVerifiable(effect),
