@@ -9,6 +9,7 @@ import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { readOperationIndex } from '../cli/client/operation-index-source.ts'
 import { chosenModules } from './build-modules.ts'
 import { fingerprint, install } from './builds.ts'
+import { consolePage } from './console-page.ts'
 import { verifyPage } from './verify-page.ts'
 
 const root = new URL('..', import.meta.url)
@@ -36,10 +37,12 @@ const SOURCES = [
   'autoreply',
   'protocol',
   'console',
+  'view',
   'hub',
   'x402',
   'scripts/build.ts',
   'scripts/verify-page.ts',
+  'scripts/console-page.ts',
   'scripts/builds.ts',
   'scripts/build-modules.ts',
 ]
@@ -198,6 +201,7 @@ await install({
       withoutStreams,
     )
     writeFileSync(`${folder}/verify.html`, await verifyPage(manifest.version))
+    writeFileSync(`${folder}/console.html`, await consolePage())
   },
   async start(path, folder) {
     await file(path, at('cli/program.ts'), [elsewhere(`./${folder}`)])

@@ -21,9 +21,10 @@ for (const folder of ['.', 'hub', 'x402']) {
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   ) as [{ files: { path: string }[] }]
-  if (folder === '.' && !packed.files.some(({ path }) => path.endsWith('/verify.html'))) {
+  for (const page of folder === '.' ? ['verify.html', 'console.html'] : []) {
+    if (packed.files.some(({ path }) => path.endsWith(`/${page}`))) continue
     faults++
-    process.stderr.write(`${folder}: the package would lack the page that verifies\n`)
+    process.stderr.write(`${folder}: the package would lack ${page}\n`)
   }
   const wrong = packed.files
     .map(file => file.path)

@@ -327,6 +327,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'the inbox in a terminal; the only room that knows Ink and React',
     uses: ['protocol/encoding', 'protocol/proof', 'protocol/control', 'view'],
   },
+  'console/page': {
+    purpose: 'the page of a node in the browser: its five screens, threads and pictures, drawn from the view',
+    uses: ['protocol/encoding', 'protocol/control', 'view'],
+  },
   'cli/reply.ts': { purpose: 'a reply as people read it: times, and commands as they are called', uses: [] },
   'cli/human': {
     purpose: 'replies as people read them: tables, times, turns',

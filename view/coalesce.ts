@@ -29,8 +29,9 @@ export function soiled(dirty: Dirty, { event, data }: NodeEventSeen): Dirty {
     case 'message':
     case 'delivery':
     case 'effect':
-    case 'autoreply':
       return { ...dirty, rows, status: true }
+    case 'autoreply':
+      return { ...dirty, rows, status: true, settings: true }
     case 'evidence':
       return { ...dirty, evidence: true, status: true }
     case 'hub':

@@ -262,6 +262,7 @@ export class Live {
 
   async #settings(): Promise<void> {
     await this.#quietly(() => this.#fetch('autoReplyShow', {}, 'soon'))
+    await this.#quietly(() => this.#fetch('autoReplyRuns', {}, 'soon'))
     await this.#quietly(() => this.#fetch('contacts', {}, 'soon'))
     await this.#quietly(() => this.#fetch('capabilityList', {}, 'soon'))
   }

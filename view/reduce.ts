@@ -131,6 +131,8 @@ function replied(view: View, action: Replied): View {
 
 function account(action: Replied): Partial<View> {
   switch (action.name) {
+    case 'autoReplyRuns':
+      return { autoReplyRuns: action.reply }
     case 'balance':
       return { balance: action.reply }
     case 'spend':

@@ -70,6 +70,7 @@ export type View = {
   heads: readonly HeldHead[] | undefined
   autoReply: OperationReply<'autoReplyShow'> | undefined
   runs: readonly AutoReplyRun[]
+  autoReplyRuns: OperationReply<'autoReplyRuns'> | undefined
   balance: OperationReply<'balance'> | undefined
   spend: OperationReply<'spend'> | undefined
   capabilities: OperationReply<'capabilityList'> | undefined
@@ -93,6 +94,7 @@ export const firstView: View = {
   heads: undefined,
   autoReply: undefined,
   runs: [],
+  autoReplyRuns: undefined,
   balance: undefined,
   spend: undefined,
   capabilities: undefined,

@@ -163,6 +163,9 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       await parts.autoReply.restart()
       return autoReplyView(config.auto_reply, parts.autoReply.sandbox, resets)
     },
+    async autoReplyRuns() {
+      return { runs: parts.autoReply.runs.list }
+    },
     async autoReplyOff() {
       ctx.settings.change({ auto_reply: undefined })
       await parts.autoReply.restart()

@@ -17,6 +17,7 @@ import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import type { AgentTrials } from './agent-trials.ts'
+import { AutoReplyRuns } from './auto-reply-runs.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 
@@ -59,6 +60,8 @@ export class AutoReply {
   #fault: string | undefined
   #failed: { atMs: number; reason: string } | undefined
   #sandbox: Sandbox | undefined
+  /** The last answers since the node started. */
+  readonly runs = new AutoReplyRuns()
 
   constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
     this.#ctx = ctx
@@ -241,6 +244,7 @@ export class AutoReply {
       report: (event, thread, detail) => {
         if (event === 'failed') this.#failed = { atMs: ctx.now(), reason: String(detail['error']) }
         if (event === 'answered') this.#failed = undefined
+        this.runs.note(event, thread, ctx.now(), detail)
         ctx.log.info({ event, interaction: thread.interactionId, ...detail }, 'auto-reply')
         ctx.events.emit('autoreply', { event, interaction_id: thread.interactionId })
       },

@@ -1,8 +1,8 @@
 /** Operations on the auto-reply. */
 import * as z from 'zod'
-import { count } from '../contract/shapes.ts'
+import { count, millis } from '../contract/shapes.ts'
 import { LONG_MS, operation, text } from './operation.ts'
-import { autoReplyConfig } from './shapes.ts'
+import { autoReplyConfig, interactionId } from './shapes.ts'
 
 const autoReplyView = z.strictObject({
   enabled: z.boolean(),
@@ -15,6 +15,23 @@ const change = autoReplyConfig.partial()
 
 export const autoReplyOperations = {
   autoReplyShow: operation('/autoreply', { method: 'GET', reads: true, reply: autoReplyView }),
+  autoReplyRuns: operation('/autoreply/runs', {
+    method: 'GET',
+    reads: true,
+    reply: z.strictObject({
+      /** Since the node started, the newest first, some two hundred at most. */
+      runs: z.array(
+        z.strictObject({
+          interaction_id: interactionId,
+          at: millis,
+          event: z.enum(['answered', 'failed']),
+          ms: count,
+          /** What it cost, in the words of the program or the server, where it says so. */
+          cost: z.string().optional(),
+        }),
+      ),
+    }),
+  }),
   autoReplySet: operation('/autoreply/set', {
     reads: false,
     timeoutMs: LONG_MS,

@@ -11,6 +11,7 @@ describe('an operation', () => {
   test('that only reads is one of these', () => {
     expect(those(name => operations[name].reads)).toEqual([
       'attachmentLink',
+      'autoReplyRuns',
       'autoReplyShow',
       'balance',
       'capabilityList',

@@ -5,8 +5,9 @@ import * as net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
-import { type Node, startNode } from '../../daemon/node.ts'
+import { type Node, type NodeOptions, startNode } from '../../daemon/node.ts'
 import { startTestHub, type TestHub } from '../../hub/testing/hub.ts'
+import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
@@ -64,7 +65,7 @@ export type Lab = {
   close(): Promise<void>
 }
 
-export async function openLab(): Promise<Lab> {
+export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Promise<Lab> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
   const hub = await startTestHub()
   const line = new Line(() => Number(new URL(hub.url).port))
@@ -76,8 +77,11 @@ export async function openLab(): Promise<Lab> {
     line,
     async start(name, env = {}, skewMs = 0) {
       const dir = join(folder, name)
-      writeConfig(dir, { ...readConfig(dir), control_addr: '127.0.0.1:0' })
+      const config = readConfig(dir)
+      const isGiven = config.control_addr !== CONTROL_ADDRESS_DEFAULT
+      writeConfig(dir, { ...config, control_addr: isGiven ? config.control_addr : '127.0.0.1:0' })
       const node = await startNode({
+        ...given,
         dir,
         name,
         now: () => hub.clock.now() + skewMs,

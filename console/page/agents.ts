@@ -1,0 +1,280 @@
+/** Agents of the hub's directory: search, what each says of itself, and handing one a task. */
+import { cleanLine } from '../../view/clean.ts'
+import { screenFace } from '../../view/faces.ts'
+import { type AgentRow, agentRows } from '../../view/rows.ts'
+import type { Agent } from '../../view/state.ts'
+import type { App } from './app.ts'
+import { sendOnKey } from './composer.ts'
+import { type Drawn, h } from './h.ts'
+import { button, card, chip, faceBlock, facts, field, typedIn } from './parts.ts'
+import { back } from './thread.ts'
+import { titles } from './ui.ts'
+
+export function agentList(app: App, now: number): Drawn {
+  const { agents } = app.view
+  const rows = agentRows(app.view, now)
+  const face = screenFace(app.view, 'agents', rows.length)
+  return h(
+    'section',
+    { class: 'list', key: 'list-agents', 'aria-labelledby': 'list-title' },
+    h('div', { class: 'list-head' }, h('h2', { id: 'list-title' }, titles.agents), searchForm(app)),
+    face && faceBlock(face),
+    rows.length > 0 &&
+      h(
+        'ul',
+        { class: 'rows', key: 'rows' },
+        rows.map(row => agentItem(app, row)),
+      ),
+    agents.nextCursor !== undefined &&
+      h(
+        'p',
+        { class: 'pad', key: 'more' },
+        button('More agents', () => void app.live.moreAgents(), { class: 'quiet' }),
+      ),
+  )
+}
+
+function searchForm(app: App): Drawn {
+  const words = app.ui.filter.agents ?? app.view.agents.query
+  return h(
+    'form',
+    {
+      class: 'search',
+      role: 'search',
+      onsubmit: event => {
+        event.preventDefault()
+        void app.live.find(words)
+      },
+    },
+    h('label', { for: 'filter', class: 'unseen' }, 'Search the directory'),
+    h('input', {
+      id: 'filter',
+      type: 'search',
+      placeholder: 'what it does, or cap:text.summarise',
+      value: words,
+      autocomplete: 'off',
+      oninput: event => app.set({ filter: { ...app.ui.filter, agents: typedIn(event) } }),
+    }),
+    h('button', { type: 'submit' }, 'Search'),
+  )
+}
+
+function agentItem(app: App, row: AgentRow): Drawn {
+  return h(
+    'li',
+    { key: row.id },
+    h(
+      'a',
+      {
+        class: `row plain-row${app.ui.cursor.agents === row.id ? ' at' : ''}`,
+        href: `#/agents/${row.id}`,
+        'aria-current': app.ui.open === row.id ? 'true' : undefined,
+        'data-row': row.id,
+        onclick: event => {
+          event.preventDefault()
+          app.open(row.id)
+        },
+      },
+      h(
+        'span',
+        { class: 'row-head' },
+        h('bdi', { class: 'peer' }, row.contact ?? row.name),
+        row.contact !== undefined && chip('good', 'contact'),
+        row.quiet && chip('quiet', 'quiet'),
+        h('time', {}, row.seen),
+      ),
+      h('span', { class: 'row-text', dir: 'auto' }, row.summary),
+      row.caps !== '' && h('span', { class: 'row-notes soft' }, row.caps),
+    ),
+  )
+}
+
+/** An agent that was found, a contact that was not, or a bare address. */
+export function agentPane(app: App, aid: string): Drawn {
+  const agent = app.view.agents.found.find(one => one.aid === aid)
+  const petname = app.view.contacts?.find(one => one.aid === aid)?.petname ?? agent?.contact
+  const title = petname ?? (cleanLine(agent?.name ?? '', 64) || 'An agent')
+  return h(
+    'article',
+    { class: 'detail', key: `agent-${aid}`, 'aria-labelledby': 'detail-title', tabindex: '-1' },
+    back(app),
+    h('h2', { id: 'detail-title' }, h('bdi', {}, title)),
+    agent !== undefined && h('p', { class: 'words', dir: 'auto' }, cleanLine(agent.summary, 1000)),
+    facts([
+      [
+        'Address',
+        h('code', {}, cleanLine(aid)),
+        ' ',
+        button('Copy', () => void app.copy(aid, 'the address'), {
+          class: 'small',
+          'aria-label': 'Copy the address',
+        }),
+      ],
+      ...agentFacts(agent),
+    ]),
+    petname === undefined || petname === null
+      ? contactForm(app, aid)
+      : h('p', {}, chip('good', 'a contact of yours')),
+    orderForm(app, aid, agent),
+  )
+}
+
+function agentFacts(agent: Agent | undefined): (readonly [string, ...(Drawn | string)[]])[] {
+  if (agent === undefined) return []
+  return [
+    ['Calls itself', h('bdi', {}, cleanLine(agent.name, 64) || 'nothing')],
+    ['Capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ') || 'none named'],
+    ['Home hub', cleanLine(agent.hub, 120)],
+  ]
+}
+
+function contactForm(app: App, aid: string): Drawn {
+  return h(
+    'form',
+    {
+      class: 'line',
+      key: 'contact',
+      onsubmit: event => {
+        event.preventDefault()
+        const input = (event.target as HTMLFormElement).querySelector('input')
+        const petname = input?.value.trim() ?? ''
+        if (petname !== '')
+          void app.act(
+            'contactAdd',
+            { aid, petname },
+            `${petname} is a contact now; tasks of contacts wait for nobody`,
+          )
+      },
+    },
+    h('label', { for: 'petname' }, 'Your name for it'),
+    h('input', { id: 'petname', maxlength: '64', autocomplete: 'off' }),
+    h('button', { type: 'submit' }, 'Add to contacts'),
+  )
+}
+
+function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
+  const order = app.orderOf(aid)
+  const isCall = order.capability !== ''
+  const isEmpty = !isCall && order.text.trim() === '' && order.files.trim() === ''
+  const send = () => void app.delegate(aid)
+  return card(
+    'Hand over a task',
+    h(
+      'form',
+      {
+        onsubmit: event => {
+          event.preventDefault()
+          if (!isEmpty) send()
+        },
+        onkeydown: event => sendOnKey(event, send),
+      },
+      (agent?.caps.length ?? 0) > 0 && capabilityField(app, aid, agent as Agent),
+      isCall ? argsField(app, aid) : wordsFields(app, aid),
+      isCall && payFields(app, aid),
+      order.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${order.fault}`),
+      h(
+        'div',
+        { class: 'bar' },
+        h(
+          'button',
+          { type: 'submit', class: 'main', disabled: order.busy || isEmpty },
+          order.busy ? 'Sending …' : 'Hand it over',
+        ),
+        h('span', { class: 'hint' }, 'Sealed for this agent alone · Ctrl-Enter sends'),
+      ),
+    ),
+  )
+}
+
+function capabilityField(app: App, aid: string, agent: Agent): Drawn {
+  const { capability } = app.orderOf(aid)
+  return field(
+    'What',
+    h(
+      'select',
+      { id: 'order-what', onchange: event => app.setOrder(aid, { capability: typedIn(event) }) },
+      h('option', { value: '', selected: capability === '' }, 'A task in words'),
+      agent.caps.map(cap =>
+        h('option', { key: cap, value: cap, selected: capability === cap }, `Call ${cleanLine(cap, 64)}`),
+      ),
+    ),
+  )
+}
+
+function wordsFields(app: App, aid: string): Drawn {
+  const order = app.orderOf(aid)
+  return h(
+    'div',
+    { key: 'words' },
+    field(
+      'Task',
+      h('textarea', {
+        id: 'order',
+        rows: '4',
+        dir: 'auto',
+        value: order.text,
+        disabled: order.busy,
+        oninput: event => app.setOrder(aid, { text: typedIn(event), fault: undefined }),
+      }),
+    ),
+    h(
+      'details',
+      { class: 'attach', open: order.files !== '' },
+      h('summary', {}, 'Attach files of this machine'),
+      field(
+        'Paths, one a line',
+        h('textarea', {
+          id: 'order-files',
+          rows: '2',
+          class: 'paths',
+          spellcheck: 'false',
+          value: order.files,
+          placeholder: '/home/you/report.pdf',
+          oninput: event => app.setOrder(aid, { files: typedIn(event), fault: undefined }),
+        }),
+      ),
+    ),
+  )
+}
+
+const argsField = (app: App, aid: string): Drawn =>
+  field(
+    'Arguments, a JSON object',
+    h('textarea', {
+      id: 'order-args',
+      rows: '4',
+      class: 'paths',
+      spellcheck: 'false',
+      value: app.orderOf(aid).args,
+      placeholder: '{"text": "…"}',
+      oninput: event => app.setOrder(aid, { args: typedIn(event), fault: undefined }),
+    }),
+  )
+
+function payFields(app: App, aid: string): Drawn {
+  const order = app.orderOf(aid)
+  return h(
+    'div',
+    { class: 'line', key: 'pay' },
+    h(
+      'label',
+      { class: 'check' },
+      h('input', {
+        type: 'checkbox',
+        checked: order.pay,
+        onchange: event => app.setOrder(aid, { pay: (event.target as HTMLInputElement).checked }),
+      }),
+      'Pay its price, at most',
+    ),
+    h('input', {
+      id: 'order-credits',
+      inputmode: 'numeric',
+      size: '6',
+      'aria-label': 'Credits at most',
+      disabled: !order.pay,
+      value: order.maxCredits,
+      oninput: event => app.setOrder(aid, { maxCredits: typedIn(event) }),
+    }),
+    h('span', {}, 'credits'),
+  )
+}

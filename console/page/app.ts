@@ -1,0 +1,270 @@
+/** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
+import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
+import { cleanLine } from '../../view/clean.ts'
+import { NodeRefused } from '../../view/door.ts'
+import type { Live } from '../../view/live.ts'
+import type { Screen } from '../../view/rows.ts'
+import type { Tone } from '../../view/sentences.ts'
+import type { View } from '../../view/state.ts'
+import {
+  addressOf,
+  type Dialog,
+  type Draft,
+  emptyDraft,
+  emptyOrder,
+  filesIn,
+  type Order,
+  ROWS_SHOWN,
+  type Route,
+  routeOf,
+  type Ui,
+} from './ui.ts'
+
+const SAID_FOR_MS = 8_000
+const KEYS_OFF = 'svc-keys-off'
+
+export class App {
+  readonly live: Live
+  readonly ui: Ui
+  readonly #draw: () => void
+  #unsay: ReturnType<typeof setTimeout> | undefined
+  #seen = ''
+
+  constructor(live: Live, draw: () => void) {
+    this.live = live
+    this.#draw = draw
+    this.ui = {
+      ...routeOf(location.hash),
+      cursor: {},
+      filter: {},
+      needsOnly: false,
+      shown: ROWS_SHOWN,
+      dialog: undefined,
+      drafts: new Map(),
+      orders: new Map(),
+      said: undefined,
+      keysOn: localStorage.getItem(KEYS_OFF) === null,
+    }
+  }
+
+  get view(): View {
+    return this.live.view
+  }
+
+  /** Changes what the page shows, and draws it. */
+  set(change: Partial<Ui>): void {
+    Object.assign(this.ui, change)
+    this.#draw()
+  }
+
+  /** Says what happened, to everybody who reads the page. */
+  say(text: string, tone: Tone = 'good'): void {
+    clearTimeout(this.#unsay)
+    this.#unsay = setTimeout(() => this.set({ said: undefined }), SAID_FOR_MS)
+    this.set({ said: { text, tone } })
+  }
+
+  setKeys(on: boolean): void {
+    if (on) localStorage.removeItem(KEYS_OFF)
+    else localStorage.setItem(KEYS_OFF, '1')
+    this.set({ keysOn: on })
+  }
+
+  /** Goes to a place, so that the browser's way back leads here again. */
+  go(route: Route): void {
+    if (addressOf(route) !== location.hash) history.pushState(null, '', addressOf(route))
+    this.arrive()
+  }
+
+  open(open: string | undefined, screen: Screen = this.ui.screen): void {
+    this.go({ screen, open })
+  }
+
+  /** Shows what the address names, and asks the node for it. */
+  arrive(): void {
+    const { screen, open } = routeOf(location.hash)
+    const isOther = screen !== this.ui.screen
+    const cursor = open === undefined ? this.ui.cursor : { ...this.ui.cursor, [screen]: open }
+    this.set({ screen, open, cursor, shown: isOther ? ROWS_SHOWN : this.ui.shown })
+    this.#load(screen, open)
+  }
+
+  #load(screen: Screen, open: string | undefined): void {
+    const { live } = this
+    if (screen === 'inbox' || screen === 'sent') {
+      if (open === undefined) live.closeThread()
+      else void live.openThread(open, document.visibilityState === 'visible')
+    } else live.closeThread()
+    if (screen === 'agents' && !this.view.agents.loaded) void live.find(this.view.agents.query)
+    if (screen === 'evidence') void live.openEvidence()
+    if (screen === 'node') {
+      void live.openNode()
+      void live.openAccount()
+    }
+  }
+
+  /** Marks what came into the open thread as read, once for each time that something did. */
+  seeOpenThread(): void {
+    const { screen, open } = this.ui
+    if (open === undefined || (screen !== 'inbox' && screen !== 'sent')) return
+    const item = this.view.interactions.get(open)
+    const mark = `${open} ${item?.last_at} ${item?.unread}`
+    if (!item?.unread || document.visibilityState !== 'visible' || mark === this.#seen) return
+    this.#seen = mark
+    void this.live.openThread(open, true)
+  }
+
+  draftOf(id: string): Draft {
+    return this.ui.drafts.get(id) ?? emptyDraft
+  }
+
+  setDraft(id: string, change: Partial<Draft>): void {
+    this.ui.drafts.set(id, { ...this.draftOf(id), ...change })
+    this.#draw()
+  }
+
+  orderOf(aid: string): Order {
+    return this.ui.orders.get(aid) ?? emptyOrder
+  }
+
+  setOrder(aid: string, change: Partial<Order>): void {
+    this.ui.orders.set(aid, { ...this.orderOf(aid), ...change })
+    this.#draw()
+  }
+
+  /** Words or files that were written and not sent. */
+  get hasDrafts(): boolean {
+    const all = [...this.ui.drafts.values(), ...this.ui.orders.values()]
+    return all.some(draft => draft.text.trim() !== '' || draft.files.trim() !== '')
+  }
+
+  ask(dialog: Dialog): void {
+    if (dialog.kind === 'approve') void this.live.openAccount()
+    this.set({ dialog })
+  }
+
+  close(): void {
+    this.set({ dialog: undefined })
+  }
+
+  /** The yes of a dialog: it stays with the reason where the node refuses. */
+  async confirm(work: () => Promise<unknown>, says: string): Promise<void> {
+    const { dialog } = this.ui
+    if (dialog === undefined || dialog.busy === true) return
+    this.set({ dialog: { ...dialog, busy: true, fault: undefined } })
+    try {
+      await work()
+      this.set({ dialog: undefined })
+      this.say(says)
+    } catch (error) {
+      this.set({ dialog: { ...dialog, busy: false, fault: faultOf(error) } })
+    }
+  }
+
+  /** Something without a question; what the node refuses is said. */
+  async act<N extends OperationName>(
+    name: N,
+    input: OperationInput<N>,
+    says: string | ((reply: OperationReply<N>) => string),
+  ): Promise<void> {
+    try {
+      const reply = await this.live.act(name, input)
+      this.say(typeof says === 'string' ? says : says(reply))
+    } catch (error) {
+      this.say(faultOf(error), 'bad')
+    }
+  }
+
+  async send(id: string): Promise<void> {
+    const draft = this.draftOf(id)
+    const attach = filesIn(draft)
+    if (draft.busy || (draft.text.trim() === '' && attach.length === 0)) return
+    this.setDraft(id, { busy: true, fault: undefined })
+    try {
+      const { warning } = await this.live.act('message', { interaction_id: id, text: draft.text, attach })
+      this.ui.drafts.delete(id)
+      this.say(
+        warning === undefined ? 'sent' : `kept to be sent: ${cleanLine(warning)}`,
+        warning ? 'warn' : 'good',
+      )
+    } catch (error) {
+      this.setDraft(id, { busy: false, fault: faultOf(error) })
+    }
+  }
+
+  async delegate(aid: string): Promise<void> {
+    const order = this.orderOf(aid)
+    if (order.busy) return
+    this.setOrder(aid, { busy: true, fault: undefined })
+    try {
+      const { interaction_id: id, warning } = await this.live.act('delegate', inputOf(aid, order))
+      this.ui.orders.delete(aid)
+      this.open(id, 'sent')
+      this.say(
+        warning === undefined ? 'the task is on its way' : cleanLine(warning),
+        warning === undefined ? 'good' : 'warn',
+      )
+    } catch (error) {
+      this.setOrder(aid, { busy: false, fault: faultOf(error) })
+    }
+  }
+
+  /** Hands the bytes of an attachment to the browser's downloads, by a link that expires. */
+  async download(id: string, { cid, name }: { cid: string; name: string }): Promise<void> {
+    try {
+      const { path } = await this.live.ask('attachmentLink', { interaction_id: id, cid })
+      const link = document.createElement('a')
+      link.href = path
+      link.download = cleanLine(name, 200)
+      link.rel = 'noopener noreferrer'
+      link.click()
+      this.say(`saving ${cleanLine(name, 80)}; look at it before you open it`)
+    } catch (error) {
+      this.say(faultOf(error), 'bad')
+    }
+  }
+
+  async copy(text: string, what: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text)
+      this.say(`${what} copied`)
+    } catch {
+      this.say(`this browser does not let the page copy; ${what} can be selected`, 'warn')
+    }
+  }
+}
+
+/** A task in words or a call of a capability, as the form was filled in. */
+function inputOf(to: string, order: Order): OperationInput<'delegate'> {
+  const pay = order.pay ? { pay: true, pay_as: 'person' as const } : {}
+  const most =
+    order.pay && order.maxCredits.trim() !== '' ? { max_credits: wholeNumber(order.maxCredits) } : {}
+  if (order.capability === '') return { to, task: order.text, attach: filesIn(order), ...pay, ...most }
+  const args = order.args.trim() === '' ? {} : { args: objectIn(order.args) }
+  return { to, capability: order.capability, ...args, ...pay, ...most }
+}
+
+class Unfit extends Error {}
+
+function wholeNumber(text: string): number {
+  if (!/^[0-9]{1,12}$/.test(text.trim())) throw new Unfit('expected a whole number of credits')
+  return Number(text)
+}
+
+function objectIn(text: string): Record<string, never> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, never>
+  } catch {
+    // told below
+  }
+  throw new Unfit('expected the arguments as a JSON object, such as {"text": "…"}')
+}
+
+/** What went wrong, and the next step where the node names one. */
+export function faultOf(error: unknown): string {
+  const says = error instanceof Error ? cleanLine(error.message) : 'something went wrong'
+  const next = error instanceof NodeRefused ? error.next?.split('\n')[0] : undefined
+  return next === undefined ? says : `${says} (${cleanLine(next)})`
+}

@@ -1,0 +1,136 @@
+/** The console of a node: one page that follows it, draws what it says, and asks before anything is done for good. */
+import { Live } from '../../view/live.ts'
+import { agentList, agentPane } from './agents.ts'
+import { App } from './app.ts'
+import { openPage } from './boot.ts'
+import { dialogBox } from './dialogs.ts'
+import { doorOf } from './door.ts'
+import { evidenceList, evidencePane, headsCard } from './evidence.ts'
+import { type Drawn, h, patch } from './h.ts'
+import { onKey } from './keys.ts'
+import { lockedPage } from './locked.ts'
+import { nodePage } from './node.ts'
+import { chainPicture } from './pictures/chain.ts'
+import { trustPicture } from './pictures/trust.ts'
+import { bannerList, header, liveRegion } from './shell.ts'
+import { taskList } from './tasks.ts'
+import { threadPane } from './thread.ts'
+import { titles } from './ui.ts'
+
+const TICK_MS = 1_000
+const SLOW_TICKS = 10
+/** As the stylesheet has it. */
+const narrow = matchMedia('(max-width: 48rem)')
+
+const root = document.getElementById('app')
+if (root === null) throw new Error('the page has no place to draw')
+
+function around() {
+  return {
+    now: Date.now,
+    random: Math.random,
+    after: (ms: number, then: () => void) => {
+      const timer = setTimeout(then, ms)
+      return () => clearTimeout(timer)
+    },
+  }
+}
+
+function start(place: HTMLElement, token: string): void {
+  const live = new Live(doorOf(token), around())
+  const app = new App(live, () => draw(place, app))
+  live.subscribe(() => {
+    draw(place, app)
+    app.seeOpenThread()
+  })
+  addEventListener('popstate', () => app.arrive())
+  addEventListener('hashchange', () => app.arrive())
+  addEventListener('keydown', event => onKey(app, event))
+  addEventListener('beforeunload', event => {
+    if (app.hasDrafts) event.preventDefault()
+  })
+  document.addEventListener('visibilitychange', () => {
+    draw(place, app)
+    app.seeOpenThread()
+  })
+  let ticks = 0
+  setInterval(() => {
+    ticks += 1
+    const isWaiting = app.view.connection.state !== 'live'
+    if (!document.hidden && (isWaiting || ticks % SLOW_TICKS === 0)) draw(place, app)
+  }, TICK_MS)
+  void live.run()
+  live.refreshAll()
+  app.arrive()
+}
+
+function draw(place: HTMLElement, app: App): void {
+  const now = Date.now()
+  const { screen, open } = app.ui
+  const unread = app.view.status?.counts.unread ?? 0
+  document.title = `${unread > 0 ? `(${unread}) ` : ''}${titles[screen]} · svc`
+  patch(
+    place,
+    header(app),
+    bannerList(app, now),
+    h(
+      'main',
+      { id: 'main', key: 'main', tabindex: '-1', class: open === undefined ? 'at-list' : 'at-detail' },
+      h('h1', { class: 'unseen', key: 'title' }, `${titles[screen]}, the console of your node`),
+      ...content(app, now),
+    ),
+    liveRegion(app),
+    dialogBox(app),
+  )
+  showDialog(place)
+}
+
+let asker: Element | null = null
+
+/** A dialog takes the focus to its question, and gives it back to where it was asked from. */
+function showDialog(place: HTMLElement): void {
+  const dialog = place.querySelector('dialog')
+  if (dialog !== null && !dialog.open) {
+    asker = document.activeElement
+    dialog.showModal()
+    dialog.querySelector<HTMLElement>('h2')?.focus()
+  } else if (dialog === null && asker !== null) {
+    if (asker instanceof HTMLElement && asker.isConnected) asker.focus({ preventScroll: true })
+    asker = null
+  }
+}
+
+function content(app: App, now: number): (Drawn | undefined)[] {
+  const { screen, open } = app.ui
+  switch (screen) {
+    case 'inbox':
+    case 'sent':
+      return [taskList(app, screen, now), open === undefined ? choose('a task') : threadPane(app, open, now)]
+    case 'agents':
+      return [agentList(app, now), open === undefined ? overview(trustPicture(app)) : agentPane(app, open)]
+    case 'evidence':
+      return [
+        evidenceList(app, now),
+        open === undefined
+          ? overview(chainPicture(app, now, narrow.matches), headsCard(app))
+          : evidencePane(app, open, now),
+      ]
+    case 'node':
+      return [nodePage(app, now)]
+  }
+}
+
+/** What stands beside a list of which nothing is open; on a narrow page, under it. */
+const overview = (...pictures: (Drawn | undefined)[]): Drawn =>
+  h('div', { class: 'detail overview', key: 'overview' }, ...pictures)
+
+const choose = (what: string): Drawn =>
+  h('div', { class: 'detail none', key: 'none' }, h('p', { class: 'soft' }, `Choose ${what} in the list.`))
+
+const opened = await openPage()
+if ('token' in opened) start(root, opened.token)
+else
+  patch(
+    root,
+    lockedPage(opened.lacks, token => start(root, token)),
+  )

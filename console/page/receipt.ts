@@ -1,0 +1,66 @@
+/** What proves a task: the receipt of both sides, what verifying it said, and the rating. */
+import type { InteractionSummary } from '../../protocol/control/shapes.ts'
+import { cleanLine } from '../../view/clean.ts'
+import { peerName, sayReceipt } from '../../view/sentences.ts'
+import type { Thread, View } from '../../view/state.ts'
+import type { App } from './app.ts'
+import { type Drawn, h } from './h.ts'
+import { button, card, facts, mark, sentence, toned } from './parts.ts'
+
+export function receiptCard(app: App, thread: Thread, item: InteractionSummary): Drawn | undefined {
+  const said = sayReceipt(thread, peerName(thread))
+  if (said === undefined || thread.receipt === undefined) return undefined
+  const verdict = app.view.verdicts.get(thread.interaction_id)
+  return card(
+    'Receipt',
+    h('p', {}, mark(said.tone === 'good' ? '✓' : '!', said.tone), toned(said.tone, sentence(said.says))),
+    signatures(thread, verdict),
+    facts([
+      ['Receipt', h('code', {}, cleanLine(thread.receipt.id))],
+      ['Result', h('code', {}, cleanLine(thread.receipt.result_cid))],
+      ...ratingOf(item),
+    ]),
+    verdict === undefined
+      ? button('Verify', () => void verify(app, thread.interaction_id), { title: 'Verify (v)' })
+      : h(
+          'p',
+          { class: 'verdict' },
+          toned(verdict.verdict === 'invalid' ? 'bad' : 'good', sentence(cleanLine(verdict.says))),
+        ),
+  )
+}
+
+export const verify = (app: App, id: string): Promise<void> =>
+  app.act('verify', { interaction_id: id }, ({ verdict }) => `the receipt is ${verdict.replaceAll('_', ' ')}`)
+
+/** Both sides as two linked signatures: who signed, as far as it was seen to hold. */
+function signatures(thread: Thread, verdict: Verdict): Drawn {
+  const peer = peerName(thread)
+  const [provider, requester] = thread.side === 'sent' ? [peer, 'you'] : ['you', peer]
+  const holds = thread.receipt?.verified === true
+  const side = (role: string, who: string, signed: boolean) =>
+    h(
+      'div',
+      { class: `signature ${signed ? 'good' : 'wait'}`, key: role },
+      h('span', { class: 'role' }, role),
+      h('bdi', {}, who),
+      h('span', {}, signed ? 'signed' : 'not seen yet'),
+    )
+  const by = (role: 'provider' | 'requester') => verdict?.signed_by.includes(role) ?? holds
+  return h(
+    'div',
+    { class: 'signatures' },
+    side('did the work', provider, by('provider')),
+    h('span', { class: `joint ${holds ? 'good' : 'wait'}`, 'aria-hidden': 'true' }),
+    side('asked for it', requester, by('requester')),
+  )
+}
+
+type Verdict = View['verdicts'] extends ReadonlyMap<string, infer V> ? V | undefined : never
+
+function ratingOf({ rating, review }: InteractionSummary): (readonly [string, string])[] {
+  if (rating === undefined) return []
+  const why = review?.reason === undefined ? '' : `: ${cleanLine(review.reason)}`
+  const where = review?.uploaded === false ? `, not at the hub yet${why}` : ''
+  return [['Your rating', `${rating} of 5${where}`]]
+}

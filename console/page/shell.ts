@@ -1,0 +1,137 @@
+/** The frame of the page: who this is, how the node stands, the five screens, and what is wrong now. */
+
+import { cleanLine } from '../../view/clean.ts'
+import { banners, type Face } from '../../view/faces.ts'
+import { type Screen, screens, taskRows } from '../../view/rows.ts'
+import { shortAid, type Tone } from '../../view/sentences.ts'
+import type { View } from '../../view/state.ts'
+import type { App } from './app.ts'
+import { type Drawn, h } from './h.ts'
+import { button, chip, nextOf, sentence } from './parts.ts'
+import { titles } from './ui.ts'
+
+const BANNERS_SHOWN = 3
+
+export function header(app: App): Drawn {
+  const { status } = app.view
+  const who = status === undefined ? '' : cleanLine(status.name, 64) || shortAid(status.aid)
+  const hub = status?.hub_url == null ? '' : cleanLine(status.hub_url.replace(/^https?:\/\//, ''), 80)
+  const [tone, state] = standing(app.view)
+  return h(
+    'header',
+    { class: 'top', key: 'top' },
+    h('a', { class: 'skip', href: '#main', onclick: toMain }, 'Skip to the content'),
+    h('span', { class: 'brand' }, 'svc'),
+    h('span', { class: 'who' }, who, hub !== '' && h('span', { class: 'soft' }, ` at ${hub}`)),
+    chip(tone, h('span', { class: 'dot', 'aria-hidden': 'true' }), state),
+    nav(app),
+    button('Keys', () => app.ask({ kind: 'help' }), { class: 'quiet help', title: 'Keys of this page (?)' }),
+  )
+}
+
+function toMain(event: Event): void {
+  event.preventDefault()
+  document.getElementById('main')?.focus()
+}
+
+/** One word for node and hub together. */
+function standing({ connection, status }: View): [Tone, string] {
+  if (connection.state === 'connecting') return ['quiet', 'connecting']
+  if (connection.state === 'lost') return ['bad', 'node lost']
+  if (connection.state === 'stopped') return ['bad', 'node stopped']
+  const hub = status?.hub
+  if (hub === undefined) return ['quiet', 'connecting']
+  if (hub === null) return ['warn', 'no hub']
+  const tones: Record<string, Tone> = { online: 'good', offline: 'warn', stopped: 'bad', registering: 'wait' }
+  return [tones[hub.state] ?? 'quiet', hub.state]
+}
+
+function nav(app: App): Drawn {
+  const numbers: Partial<Record<Screen, [number, string]>> = {
+    inbox: [app.view.status?.counts.unread ?? 0, 'unread'],
+    sent: [taskRows(app.view, 'sent', { now: 0, pendingOnly: true }).length, 'waiting for you'],
+  }
+  return h(
+    'nav',
+    { 'aria-label': 'Screens' },
+    screens.map((screen, i) => {
+      const [number, what] = numbers[screen] ?? [0, '']
+      return h(
+        'a',
+        {
+          key: screen,
+          href: `#/${screen}`,
+          class: 'tab',
+          'aria-current': app.ui.screen === screen ? 'page' : undefined,
+          title: `${titles[screen]} (${i + 1})`,
+          onclick: event => {
+            event.preventDefault()
+            app.go({ screen, open: undefined })
+          },
+        },
+        titles[screen],
+        number > 0 && h('span', { class: 'count' }, number, h('span', { class: 'unseen' }, ` ${what}`)),
+      )
+    }),
+  )
+}
+
+/** What is wrong or waits now; the worst are shown, the rest stands on the screen of the node. */
+export function bannerList(app: App, now: number): Drawn {
+  const faces = banners(app.view, now)
+  const shown = app.ui.screen === 'node' ? faces : faces.slice(0, BANNERS_SHOWN)
+  const more = faces.length - shown.length
+  return h(
+    'div',
+    { class: 'banners', key: 'banners', role: 'region', 'aria-label': 'State of the node' },
+    shown.map(face => banner(face)),
+    more > 0 &&
+      h(
+        'p',
+        { class: 'more' },
+        button(`${more} more on the screen of the node`, () => app.open(undefined, 'node'), {
+          class: 'link',
+        }),
+      ),
+  )
+}
+
+function banner(face: Face): Drawn {
+  return h(
+    'div',
+    { class: `banner ${face.tone}`, key: face.kind === 'warning' ? face.says : face.kind },
+    h('span', { class: 'word' }, WORDS[face.tone]),
+    h(
+      'p',
+      {},
+      sentence(face.says),
+      face.next !== undefined && h('span', { class: 'next' }, ' ', nextOf(face.next)),
+    ),
+  )
+}
+
+const WORDS: Record<Tone, string> = {
+  plain: 'Note',
+  quiet: 'Note',
+  good: 'Good',
+  wait: 'Waiting',
+  warn: 'Look',
+  bad: 'Wrong',
+}
+
+/** Only counts and what a person did themselves: no words of others are read out unasked. */
+export function liveRegion(app: App): Drawn {
+  const unread = app.view.status?.counts.unread ?? 0
+  const text = app.ui.said?.text ?? (unread > 0 ? `${unread} unread` : '')
+  const tone = app.ui.said?.tone ?? 'quiet'
+  return h(
+    'div',
+    {
+      class: `said ${tone}${app.ui.said === undefined ? ' unseen' : ''}`,
+      key: 'said',
+      role: 'status',
+      'aria-live': 'polite',
+    },
+    sentence(text),
+  )
+}

@@ -1,0 +1,180 @@
+/** One task: every message with what it is, receipt and payment, what can be done now, and the composer. */
+import { size } from '../../view/ages.ts'
+import { cleanLine, cleanText } from '../../view/clean.ts'
+import { messageFacts, peerName, sayPayment, sayState } from '../../view/sentences.ts'
+import type { Thread, ThreadHeld } from '../../view/state.ts'
+import type { App } from './app.ts'
+import { composer } from './composer.ts'
+import { type Drawn, h } from './h.ts'
+import { button, card, chip, faceBlock, facts, mark, sentence, toned } from './parts.ts'
+import { receiptCard } from './receipt.ts'
+import { doable } from './thread-actions.ts'
+
+type Turn = Thread['turns'][number]
+
+export function threadPane(app: App, id: string, now: number): Drawn {
+  const held = app.view.threads.get(id)
+  const { thread } = held ?? {}
+  return h(
+    'article',
+    { class: 'detail thread', key: `thread-${id}`, 'aria-labelledby': 'detail-title', tabindex: '-1' },
+    back(app),
+    thread === undefined ? waiting(held) : threadBody(app, thread, now),
+  )
+}
+
+export const back = (app: App): Drawn =>
+  h(
+    'p',
+    { class: 'back', key: 'back' },
+    button('‹ Back to the list', () => app.open(undefined), { class: 'link' }),
+  )
+
+function waiting(held: ThreadHeld | undefined): Drawn {
+  const { refusal } = held ?? {}
+  if (refusal === undefined) return faceBlock({ kind: 'loading', tone: 'quiet', says: 'loading' })
+  const next = refusal.next === undefined ? {} : { next: refusal.next.split('\n')[0] ?? '' }
+  return faceBlock({ kind: 'refused', tone: 'bad', says: cleanLine(refusal.says), ...next })
+}
+
+function threadBody(app: App, thread: Thread, now: number): Drawn {
+  const peer = peerName(thread)
+  const item = app.view.interactions.get(thread.interaction_id)
+  return h(
+    'div',
+    { class: 'thread-body', key: 'body' },
+    threadHead(app, thread, peer),
+    callOut(app, thread, peer),
+    h(
+      'ol',
+      { class: 'turns', key: 'turns', 'aria-label': 'Messages' },
+      thread.turns.map(turn => turnItem(app, thread, turn, now)),
+    ),
+    thread.payment !== undefined && paymentCard(thread, peer),
+    item !== undefined && receiptCard(app, thread, item),
+    thread.actions.includes('message')
+      ? composer(app, thread.interaction_id, peer)
+      : h('p', { class: 'soft pad', key: 'closed' }, closedBecause(thread)),
+  )
+}
+
+function threadHead(app: App, thread: Thread, peer: string): Drawn {
+  const state = sayState(thread.state, thread.side)
+  const direction = thread.side === 'received' ? 'Task from' : 'Task for'
+  return h(
+    'header',
+    { class: 'thread-head', key: 'head' },
+    h('h2', { id: 'detail-title' }, `${direction} `, h('bdi', {}, peer)),
+    h(
+      'p',
+      { class: 'sub' },
+      mark(state.mark, state.tone),
+      toned(state.tone, state.word),
+      thread.peer_name === null && chip('warn', 'stranger'),
+      thread.sealed ? chip('quiet', 'sealed') : chip('warn', 'NOT sealed'),
+      thread.capability !== undefined && chip('quiet', cleanLine(thread.capability, 64)),
+      h('code', { class: 'id' }, thread.interaction_id),
+    ),
+    thread.reason !== undefined && h('p', { class: 'tone warn' }, sentence(cleanLine(thread.reason))),
+    h(
+      'div',
+      { class: 'bar', role: 'group', 'aria-label': 'What can be done' },
+      doable(app, thread).map(({ name, label, key, run, isMain }) =>
+        button(label, run, {
+          key: name,
+          class: isMain ? 'main' : undefined,
+          title: key && `${label} (${key})`,
+        }),
+      ),
+    ),
+  )
+}
+
+/** What waits for a yes of this person, above everything else. */
+function callOut(app: App, thread: Thread, peer: string): Drawn | undefined {
+  const isPayment = thread.payment?.state === 'open'
+  if (!thread.actions.includes('approve')) return undefined
+  const says = isPayment
+    ? sayPayment(thread.payment as NonNullable<Thread['payment']>, peer).says
+    : `${peer} is a stranger to you: nothing of this task runs, and nothing goes back, until you take it.`
+  return h(
+    'div',
+    { class: 'callout', key: 'callout' },
+    h('p', {}, says),
+    h(
+      'div',
+      { class: 'bar' },
+      button(
+        isPayment ? 'Look at the payment' : 'Take this task',
+        () => app.ask({ kind: 'approve', id: thread.interaction_id }),
+        { class: 'main' },
+      ),
+    ),
+  )
+}
+
+function turnItem(app: App, thread: Thread, turn: Turn, now: number): Drawn {
+  const told = messageFacts(turn, thread, now)
+  const text = cleanText(turn.text)
+  return h(
+    'li',
+    {
+      key: turn.n,
+      class: `turn${turn.mine ? ' mine' : ''}${turn.kind === 'message' || turn.kind === 'delegate' ? '' : ' event'}`,
+    },
+    h(
+      'p',
+      { class: 'turn-head' },
+      h('bdi', { class: 'peer' }, told.who),
+      told.what !== undefined && h('span', { class: 'what' }, told.what),
+      h('time', { datetime: new Date(turn.at).toISOString() }, told.when),
+    ),
+    text !== '' && h('div', { class: 'words', dir: 'auto' }, text),
+    turn.truncated === true &&
+      h(
+        'p',
+        { class: 'soft' },
+        `This is a part of ${turn.chars ?? 'more'} characters; svc thread shows all of it.`,
+      ),
+    turn.attachments.length > 0 && attachments(app, thread.interaction_id, turn),
+    h(
+      'p',
+      { class: 'turn-foot' },
+      toned(told.proof.tone, told.proof.says),
+      told.delivery !== undefined && [' · ', toned(told.delivery.tone, told.delivery.says)],
+    ),
+  )
+}
+
+function attachments(app: App, id: string, turn: Turn): Drawn {
+  return h(
+    'ul',
+    { class: 'files', 'aria-label': 'Files' },
+    turn.attachments.map((file, i) =>
+      h(
+        'li',
+        { key: `${i} ${file.cid}` },
+        h('span', { class: 'file-name' }, h('bdi', {}, cleanLine(file.name, 120))),
+        h('span', { class: 'soft' }, ` ${size(file.bytes)} · ${cleanLine(file.media_type, 60)} `),
+        file.path === null
+          ? h('span', { class: 'soft' }, 'not here yet')
+          : button('Save', () => void app.download(id, file), {
+              class: 'small',
+              'aria-label': `Save ${cleanLine(file.name, 120)}`,
+            }),
+      ),
+    ),
+  )
+}
+
+function paymentCard(thread: Thread, peer: string): Drawn {
+  const payment = thread.payment as NonNullable<Thread['payment']>
+  const { says, tone } = sayPayment(payment, peer)
+  return card('Payment', h('p', {}, toned(tone, says)), facts([['Network', cleanLine(payment.network)]]))
+}
+
+function closedBecause({ state, side }: Thread): string {
+  if (state === 'ended') return 'Both sides have ended this task.'
+  if (state === 'pending' && side === 'received') return 'You can answer once you have taken this task.'
+  return 'Nothing more can be written in this task.'
+}

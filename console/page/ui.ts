@@ -1,0 +1,86 @@
+/** What the page knows beside the node: which screen, what is open and selected, drafts, and a dialog; and its addresses. */
+import { type Screen, screens } from '../../view/rows.ts'
+import type { Tone } from '../../view/sentences.ts'
+
+export type Draft = {
+  text: string
+  /** Files of this machine, by path, one a line. */
+  files: string
+  /** It is being sent. */
+  busy: boolean
+  /** Why it was not sent. */
+  fault?: string | undefined
+}
+
+/** What a new task is besides its words. */
+export type Order = Draft & { capability: string; args: string; pay: boolean; maxCredits: string }
+
+export type Dialog =
+  | { kind: 'approve'; id: string }
+  | { kind: 'review'; id: string; rating: number; comment: string }
+  | { kind: 'help' }
+  /** Something that cannot be undone, or that others see: a question with a yes of its own. */
+  | {
+      kind: 'sure'
+      title: string
+      says: string
+      yes: string
+      /** Whether a reason may be given, and which. */
+      reason?: string
+      run: (reason: string) => Promise<unknown>
+    }
+
+export type Ui = {
+  screen: Screen
+  /** An interaction, an AID or the number of a record, by screen. */
+  open: string | undefined
+  cursor: Partial<Record<Screen, string | undefined>>
+  filter: Partial<Record<Screen, string>>
+  /** Only tasks that want something of this person. */
+  needsOnly: boolean
+  /** Rows that are drawn; more as they are scrolled to. */
+  shown: number
+  dialog: (Dialog & { fault?: string | undefined; busy?: boolean }) | undefined
+  drafts: Map<string, Draft>
+  orders: Map<string, Order>
+  /** What was last done, said in the live region and shown for a while. */
+  said: { text: string; tone: Tone } | undefined
+  keysOn: boolean
+}
+
+export const ROWS_SHOWN = 60
+export const emptyDraft: Draft = { text: '', files: '', busy: false }
+export const emptyOrder: Order = { ...emptyDraft, capability: '', args: '', pay: false, maxCredits: '' }
+
+/** Paths of a draft, as they are given to the node. */
+export const filesIn = ({ files }: Draft): string[] =>
+  files
+    .split('\n')
+    .map(line => line.trim())
+    .filter(line => line !== '')
+
+export const titles: Record<Screen, string> = {
+  inbox: 'To me',
+  sent: 'From me',
+  agents: 'Agents',
+  evidence: 'Evidence',
+  node: 'Node',
+}
+
+export type Route = { screen: Screen; open: string | undefined }
+
+/** The fragment of a place on the page; it names ids and never a secret. */
+export const addressOf = ({ screen, open }: Route): string =>
+  open === undefined ? `#/${screen}` : `#/${screen}/${encodeURIComponent(open)}`
+
+/** The place that a fragment names; the inbox where it names none. */
+export function routeOf(fragment: string): Route {
+  const [, name, id] = /^#\/([a-z]+)(?:\/([\w%.~-]{1,200}))?$/.exec(fragment) ?? []
+  const screen = screens.find(one => one === name)
+  if (screen === undefined) return { screen: 'inbox', open: undefined }
+  try {
+    return { screen, open: id === undefined ? undefined : decodeURIComponent(id) }
+  } catch {
+    return { screen, open: undefined }
+  }
+}

@@ -1,0 +1,150 @@
+/** How the console looks and reads, on every screen: axe, contrast, nothing outside the window; light and dark, wide and a phone. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { measure, noBrowser, startBrowser } from '../browser.ts'
+import { liveALittle, openConsole, openWorld, type World } from './world.ts'
+
+const CONTRAST_MIN = 4.5
+const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 360, height: 740 } } as const
+const looks = (Object.keys(sizes) as (keyof typeof sizes)[]).flatMap(size =>
+  (['light', 'dark'] as const).map(colorScheme => ({ size, colorScheme })),
+)
+
+/** Each place of the console, and what is there once it is drawn. */
+const places: [string, (page: Page, world: World) => Promise<unknown>][] = [
+  ['to me', page => page.locator('.rows .row').first().waitFor()],
+  ['a thread', async page => openRow(page, 'licences')],
+  ['a hostile thread', async page => openRow(page, 'img src')],
+  ['from me', page => visit(page, '#/sent', '.rows .row')],
+  [
+    'a receipt',
+    async page => {
+      await visit(page, '#/sent', '.rows .row')
+      await openRow(page, 'Three findings')
+      await page.locator('.signatures').waitFor()
+    },
+  ],
+  [
+    'the question before a payment',
+    async page => {
+      await visit(page, '#/sent', '.rows .row')
+      await openRow(page, 'weather.now')
+      await page.getByRole('button', { name: 'Look at the payment' }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  ],
+  ['agents', page => visit(page, '#/agents', '#trust')],
+  ['an agent', (page, { bob }) => visit(page, `#/agents/${bob.aid}`, '#order')],
+  ['evidence', page => visit(page, '#/evidence', '#chain')],
+  ['a record', page => visit(page, '#/evidence/1', '.detail pre')],
+  ['the node', page => visit(page, '#/node', '#days')],
+  [
+    'the keys',
+    async page => {
+      await page.getByRole('button', { name: 'Keys' }).click()
+      await page.getByRole('dialog').waitFor()
+    },
+  ],
+]
+
+/** Places that are named by what they draw: the pictures have no id of their own. */
+const drawn: Record<string, string> = {
+  '#trust': '#trust-title',
+  '#chain': '#chain-title',
+  '#days': '#days-title',
+}
+
+async function visit(page: Page, place: string, sign: string): Promise<void> {
+  await page.evaluate(hash => {
+    location.hash = hash
+  }, place)
+  await page
+    .locator(drawn[sign] ?? sign)
+    .first()
+    .waitFor({ state: 'attached' })
+}
+
+/** Runs in the page: what stands out of the window. */
+const outsideOf = (width: number): string[] =>
+  [...document.querySelectorAll('body *')]
+    .filter(one => one.getBoundingClientRect().right > width)
+    .map(one => one.outerHTML.slice(0, 120))
+
+/** What axe finds on the page as it stands, under the policy of the page. */
+async function violations(page: Page): Promise<string[]> {
+  const run = `${axe}; axe.run(document, { resultTypes: ['violations'] })`
+  const found = (await page.evaluate(run)) as AxeResults
+  return found.violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
+  )
+}
+
+async function openRow(page: Page, words: string): Promise<void> {
+  await page.locator('.rows .row').filter({ hasText: words }).first().click()
+  await page.locator('.detail .turn').first().waitFor()
+}
+
+describe.skipIf(noBrowser !== undefined)(`the look of the console${skipped}`, () => {
+  let world: World
+  let browser: Browser
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
+    await liveALittle(world)
+  }, 60_000)
+  afterAll(async () => {
+    await browser.close()
+    await world.close()
+  })
+
+  test.each(looks)(
+    '$size, $colorScheme: axe finds nothing anywhere, every text can be read, nothing sticks out',
+    async ({ size, colorScheme }) => {
+      const options = { viewport: sizes[size], colorScheme }
+      const { page, context, wrong } = await openConsole(browser, world.url, options)
+      for (const [place, go] of places) {
+        await visit(page, '#/inbox', '.rows .row')
+        await go(page, world)
+        const seen = await page.evaluate(measure)
+        const { text, contrast } = seen.faintest
+        const wide = seen.scrollWidth - sizes[size].width
+        const outside = wide <= 0 ? [] : await page.evaluate(outsideOf, sizes[size].width)
+        expect([place, await violations(page), wide > 0, outside]).toEqual([place, [], false, []])
+        expect(seen.paperIsDark).toBe(colorScheme === 'dark')
+        expect(contrast, `${place}: ${text}`).toBeGreaterThanOrEqual(CONTRAST_MIN)
+        if ((await page.getByRole('dialog').count()) > 0) await page.keyboard.press('Escape')
+      }
+      expect(wrong).toEqual([])
+      await context.close()
+    },
+  )
+
+  test('every button and link on a phone is large enough for a finger', async () => {
+    const { page, context } = await openConsole(browser, world.url, { viewport: sizes.phone })
+    await page.locator('.rows .row').first().waitFor()
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll('button:not(.small), .tab, .row, input[type=search]')]
+        .filter(one => one.getClientRects().length > 0 && one.getBoundingClientRect().height < 44)
+        .map(one => one.textContent),
+    )
+    expect(small).toEqual([])
+    await context.close()
+  })
+
+  test('nothing moves for whom movement is too much', async () => {
+    const { page, context } = await openConsole(browser, world.url, { reducedMotion: 'reduce' })
+    await page.locator('.rows .row').first().waitFor()
+    const moving = await page.evaluate(() => {
+      const spin = Object.assign(document.createElement('span'), { className: 'spin' })
+      document.body.append(spin)
+      return spin.getAnimations().filter(one => (one as CSSAnimation).animationName === 'turn').length
+    })
+    expect(moving).toBe(0)
+    await context.close()
+  })
+})
