@@ -1,7 +1,8 @@
 /** The last line: a question, what was said, the line being written, else the keys that help here. */
+
+import { keysOf, keyText, type Place } from '../view/keys.ts'
 import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
 import { shown } from './edit.ts'
-import { keysOf, keyText, type Place } from './keys.ts'
 import type { Prompt } from './model.ts'
 import type { Scene } from './scene.ts'
 

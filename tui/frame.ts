@@ -1,10 +1,10 @@
 /** The whole screen as lines of exactly its width, and where the cursor stands. Pure: the same scene gives the same frame. */
 
+import type { Place } from '../view/keys.ts'
 import { fitted, type Line } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
 import { bannerLines, headLines } from './head.ts'
-import type { Place } from './keys.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { listLines } from './list.ts'
 import { isTooSmall, SMALLEST } from './model.ts'

@@ -1,7 +1,8 @@
 /** What keys do on the screens of agents and of evidence. */
+
+import type { Action } from '../view/keys.ts'
 import { agentRows } from '../view/rows.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
-import type { Action } from './keys.ts'
 import { write } from './on-tasks.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
 

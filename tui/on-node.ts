@@ -1,7 +1,7 @@
 /** What keys do on the screen of the node, and what the node warns of. */
 import { banners } from '../view/faces.ts'
+import type { Action } from '../view/keys.ts'
 import { emptyBuffer } from './edit.ts'
-import type { Action } from './keys.ts'
 import { act } from './model.ts'
 import { type Scene, type Step, stay, toast } from './scene.ts'
 

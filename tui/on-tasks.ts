@@ -1,9 +1,9 @@
 /** What keys do to the selected task, on the two lists and in a conversation. Whatever can't be undone is asked again. */
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { approvalOf } from '../view/approvals.ts'
+import type { Action } from '../view/keys.ts'
 import { peerName } from '../view/sentences.ts'
 import { emptyBuffer } from './edit.ts'
-import type { Action } from './keys.ts'
 import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
 

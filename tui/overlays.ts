@@ -1,8 +1,8 @@
 /** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
 import { cleanText } from '../view/clean.ts'
+import { keysOf, keyText, type Place } from '../view/keys.ts'
 import { cell, cut, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
-import { keysOf, keyText, type Place } from './keys.ts'
 import type { Composer, Confirm, Output } from './model.ts'
 import { composerWidth } from './writing.ts'
 

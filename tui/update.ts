@@ -1,6 +1,7 @@
 /** From one model to the next by a press of a key, and what has to be done for it. Pure. */
+
+import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
-import { type Action, actionOf, type Place } from './keys.ts'
 import { layoutOf, listOverhead } from './layout.ts'
 import type { Effect, Model } from './model.ts'
 import { onAgents } from './on-agents.ts'

@@ -1,7 +1,7 @@
 /** Keys while something is written: the composer of messages and the line at the foot of the screen. */
 import { present } from '../protocol/encoding/present.ts'
+import { actionOf } from '../view/keys.ts'
 import { type Buffer, emptyBuffer, insert, moveLine, steps } from './edit.ts'
-import { actionOf } from './keys.ts'
 import { layoutOf } from './layout.ts'
 import { act, type Composer, type Effect, type Model, type Prompt } from './model.ts'
 import type { Press } from './press.ts'

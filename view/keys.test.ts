@@ -1,23 +1,31 @@
-/** The keys of both screens. */
+/** The table of keys. */
 import { describe, expect, test } from 'vitest'
-import { actOf, keyRows, keysOf } from './keys.ts'
-import { screens } from './rows.ts'
+import { actionOf, keys, keysOf, type Place } from './keys.ts'
 
-describe('the keys', () => {
-  test.each(screens)('of %s mean one thing each', screen => {
-    const keys = keysOf(screen).flatMap(row => row.keys)
-    expect(keys.filter((key, i) => keys.indexOf(key) !== i)).toEqual([])
+const places = [...new Set(keys.flatMap(row => row.places))]
+
+describe('in every place', () => {
+  test.each(places)('%s: a key has one meaning', place => {
+    const given = keysOf(place).flatMap(row => row.keys)
+    expect(given.filter((key, n) => given.indexOf(key) !== n)).toEqual([])
   })
 
-  test('the numbers are the screens, in their order', () => {
-    expect(keyRows[0]?.keys).toEqual(['1', '2', '3', '4', '5'])
-    expect(actOf('5', 'inbox')).toBe('screen')
+  test.each(places)('%s: every key of the help does what the help says', place => {
+    for (const row of keysOf(place)) for (const key of row.keys) expect(actionOf(place, key)).toBe(row.action)
   })
 
-  test('of a task work where tasks are, and nowhere else', () => {
-    expect(screens.filter(screen => actOf('r', screen) === 'reply')).toEqual(['inbox', 'sent'])
-    expect(actOf('d', 'agents')).toBe('delegate')
-    expect(actOf('d', 'inbox')).toBeUndefined()
-    expect(actOf('constructor', 'inbox')).toBeUndefined()
+  test.each(places)('%s: there is a way out, and esc never quits', place => {
+    const out = ['back', 'quit', 'no']
+    expect(keysOf(place).some(row => out.includes(row.action))).toBe(true)
+    expect(actionOf(place, 'esc')).not.toBe('quit')
   })
+})
+
+test('a yes is never the key that asked, nor enter', () => {
+  const yes = keysOf('confirm').filter(row => row.action === 'yes')
+  expect(yes.flatMap(row => row.keys)).toEqual(['y'])
+  const asking: readonly Place[] = ['inbox', 'sent', 'thread']
+  for (const place of asking)
+    for (const action of ['approve', 'end', 'accept_end', 'cancel', 'decline'])
+      expect(keysOf(place).find(row => row.action === action)?.keys).not.toContain('y')
 })

@@ -1,88 +1,256 @@
 /**
- * The keys of both screens, once: help, hint bars and tests read this table. A key is one character or a name that both
- * know (`enter`, `esc`, `up`, `down`, `tab`); what the table lacks a screen does not take.
+ * Every key of every screen, once, for the terminal and the page: what it does and how that is called. Help, the hint bar
+ * and the dispatchers read this table, and so do the tests, so that none of them can say something else. The page takes
+ * those of its actions that it has; the browser keeps the rest.
  */
-import { type Screen, screens } from './rows.ts'
 
-export type KeyAct =
-  | 'screen'
-  | 'next_screen'
-  | 'down'
-  | 'up'
+/** Where the keys go. The first four are screens of rows. */
+export type Place =
+  | 'inbox'
+  | 'sent'
+  | 'agents'
+  | 'evidence'
+  | 'node'
+  | 'thread'
+  | 'compose'
+  | 'prompt'
+  | 'confirm'
+  | 'help'
+  | 'output'
+
+export type Action =
+  | 'next'
+  | 'previous'
   | 'first'
   | 'last'
+  | 'half_down'
+  | 'half_up'
+  | 'page_down'
+  | 'page_up'
   | 'open'
   | 'back'
+  | 'quit'
+  | 'screen'
+  | 'next_screen'
+  | 'previous_screen'
   | 'filter'
-  | 'needs_only'
+  | 'next_match'
+  | 'previous_match'
+  | 'command'
+  | 'help'
+  | 'refresh'
+  | 'redraw'
+  | 'suspend'
   | 'reply'
-  | 'approve'
-  | 'decline'
+  | 'editor'
+  | 'attach'
   | 'end'
   | 'accept_end'
-  | 'verify'
-  | 'review'
+  | 'approve'
+  | 'decline'
+  | 'cancel'
   | 'save'
-  | 'delegate'
+  | 'verify'
+  | 'rate'
   | 'copy'
-  | 'refresh'
-  | 'test_auto_reply'
+  | 'pending_only'
+  | 'unread'
+  | 'delegate'
+  | 'find'
+  | 'contact'
+  | 'find_agent'
+  | 'open_task'
   | 'toggle_accept'
-  | 'help'
-
-/** `tasks` stands for a row of the first two screens and for the open thread. */
-export type Place = 'everywhere' | 'tasks' | Screen
+  | 'auto_reply_off'
+  | 'test_auto_reply'
+  | 'start_node'
+  | 'undo'
+  | 'warnings'
+  | 'send'
+  | 'newline'
+  | 'detach'
+  | 'complete'
+  | 'yes'
+  | 'no'
+  | 'type'
 
 export type KeyRow = {
   readonly keys: readonly string[]
-  readonly act: KeyAct
-  /** What it does, as help says it. */
-  readonly does: string
-  readonly place: Place
+  readonly action: Action
+  /** What it does, in help. */
+  readonly says: string
+  /** The same on the page, where that is less. */
+  readonly pageSays?: string
+  readonly places: readonly Place[]
+  /** Its word in the hint bar, where it has one; the first rows come first. */
+  readonly hint?: string
 }
 
-const row = (place: Place, keys: string, act: KeyAct, does: string): KeyRow => ({
-  place,
-  keys: keys.split(' '),
-  act,
-  does,
-})
+const rows: readonly Place[] = ['inbox', 'sent', 'agents', 'evidence']
+const lists: readonly Place[] = [...rows, 'node']
+const tasks: readonly Place[] = ['inbox', 'sent', 'thread']
+const browsing: readonly Place[] = [...lists, 'thread']
 
-export const keyRows: readonly KeyRow[] = [
-  row('everywhere', screens.map((_, i) => i + 1).join(' '), 'screen', 'the five screens'),
-  row('everywhere', 'tab', 'next_screen', 'the next screen'),
-  row('everywhere', 'j down', 'down', 'down'),
-  row('everywhere', 'k up', 'up', 'up'),
-  row('everywhere', 'g', 'first', 'to the first row'),
-  row('everywhere', 'G', 'last', 'to the last row'),
-  row('everywhere', 'enter', 'open', 'open'),
-  row('everywhere', 'esc', 'back', 'back'),
-  row('everywhere', '/', 'filter', 'filter, or search'),
-  row('everywhere', 'y', 'copy', 'copy the id'),
-  row('everywhere', 'R', 'refresh', 'ask the node for everything anew'),
-  row('everywhere', '?', 'help', 'these keys'),
-  row('tasks', 'p', 'needs_only', 'only what wants something of you'),
-  row('tasks', 'r', 'reply', 'reply'),
-  row('tasks', 'a', 'approve', 'take a task or pay, after a question'),
-  row('tasks', 'D', 'decline', 'decline, after a question'),
-  row('tasks', 'e', 'end', 'propose to end, after a question'),
-  row('tasks', 'A', 'accept_end', 'agree to end'),
-  row('tasks', 's', 'save', 'save the files'),
-  row('tasks', 'v', 'verify', 'verify the receipt'),
-  row('tasks', '*', 'review', 'rate, 1 to 5'),
-  row('agents', 'd', 'delegate', 'hand over a task'),
-  row('node', 't', 'test_auto_reply', 'try the auto-reply'),
-  row('node', 'T', 'toggle_accept', 'take tasks, or not, after a question'),
+export const keys: readonly KeyRow[] = [
+  { keys: ['enter', 'l', 'right'], action: 'open', says: 'open', places: rows, hint: 'open' },
+  { keys: ['esc', 'h', 'left'], action: 'back', says: 'back', places: ['thread'], hint: 'back' },
+  { keys: ['r'], action: 'reply', says: 'reply', places: tasks, hint: 'reply' },
+  {
+    keys: ['a'],
+    action: 'approve',
+    says: 'approve what waits for you, a stranger or a payment; then y',
+    places: tasks,
+    hint: 'approve',
+  },
+  { keys: ['N'], action: 'decline', says: 'decline it', places: tasks },
+  {
+    keys: ['d'],
+    action: 'delegate',
+    says: 'delegate a task to this agent',
+    places: ['agents', 'sent', 'inbox', 'thread'],
+    hint: 'delegate',
+  },
+  {
+    keys: ['s', '/'],
+    action: 'find',
+    says: 'search agents by words or cap:<name>',
+    places: ['agents'],
+    hint: 'search',
+  },
+  { keys: ['c'], action: 'contact', says: 'add it to the contacts', places: ['agents'], hint: 'add contact' },
+  { keys: ['e'], action: 'end', says: 'propose to end, or agree to it', places: tasks, hint: 'end' },
+  { keys: ['A'], action: 'accept_end', says: 'agree to end', places: tasks },
+  { keys: ['X'], action: 'cancel', says: 'withdraw a task of yours', places: tasks },
+  { keys: ['f'], action: 'attach', says: 'reply with files', places: tasks },
+  { keys: ['S'], action: 'save', says: 'save the files of the task', places: tasks },
+  { keys: ['v'], action: 'verify', says: 'verify the receipt', places: tasks, hint: 'verify' },
+  { keys: ['*'], action: 'rate', says: 'rate it, 1 to 5', places: tasks },
+  {
+    keys: ['p'],
+    action: 'pending_only',
+    says: 'only what waits for you',
+    places: ['inbox', 'sent'],
+    hint: 'waiting',
+  },
+  { keys: ['ctrl-e'], action: 'editor', says: 'write in $EDITOR', places: [...tasks, 'compose'] },
+  { keys: ['Y'], action: 'copy', says: 'copy the id', places: browsing },
+  {
+    keys: ['t'],
+    action: 'test_auto_reply',
+    says: 'ask the auto-reply a question',
+    places: ['node'],
+    hint: 'test auto-reply',
+  },
+  {
+    keys: ['o'],
+    action: 'auto_reply_off',
+    says: 'turn the auto-reply off',
+    places: ['node'],
+    hint: 'auto-reply off',
+  },
+  {
+    keys: ['T'],
+    action: 'toggle_accept',
+    says: 'take tasks of others, or none',
+    places: ['node'],
+    hint: 'accept on/off',
+  },
+  { keys: ['U'], action: 'start_node', says: 'start the node', places: browsing },
+  { keys: ['u'], action: 'undo', says: 'undo what can be undone', places: browsing },
+  {
+    keys: ['/'],
+    action: 'filter',
+    says: 'filter the rows',
+    places: ['inbox', 'sent', 'evidence'],
+    hint: 'filter',
+  },
+  { keys: ['j', 'down'], action: 'next', says: 'down, 5j five', pageSays: 'down', places: browsing },
+  { keys: ['k', 'up'], action: 'previous', says: 'up', places: browsing },
+  { keys: ['g', 'home'], action: 'first', says: 'to the top', places: browsing },
+  {
+    keys: ['G', 'end'],
+    action: 'last',
+    says: 'to the end; 12G to row 12',
+    pageSays: 'to the end',
+    places: browsing,
+  },
+  { keys: ['ctrl-d'], action: 'half_down', says: 'half a page down', places: browsing },
+  { keys: ['ctrl-u'], action: 'half_up', says: 'half a page up', places: browsing },
+  { keys: ['pgdn', 'ctrl-f', 'space'], action: 'page_down', says: 'a page down', places: browsing },
+  { keys: ['pgup', 'ctrl-b'], action: 'page_up', says: 'a page up', places: browsing },
+  {
+    keys: ['1', '2', '3', '4', '5'],
+    action: 'screen',
+    says: 'to a screen; behind a count, digits count',
+    pageSays: 'to a screen',
+    places: browsing,
+  },
+  { keys: ['tab'], action: 'next_screen', says: 'the next screen', places: browsing },
+  { keys: ['shift-tab'], action: 'previous_screen', says: 'the screen before', places: browsing },
+  { keys: [':'], action: 'command', says: 'any command of svc', places: browsing, hint: 'command' },
+  { keys: ['!'], action: 'warnings', says: 'all that the node warns of', places: browsing },
+  { keys: ['R'], action: 'refresh', says: 'ask the node anew', places: browsing },
+  { keys: ['ctrl-l'], action: 'redraw', says: 'draw the screen anew', places: browsing },
+  {
+    keys: ['ctrl-z'],
+    action: 'suspend',
+    says: 'to the shell, fg comes back',
+    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm'],
+  },
+  { keys: ['?'], action: 'help', says: 'these keys', places: [...browsing, 'help'], hint: 'keys' },
+  { keys: ['q'], action: 'back', says: 'back', places: ['thread'] },
+  { keys: ['q'], action: 'quit', says: 'quit', places: lists },
+  { keys: ['ctrl-c'], action: 'quit', says: 'quit', places: [...browsing, 'help', 'output'] },
+
+  { keys: ['enter'], action: 'send', says: 'send', places: ['compose'], hint: 'send' },
+  {
+    keys: ['alt-enter', 'ctrl-j', 'shift-enter'],
+    action: 'newline',
+    says: 'a new line',
+    places: ['compose'],
+    hint: 'new line',
+  },
+  { keys: ['ctrl-t'], action: 'attach', says: 'attach a file', places: ['compose'], hint: 'attach' },
+  { keys: ['ctrl-x'], action: 'detach', says: 'take the last file off', places: ['compose'] },
+  {
+    keys: ['esc', 'ctrl-c'],
+    action: 'back',
+    says: 'close; the draft is kept',
+    places: ['compose'],
+    hint: 'keep draft',
+  },
+
+  { keys: ['enter'], action: 'open', says: 'take it', places: ['prompt'], hint: 'enter' },
+  { keys: ['tab'], action: 'complete', says: 'complete', places: ['prompt'], hint: 'complete' },
+  { keys: ['esc', 'ctrl-c'], action: 'back', says: 'close', places: ['prompt'], hint: 'close' },
+
+  { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
+  { keys: ['n', 'esc', 'q', 'ctrl-c'], action: 'no', says: 'no', places: ['confirm'], hint: 'no' },
+
+  { keys: ['j', 'down'], action: 'next', says: 'down', places: ['help', 'output'] },
+  { keys: ['k', 'up'], action: 'previous', says: 'up', places: ['help', 'output'] },
+  { keys: ['pgdn', 'space', 'ctrl-d'], action: 'page_down', says: 'a page down', places: ['help', 'output'] },
+  { keys: ['pgup', 'ctrl-u'], action: 'page_up', says: 'a page up', places: ['help', 'output'] },
+  { keys: ['esc', 'q', 'enter'], action: 'back', says: 'close', places: ['help', 'output'], hint: 'close' },
 ]
 
-/** What this key does on a screen; nothing where it does nothing there. */
-export function actOf(key: string, screen: Screen): KeyAct | undefined {
-  return keysOf(screen).find(({ keys }) => keys.includes(key))?.act
+/** What a key does in a place; undefined where it does nothing. */
+export function actionOf(place: Place, key: string): Action | undefined {
+  return keys.find(row => row.places.includes(place) && row.keys.includes(key))?.action
 }
 
-/** The keys of a screen, its own first. */
-export function keysOf(screen: Screen): KeyRow[] {
-  const isTasks = screen === 'inbox' || screen === 'sent'
-  const own = keyRows.filter(({ place }) => place === screen || (place === 'tasks' && isTasks))
-  return [...own, ...keyRows.filter(({ place }) => place === 'everywhere')]
+export const keysOf = (place: Place): readonly KeyRow[] => keys.filter(row => row.places.includes(place))
+
+const SIGNS: Readonly<Record<string, string>> = {
+  esc: 'esc',
+  enter: '⏎',
+  up: '↑',
+  down: '↓',
+  left: '←',
+  right: '→',
+  space: 'space',
 }
+
+/** A key as help and hints write it. */
+export const keyText = (key: string): string =>
+  SIGNS[key] ?? key.replace(/^ctrl-/, '^').replace(/^alt-/, 'M-')

@@ -1,9 +1,10 @@
 /** Questions before what costs, ends or cannot be undone: each has a yes of its own, which is not the key that asked. */
 import { present } from '../../protocol/encoding/present.ts'
 import { approvalOf } from '../../view/approvals.ts'
-import { keysOf } from '../../view/keys.ts'
+import { keyText } from '../../view/keys.ts'
 import type { App } from './app.ts'
 import { type Drawn, h, type Kid } from './h.ts'
+import { pageKeys } from './keys.ts'
 import { button, facts, sentence, typedIn } from './parts.ts'
 import type { Dialog } from './ui.ts'
 
@@ -136,10 +137,8 @@ function reviewBox(app: App, dialog: Of<'review'> & Asked): Drawn {
   )
 }
 
-const NAMES: Record<string, string> = { enter: 'Enter', esc: 'Esc', up: '↑', down: '↓', tab: 'Tab' }
-
 function helpBox(app: App): Drawn {
-  const rows = keysOf(app.ui.screen).filter(({ act }) => act !== 'next_screen')
+  const rows = pageKeys(app)
   return box(
     app,
     { title: 'Keys of this screen', key: 'help' },
@@ -159,13 +158,13 @@ function helpBox(app: App): Drawn {
       rows.map(row =>
         h(
           'div',
-          { key: row.act },
+          { key: row.action },
           h(
             'dt',
             {},
-            row.keys.map((key, i) => [i > 0 && ' ', h('kbd', { key }, NAMES[key] ?? key)]),
+            row.keys.map((key, i) => [i > 0 && ' ', h('kbd', { key }, keyText(key))]),
           ),
-          h('dd', {}, row.does),
+          h('dd', {}, row.pageSays ?? row.says),
         ),
       ),
       h('div', { key: 'send' }, h('dt', {}, h('kbd', {}, 'Ctrl-Enter')), h('dd', {}, 'send what is written')),

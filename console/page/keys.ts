@@ -1,5 +1,5 @@
-/** Keys of the page: those of the one table, where nobody is typing and no dialog asks. */
-import { actOf, type KeyAct } from '../../view/keys.ts'
+/** Keys of the page: those of the one table whose actions it has, where nobody is typing and no dialog asks. */
+import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../view/keys.ts'
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { evidenceOf } from './evidence.ts'
@@ -12,7 +12,48 @@ const NAMES: Record<string, string> = {
   Escape: 'esc',
   ArrowDown: 'down',
   ArrowUp: 'up',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  Home: 'home',
+  End: 'end',
 }
+
+/** What is done for an action; false where there was nothing to do, and the key is the browser's. */
+const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
+  screen: (app, key) => always(app.go({ screen: screens[Number(key) - 1] ?? 'inbox', open: undefined })),
+  next: app => move(app, at => at + 1),
+  previous: app => move(app, at => at - 1),
+  first: app => move(app, () => 0),
+  last: app => move(app, (_, last) => last),
+  open: app => onSelected(app, id => app.open(id)),
+  back: app => app.ui.open !== undefined && always(app.open(undefined)),
+  filter: () => focus('filter'),
+  find: () => focus('filter'),
+  pending_only: app => always(app.set({ needsOnly: !app.ui.needsOnly })),
+  refresh: app => {
+    app.live.refreshAll()
+    return always(app.say('asked anew'))
+  },
+  warnings: app => always(app.go({ screen: 'node', open: undefined })),
+  help: app => always(app.ask({ kind: 'help' })),
+  copy: app => onSelected(app, id => void app.copy(id, 'the id')),
+  delegate: app => inAgent(app, 'order'),
+  contact: app => inAgent(app, 'petname'),
+  toggle_accept: app => always(toggleAccept(app)),
+  test_auto_reply: app => always(tryAutoReply(app)),
+  reply: app => onTask(app, 'message'),
+  attach: app => onTask(app, 'attach'),
+  approve: app => onTask(app, 'approve'),
+  decline: app => onTask(app, 'decline'),
+  end: app => onTask(app, 'end') || onTask(app, 'accept_end'),
+  accept_end: app => onTask(app, 'accept_end'),
+  cancel: app => onTask(app, 'cancel'),
+  save: app => onTask(app, 'save'),
+  verify: app => onTask(app, 'verify'),
+  rate: app => onTask(app, 'review'),
+}
+
+const always = (_: unknown): boolean => true
 
 export function onKey(app: App, event: KeyboardEvent): void {
   const key = NAMES[event.key] ?? event.key
@@ -22,12 +63,21 @@ export function onKey(app: App, event: KeyboardEvent): void {
     if (key === 'esc') (event.target as HTMLElement).blur()
     return
   }
-  const isLetter = key.length === 1
-  // what has the focus does what it always does
-  if (key === 'enter' || (isLetter && !app.ui.keysOn)) return
-  const act = actOf(key, app.ui.screen)
-  if (act === undefined || act === 'next_screen') return
-  if (run(app, act, key)) event.preventDefault()
+  // what has the focus does with Enter what it always does
+  if (key === 'enter' || (key.length === 1 && !app.ui.keysOn)) return
+  const action = actionOf(placeOf(app), key)
+  if (action !== undefined && does[action]?.(app, key) === true) event.preventDefault()
+}
+
+const placeOf = ({ ui }: App): Place =>
+  ui.open !== undefined && (ui.screen === 'inbox' || ui.screen === 'sent') ? 'thread' : ui.screen
+
+/** The keys of the place on which the page is, as its help lists them. */
+export function pageKeys(app: App): KeyRow[] {
+  const known = new Set([...Object.values(NAMES), 'enter'])
+  return keysOf(placeOf(app))
+    .filter(({ action }) => action in does)
+    .map(row => ({ ...row, keys: row.keys.filter(key => key.length === 1 || known.has(key)) }))
 }
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -35,99 +85,44 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLTextAreaElement ||
   target instanceof HTMLSelectElement
 
-/** Whether there was something to do. */
-function run(app: App, act: KeyAct, key: string): boolean {
-  switch (act) {
-    case 'screen':
-      app.go({ screen: screens[Number(key) - 1] ?? 'inbox', open: undefined })
-      return true
-    case 'up':
-    case 'down':
-    case 'first':
-    case 'last':
-      return move(app, act)
-    case 'back':
-      if (app.ui.open !== undefined) app.open(undefined)
-      return true
-    case 'filter':
-      document.getElementById('filter')?.focus()
-      return true
-    case 'needs_only':
-      app.set({ needsOnly: !app.ui.needsOnly })
-      return true
-    case 'refresh':
-      app.live.refreshAll()
-      app.say('asked anew')
-      return true
-    case 'help':
-      app.ask({ kind: 'help' })
-      return true
-    case 'toggle_accept':
-      toggleAccept(app)
-      return true
-    case 'test_auto_reply':
-      tryAutoReply(app)
-      return true
-    default:
-      return onSubject(app, act)
-  }
+function focus(id: string): boolean {
+  const element = document.getElementById(id)
+  element?.focus()
+  return element !== null
 }
 
-/** What is done with the task, agent or record that is open or selected. */
-function onSubject(app: App, act: KeyAct): boolean {
-  const { screen } = app.ui
-  const id = app.ui.open ?? app.ui.cursor[screen]
+function onSelected(app: App, run: (id: string) => void): boolean {
+  const id = app.ui.open ?? app.ui.cursor[app.ui.screen]
   if (id === undefined) return false
-  if (act === 'copy') {
-    void app.copy(id, 'the id')
-    return true
-  }
-  if (act === 'delegate') {
-    app.open(id)
-    document.getElementById('order')?.focus()
-    return true
-  }
-  return onTask(app, act, id)
-}
-
-function onTask(app: App, act: KeyAct, id: string): boolean {
-  const thread = app.view.threads.get(id)?.thread
-  if (app.ui.open !== id || thread === undefined) {
-    app.open(id)
-    return true
-  }
-  if (act === 'approve') {
-    if (thread.actions.includes('approve')) app.ask({ kind: 'approve', id })
-    return true
-  }
-  if (act === 'save') {
-    for (const turn of thread.turns)
-      for (const file of turn.attachments) if (file.path !== null) void app.download(id, file)
-    return true
-  }
-  const names: Partial<Record<KeyAct, string>> = { reply: 'message' }
-  doable(app, thread)
-    .find(({ name }) => name === (names[act] ?? act))
-    ?.run()
+  run(id)
   return true
 }
 
-function move(app: App, act: 'up' | 'down' | 'first' | 'last'): boolean {
+/** Opens the selected agent and goes to a field of its form. */
+function inAgent(app: App, field: string): boolean {
+  return app.ui.screen === 'agents' && onSelected(app, id => app.open(id)) && always(focus(field))
+}
+
+/** What can be done with the open task; a row that is only selected is opened first, so that one sees what it is. */
+function onTask(app: App, name: string): boolean {
+  const { screen, open } = app.ui
+  const id = open ?? app.ui.cursor[screen]
+  if (id === undefined) return false
+  if (open === undefined) return always(app.open(id))
+  const thread = app.view.threads.get(id)?.thread
+  const found = thread && doable(app, thread).find(one => one.name === name)
+  found?.run()
+  return found !== undefined
+}
+
+function move(app: App, to: (at: number, last: number) => number): boolean {
   const ids = idsOf(app)
   if (ids.length === 0) return false
   const { screen } = app.ui
-  const at = ids.indexOf(app.ui.cursor[screen] ?? '')
-  const steps = {
-    up: Math.max(at - 1, 0),
-    down: Math.min(at + 1, ids.length - 1),
-    first: 0,
-    last: ids.length - 1,
-  }
-  const id = ids[steps[act]]
-  app.set({
-    cursor: { ...app.ui.cursor, [screen]: id },
-    shown: Math.max(app.ui.shown, steps[act] + 1),
-  })
+  const last = ids.length - 1
+  const next = Math.max(0, Math.min(last, to(ids.indexOf(app.ui.cursor[screen] ?? ''), last)))
+  const id = ids[next]
+  app.set({ cursor: { ...app.ui.cursor, [screen]: id }, shown: Math.max(app.ui.shown, next + 1) })
   const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id ?? '')}"]`)
   row?.focus({ preventScroll: true })
   row?.scrollIntoView({ block: 'nearest' })

@@ -5,7 +5,15 @@ import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { verify } from './receipt.ts'
 
-export type Doable = { name: string; label: string; key?: string; run: () => void; isMain?: boolean }
+export type Doable = {
+  name: string
+  label: string
+  key?: string
+  run: () => void
+  isMain?: boolean
+  /** It has a button of its own elsewhere. */
+  isElsewhere?: boolean
+}
 
 export function doable(app: App, thread: Thread): Doable[] {
   const { interaction_id: id, actions } = thread
@@ -13,6 +21,7 @@ export function doable(app: App, thread: Thread): Doable[] {
   const peer = peerName(thread)
   const all: Doable[] = [
     { name: 'message', label: 'Reply', key: 'r', run: () => document.getElementById('composer')?.focus() },
+    { name: 'approve', label: 'Take it', isElsewhere: true, run: () => app.ask({ kind: 'approve', id }) },
     {
       name: 'accept_end',
       label: 'Agree to end',
@@ -68,8 +77,30 @@ export function doable(app: App, thread: Thread): Doable[] {
     },
   ]
   const now = all.filter(({ name }) => actions.includes(name) && !isDone(app, name, id))
-  const check: Doable = { name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }
-  return thread.receipt === undefined ? now : [...now, check]
+  return [...now, ...always(app, thread)]
+}
+
+/** What does not depend on the state of a task. */
+function always(app: App, thread: Thread): Doable[] {
+  const { interaction_id: id } = thread
+  const files = thread.turns.flatMap(turn => turn.attachments).filter(file => file.path !== null)
+  const save = () => {
+    for (const file of files) void app.download(id, file)
+  }
+  const attach = () => {
+    const part = document.querySelector('.composer .attach')
+    if (part instanceof HTMLDetailsElement) part.open = true
+    document.getElementById('composer-files')?.focus()
+  }
+  return [
+    ...(thread.receipt === undefined
+      ? []
+      : [{ name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }]),
+    ...(files.length === 0 ? [] : [{ name: 'save', label: 'Save the files', isElsewhere: true, run: save }]),
+    ...(thread.actions.includes('message')
+      ? [{ name: 'attach', label: 'Attach', isElsewhere: true, run: attach }]
+      : []),
+  ]
 }
 
 /** A rating is given once. */

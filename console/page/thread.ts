@@ -79,13 +79,15 @@ function threadHead(app: App, thread: Thread, peer: string): Drawn {
     h(
       'div',
       { class: 'bar', role: 'group', 'aria-label': 'What can be done' },
-      doable(app, thread).map(({ name, label, key, run, isMain }) =>
-        button(label, run, {
-          key: name,
-          class: isMain ? 'main' : undefined,
-          title: key && `${label} (${key})`,
-        }),
-      ),
+      doable(app, thread)
+        .filter(one => one.isElsewhere !== true)
+        .map(({ name, label, key, run, isMain }) =>
+          button(label, run, {
+            key: name,
+            class: isMain ? 'main' : undefined,
+            title: key && `${label} (${key})`,
+          }),
+        ),
     ),
   )
 }
