@@ -10,13 +10,13 @@ import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
+import { compareLedger } from '../payments/ledger.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
-import { compareLedger } from './ledger.ts'
 
 type Needs = Pick<
   Context,

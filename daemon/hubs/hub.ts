@@ -105,14 +105,18 @@ export type HubAccount = {
   held: number
   probationUntilMs: number | undefined
   trial: 'pending' | 'granted' | undefined
-  entries: {
-    atMs: number
-    /** Above 0 what came, below what went. */
-    delta: number
-    reason: string
-    transaction: string | undefined
-    counterparty: string | undefined
-  }[]
+  entries: AccountEntry[]
+}
+
+export type AccountEntry = {
+  /** Rises with each entry of the whole hub. */
+  seq: number
+  atMs: number
+  /** Above 0 what came, below what went. */
+  delta: number
+  reason: string
+  transaction: string | undefined
+  counterparty: string | undefined
 }
 
 export type SupplyPage = {
@@ -132,6 +136,8 @@ export type Settled = { receipt: Uint8Array } | { refused: string; says: string 
 export interface HubCredits {
   /** The account at this hub, with so many entries at most. */
   account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
+  /** What moved after an entry, as far as the hub still shows it, newest first. */
+  entriesAfter(seq: number, signal: AbortSignal): Promise<AccountEntry[]>
   /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
   settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
   /** Takes credits out of circulation against a reference. */

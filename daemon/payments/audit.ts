@@ -3,7 +3,14 @@
  * add up to, and the tree of the newest one counts this account. What can't be true stops payments in its credits.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { fromBase64url, fromUtf8, Malformed, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import {
+  equal,
+  fromBase64url,
+  fromUtf8,
+  Malformed,
+  toBase64url,
+  utf8,
+} from '../../protocol/encoding/bytes.ts'
 import { ChainInvalid, ChainRecord, chainDid } from '../../protocol/proof/evidence.ts'
 import { leafOf, liabilityKey, pathFault } from '../../protocol/proof/liability.ts'
 import { supplyEventOf } from '../../protocol/proof/supply.ts'
@@ -13,13 +20,14 @@ import type { HubClient } from '../hubs/hub.ts'
 import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { maySign } from './may-sign.ts'
+import { ownSumsFault } from './own-sums.ts'
+import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
 
 type Needs = Pick<
   Context,
   'identity' | 'store' | 'chain' | 'hub' | 'now' | 'hubNow' | 'log' | 'events' | 'wakers'
 >
 
-const HEAD_SEEN = 'svc.issuance.head_seen'
 const EVERY_MS = 6 * 3_600_000
 const FIRST_MS = 10 * 60_000
 const ROUND_MS = 10 * 60_000
@@ -37,6 +45,14 @@ export type AuditReport = {
   day: number | undefined
   owed: number | undefined
   fault: string | undefined
+}
+
+type Reading = {
+  /** The head that the hub names. */
+  told: { headSeq: number; headId: string }
+  /** Heads that it named before. */
+  heads: ReadonlyMap<number, Uint8Array>
+  signal: AbortSignal
 }
 
 const placeName = (hub: string): string => `supply of ${hub}`
@@ -80,6 +96,7 @@ export class Audit {
     this.#ctx.store.transaction(() => {
       endAlarm(this.#ctx.store, hub)
       forget(this.#ctx.store, placeName(hub))
+      forgetHeads(this.#ctx.store, hub)
     }, 'node.audit')
   }
 
@@ -87,13 +104,14 @@ export class Audit {
   async run(hub: HubClient, { all, signal }: { all: boolean; signal: AbortSignal }): Promise<AuditReport> {
     const { identity, store } = this.#ctx
     await hub.refresh()
-    const from = all ? undefined : this.#placeAt(hub.identity.aid)
+    const heads = seenHeads(store, hub.identity.aid)
+    const from = all ? undefined : this.#placeAt(hub.identity.aid, heads)
     const own = all ? undefined : identity.aid
     const reader = new SupplyReader(hub.identity.log, { own, ...(from && { from }) })
     const told = { headSeq: -1, headId: '' }
     let owed: number | undefined
     const fault = await faultIn(async () => {
-      await this.#read(hub, reader, { told, signal })
+      await this.#read(hub, reader, { told, heads, signal })
       owed = await this.#checkAccount(hub, reader, signal)
     })
     store.transaction(() => {
@@ -114,17 +132,16 @@ export class Audit {
     }
   }
 
-  async #read(
-    hub: HubClient,
-    reader: SupplyReader,
-    { told, signal }: { told: { headSeq: number; headId: string }; signal: AbortSignal },
-  ): Promise<void> {
+  async #read(hub: HubClient, reader: SupplyReader, { told, heads, signal }: Reading): Promise<void> {
     for (let page = 0; page < PAGES_MAX; page++) {
       const { length } = reader.head
       const got = await hub.credits.supplyRecords(length, signal)
       if (got.chainDid !== chainDid(hub.identity.aid))
         throw new SupplyFault('the chain is that of another hub', length)
-      for (const record of got.records) reader.add(record)
+      for (const record of got.records) {
+        reader.add(record)
+        requireSeen(reader.head, heads)
+      }
       told.headSeq = got.headSeq
       told.headId = got.headId
       if (got.isLast || got.records.length === 0) break
@@ -143,8 +160,15 @@ export class Audit {
   ): Promise<number | undefined> {
     const { epoch } = reader
     if (epoch === undefined || epoch.seq === 0) return undefined
+    const { ledger_hw: ledgerHw } = epoch.epoch
+    const counted = { ledgerHw, atMs: this.#ctx.hubNow(), owed: 0 }
+    const checkSums = async (owed: number) => {
+      const why = await ownSumsFault(this.#ctx, hub, { ...counted, owed }, signal)
+      if (why !== undefined) throw new SupplyFault(why, epoch.seq)
+      return owed
+    }
     const proof = await hub.credits.liability(signal)
-    if (proof === undefined) return 0
+    if (proof === undefined) return checkSums(0)
     const event = supplyEventOf(ChainRecord.decode(proof.record))
     const isIt = event.kind === 'epoch' && event.epoch.day === epoch.epoch.day
     if (!isIt) throw new SupplyFault('the proof of this account is of another epoch', epoch.seq)
@@ -156,7 +180,7 @@ export class Audit {
         `this account does not stand in the tree of day ${epoch.epoch.day} (${why})`,
         epoch.seq,
       )
-    return proof.balance
+    return checkSums(proof.balance)
   }
 
   #keep(hub: string, reader: SupplyReader): void {
@@ -165,6 +189,7 @@ export class Audit {
     const place = JSON.stringify({ length, head: toBase64url(head), issued, retired })
     remember(store, placeName(hub), utf8(place))
     const seen = reader.head
+    keepOnlyHead(store, hub, [seen.length - 1, seen.head])
     const headId = cidText(seen.head)
     const [last] = chain.read({ eventType: HEAD_SEEN, limit: 1 }).slice(-1)
     const before = last?.['payload'] as { chain_did?: string; head_id?: string } | undefined
@@ -184,12 +209,21 @@ export class Audit {
     store.afterCommit(() => events.emit('hub'))
   }
 
-  #placeAt(hub: string): SupplyPlace | undefined {
+  /** Where the last reading ended; undefined where a head before that was seen since. */
+  #placeAt(hub: string, heads: ReadonlyMap<number, Uint8Array>): SupplyPlace | undefined {
     const kept = recall(this.#ctx.store, placeName(hub))
     if (kept === undefined) return undefined
     const { head, ...place } = JSON.parse(fromUtf8(kept)) as Omit<SupplyPlace, 'head'> & { head: string }
-    return { ...place, head: fromBase64url(head) }
+    const isBehind = [...heads.keys()].some(seq => seq < place.length)
+    return isBehind ? undefined : { ...place, head: fromBase64url(head) }
   }
+}
+
+/** What was seen at a place of the chain still stands there. */
+function requireSeen({ length, head }: { length: number; head: Uint8Array }, heads: Reading['heads']): void {
+  const seen = heads.get(length - 1)
+  if (seen !== undefined && !equal(seen, head))
+    throw new SupplyFault(`the hub showed another one before, ${cidText(seen)}`, length - 1)
 }
 
 /** What can't be true in what a hub published; a hub that does not answer says nothing about its credits. */

@@ -35,7 +35,10 @@ import { orderFor } from './orders.ts'
 import { faultOf } from './receipts.ts'
 import { letAnswerGo } from './words.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'log' | 'wakers'>
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'log' | 'events' | 'wakers'
+>
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
 export type Answer = {
@@ -157,7 +160,10 @@ export class Payee {
       return isOver ? this.#refuse(row, 'the hub did not answer while the payment was good') : undefined
     }
     if ('refused' in answer) return this.#refuse(row, plainLine(answer.says, REASON_CHARACTERS_MAX))
-    const fault = await faultOf(home, answer.receipt, { authorization, kinds: [settlementKinds.held] })
+    const fault = await faultOf(this.#ctx, home, answer.receipt, {
+      authorization,
+      kinds: [settlementKinds.held],
+    })
     if (fault !== undefined) {
       log.error({ fault }, 'the receipt of the hub does not hold')
       return this.#refuse(row, 'the receipt of the hub does not hold')
@@ -238,7 +244,7 @@ export class Payee {
         return this.#end(row, { receipt: null, moved: 0 })
       }
       const authorization = Authorization.decode(row.authorization)
-      const fault = await faultOf(hub.home, answer.receipt, { authorization, kinds: ends })
+      const fault = await faultOf(this.#ctx, hub.home, answer.receipt, { authorization, kinds: ends })
       if (fault !== undefined) log.error({ fault }, 'the receipt of the hub does not hold')
       return this.#end(row, { receipt: fault === undefined ? answer.receipt : null, moved: amount })
     } catch (error) {

@@ -252,7 +252,7 @@ export class Payer {
     const { home } = this.#ctx.hub
     if (home === undefined) return false
     const authorization = Authorization.decode(row.authorization)
-    const fault = await faultOf(home, receipt, { authorization, kinds })
+    const fault = await faultOf(this.#ctx, home, receipt, { authorization, kinds })
     if (fault !== undefined) this.#ctx.log.error({ fault }, 'the receipt of a payment does not hold')
     return fault === undefined
   }

@@ -12,11 +12,14 @@ import { settlementFault } from '../../protocol/proof/settlement.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { keepReceipts, markRefused, type PaymentRow, silentPayments } from '../store/payments.ts'
+import { noteHead } from './seen-heads.ts'
 
+type Noting = Parameters<typeof noteHead>[0]
 type Expected = { authorization: Authorization; kinds: readonly SettlementKind[] }
 
 /** Why a receipt does not prove its payment; a hub that rotated its key since is asked for its history first. */
 export async function faultOf(
+  ctx: Noting,
   hub: Pick<HubClient, 'identity' | 'refresh'>,
   encoded: Uint8Array,
   expected: Expected,
@@ -24,7 +27,9 @@ export async function faultOf(
   try {
     const receipt = SettlementReceipt.decode(encoded)
     if (receipt.body.hubKelSeq > hub.identity.log.seq) await hub.refresh()
-    return settlementFault(receipt, { ...expected, hub: hub.identity.log })
+    const fault = settlementFault(receipt, { ...expected, hub: hub.identity.log })
+    if (fault === undefined) noteHead(ctx, hub.identity.aid, receipt.body.supplyHead)
+    return fault
   } catch (error) {
     if (error instanceof Malformed) return wordsOf(error)
     throw error

@@ -23,7 +23,7 @@ import { askForReceipts, faultOf } from './receipts.ts'
 
 type Needs = Pick<
   Context,
-  'identity' | 'store' | 'chain' | 'hub' | 'hubNow' | 'random' | 'log' | 'wakers' | 'threads'
+  'identity' | 'store' | 'chain' | 'hub' | 'hubNow' | 'random' | 'log' | 'events' | 'wakers' | 'threads'
 >
 
 const NONCE_BYTES = 16
@@ -72,7 +72,7 @@ export class Wallet {
       return refuse('hub_refused', `the hub redeemed nothing: ${says}`, 'svc balance')
     }
     const kinds = [settlementKinds.redeemed]
-    const fault = await faultOf(home, answer.receipt, { authorization, kinds })
+    const fault = await faultOf(this.#ctx, home, answer.receipt, { authorization, kinds })
     const verified = fault === undefined
     if (!verified) this.#ctx.log.error({ fault }, 'the receipt of a redemption does not hold')
     const authId = cidText(transactionOf(authorization))

@@ -215,6 +215,19 @@ export function keepReceipts(
   )
 }
 
+/** Payments that came, by what their hub signed at their end. */
+export function receivedPayments(
+  store: Store,
+  network: string,
+): { payment: Uint8Array; endReceipt: Uint8Array }[] {
+  return camelRows(
+    store.all(
+      "SELECT payment, end_receipt FROM payments WHERE side = 'payee' AND state = 'ended' AND network = ? AND moved > 0 AND end_receipt IS NOT NULL",
+      network,
+    ),
+  )
+}
+
 /** Payments that went out, of whose receipts one has not been judged. */
 export function unjudgedPayments(store: Store, max: number): PaymentRow[] {
   return camelRows(

@@ -125,6 +125,7 @@ export class ScriptedHub implements HubClient {
       trial: undefined,
       entries: [],
     }),
+    entriesAfter: async () => [],
     settle: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
     redeem: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
     endHold: async () => ({ refused: 'hold_ended', says: 'no hold here' }),

@@ -4,8 +4,11 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { PUBLISHED } from '../../cli/commands/hub.ts'
+import { runIn } from '../../cli/testing.ts'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import type { Node } from '../../daemon/node.ts'
+import { noteHead, seenHeads } from '../../daemon/payments/seen-heads.ts'
 import { openOrders } from '../../daemon/store/payments.ts'
 import { ask } from '../../hub/testing/payments.ts'
 import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
@@ -327,6 +330,16 @@ describe('credits outside of tasks', () => {
 describe('what the hub publishes of its credits', () => {
   const audit = (more: object = {}) => alice.handlers.auditHub(more, never)
 
+  test('is said in one line to the person who joins it', async () => {
+    const { code, err } = await runIn(
+      join(lab.folder, 'alice'),
+      ['hub-register', lab.hub.url],
+      {},
+      { onTerminal: true },
+    )
+    expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(PUBLISHED) })
+  })
+
   test('is verified, and the head that was seen stands in the chain', async () => {
     const report = await audit({ all: true })
     expect(report).toMatchObject({ hub: lab.hub.aid, verified: true, issued: expect.any(Number) })
@@ -364,5 +377,84 @@ describe('what the hub publishes of its credits', () => {
     home.credits.supplyRecords = honest
     expect(await audit({ accept: true })).toMatchObject({ verified: true })
     expect((await alice.handlers.status(undefined, never)).warnings.join()).not.toContain('nothing is paid')
+  })
+
+  const home = () => {
+    const { home } = alice.ctx.hub
+    if (home === undefined) throw new Error('no hub')
+    return home
+  }
+
+  test('a debit that was never signed is told, and ends payments', async () => {
+    const { credits: honest } = home()
+    const entriesAfter = honest.entriesAfter.bind(honest)
+    honest.entriesAfter = async (seq, signal) => [
+      { seq: seq + 1, atMs: 1, delta: -3, reason: 'paid', transaction: 'unsigned', counterparty: bob.aid },
+      ...(await entriesAfter(seq, signal)),
+    ]
+    const report = await audit()
+    expect(report.fault).toContain('it took 3 credits by unsigned, which this identity never signed')
+    honest.entriesAfter = entriesAfter
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
+  })
+
+  test('a ledger that comes to more than the tree says is told', async () => {
+    const { credits: honest } = home()
+    const entriesAfter = honest.entriesAfter.bind(honest)
+    honest.entriesAfter = async (seq, signal) => [
+      ...(await entriesAfter(seq, signal)),
+      { seq: seq + 1, atMs: 1, delta: 4, reason: 'received', transaction: 'more', counterparty: bob.aid },
+    ]
+    lab.hub.clock.advance(86_400_000)
+    await call('weather.now', { pay: true })
+    lab.hub.clock.advance(86_400_000)
+    await lab.hub.running.hub.books.turn()
+    expect((await audit()).fault).toMatch(/its ledger comes to \d+ credits for this agent, and the tree/)
+    honest.entriesAfter = entriesAfter
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
+  })
+
+  test('no proof for an account that has credits is told', async () => {
+    const { credits: honest } = home()
+    const liability = honest.liability.bind(honest)
+    honest.liability = async () => undefined
+    expect((await audit()).fault).toMatch(/its ledger comes to \d+ .* the tree of its epoch to 0/)
+    honest.liability = liability
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
+  })
+
+  test('a payment that its hub signed and does not show is told to its payee', async () => {
+    const { home } = bob.ctx.hub
+    if (home === undefined) throw new Error('no hub')
+    const entriesAfter = home.credits.entriesAfter.bind(home.credits)
+    await call('weather.now', { pay: true })
+    home.credits.entriesAfter = async () => []
+    expect((await bob.handlers.auditHub({}, never)).fault).toContain(
+      'was paid to this agent, and its ledger has no such entry',
+    )
+    home.credits.entriesAfter = entriesAfter
+    expect(await bob.handlers.auditHub({ accept: true }, never)).toMatchObject({ verified: true })
+  })
+
+  test('two heads at one place end payments at once, and both stand in the chain', async () => {
+    const { aid } = home().identity
+    const seen = seenHeads(alice.ctx.store, aid)
+    const [[seq, id] = [0, new Uint8Array()]] = seen
+    const other = Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte))
+    noteHead(alice.ctx, aid, [seq, other])
+    expect((await alice.handlers.status(undefined, never)).warnings.join()).toContain('shows two histories')
+    const heads = (await records(alice, 'svc.issuance.head_seen')).slice(-2)
+    expect(heads.map(head => (head as { seq: number }).seq)).toEqual([seq, seq])
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
+  })
+
+  test('a head that a receipt named and its chain does not have is told', async () => {
+    const { aid } = home().identity
+    const { head_seq } = await audit()
+    const [[, id] = [0, new Uint8Array()]] = seenHeads(alice.ctx.store, aid)
+    noteHead(alice.ctx, aid, [head_seq + 1, Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte))])
+    await bob.handlers.redeem({ amount: 1 }, never)
+    expect((await audit()).fault).toContain('the hub showed another one before')
+    expect(await audit({ accept: true })).toMatchObject({ verified: true })
   })
 })

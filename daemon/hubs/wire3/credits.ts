@@ -2,13 +2,24 @@
 import { ForeignAnswer, Refused } from '../../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { present } from '../../../protocol/encoding/present.ts'
 import { Authorization, networkOf } from '../../../protocol/proof/payment.ts'
 import { paymentPayload, type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
-import type { HubAccount, HubCredits, HubInputs, Liability, Settled, SupplyPage } from '../hub.ts'
+import type {
+  AccountEntry,
+  HubAccount,
+  HubCredits,
+  HubInputs,
+  Liability,
+  Settled,
+  SupplyPage,
+} from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
 
 const SUPPLY_PAGE = 1000
+const LEDGER_PAGE = 500
+const LEDGER_PAGES_MAX = 200
 const REDEEM_SECONDS = 60
 
 export class Wire3Credits implements HubCredits {
@@ -39,16 +50,24 @@ export class Wire3Credits implements HubCredits {
       held,
       probationUntilMs: probation_until,
       trial,
-      entries: ledger.entries
-        .slice(0, entriesMax)
-        .map(({ at, delta, reason, transaction, counterparty }) => ({
-          atMs: at,
-          delta,
-          reason,
-          transaction,
-          counterparty,
-        })),
+      entries: ledger.entries.slice(0, entriesMax).map(entryOf),
     }
+  }
+
+  async entriesAfter(seq: number, signal: AbortSignal): Promise<AccountEntry[]> {
+    const { aid } = this.#inputs.identity
+    const entries: AccountEntry[] = []
+    let before: string | undefined
+    for (let page = 0; page < LEDGER_PAGES_MAX; page++) {
+      const query = { limit: String(LEDGER_PAGE), ...present({ before }) }
+      const told = await this.#calls.signed(routes.ledger, { params: { aid }, query, signal })
+      if (told.aid !== aid) throw new ForeignAnswer(200, 'the hub told the account of another agent')
+      const shown = told.entries.map(entryOf)
+      entries.push(...shown.filter(entry => entry.seq > seq))
+      before = told.next
+      if (before === undefined || shown.some(entry => entry.seq <= seq)) break
+    }
+    return entries
   }
 
   async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
@@ -114,6 +133,22 @@ export class Wire3Credits implements HubCredits {
     }
   }
 }
+
+const entryOf = ({
+  seq,
+  at,
+  delta,
+  reason,
+  transaction,
+  counterparty,
+}: ReplyOf<typeof routes.ledger>['entries'][number]): AccountEntry => ({
+  seq,
+  atMs: at,
+  delta,
+  reason,
+  transaction,
+  counterparty,
+})
 
 /** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
 const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
