@@ -1,7 +1,7 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -348,6 +348,23 @@ function isRunning(pid: number): boolean {
   }
 }
 
+/** Processes that are, or are about to be, a node of this home. */
+function daemonsIn(home: string): string[] {
+  const read = (pid: string, file: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0')
+    } catch {
+      return []
+    }
+  }
+  return readdirSync('/proc').filter(
+    pid =>
+      /^\d+$/.test(pid) &&
+      read(pid, 'cmdline').includes('daemon') &&
+      read(pid, 'environ').includes(`SVC_HOME=${home}`),
+  )
+}
+
 /** A client of a server of its own, and what the server says on standard error. */
 async function serverOf(env: Record<string, string>, ...flags: string[]) {
   const own = new Client({ name: 'test', version: '1' })
@@ -430,6 +447,8 @@ describe('svc mcp', () => {
       }),
     )
     expect(new Set(aids).size).toBe(1)
+    // one that was started in vain would be a node of its own once this one ends
+    expect(daemonsIn(env.SVC_HOME)).toHaveLength(1)
     await Promise.all(servers.map(server => server.client.close()))
     expect(spawnSync(process.execPath, [programs.svc, 'stop'], { env }).status).toBe(0)
   })

@@ -109,21 +109,29 @@ type Started = {
   child: { exitCode: number | null; signalCode: string | null; pid?: number | undefined }
 }
 
+/**
+ * Waits for the node of this directory, ours or one that was started at the same time. In that case ours finds the
+ * directory taken and ends, which is waited for: later it might find it free, and run where nobody asked for it.
+ */
 async function waitForDaemon(io: Io, { dir, wasFull, logStart, child }: Started) {
   const said = () => `its log says:\n${logSince(dir, logStart, LOG_TAIL_LINES)}`.trimEnd()
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  let other: DaemonEntry | undefined
   for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
     const entry = daemonsOf(io.env).find(daemon => daemon.data_dir === dir)
-    if (entry !== undefined && (await answers(io, entry))) return entry
-    if (child.exitCode !== null || child.signalCode !== null) {
-      if (wasFull || isWithoutRoom(dir))
-        throw new CommandFailed(
-          `the node cannot start: the disk of ${dir} is full`,
-          'free some room, then svc up',
-        )
-      throw new CommandFailed(`the node ended at once; ${said()}`, 'svc doctor')
-    }
+    const answering = entry !== undefined && (await answers(io, entry)) ? entry : undefined
+    if (answering !== undefined && (answering.pid === child.pid || hasEnded())) return answering
+    other = answering
+    if (answering === undefined && hasEnded()) throw endedAtOnce(dir, wasFull, said())
   }
+  if (other !== undefined) return other
   throw new CommandFailed(`the node did not answer within ${READY_WAIT_MS / 1000} s; ${said()}`, 'svc logs')
+}
+
+function endedAtOnce(dir: string, wasFull: boolean, said: string): CommandFailed {
+  return wasFull || isWithoutRoom(dir)
+    ? new CommandFailed(`the node cannot start: the disk of ${dir} is full`, 'free some room, then svc up')
+    : new CommandFailed(`the node ended at once; ${said}`, 'svc doctor')
 }
 
 /** A log on a full disk can't say why its node ended. */
