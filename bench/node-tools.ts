@@ -1,11 +1,10 @@
 /** Reading tools over MCP with the daemon running: as it is, and with 100,000 stored interactions. */
-import { randomBytes } from 'node:crypto'
 import { startToolClient } from '../cli/demo/tool-client.ts'
-import { openStore } from '../daemon/store/open.ts'
 import { definitionOf } from '../mcp/definitions.ts'
 import { tools } from '../mcp/tools/all.ts'
 import { atMost, type Row } from './lib/hub-load.ts'
 import { benchWorld, percentile } from './lib/node-world.ts'
+import { fillStore } from './lib/stored-tasks.ts'
 
 const CALLS = 300
 const STORED = 100_000
@@ -17,7 +16,7 @@ export async function run(): Promise<Row[]> {
   const up = await world.startNode('alice')
   const few = await callTimes(world)
   await world.svc('alice', 'stop')
-  fillStore(world.dir('alice'), String(up['aid']))
+  fillStore(world.dir('alice'), String(up['aid']), STORED)
   await world.startNode('alice')
   const many = await callTimes(world)
   const definitions = tools.map(definitionOf)
@@ -53,48 +52,4 @@ async function callTimes(world: Awaited<ReturnType<typeof benchWorld>>): Promise
     times.push(performance.now() - started)
   }
   return times.slice(CALLS / 10)
-}
-
-/** Received tasks of the past, written straight into the store of a stopped node. */
-function fillStore(dir: string, own: string): void {
-  const store = openStore(dir)
-  try {
-    store.transaction(() => {
-      for (let i = 0; i < STORED; i++) insertTask(store, i, own)
-    }, 'bench.fill')
-  } finally {
-    store.close()
-  }
-}
-
-function insertTask(store: ReturnType<typeof openStore>, i: number, own: string): void {
-  const id = randomBytes(16).toString('base64url')
-  const peer = `A${randomBytes(33).toString('base64url').slice(1)}`
-  const at = 1_780_000_000_000 + i
-  const state = ['ended', 'open', 'declined', 'pending'][i % 4] as string
-  store.run(
-    `INSERT INTO interactions (key, id, delegator, peer, side, state, wire, preview, request_cid, started_at, updated_at, deadline_at, numbered, held_to)
-     VALUES (?, ?, ?, ?, 'received', ?, 3, ?, 'bafkrei', ?, ?, ?, 0, 1)`,
-    i + 1_000,
-    id,
-    peer,
-    peer,
-    state,
-    `task number ${i}`,
-    at,
-    at,
-    at,
-  )
-  store.run(
-    `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
-     VALUES (?, 'in', ?, ?, ?, 0, 1, ?, ?, ?, ?)`,
-    i + 1_000,
-    peer,
-    own,
-    randomBytes(16),
-    at,
-    new Uint8Array(8),
-    randomBytes(32),
-    `task number ${i}, please do it`,
-  )
 }

@@ -17,8 +17,21 @@ const PRINTABLE_ASCII = /^[\x20-\x7e]*$/
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /** Cells that a text takes. */
-export const widthOf = (text: string): number =>
-  PRINTABLE_ASCII.test(text) ? text.length : stringWidth(text)
+export function widthOf(text: string): number {
+  if (PRINTABLE_ASCII.test(text)) return text.length
+  const known = widths.get(text)
+  if (known !== undefined) return known
+  const width = stringWidth(text)
+  if (text.length > REMEMBERED_LENGTH_MAX) return width
+  if (widths.size >= REMEMBERED_MAX) widths.clear()
+  widths.set(text, width)
+  return width
+}
+
+/** Most of a frame is what the frame before it was. */
+const widths = new Map<string, number>()
+const REMEMBERED_MAX = 4_000
+const REMEMBERED_LENGTH_MAX = 300
 
 /** The beginning of a text that fits, with an ellipsis where something is left out. */
 export function cut(text: string, width: number): string {

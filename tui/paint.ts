@@ -23,8 +23,18 @@ export function painted(lines: readonly Line[], colours: boolean): string {
   return lines.map(line => paintedLine(line, colours)).join('\n')
 }
 
+/** Blanks at the end of a line are there already, unless they have a look of their own. */
 function paintedLine(line: Line, colours: boolean): string {
-  return line.map(segment => paintedSegment(segment, colours)).join('')
+  const last = line.findLastIndex(
+    ({ text, inverse, underline }) => inverse || underline || text.trim() !== '',
+  )
+  return line
+    .slice(0, last + 1)
+    .map((segment, i) => {
+      const isBlankBehind = i === last && !segment.inverse && !segment.underline
+      return paintedSegment(isBlankBehind ? { ...segment, text: segment.text.trimEnd() } : segment, colours)
+    })
+    .join('')
 }
 
 function paintedSegment(segment: Segment, colours: boolean): string {
