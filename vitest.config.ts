@@ -4,7 +4,7 @@ const slow = ['**/*.slow.test.ts']
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
   'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
-  'test/{canary,conformance,console,second-client,x402}/*.test.ts',
+  'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'test/two-nodes/{broken-transfers,capabilities,crash,hubs,identity,modules,old-copies,payments-crash,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',
   'autoreply/attack/attack.test.ts',

@@ -107,6 +107,7 @@ function agentLines(scene: Scene, width: number, height: number): Line[] {
         { text: row.contact === undefined ? '  ' : ' ✓', tone: 'good' },
         { text: ` ${cell(name, 18)} `, bold: row.contact !== undefined },
         { text: `${row.seen.padStart(AGE)} `, tone: 'quiet' },
+        ...(model.drafts.has(row.id) ? [{ text: 'draft ', tone: 'warn' as const }] : []),
         { text: row.summary === '' ? row.caps : `${row.summary}  ` },
         ...(row.summary === '' ? [] : [{ text: row.caps, tone: 'quiet' as const }]),
       ]

@@ -23,6 +23,22 @@ export function placeOf(model: Model): Place {
 
 export function pressed(scene: Scene, press: Press): Step {
   const place = placeOf(scene.model)
+  // a terminal sends esc and a letter as it sends alt and that letter
+  const behindEsc =
+    place === 'compose' || place === 'prompt' ? undefined : /^alt-(.+)$/su.exec(press.key)?.[1]
+  return behindEsc === undefined ? pressedAt(scene, place, press) : inOrder(scene, ['esc', behindEsc])
+}
+
+function inOrder(scene: Scene, names: readonly string[]): Step {
+  let step = stay(scene.model)
+  for (const key of names) {
+    const next = pressedAt({ ...scene, model: step.model }, placeOf(step.model), { key, text: key })
+    step = stay(next.model, ...step.effects, ...next.effects)
+  }
+  return step
+}
+
+function pressedAt(scene: Scene, place: Place, press: Press): Step {
   const model = scene.model.toast === undefined ? scene.model : { ...scene.model, toast: undefined }
   const cleared = { ...scene, model }
   if (place === 'compose') return pressCompose(cleared, press)

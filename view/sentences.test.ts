@@ -28,7 +28,7 @@ describe('a message', () => {
   })
   test('that is more than words is named', () => {
     expect(facts({ kind: 'end' }).what).toBe('proposes to end')
-    expect(facts({ kind: 'end', mine: true }).what).toBe('you propose to end')
+    expect(facts({ kind: 'end', mine: true }).what).toBe('propose to end')
     expect(facts({ kind: 'new_\u001bkind' }).what).toBe('new kind')
   })
 })

@@ -94,7 +94,7 @@ export function messageFacts(
   return {
     who: turn.auto === true ? `${by}, by auto-reply` : by,
     when: clock(turn.at, now),
-    what: sayKind(turn, peer),
+    what: sayKind(turn),
     proof: { says: `${sealed} · ${signed}`, tone },
     delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, peer, now),
   }
@@ -105,16 +105,16 @@ const KINDS: Readonly<Record<string, readonly [mine: string, theirs: string]>> =
   call: ['a call of a capability', 'a call of a capability'],
   result: ['the result', 'the result'],
   quote: ['a price', 'a price'],
-  end: ['you propose to end', 'proposes to end'],
-  accept_end: ['you agree to end', 'agrees to end'],
-  receipt: ['you signed the receipt', 'signed the receipt'],
-  counter_signature: ['you counter-signed the receipt', 'counter-signed the receipt'],
-  declined: ['you declined', 'declined'],
-  cancelled: ['you withdrew the task', 'withdrew the task'],
+  end: ['propose to end', 'proposes to end'],
+  accept_end: ['agree to end', 'agrees to end'],
+  receipt: ['signed the receipt', 'signed the receipt'],
+  counter_signature: ['counter-signed the receipt', 'counter-signed the receipt'],
+  declined: ['declined', 'declined'],
+  cancelled: ['withdrew the task', 'withdrew the task'],
 }
 
 /** What a message is where that is more than words. */
-function sayKind({ kind, mine }: Turn, _peer: string): string | undefined {
+function sayKind({ kind, mine }: Turn): string | undefined {
   if (kind === 'message') return undefined
   const [own, theirs] = KINDS[kind] ?? [
     cleanLine(kind.replaceAll('_', ' ')),

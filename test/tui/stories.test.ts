@@ -1,0 +1,113 @@
+/** The terminal inbox as people use it: two of them, each on a terminal, over a hub. */
+import { chmodSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { hasTmux, PROMPT, type Terminal, Tmux, withTmux } from './tmux.ts'
+import { openInbox, openPair, type Pair } from './world.ts'
+
+describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
+  let tmux: Tmux
+  let pair: Pair
+  let alice: Terminal
+  let bob: Terminal
+
+  beforeAll(async () => {
+    tmux = new Tmux()
+    pair = await openPair()
+    alice = await openInbox(tmux, pair.world, 'alice')
+    bob = await openInbox(tmux, pair.world, 'bob')
+  }, 60_000)
+  afterAll(async () => {
+    tmux?.close()
+    await pair?.world[Symbol.asyncDispose]()
+  }, 30_000)
+
+  test('an empty one says how others reach this node', async () => {
+    const screen = await bob.sees('no tasks yet')
+    expect(screen.replace(/\s+/g, '')).toContain(pair.aids.bob)
+  })
+
+  test('an agent is searched, handed a task, and its approval, answer and end are seen as they come', async () => {
+    alice.press('3')
+    await alice.sees('bob')
+    alice.press('d').type('Please count to 三').press('C-j').type('and say so')
+    await alice.sees('› and say so')
+    alice.press('Enter')
+    await alice.sees('delegated')
+    alice.press('2')
+    await alice.sees('delivered')
+
+    await bob.sees('asks you')
+    await bob.sees('Please count to 三 and say so')
+    bob.press('a')
+    const question = await bob.sees('Take this task of a stranger')
+    expect(question).toContain(pair.aids.alice)
+    // neither the key that asked nor enter is a yes
+    bob.press('a', 'Enter')
+    expect(bob.screen).toContain('Take this task of a stranger')
+    bob.press('y')
+    await bob.sees('running')
+    bob.press('Enter')
+    await bob.sees('and say so')
+    bob.press('r').type('一, 二, 三').press('Enter')
+    await bob.sees('sent')
+
+    await alice.sees('一, 二, 三')
+    alice.press('Enter')
+    await alice.sees('sealed · signed by')
+    alice.press('e')
+    await alice.sees('End this task')
+    alice.press('y')
+    await bob.sees('proposes to end')
+    bob.press('A')
+    await bob.sees('is over?')
+    bob.press('y')
+    await alice.sees('receipt verified')
+    alice.press('v')
+    await alice.sees(/valid: /)
+    alice.press('Escape', 'q')
+    await alice.sees(PROMPT)
+  })
+
+  test('a draft is kept over a quit, and an editor writes the rest', async () => {
+    const editor = pair.world.dir('editor.sh')
+    writeFileSync(editor, '#!/bin/sh\nprintf " from the editor\\nsecond line" >> "$1"\n')
+    chmodSync(editor, 0o700)
+    const first = await openInbox(tmux, pair.world, 'alice', { env: { EDITOR: editor } })
+    first.press('2')
+    await first.sees('ended')
+    first.press('d').type('half a thought')
+    await first.sees('› half a thought')
+    first.press('Escape')
+    await first.sees('the draft is kept')
+    first.press('q')
+    await first.sees(PROMPT)
+    first.type(`${pair.world.node} ${pair.world.programs.svc} tui`).press('Enter')
+    await first.sees('● online')
+    first.press('3')
+    await first.sees('draft')
+    first.press('d')
+    await first.sees('› half a thought')
+    first.press('C-e')
+    await first.sees('› half a thought from the editor')
+    await first.sees('› second line')
+    first.press('Escape')
+    await first.sees('the draft is kept')
+    first.press('q')
+  })
+
+  test('a command runs behind a colon, completed from the table of commands', async () => {
+    bob.press('Escape', ':').type('contact a').press('Tab')
+    await bob.sees(':contact add')
+    bob.type(`${pair.aids.alice} alice`).press('Enter')
+    await bob.sees('petname')
+    bob.press('Escape')
+    await bob.sees(/ from alice|alice .*ended/)
+  })
+
+  test('a node that stops is said and found again', async () => {
+    await pair.world.svc('bob', 'stop')
+    await bob.sees('the node was stopped')
+    bob.press('U')
+    await bob.sees('● online')
+  })
+})

@@ -1,0 +1,122 @@
+/** Terminals of tmux, in which stories type and read the screen as a person does. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+
+export const hasTmux = spawnSync('tmux', ['-V']).status === 0
+/** For the title of what is skipped. */
+export const withTmux = hasTmux ? '' : ' (skipped: tmux is not installed)'
+
+/** Of the shell in each terminal. */
+export const PROMPT = 'shell> '
+const WAIT_MS = 15_000
+const LOOK_MS = 30
+
+export type Size = { columns: number; rows: number }
+
+/** A server of tmux of its own, which ends with its terminals. */
+export class Tmux {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'svc-tmux-'))
+  readonly #socket = join(this.#folder, 'socket')
+  readonly #rc = join(this.#folder, 'rc')
+  #count = 0
+
+  constructor() {
+    writeFileSync(this.#rc, `PS1='${PROMPT}'\nunset HISTFILE\n`)
+  }
+
+  run(...words: string[]): string {
+    return execFileSync('tmux', ['-S', this.#socket, '-f', '/dev/null', ...words], {
+      encoding: 'utf8',
+      env: { ...process.env, TERM: 'xterm-256color' },
+    })
+  }
+
+  /** A terminal with a shell that keeps its history, its title and its settings to itself. */
+  open(env: Record<string, string>, { columns, rows }: Size = { columns: 120, rows: 30 }): Terminal {
+    const name = `t${this.#count++}`
+    const given = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`])
+    const size = ['-x', String(columns), '-y', String(rows)]
+    this.run('new-session', '-d', '-s', name, ...size, ...given, `bash --noprofile --rcfile '${this.#rc}' -i`)
+    return new Terminal(this, name, join(this.#folder, `${name}.bytes`))
+  }
+
+  close(): void {
+    spawnSync('tmux', ['-S', this.#socket, 'kill-server'])
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+export class Terminal {
+  readonly #tmux: Tmux
+  readonly #name: string
+  readonly #bytes: string
+
+  constructor(tmux: Tmux, name: string, bytes: string) {
+    this.#tmux = tmux
+    this.#name = name
+    this.#bytes = bytes
+    appendFileSync(bytes, '')
+    tmux.run('pipe-pane', '-t', name, `cat >> '${bytes}'`)
+  }
+
+  /** Keys as tmux names them: `Enter`, `C-e`, `Escape`, `G`. */
+  press(...keys: string[]): this {
+    for (const key of keys) this.#tmux.run('send-keys', '-t', this.#name, key)
+    return this
+  }
+
+  /** Letters, one after the other. */
+  type(text: string): this {
+    this.#tmux.run('send-keys', '-t', this.#name, '-l', text)
+    return this
+  }
+
+  /** As a terminal pastes. */
+  paste(text: string): this {
+    this.#tmux.run('set-buffer', '--', text)
+    this.#tmux.run('paste-buffer', '-p', '-t', this.#name)
+    return this
+  }
+
+  resize({ columns, rows }: Size): this {
+    this.#tmux.run('resize-window', '-t', this.#name, '-x', String(columns), '-y', String(rows))
+    return this
+  }
+
+  get screen(): string {
+    return this.#tmux.run('capture-pane', '-p', '-t', this.#name)
+  }
+
+  /** What tmux knows of the terminal, as `alternate_on`. */
+  fact(name: string): string {
+    return this.#tmux.run('display-message', '-p', '-t', this.#name, `#{${name}}`).trim()
+  }
+
+  /** Everything that was written to the terminal so far. */
+  get bytes(): string {
+    return readFileSync(this.#bytes, 'utf8')
+  }
+
+  /** Waits until the screen shows something. */
+  async sees(what: string | RegExp): Promise<string> {
+    return await this.until(
+      screen => screen.search(typeof what === 'string' ? literal(what) : what) >= 0,
+      `${what}`,
+    )
+  }
+
+  async until(holds: (screen: string) => boolean, what: string): Promise<string> {
+    const end = performance.now() + WAIT_MS
+    for (;;) {
+      const { screen } = this
+      if (holds(screen)) return screen
+      if (performance.now() > end) throw new Error(`the terminal never showed ${what}:\n${screen}`)
+      await pause(LOOK_MS)
+    }
+  }
+}
+
+const literal = (text: string): RegExp => new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
