@@ -1,6 +1,8 @@
 /** Opens the inbox on this terminal and gives it back whole: at the end, while it is suspended, and after a crash. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { render } from 'ink'
+import { wordsOf } from '../protocol/encoding/errors.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { App, type Lend } from './app.tsx'
 import { Driver } from './driver.ts'
 import type { Host } from './host.ts'
@@ -8,6 +10,7 @@ import { hasColours } from './paint.ts'
 
 /** Frames of what a person does; changes from outside come at most ten times a second. */
 const FRAMES_PER_SECOND = 60
+const WORDS_MAX = 400
 /** After a stop signal the process stands still before this is over. */
 const STOP_MS = 50
 
@@ -45,9 +48,17 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
     kittyKeyboard: { mode: 'auto' },
     interactive: true,
   })
+  // printed on the screen of before, where it is read
+  const crash = (error: unknown) => {
+    instance.unmount()
+    process.stderr.write(`svc: the inbox broke: ${plainLine(wordsOf(error), WORDS_MAX)}; drafts are kept\n`)
+    process.exit(1)
+  }
+  process.on('uncaughtException', crash)
   try {
     await instance.waitUntilExit()
   } finally {
+    process.off('uncaughtException', crash)
     driver.stop()
   }
 }

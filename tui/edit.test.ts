@@ -1,0 +1,74 @@
+/** Words being written. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { anyText } from '../protocol/testing/agents.ts'
+import { widthOf } from './cells.ts'
+import { type Buffer, bufferOf, emptyBuffer, insert, moveLine, shown, steps } from './edit.ts'
+
+/** A text with `|` where the cursor stands. */
+const buffer = (text: string): Buffer => ({ text: text.replace('|', ''), at: text.indexOf('|') })
+const written = ({ text, at }: Buffer): string => `${text.slice(0, at)}|${text.slice(at)}`
+
+describe('a key', () => {
+  test.each([
+    ['left', 'ab|c', 'a|bc'],
+    ['right', 'a|bc', 'ab|c'],
+    ['left', '你好|', '你|好'],
+    ['backspace', 'e\u0301|', '|'],
+    ['backspace', '👍🏽|', '|'],
+    ['delete', '|你好', '|好'],
+    ['home', 'one\ntw|o', 'one\n|two'],
+    ['end', 'o|ne\ntwo', 'one|\ntwo'],
+    ['ctrl-w', 'say this |now', 'say |now'],
+    ['ctrl-u', 'one\ntwo |three', 'one\n|three'],
+    ['ctrl-k', 'one| two\nthree', 'one|\nthree'],
+    ['alt-b', 'one two|', 'one |two'],
+    ['alt-f', '|one two', 'one| two'],
+  ])('%s makes %j %j', (key, before, after) => {
+    expect(written(steps[key]!(buffer(before)))).toBe(after)
+  })
+
+  test('that undoes brings back what stood there, and once more what came of it', () => {
+    const gone = steps['ctrl-u']!(buffer('a whole line|'))
+    const back = steps['ctrl-_']!(gone)
+    expect(written(back)).toBe('a whole line|')
+    expect(written(steps['ctrl-_']!(back))).toBe('|')
+  })
+
+  test('at the ends changes nothing', () => {
+    for (const key of ['left', 'backspace', 'ctrl-w', 'home'])
+      expect(written(steps[key]!(buffer('|a')))).toBe('|a')
+    for (const key of ['right', 'delete', 'ctrl-k', 'end'])
+      expect(written(steps[key]!(buffer('a|')))).toBe('a|')
+  })
+})
+
+test('what is pasted goes in as it shows: no escape, no hidden mark', () => {
+  expect(insert(emptyBuffer, 'a\u001b[2J\u202eb\r\nc').text).toBe('a[2Jb\nc')
+})
+
+describe('the lines', () => {
+  test('are broken by cells, and the cursor stands behind what was written', () => {
+    expect(shown(bufferOf('你好世界'), 4)).toEqual({ lines: ['你好', '世界', ''], row: 2, column: 0 })
+    expect(shown(buffer('ab|c\nd'), 10)).toEqual({ lines: ['abc', 'd'], row: 0, column: 2 })
+  })
+
+  test('are never wider than asked, and the cursor is in them, whatever is written', () => {
+    fc.assert(
+      fc.property(anyText, fc.integer({ min: 2, max: 40 }), fc.nat(), (text, width, at) => {
+        let given = insert(emptyBuffer, text)
+        for (let n = 0; n < at % 5; n += 1) given = steps['left']!(given)
+        const { lines, row, column } = shown(given, width)
+        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width)
+        expect(lines[row]).toBeDefined()
+        expect(column).toBeLessThanOrEqual(width)
+      }),
+    )
+  })
+
+  test('are gone up and down by the cell', () => {
+    expect(written(moveLine(buffer('abcd\nef|'), 20, -1))).toBe('ab|cd\nef')
+    expect(written(moveLine(buffer('ab|cd\ne'), 20, 1))).toBe('abcd\ne|')
+    expect(written(moveLine(buffer('a|b'), 20, -1))).toBe('|ab')
+  })
+})

@@ -1,0 +1,224 @@
+/** What presses do, on every screen. */
+import { describe, expect, test } from 'vitest'
+import { reduce } from '../view/reduce.ts'
+import { ALICE, BOB, idOf, item, reply, statusOf, threadOf, viewOf } from '../view/testing.ts'
+import { Screen } from './testing.ts'
+
+const selected = (screen: Screen) => screen.model.panes[screen.model.screen].selected
+const acts = (screen: Screen) => screen.effects.filter(effect => effect.type === 'act')
+const stranger = item(1, { state: 'pending', peer_name: null })
+const payment = { amount: 20, network: `hub:${statusOf().hub?.aid}`, state: 'open' } as const
+const priced = item(1, { side: 'sent', capability: 'text.count', payment })
+const many = (n: number) => viewOf(Array.from({ length: n }, (_, i) => item(i + 1)))
+
+describe('the selection', () => {
+  test('moves by a count, to the ends, and to a row by its number', () => {
+    const screen = new Screen(many(100))
+    expect(selected(screen.press('j'))).toBe(idOf(2))
+    expect(selected(screen.press('6', 'j'))).toBe(idOf(8))
+    expect(selected(screen.press('7', '0', 'G'))).toBe(idOf(70))
+    expect(selected(screen.press('g'))).toBe(idOf(1))
+    expect(selected(screen.press('G'))).toBe(idOf(100))
+    expect(screen.effects).toContainEqual({ type: 'all' })
+  })
+
+  test('stays on its row when others come above it, and in sight', () => {
+    const screen = new Screen(many(100), { columns: 80, rows: 20 }).press('9', '0', 'G')
+    const more = [
+      ...Array.from({ length: 100 }, (_, i) => item(i + 1)),
+      item(0, { interaction_id: idOf(5000) }),
+    ]
+    screen.show(viewOf(more))
+    expect(selected(screen)).toBe(idOf(90))
+    expect(screen.text).toContain('task 90')
+  })
+
+  test('goes on with what took the place of a row that left', () => {
+    const screen = new Screen(viewOf([stranger, item(2, { state: 'pending', peer_name: null })]))
+    screen.press('p')
+    expect(selected(screen)).toBe(idOf(1))
+    screen.show(viewOf([item(1), item(2, { state: 'pending', peer_name: null })]))
+    expect(selected(screen)).toBe(idOf(2))
+  })
+})
+
+describe('a yes', () => {
+  test('to a stranger is one key and y, and shows the whole address', () => {
+    const screen = new Screen(viewOf([stranger])).press('a')
+    expect(screen.text).toContain(BOB)
+    expect(acts(screen)).toEqual([])
+    screen.press('y')
+    expect(acts(screen)).toMatchObject([{ name: 'approve', input: { interaction_id: idOf(1) } }])
+  })
+
+  test('to a payment says payee, amount, hub, what for and what remains', () => {
+    const spend = { auto_max: 0, agent_max: 0, day_max: 100, payee_day_max: 0, spent_today: 30 }
+    const screen = new Screen(reduce(viewOf([priced]), reply('spend', {}, spend))).press('2', 'a')
+    expect(screen.effects).toContainEqual({ type: 'account' })
+    for (const said of ['20 credits', BOB, 'https://hub.example', 'text.count', '70 of 100 remain'])
+      expect(screen.text).toContain(said)
+    expect(acts(screen.press('y'))).toMatchObject([{ name: 'approve' }])
+  })
+
+  test.each([['n'], ['esc'], ['q']])('is not %s', key => {
+    const screen = new Screen(viewOf([stranger])).press('a', key)
+    expect(acts(screen)).toEqual([])
+    expect(screen.text).toContain('nothing was done')
+  })
+
+  test.each([['a'], ['enter'], ['space'], ['e']])('is not %s either, which leaves the question', key => {
+    const screen = new Screen(viewOf([stranger])).press('a', key)
+    expect(acts(screen)).toEqual([])
+    expect(screen.model.confirm).toBeDefined()
+  })
+
+  test('is asked for before anything that ends a task', () => {
+    for (const key of ['e', 'A', 'X']) {
+      const screen = new Screen(viewOf([item(1)])).press(key)
+      expect([acts(screen), screen.model.confirm === undefined]).toEqual([[], false])
+    }
+  })
+
+  test('can be given to nothing where nothing waits', () => {
+    const screen = new Screen(viewOf([item(1)])).press('a')
+    expect([screen.model.confirm, screen.model.toast?.says]).toEqual([
+      undefined,
+      'nothing here waits for a yes',
+    ])
+  })
+})
+
+describe('a reply', () => {
+  const opened = () =>
+    new Screen(reduce(viewOf([item(1)]), reply('thread', { interaction_id: idOf(1) }, threadOf(1))))
+
+  test('is written in several lines and sent with enter', () => {
+    const screen = opened().press('r', '"one"', 'ctrl-j', '"two"', 'enter')
+    expect(screen.effects.at(-1)).toMatchObject({ type: 'send', composer: { buffer: { text: 'one\ntwo' } } })
+  })
+
+  test('is kept before it is sent, and where it is closed', () => {
+    const kept = (screen: Screen) => screen.effects.some(effect => effect.type === 'keep_draft')
+    expect(kept(opened().press('r', '"words"', 'enter'))).toBe(true)
+    const screen = opened().press('r', '"words"', 'esc')
+    expect([kept(screen), screen.model.composer]).toEqual([true, undefined])
+  })
+
+  test('without a word is not sent', () => {
+    const screen = opened().press('r', 'enter')
+    expect(screen.effects.some(effect => effect.type === 'send')).toBe(false)
+  })
+
+  test('is not sent twice by a second enter', () => {
+    const screen = opened().press('r', '"once"', 'enter', 'enter', 'enter')
+    expect(screen.effects.filter(effect => effect.type === 'send')).toHaveLength(1)
+  })
+
+  test('takes pasted words as words, also where they look like keys', () => {
+    const screen = opened().press('r').paste('q\rrm -rf\u001b[2J')
+    expect(screen.model.composer?.buffer.text).toBe('q\nrm -rf[2J')
+  })
+
+  test('names its files, and takes the last one off', () => {
+    const screen = opened().press(
+      'r',
+      '"see"',
+      'ctrl-t',
+      '"a.md"',
+      'enter',
+      'ctrl-t',
+      '"b.md"',
+      'enter',
+      'ctrl-x',
+    )
+    expect(screen.model.composer?.files).toEqual(['a.md'])
+    expect(screen.text).toContain('+ a.md')
+  })
+})
+
+test('words pasted over the list do nothing', () => {
+  const screen = new Screen(viewOf([stranger])).paste('ay\rq')
+  expect([screen.effects, screen.model.confirm, screen.model.isQuitting]).toEqual([[], undefined, false])
+})
+
+test('a filter shows the rows that fit while it is typed, and esc takes it off', () => {
+  const screen = new Screen(viewOf([item(1, { preview: 'invoice' }), item(2)])).press('/', '"inv"')
+  expect(screen.text).toContain('/inv')
+  expect(screen.text).not.toContain('task 2')
+  expect(screen.press('enter').text).toContain('1 row')
+  expect(screen.press('/', 'esc').text).toContain('task 2')
+})
+
+test('an agent is handed a task with one key', () => {
+  const agent = {
+    aid: BOB,
+    name: 'bob',
+    contact: null,
+    summary: 'counts',
+    caps: [],
+    hub: 'h',
+    registered_at: 0,
+    last_seen: null,
+    quiet: false,
+  }
+  const screen = new Screen(reduce(viewOf([]), reply('find', {}, { agents: [agent] }))).press(
+    '3',
+    'd',
+    '"do it"',
+    'enter',
+  )
+  expect(screen.effects.at(-1)).toMatchObject({
+    type: 'send',
+    composer: { target: { kind: 'delegate', to: BOB }, buffer: { text: 'do it' } },
+  })
+})
+
+test('a contact that was added can be taken out again', () => {
+  const agent = {
+    aid: BOB,
+    name: 'Bob & Co',
+    contact: null,
+    summary: '',
+    caps: [],
+    hub: 'h',
+    registered_at: 0,
+    last_seen: null,
+    quiet: false,
+  }
+  const screen = new Screen(reduce(viewOf([]), reply('find', {}, { agents: [agent] }))).press('3', 'c')
+  expect(screen.text).toContain('name of the contact: Bob-Co')
+  screen.press('enter')
+  expect(acts(screen)).toMatchObject([
+    {
+      name: 'contactAdd',
+      input: { aid: BOB, petname: 'Bob-Co' },
+      undo: { effect: { name: 'contactRemove' } },
+    },
+  ])
+})
+
+test('a rating is a number from 1 to 5 with words behind it', () => {
+  const ended = item(1, { side: 'sent', state: 'ended' })
+  const rated = (text: string) => acts(new Screen(viewOf([ended])).press('2', '*', `"${text}"`, 'enter'))
+  expect(rated('5 well done')).toMatchObject([{ name: 'review', input: { rating: 5, comment: 'well done' } }])
+  expect(rated('6')).toEqual([])
+  expect(rated('')).toEqual([])
+})
+
+test('help of every place closes with the key that opened it, and esc goes back but never quits', () => {
+  const screen = new Screen(many(3)).press('?')
+  expect(screen.text).toContain('keys: tasks to me')
+  expect(screen.press('?').text).not.toContain('keys: tasks to me')
+  screen.press('esc', 'esc', 'esc')
+  expect(screen.model.isQuitting).toBe(false)
+  expect(screen.press('q').model.isQuitting).toBe(true)
+})
+
+test('q in a conversation goes back first', () => {
+  const screen = new Screen(many(3)).press('enter', 'q')
+  expect([screen.model.thread, screen.model.isQuitting]).toEqual([undefined, false])
+})
+
+test('the page of the node says whose it is', () => {
+  expect(new Screen(viewOf([])).press('5').text).toContain(ALICE)
+})
