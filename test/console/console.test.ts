@@ -285,7 +285,10 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     await page.keyboard.press('j')
     const at = () => page.evaluate(() => (document.activeElement as HTMLElement)?.dataset['row'])
     const before = await at()
-    const { interaction_id: id } = await world.bob.handlers.delegate({ to: 'alice', task: 'something new' }, never)
+    const { interaction_id: id } = await world.bob.handlers.delegate(
+      { to: 'alice', task: 'something new' },
+      never,
+    )
     await expect.poll(() => rows(page).first().getAttribute('data-row')).toBe(id)
     expect(await at()).toBe(before)
     await context.close()

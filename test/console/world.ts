@@ -144,7 +144,8 @@ export async function openConsole(
   const context = await browser.newContext({ acceptDownloads: true, ...options })
   const page = await context.newPage()
   const [wrong, asked]: [string[], string[]] = [[], []]
-  page.on('console', one => wrong.push(one.text()))
+  // what the node refuses is said on the page, and the browser says it once more
+  page.on('console', one => /^Failed to load resource: the server/.test(one.text()) || wrong.push(one.text()))
   page.on('pageerror', error => wrong.push(error.message))
   page.on('request', one => {
     if (!one.url().startsWith(new URL(url).origin) && !one.url().startsWith('data:')) asked.push(one.url())

@@ -1,0 +1,29 @@
+/** Places of the page and their addresses. */
+import { describe, expect, test } from 'vitest'
+import { addressOf, emptyDraft, filesIn, routeOf } from './ui.ts'
+
+describe('a place of the page', () => {
+  test.each([
+    ['#/inbox', 'inbox', undefined],
+    ['#/sent/paXE9xEGO_8WT1-KPH7mLA', 'sent', 'paXE9xEGO_8WT1-KPH7mLA'],
+    ['#/evidence/12', 'evidence', '12'],
+  ] as const)('%s is one, and its address is that', (address, screen, open) => {
+    expect(routeOf(address)).toEqual({ screen, open })
+    expect(addressOf({ screen, open })).toBe(address)
+  })
+
+  test.each(['', '#', '#t=secret', '#/nothing', '#/inbox/<img src=x>', `#/inbox/${'x'.repeat(300)}`])(
+    '%s is none: the first screen, with nothing open',
+    address => {
+      expect(routeOf(address)).toEqual({ screen: 'inbox', open: undefined })
+    },
+  )
+
+  test('an address with half a sign of its encoding opens nothing', () => {
+    expect(routeOf('#/sent/%E4')).toEqual({ screen: 'sent', open: undefined })
+  })
+})
+
+test('files of a draft are one a line, without blanks around them', () => {
+  expect(filesIn({ ...emptyDraft, files: ' /a b.txt\n\n/c\r\n' })).toEqual(['/a b.txt', '/c'])
+})
