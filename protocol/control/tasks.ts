@@ -195,7 +195,9 @@ export const taskOperations = {
   /** Where a browser gets the bytes of an attachment, for some minutes. */
   attachmentLink: operation('/attachment/link', {
     reads: true,
-    request: byInteraction.extend({ cid: z.string().regex(/^b[a-z2-7]{1,128}$/) }),
+    request: byInteraction.extend({
+      cid: z.string().regex(/^b[a-z2-7]{1,128}$/, { error: 'expected a content id, such as bafkrei…' }),
+    }),
     reply: z.strictObject({ path: z.string(), expires_at: millis }),
     codes: ['unknown_interaction', 'file_unreadable'],
   }),

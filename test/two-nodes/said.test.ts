@@ -39,10 +39,6 @@ test('a node that serves no capability is told where they come from', async () =
   )
 })
 
-test('status names no page that this build does not have', async () => {
-  expect((await svc('alice', 'status')).out).not.toContain('console')
-})
-
 test('a warning is said once to people, and beside the reply of programs', async () => {
   const nobody = 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg'
   const warned = /no contact or correspondent of yours has this AID/
