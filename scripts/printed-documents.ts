@@ -1,6 +1,7 @@
 /** Every document that is printed from tables, by its path. */
 import { limitsDocument } from '../hub/limits-config.ts'
 import { agentsDocument } from './agents-document.ts'
+import { keysDocument } from './keys-document.ts'
 import { manPage } from './man-page.ts'
 import { mcpDocument } from './mcp-document.ts'
 import { openapiDocument } from './openapi.ts'
@@ -17,6 +18,7 @@ export function printedDocuments(): Record<string, string> {
     'docs/architecture.md': architectureDocument(),
     'docs/mcp.md': mcpDocument(),
     'docs/agents.md': agentsDocument(),
+    'docs/tui.md': keysDocument(),
     'man/svc.1': manPage(),
   }
 }

@@ -4,7 +4,7 @@ import { size } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { messageFacts, peerName, sayPayment, sayReceipt, sayState, type Tone } from '../view/sentences.ts'
 import type { Thread, View } from '../view/state.ts'
-import { fitted, type Line, type Segment, spread, wrapped } from './cells.ts'
+import { fitted, type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import type { Scene } from './scene.ts'
 
 /** Exactly `height` lines; `up` counts the lines that stand below them. */
@@ -80,21 +80,29 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
   )
   const cutText: Line[] =
     turn.truncated === true ? [[bar, { text: 'the text goes on; S saves all of it', tone: 'warn' }]] : []
-  const proof: Line = [bar, { text: facts.proof.says, tone: facts.proof.tone }]
-  const delivery: Line[] =
-    facts.delivery === undefined
-      ? []
-      : wrapped(facts.delivery.says, width - 4).map(text => [
+  const proof: Segment = { text: facts.proof.says, tone: facts.proof.tone }
+  const sent = facts.delivery
+  const isOneLine = sent === undefined || widthOf(`${proof.text} · ${sent.says}`) <= width - 4
+  const ways: Line[] = isOneLine
+    ? [
+        [
           bar,
-          { text, tone: facts.delivery?.tone ?? 'plain' },
-        ])
+          proof,
+          ...(sent === undefined
+            ? []
+            : [
+                { text: ' · ', tone: 'quiet' as const },
+                { text: sent.says, tone: sent.tone },
+              ]),
+        ],
+      ]
+    : [[bar, proof], ...wrapped(sent.says, width - 4).map((text): Line => [bar, { text, tone: sent.tone }])]
   return [
     spread(head, [{ text: `${facts.when} `, tone: 'quiet' }], width),
     ...texts,
     ...files,
     ...cutText,
-    proof,
-    ...delivery,
+    ...ways,
     [],
   ]
 }

@@ -1,9 +1,11 @@
 /** The last line: a question, what was said, the line being written, else the keys that help here. */
 
-import { keysOf, keyText, type Place } from '../view/keys.ts'
+import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
+import { allows } from './allowed.ts'
 import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
+import { taskOf } from './on-tasks.ts'
 import type { Scene } from './scene.ts'
 
 export type Foot = { line: Line; cursor?: { x: number } }
@@ -48,9 +50,15 @@ function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot 
   return { line, cursor: { x: widthOf(label) + column } }
 }
 
+const browsesTasks = (place: Place): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
+
 /** The keys of this place that have a word, as many as fit; `?` always does. */
-function hints({ model }: Scene, place: Place, width: number): Line {
-  const rows = keysOf(place).filter(row => row.hint !== undefined)
+function hints(scene: Scene, place: Place, width: number): Line {
+  const { model, view } = scene
+  const task = taskOf(scene)
+  const isUseful = (action: Action) =>
+    task === undefined || !browsesTasks(place) || allows(view, task, action)
+  const rows = keysOf(place).filter(row => row.hint !== undefined && isUseful(row.action))
   const last = rows.filter(row => row.action === 'help')
   const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))
   const left: Segment[] = []

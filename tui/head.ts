@@ -16,7 +16,8 @@ const NAMES: Record<Screen, string> = {
 }
 
 export function headLines({ model, view }: Scene, width: number): Line[] {
-  return [spread(identity(view, width), counters(view), width), tabs(model.screen, view, width)]
+  const who = identity(view, width)
+  return [spread(who, counters(view, width - lineWidth(who) - 1), width), tabs(model.screen, view, width)]
 }
 
 function identity({ status, connection }: View, width: number): Line {
@@ -49,18 +50,21 @@ function lightOf({ status, connection }: Pick<View, 'status' | 'connection'>): S
 
 const hostOf = (url: string): string => cleanLine(URL.parse(url)?.host ?? '', 64)
 
-function counters({ status }: View): Line {
+/** What waits, as much of it as there is room for, the most urgent first. */
+function counters({ status }: View, room: number): Line {
   if (status === undefined) return []
   const { unread, pending, outbox } = status.counts
-  const parts: Segment[] = []
-  if (pending > 0) parts.push({ text: `${pending} ask you  `, tone: 'warn', bold: true })
-  if (unread > 0) parts.push({ text: `${unread} unread  `, bold: true })
-  if (outbox > 0) parts.push({ text: `${outbox} going out  `, tone: 'wait' })
-  parts.push(
+  const auto: Segment =
     status.auto_reply === undefined
       ? { text: 'auto off ', tone: 'quiet' }
-      : { text: 'auto ON ', tone: 'good' },
-  )
+      : { text: 'auto ON ', tone: 'good' }
+  const parts: Segment[] = [
+    ...(pending > 0 ? [{ text: `${pending} ask you  `, tone: 'warn' as const, bold: true }] : []),
+    ...(unread > 0 ? [{ text: `${unread} unread  `, bold: true }] : []),
+    ...(outbox > 0 ? [{ text: `${outbox} going out  `, tone: 'wait' as const }] : []),
+    auto,
+  ]
+  while (parts.length > 0 && lineWidth(parts) > room) parts.pop()
   return parts
 }
 

@@ -2,7 +2,8 @@
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { approvalOf } from '../view/approvals.ts'
 import type { Action } from '../view/keys.ts'
-import { peerName } from '../view/sentences.ts'
+import { peerName, sayState } from '../view/sentences.ts'
+import { allows } from './allowed.ts'
 import { emptyBuffer } from './edit.ts'
 import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
@@ -22,7 +23,18 @@ export function onTasks(scene: Scene, action: Action): Step | undefined {
   const work = ACTIONS[action]
   if (work === undefined) return undefined
   const task = taskOf(scene)
-  return task === undefined ? stay(toast(model, 'no task is selected')) : work(scene, task)
+  if (task === undefined) return stay(toast(model, 'no task is selected'))
+  return allows(scene.view, task, action) ? work(scene, task) : stay(toast(model, sayNot(task, action)))
+}
+
+/** Why a key does nothing now. */
+function sayNot(task: InteractionSummary, action: Action): string {
+  if (action === 'approve') return 'nothing here waits for a yes'
+  if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
+  if (action === 'rate') return 'only a task of yours with a receipt is rated'
+  const { word } = sayState(task.state, task.side)
+  if (task.state === 'pending') return 'it waits for your yes first; a approves it, N declines it'
+  return `this task is ${word}; d delegates a new one`
 }
 
 type Work = (scene: Scene, task: InteractionSummary) => Step
@@ -79,9 +91,7 @@ const withdraw: Work = ({ model }, task) =>
   })
 
 const verify: Work = ({ model }, task) =>
-  task.receipt === undefined
-    ? stay(toast(model, 'there is no receipt yet; both sides must end the task first'))
-    : stay(model, act('verify', { interaction_id: task.interaction_id }, ''))
+  stay(model, act('verify', { interaction_id: task.interaction_id }, ''))
 
 const ACTIONS: Partial<Record<Action, Work>> = {
   open: ({ model }, task) =>

@@ -49,7 +49,8 @@ function codesOf({ tone = 'plain', bold, dim, inverse, underline }: Segment, col
   if (underline) codes.push('4')
   if (inverse) codes.push('7')
   const colour = COLOURS[tone]
-  if (colours && colour !== undefined && tone !== 'quiet') codes.push(colour)
+  // an inverse line is one block, in which colours would be stains
+  if (colours && colour !== undefined && tone !== 'quiet' && !inverse) codes.push(colour)
   return codes
 }
 

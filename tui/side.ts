@@ -7,6 +7,7 @@ import type { View } from '../view/state.ts'
 import { cell, fitted, type Line, wrapped } from './cells.ts'
 import { paneOf, type Scene } from './scene.ts'
 
+const sayCount = (n: number, what: string): string => (n === 1 ? `1 ${what}` : `${n} ${what}s`)
 const heading = (text: string): Line => [{ text: ` ${text}`, bold: true }]
 
 function pairs(rows: readonly (readonly [string, string])[], width: number): Line[] {
@@ -70,7 +71,7 @@ export function evidencePage({ model, view, now }: Scene, width: number, height:
       head === undefined
         ? []
         : [
-            ['length', `${head.length} records, ${head.state}`],
+            ['length', `${sayCount(head.length, 'record')}, ${head.state}`],
             ['head', cleanLine(head.head_id)],
           ],
       width,
@@ -79,7 +80,7 @@ export function evidencePage({ model, view, now }: Scene, width: number, height:
     heading('heads of others, signed by them and held here'),
     ...(held.length === 0 ? [[{ text: '  none yet; each receipt brings one', tone: 'quiet' }] as Line] : []),
     ...pairs(
-      held.map(one => [one.peer, `${one.length} records …${one.headId.slice(-8)}`]),
+      held.map(one => [one.peer, `${sayCount(one.length, 'record')} …${one.headId.slice(-8)}`]),
       width,
     ),
   ]
@@ -146,7 +147,7 @@ function identity({ status }: View, width: number, now: number): Line[] {
         ],
         ['says of itself', cleanText(status.summary)],
         ['capabilities', status.caps.map(cap => cleanLine(cap, 64)).join(', ')],
-        ['evidence', `${chain.length} records, ${chain.state}`],
+        ['evidence', `${sayCount(chain.length, 'record')}, ${chain.state}`],
         ['going out', String(counts.outbox)],
         [
           'refused',

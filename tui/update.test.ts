@@ -73,10 +73,29 @@ describe('a yes', () => {
   })
 
   test('is asked for before anything that ends a task', () => {
-    for (const key of ['e', 'A', 'X']) {
-      const screen = new Screen(viewOf([item(1)])).press(key)
+    for (const [key, state] of [
+      ['e', 'open'],
+      ['A', 'end_proposed'],
+      ['X', 'open'],
+    ] as const) {
+      const screen = new Screen(viewOf([item(1, { state })])).press(key)
       expect([acts(screen), screen.model.confirm === undefined]).toEqual([[], false])
     }
+  })
+
+  test('that does not fit the state of the task is told why', () => {
+    const said = (key: string, more: Parameters<typeof item>[1]) => {
+      const { model } = new Screen(viewOf([item(1, more)])).press(key)
+      return [model.confirm, model.composer, model.prompt, model.toast?.says]
+    }
+    expect(said('r', { state: 'ended' })).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      expect.stringContaining('ended'),
+    ])
+    expect(said('r', { state: 'pending' })[3]).toContain('waits for your yes')
+    expect(said('v', {})[3]).toContain('no receipt yet')
   })
 
   test('can be given to nothing where nothing waits', () => {

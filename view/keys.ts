@@ -34,8 +34,6 @@ export type Action =
   | 'next_screen'
   | 'previous_screen'
   | 'filter'
-  | 'next_match'
-  | 'previous_match'
   | 'command'
   | 'help'
   | 'refresh'
@@ -54,12 +52,9 @@ export type Action =
   | 'rate'
   | 'copy'
   | 'pending_only'
-  | 'unread'
   | 'delegate'
   | 'find'
   | 'contact'
-  | 'find_agent'
-  | 'open_task'
   | 'toggle_accept'
   | 'auto_reply_off'
   | 'test_auto_reply'
@@ -72,7 +67,6 @@ export type Action =
   | 'complete'
   | 'yes'
   | 'no'
-  | 'type'
 
 export type KeyRow = {
   readonly keys: readonly string[]

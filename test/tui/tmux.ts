@@ -90,6 +90,11 @@ export class Terminal {
     return this.#tmux.run('capture-pane', '-p', '-t', this.#name)
   }
 
+  /** With the sequences that colour it. */
+  get coloured(): string {
+    return this.#tmux.run('capture-pane', '-e', '-p', '-t', this.#name)
+  }
+
   /** What tmux knows of the terminal, as `alternate_on`. */
   fact(name: string): string {
     return this.#tmux.run('display-message', '-p', '-t', this.#name, `#{${name}}`).trim()

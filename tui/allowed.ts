@@ -1,0 +1,42 @@
+/** What can be done with a task now, by the list that the node gives with its conversation, or by its state until that is here. */
+import type { InteractionState, InteractionSummary } from '../protocol/control/shapes.ts'
+import type { Action } from '../view/keys.ts'
+import type { View } from '../view/state.ts'
+
+/** The node's words for what keys do. */
+const NEEDED: Partial<Record<Action, readonly string[]>> = {
+  reply: ['message'],
+  editor: ['message'],
+  attach: ['message'],
+  end: ['end', 'accept_end'],
+  accept_end: ['accept_end'],
+  approve: ['approve'],
+  decline: ['decline'],
+  cancel: ['cancel'],
+  rate: ['review'],
+}
+
+const over: readonly string[] = ['review']
+const BY_STATE: Record<InteractionState, readonly string[]> = {
+  queued: ['message', 'end', 'cancel'],
+  delivered: ['message', 'end', 'cancel'],
+  pending: ['approve', 'decline'],
+  open: ['message', 'end', 'cancel', 'decline'],
+  end_proposed: ['message', 'end', 'accept_end', 'cancel', 'decline'],
+  ended: over,
+  declined: over,
+  cancelled: over,
+  failed: over,
+  expired: over,
+}
+
+export function allows(view: View, item: InteractionSummary, action: Action): boolean {
+  if (action === 'verify') return item.receipt !== undefined
+  const needed = NEEDED[action]
+  if (needed === undefined) return true
+  if (action === 'approve' && item.payment?.state === 'open') return true
+  // an older conversation is no witness of a state that has changed since
+  const thread = view.threads.get(item.interaction_id)?.thread
+  const given = thread?.state === item.state ? thread.actions : BY_STATE[item.state]
+  return needed.some(name => given.includes(name))
+}
