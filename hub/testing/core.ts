@@ -12,12 +12,20 @@ export type TestCore = {
   context: HubContext
   clock: { ms: number }
   directory: string
+  /** Another core over the same directory, with the same clock; work that is under way is not waited for. */
+  restart(): Promise<TestCore>
   close(): Promise<void>
 }
 
-export async function openCore(startMs: number, limits: Partial<Limits> = {}): Promise<TestCore> {
-  const directory = mkdtempSync(join(tmpdir(), 'svc-hub-core-'))
-  const clock = { ms: startMs }
+export function openCore(startMs: number, limits: Partial<Limits> = {}): Promise<TestCore> {
+  return openCoreIn(mkdtempSync(join(tmpdir(), 'svc-hub-core-')), { ms: startMs }, limits)
+}
+
+async function openCoreIn(
+  directory: string,
+  clock: { ms: number },
+  limits: Partial<Limits>,
+): Promise<TestCore> {
   const now = () => clock.ms
   const data = await openDataDirectory({ directory, now, random, onBroken: () => undefined })
   const verifier = new Verifier(100)
@@ -36,6 +44,11 @@ export async function openCore(startMs: number, limits: Partial<Limits> = {}): P
     },
     clock,
     directory,
+    async restart() {
+      await verifier.close()
+      await data.close()
+      return await openCoreIn(directory, clock, limits)
+    },
     async close() {
       await verifier.close()
       await data.close()

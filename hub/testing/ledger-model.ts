@@ -26,14 +26,21 @@ import type { TestAgent } from './hub.ts'
 const START_MS = 1_800_000_000_000
 const AGENTS = 6
 const HOLD_SECONDS = 600
+const ROTATIONS_MAX = 200
+/** Of so many steps that could be one, one is: starting again takes as long as a thousand payments. */
+const CRASH_EVERY = 25
 
 type Held = { agent: TestAgent; payee: TestAgent; amount: number; untilMs: number; request: PaymentRequest }
 
-export type Model = {
-  core: TestCore
-  credits: Credits
-  issuance: Issuance
+/** The parts of a hub that a ledger needs, over one core. */
+type Parts = { core: TestCore; credits: Credits; issuance: Issuance; registry: Registry }
+
+export type Model = Parts & {
   agents: TestAgent[]
+  /** Who is registered nowhere at the moment. */
+  left: Set<string>
+  /** Transfers that were posted. */
+  posted: number
   balances: Map<string, number>
   holds: Map<string, Held>
   /** Payments that may be given back, and how much of each. */
@@ -58,22 +65,33 @@ function drawing(seed: number): (below: number) => number {
   }
 }
 
-export async function openModel(seed: number): Promise<Model> {
-  const core = await openCore(START_MS, { trialCredits: 0 })
+async function partsOver(core: TestCore): Promise<Parts> {
   const supply = await SupplyChain.open(core.context)
-  const parts = new Agents(core.context)
+  const agents = new Agents(core.context)
   const issuance = new Issuance(core.context, supply)
-  const credits = new Credits(core.context, { agents: parts, supply })
+  const credits = new Credits(core.context, { agents, supply })
   const keyLogs = new KeyLogs(core.context)
-  const registry = new Registry(core.context, parts, { keyLogs, endSigner: () => undefined, issuance })
+  const registry = new Registry(core.context, agents, { keyLogs, endSigner: () => undefined, issuance })
+  return { core, credits, issuance, registry }
+}
+
+export async function openModel(seed: number): Promise<Model> {
+  const parts = await partsOver(await openCore(START_MS, { trialCredits: 0 }))
+  const { core } = parts
   const agents: TestAgent[] = []
-  for (let i = 0; i < AGENTS; i++) agents.push(await enrolled(core, registry))
+  for (let i = 0; i < AGENTS; i++) {
+    const agent = agentOf(core)
+    agent.rotate()
+    await core.context.store.admit(agent.aid, true)
+    await enrol(parts, agent)
+    agents.push(agent)
+  }
   const balances = new Map(agents.map(agent => [agent.aid, 0]))
   return {
-    core,
-    credits,
-    issuance,
+    ...parts,
     agents,
+    left: new Set(),
+    posted: 0,
     balances,
     holds: new Map(),
     paid: [],
@@ -82,22 +100,19 @@ export async function openModel(seed: number): Promise<Model> {
     kinds: Object.keys(steps),
     draw: drawing(seed),
     total: () => [...balances.values()].reduce((sum, balance) => sum + balance, 0),
-    async balanceOf(aid) {
-      return (await core.context.store.holdings(aid, 0)).balance
+    async balanceOf(this: Model, aid) {
+      return (await this.core.context.store.holdings(aid, 0)).balance
     },
   }
 }
 
 export const closeModel = (model: Model): Promise<void> => model.core.close()
 
-async function enrolled(core: TestCore, registry: Registry): Promise<TestAgent> {
-  const agent = agentOf(core)
-  agent.rotate()
-  await core.context.store.admit(agent.aid, true)
+/** Registers an agent with its log as it now stands. */
+async function enrol({ registry }: Pick<Parts, 'registry'>, agent: TestAgent): Promise<void> {
   const kel = new Uint8Array(Buffer.from(agent.kel, 'base64url'))
   const given = { aid: agent.aid, kel, profile: {}, keys: undefined, prevSeq: undefined, pow: undefined }
   await registry.register({ ...given, checkOnly: false }, '192.0.2.1', async () => undefined)
-  return agent
 }
 
 /** Takes one random step; throws where the ledger does something else than the model. */
@@ -174,6 +189,7 @@ function lapse(model: Model, payer: string): void {
   for (const [id, { agent, amount, untilMs }] of model.holds) {
     if (agent.aid !== payer || untilMs > model.core.clock.ms) continue
     model.holds.delete(id)
+    model.posted += 1
     add(model, payer, amount)
   }
 }
@@ -182,7 +198,9 @@ const steps = {
   async grant(model: Model) {
     const agent = one(model, model.agents) as TestAgent
     const amount = amountOf(model)
+    if (model.left.has(agent.aid)) return
     await model.issuance.grant(agent.aid, amount, model.core.context.random(16))
+    model.posted += 1
     add(model, agent.aid, amount)
   },
   async pay(model: Model) {
@@ -190,9 +208,10 @@ const steps = {
     const amount = amountOf(model)
     const { request, authorization } = requestFor(model, from, to.aid, amount)
     lapse(model, from.aid)
-    const expected = (model.balances.get(from.aid) ?? 0) >= amount
+    const expected = (model.balances.get(from.aid) ?? 0) >= amount && !model.left.has(to.aid)
     agree('pay', await made(() => model.credits.settle(request)), expected)
     if (!expected) return
+    model.posted += 1
     add(model, from.aid, -amount)
     add(model, to.aid, amount)
     model.paid.push({ from, to, transaction: transactionOf(authorization), left: amount })
@@ -204,9 +223,10 @@ const steps = {
     const untilMs = model.core.clock.ms + HOUR_MS / 2 + HOLD_SECONDS * 1000
     const { request, authorization } = requestFor(model, agent, payee.aid, amount, { holdUntil: untilMs })
     lapse(model, agent.aid)
-    const expected = (model.balances.get(agent.aid) ?? 0) >= amount
+    const expected = (model.balances.get(agent.aid) ?? 0) >= amount && !model.left.has(payee.aid)
     agree('hold', await made(() => model.credits.settle(request)), expected)
     if (!expected) return
+    model.posted += 1
     add(model, agent.aid, -amount)
     const id = Buffer.from(transactionOf(authorization)).toString('hex')
     model.holds.set(id, { agent, payee, amount, untilMs, request })
@@ -230,6 +250,7 @@ const steps = {
     const expected = amount <= paid.left && (model.balances.get(to.aid) ?? 0) >= amount
     agree('refund', await made(() => model.credits.settle(request)), expected)
     if (!expected) return
+    model.posted += 1
     paid.left -= amount
     add(model, to.aid, -amount)
     add(model, from.aid, amount)
@@ -245,12 +266,45 @@ const steps = {
     const redeem = () => model.credits.redeem({ ...request, required: undefined, reference })
     agree('redeem', await made(redeem), expected)
     if (!expected) return
+    model.posted += 1
     add(model, agent.aid, -amount)
     agree('redeem again', await made(redeem), true)
   },
   async repeat(model: Model) {
     const request = one(model, model.requests)
     if (request !== undefined) agree('repeat', await made(() => model.credits.settle(request)), true)
+  },
+  /** A new key of an agent; what it signed before is answered as it was. */
+  async rotate(model: Model) {
+    const agent = one(model, model.agents) as TestAgent
+    if (model.left.has(agent.aid) || agent.log.seq >= ROTATIONS_MAX) return
+    model.core.clock.ms += 1000
+    agent.rotate()
+    await enrol(model, agent)
+  },
+  /** An agent leaves, or comes back; its account stays. */
+  async leave(model: Model) {
+    const agent = one(model, model.agents) as TestAgent
+    if (model.left.delete(agent.aid)) return enrol(model, agent)
+    await model.registry.deregister(agent.aid)
+    model.left.add(agent.aid)
+  },
+  /** The hub goes down while a payment is under way: made or not, it is made once. */
+  async crash(model: Model) {
+    if (model.draw(CRASH_EVERY) > 0) return
+    const [from, to] = two(model)
+    const { request } = requestFor(model, from, to.aid, 1)
+    lapse(model, from.aid)
+    const expected = (model.balances.get(from.aid) ?? 0) >= 1 && !model.left.has(to.aid)
+    // nobody ever hears what became of it
+    void model.credits.settle(request).catch(() => undefined)
+    const core = await model.core.restart()
+    Object.assign(model, await partsOver(core))
+    agree('settled after the crash', await made(() => model.credits.settle(request)), expected)
+    if (!expected) return
+    model.posted += 1
+    add(model, from.aid, -1)
+    add(model, to.aid, 1)
   },
   async forge(model: Model) {
     const [from, to] = two(model)
@@ -279,6 +333,7 @@ async function end(model: Model, amountOf: (held: number) => number): Promise<vo
   const given = () => model.credits.end(HoldOrder.encode(order), captured === 0)
   agree('end', await made(given), !lapsed || captured === 0)
   model.holds.delete(id)
+  model.posted += 1
   const taken = lapsed ? 0 : captured
   add(model, held.payee.aid, taken)
   add(model, held.agent.aid, held.amount - taken)

@@ -1,0 +1,8 @@
+/** The law of the ledger over a million operations: what comes with size, a count that grows too slowly included. */
+import { test } from 'vitest'
+import { keepsTheLaw } from '../../testing/ledger-law.ts'
+
+const STEPS = Number(process.env['STEPS'] ?? 1_000_000)
+
+test(`${STEPS} random operations keep the law, and every balance is that of the model`, () =>
+  keepsTheLaw(STEPS))

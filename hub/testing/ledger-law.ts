@@ -1,0 +1,33 @@
+/** For tests: so many random operations, and after each what must hold of the ledger. */
+import { expect } from 'vitest'
+import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
+import { closeModel, type Model, openModel, step } from './ledger-model.ts'
+
+const RECOUNT_EVERY = 500
+
+/** The totals and the number of transfers after each step; the recount from the rows, which is slower, now and then. */
+export async function keepsTheLaw(steps: number): Promise<void> {
+  const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
+  const model: Model = await openModel(seed)
+  try {
+    for (let at = 1; at <= steps; at++) {
+      const done = await step(model)
+      const { store } = model.core.context
+      const { totals } = await store.snapshot()
+      const law = totals.agents + totals.holds === totals.issued - totals.retired
+      const found = [done, law, totals.agents, await store.ledgerHw()]
+      expect(found, `SEED=${seed}, step ${at}`).toEqual([done, true, model.total(), model.posted])
+      if (at % RECOUNT_EVERY === 0) await recount(model, `SEED=${seed}, step ${at}`)
+    }
+    expect([...model.counts.keys()].sort()).toEqual([...model.kinds].sort())
+    expect(model.total()).toBeLessThanOrEqual(CREDITS_MAX)
+  } finally {
+    await closeModel(model)
+  }
+}
+
+async function recount(model: Model, where: string): Promise<void> {
+  expect(await model.core.context.store.booksAgree(), where).toBe(true)
+  for (const [aid, balance] of model.balances)
+    expect([aid, await model.balanceOf(aid)], where).toEqual([aid, balance])
+}
