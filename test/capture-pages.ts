@@ -1,6 +1,7 @@
-/** `npm run -s captures`: the hub's public page and that of an agent at two sizes, light and dark, into docs/pictures; looked at before a commit. */
+/** `npm run -s captures`: the pages of a hub and the console of a node at two sizes, light and dark, into docs/pictures; looked at before a commit. */
 import { mkdirSync } from 'node:fs'
 import { hubToLookAt, pageSizes, startBrowser } from './browser.ts'
+import { captureConsole } from './console/captures.ts'
 
 const FOLDER = new URL('../docs/pictures/', import.meta.url).pathname
 
@@ -19,3 +20,4 @@ for (const [size, viewport] of Object.entries(pageSizes)) {
 }
 await browser.close()
 await hub.close()
+await captureConsole(FOLDER)

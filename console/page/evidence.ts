@@ -161,6 +161,10 @@ function openTask(app: App, id: string): void {
 
 export function headsCard(app: App): Drawn {
   const rows = headRows(app.view)
+  const none =
+    app.view.heads === undefined
+      ? 'Asking the node …'
+      : 'Nobody has signed a head to you yet; the first receipt brings one.'
   return card(
     'Heads that both sides hold',
     h(
@@ -169,7 +173,7 @@ export function headsCard(app: App): Drawn {
       'A correspondent signs how far its own chain reached. What it cuts or writes anew after that can be shown to anybody.',
     ),
     rows.length === 0
-      ? h('p', {}, 'Nobody has signed a head to you yet; the first receipt brings one.')
+      ? h('p', {}, none)
       : tableOf(
           {
             heads: ['Whose chain', 'Records', 'Head'],

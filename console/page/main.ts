@@ -107,12 +107,15 @@ function content(app: App, now: number): (Drawn | undefined)[] {
     case 'sent':
       return [taskList(app, screen, now), open === undefined ? choose('a task') : threadPane(app, open, now)]
     case 'agents':
-      return [agentList(app, now), open === undefined ? overview(trustPicture(app)) : agentPane(app, open)]
+      return [
+        agentList(app, now),
+        open === undefined ? overview('below', trustPicture(app)) : agentPane(app, open),
+      ]
     case 'evidence':
       return [
         evidenceList(app, now),
         open === undefined
-          ? overview(chainPicture(app, now, narrow.matches), headsCard(app))
+          ? overview('above', chainPicture(app, now, narrow.matches), headsCard(app))
           : evidencePane(app, open, now),
       ]
     case 'node':
@@ -120,9 +123,9 @@ function content(app: App, now: number): (Drawn | undefined)[] {
   }
 }
 
-/** What stands beside a list of which nothing is open; on a narrow page, under it. */
-const overview = (...pictures: (Drawn | undefined)[]): Drawn =>
-  h('div', { class: 'detail overview', key: 'overview' }, ...pictures)
+/** What stands beside a list of which nothing is open; on a narrow page, above or below it. */
+const overview = (place: 'above' | 'below', ...pictures: (Drawn | undefined)[]): Drawn =>
+  h('div', { class: `detail overview ${place}`, key: 'overview' }, ...pictures)
 
 const choose = (what: string): Drawn =>
   h('div', { class: 'detail none', key: 'none' }, h('p', { class: 'soft' }, `Choose ${what} in the list.`))

@@ -41,7 +41,7 @@ export function taskList(app: App, screen: 'inbox' | 'sent', now: number): Drawn
           checked: app.ui.needsOnly,
           onchange: event => app.set({ needsOnly: (event.target as HTMLInputElement).checked }),
         }),
-        'Wants something of me',
+        'Waits for me',
       ),
     ),
     nothing,

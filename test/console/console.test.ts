@@ -147,7 +147,7 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
 
   test('a payment is shown with payee, amount, hub, purpose and what is left, before it is made', async () => {
     const { page, context } = await open('#/sent')
-    await page.getByLabel('Wants something of me').check()
+    await page.getByLabel('Waits for me').check()
     await rows(page).filter({ hasText: 'asks 5 cr' }).click()
     await page.getByRole('button', { name: 'Look at the payment' }).click()
     const dialog = page.getByRole('dialog')

@@ -135,11 +135,12 @@ const heard = (node: Node, id: string, words: string) =>
 
 export type Opened = { page: Page; context: BrowserContext; wrong: string[]; asked: string[] }
 
-/** The console in a browser of its own, with what went wrong on it and what it asked for elsewhere. */
+/** The console in a browser of its own, with what went wrong on it and what it asked for elsewhere; `now` is its time. */
 export async function openConsole(
   browser: Browser,
   url: string,
   options: Parameters<Browser['newContext']>[0] = {},
+  now?: number,
 ): Promise<Opened> {
   const context = await browser.newContext({ acceptDownloads: true, ...options })
   const page = await context.newPage()
@@ -150,6 +151,7 @@ export async function openConsole(
   page.on('request', one => {
     if (!one.url().startsWith(new URL(url).origin) && !one.url().startsWith('data:')) asked.push(one.url())
   })
+  if (now !== undefined) await page.clock.setSystemTime(now)
   await page.goto(url)
   return { page, context, wrong, asked }
 }

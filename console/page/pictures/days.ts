@@ -10,12 +10,19 @@ const WIDTH = 560
 const HEIGHT = 180
 const BASE = 150
 const TOP = 16
-const STEP = WIDTH / DAYS
+const STEP = (WIDTH - 12) / DAYS
 const BAR = STEP - 12
 
 const kinds = ['came', 'delivered', 'waiting', 'failed'] as const
 type Kind = (typeof kinds)[number]
 type Day = { start: number; counts: Record<Kind, number> }
+
+const LEGEND: Record<Kind, string> = {
+  came: 'came to me',
+  delivered: 'sent, delivered',
+  waiting: 'sent, on its way',
+  failed: 'sent, not delivered',
+}
 
 const NAMES: Record<Kind, string> = {
   came: 'came to me',
@@ -60,7 +67,7 @@ export function daysPicture(app: App, now: number): Drawn {
     {
       id: 'days',
       title: `Tasks of the last ${DAYS} days`,
-      says: `${kinds.map(kind => `${total(kind)} ${NAMES[kind]}`).join(', ')}${isPart ? '; of the tasks that are loaded' : ''}.`,
+      says: `${total('came')} came to you. Of those that you sent, ${total('delivered')} were delivered, ${total('waiting')} are on their way, ${total('failed')} were not delivered${isPart ? '; of the tasks that are loaded' : ''}.`,
       width: WIDTH,
       height: HEIGHT,
       table: {
@@ -118,7 +125,7 @@ function legend(): Drawn {
         height: 10,
         rx: 2,
       }),
-      h('text', { key: `${kind}-name`, x: i * 138 + 15, y: HEIGHT - 2, class: 'label start' }, NAMES[kind]),
+      h('text', { key: `${kind}-name`, x: i * 138 + 15, y: HEIGHT - 2, class: 'label start' }, LEGEND[kind]),
     ]),
   )
 }

@@ -10,7 +10,9 @@ import { cut, picture } from './frame.ts'
 
 const SHOWN_MAX = 40
 const SIZE = 400
+const HEIGHT = 350
 const MIDDLE = SIZE / 2
+const CENTRE = HEIGHT / 2
 const RINGS = [78, 138] as const
 
 export type Peer = {
@@ -52,7 +54,7 @@ export function placesOf(peers: readonly Peer[]): Place[] {
   return shown.map((peer, i) => {
     const ring = peer.receipts > 0 ? 0 : 1
     const turn = (i / shown.length) * 2 * Math.PI - Math.PI / 2
-    const [x, y] = [MIDDLE + RINGS[ring] * Math.cos(turn), MIDDLE + RINGS[ring] * Math.sin(turn)]
+    const [x, y] = [MIDDLE + RINGS[ring] * Math.cos(turn), CENTRE + RINGS[ring] * Math.sin(turn)]
     return { ...peer, ring, x: Math.round(x * 10) / 10, y: Math.round(y * 10) / 10 }
   })
 }
@@ -70,7 +72,7 @@ export function trustPicture(app: App): Drawn | undefined {
       title: 'Who you have worked with',
       says: `${peers.length} in all, ${proven} with a receipt that both of you signed. A thicker line is more tasks.${more}`,
       width: SIZE,
-      height: SIZE,
+      height: HEIGHT,
       table: {
         heads: ['Who', 'Tasks', 'Receipts of both', 'Your ratings'],
         rows: peers.map(({ name, tasks, receipts, rated }) => [
@@ -82,12 +84,12 @@ export function trustPicture(app: App): Drawn | undefined {
       },
     },
     RINGS.map((radius, i) =>
-      h('circle', { key: `ring-${i}`, class: 'ring', cx: MIDDLE, cy: MIDDLE, r: radius }),
+      h('circle', { key: `ring-${i}`, class: 'ring', cx: MIDDLE, cy: CENTRE, r: radius }),
     ),
     places.map(place => edge(place)),
     places.map(place => dot(place)),
-    h('circle', { key: 'me', class: 'me', cx: MIDDLE, cy: MIDDLE, r: 22 }),
-    h('text', { key: 'me-name', x: MIDDLE, y: MIDDLE + 5, class: 'glyph' }, 'you'),
+    h('circle', { key: 'me', class: 'me', cx: MIDDLE, cy: CENTRE, r: 22 }),
+    h('text', { key: 'me-name', x: MIDDLE, y: CENTRE + 5, class: 'glyph' }, 'you'),
   )
 }
 
@@ -97,13 +99,13 @@ const edge = ({ aid, x, y, tasks, receipts }: Place): Drawn =>
     class: `edge ${receipts > 0 ? 'good' : tasks > 0 ? 'wait' : 'none'}`,
     'stroke-width': Math.min(1 + Math.log2(tasks + 1), 7).toFixed(1),
     x1: MIDDLE,
-    y1: MIDDLE,
+    y1: CENTRE,
     x2: x,
     y2: y,
   })
 
 function dot({ aid, name, x, y, receipts, isContact, ring }: Place): Drawn {
-  const isBelow = y >= MIDDLE
+  const isBelow = y >= CENTRE
   return h(
     'g',
     { key: `dot-${aid}` },
