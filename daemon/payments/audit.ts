@@ -21,6 +21,7 @@ import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { maySign } from './may-sign.ts'
 import { ownSumsFault } from './own-sums.ts'
+import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
 
 type Needs = Pick<
@@ -104,6 +105,7 @@ export class Audit {
   async run(hub: HubClient, { all, signal }: { all: boolean; signal: AbortSignal }): Promise<AuditReport> {
     const { identity, store } = this.#ctx
     await hub.refresh()
+    noteKeyState(this.#ctx, hub.identity.log)
     const heads = seenHeads(store, hub.identity.aid)
     const from = all ? undefined : this.#placeAt(hub.identity.aid, heads)
     const own = all ? undefined : identity.aid

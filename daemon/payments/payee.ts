@@ -163,6 +163,7 @@ export class Payee {
     const fault = await faultOf(this.#ctx, home, answer.receipt, {
       authorization,
       kinds: [settlementKinds.held],
+      askedAtMs: row.at,
     })
     if (fault !== undefined) {
       log.error({ fault }, 'the receipt of the hub does not hold')
@@ -244,7 +245,8 @@ export class Payee {
         return this.#end(row, { receipt: null, moved: 0 })
       }
       const authorization = Authorization.decode(row.authorization)
-      const fault = await faultOf(this.#ctx, hub.home, answer.receipt, { authorization, kinds: ends })
+      const asked = { authorization, kinds: ends, askedAtMs: row.at }
+      const fault = await faultOf(this.#ctx, hub.home, answer.receipt, asked)
       if (fault !== undefined) log.error({ fault }, 'the receipt of the hub does not hold')
       return this.#end(row, { receipt: fault === undefined ? answer.receipt : null, moved: amount })
     } catch (error) {

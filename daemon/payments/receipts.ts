@@ -1,5 +1,5 @@
 /** Judging what a hub signed about a payment, with its newest key history. */
-import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
@@ -11,11 +11,31 @@ import type { Quote } from '../../protocol/proof/quote.ts'
 import { settlementFault } from '../../protocol/proof/settlement.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { recall, remember } from '../store/memory.ts'
 import { keepReceipts, markRefused, type PaymentRow, silentPayments } from '../store/payments.ts'
 import { noteHead } from './seen-heads.ts'
 
 type Noting = Parameters<typeof noteHead>[0]
-type Expected = { authorization: Authorization; kinds: readonly SettlementKind[] }
+type Expected = {
+  authorization: Authorization
+  kinds: readonly SettlementKind[]
+  /** When this node first asked for the payment, where it did not sign it itself. */
+  askedAtMs?: number
+}
+
+const keyName = (hub: string, seq: number): string => `key ${seq} of ${hub}`
+
+/** Remembers when a key state of a hub was first seen here. */
+export function noteKeyState({ store, hubNow }: Noting, { aid, seq }: { aid: string; seq: number }): void {
+  if (recall(store, keyName(aid, seq)) === undefined)
+    remember(store, keyName(aid, seq), utf8(String(hubNow())))
+}
+
+/** A key state that was never noted here is none that anything was asked for before. */
+function keyStateSince({ store }: Noting, hub: string, seq: number): number {
+  const noted = recall(store, keyName(hub, seq))
+  return noted === undefined ? 0 : Number(fromUtf8(noted))
+}
 
 /** Why a receipt does not prove its payment; a hub that rotated its key since is asked for its history first. */
 export async function faultOf(
@@ -26,8 +46,12 @@ export async function faultOf(
 ): Promise<string | undefined> {
   try {
     const receipt = SettlementReceipt.decode(encoded)
+    noteKeyState(ctx, hub.identity.log)
     if (receipt.body.hubKelSeq > hub.identity.log.seq) await hub.refresh()
-    const fault = settlementFault(receipt, { ...expected, hub: hub.identity.log })
+    noteKeyState(ctx, hub.identity.log)
+    const { authorization, kinds, askedAtMs = authorization.body.notBefore } = expected
+    const askedBefore = (seq: number) => askedAtMs < keyStateSince(ctx, hub.identity.log.aid, seq)
+    const fault = settlementFault(receipt, { authorization, kinds, hub: hub.identity.log, askedBefore })
     if (fault === undefined) noteHead(ctx, hub.identity.aid, receipt.body.supplyHead)
     return fault
   } catch (error) {

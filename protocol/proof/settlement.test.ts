@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { rotate } from '../identity/kel.ts'
 import { agent, NOW_MS } from '../testing/agents.ts'
 import { Authorization, networkOf, SettlementReceipt, settlementKinds, transactionOf } from './payment.ts'
 import { settlementFault } from './settlement.ts'
@@ -50,6 +51,22 @@ describe("a hub's settlement receipt", () => {
     expect(faultOf({})).toBeUndefined()
     expect(faultOf({ kind: settlementKinds.captured, amount: 3 })).toBeUndefined()
     expect(faultOf({ kind: settlementKinds.returned, amount: 5 })).toBeUndefined()
+  })
+
+  test('of a key that is retired since proves what was settled before and asked for in time', () => {
+    const later = rotate(hub.log, { seed: hub.nextSeed, nextSeed: new Uint8Array(32).fill(9), ts: NOW_MS })
+    const under = (settledAt: number, askedBefore?: (seq: number) => boolean) =>
+      settlementFault(SettlementReceipt.sign(hub.identitySeed, { ...body, settledAt }), {
+        authorization,
+        hub: later,
+        kinds: all,
+        ...(askedBefore && { askedBefore }),
+      })
+    const grace = NOW_MS + 5 * 60_000
+    expect(under(grace - 1, seq => seq === 1)).toBeUndefined()
+    expect(under(grace, () => true)).toBe('key_state')
+    expect(under(NOW_MS, () => false)).toBe('key_state')
+    expect(under(NOW_MS)).toBe('key_state')
   })
 
   test.each([
