@@ -207,8 +207,10 @@ const steps = {
     const [from, to] = two(model)
     const amount = amountOf(model)
     const { request, authorization } = requestFor(model, from, to.aid, amount)
-    lapse(model, from.aid)
-    const expected = (model.balances.get(from.aid) ?? 0) >= amount && !model.left.has(to.aid)
+    const isHere = !model.left.has(to.aid)
+    // who is paid is judged before anybody's credits are touched
+    if (isHere) lapse(model, from.aid)
+    const expected = isHere && (model.balances.get(from.aid) ?? 0) >= amount
     agree('pay', await made(() => model.credits.settle(request)), expected)
     if (!expected) return
     model.posted += 1
@@ -222,8 +224,9 @@ const steps = {
     const amount = amountOf(model)
     const untilMs = model.core.clock.ms + HOUR_MS / 2 + HOLD_SECONDS * 1000
     const { request, authorization } = requestFor(model, agent, payee.aid, amount, { holdUntil: untilMs })
-    lapse(model, agent.aid)
-    const expected = (model.balances.get(agent.aid) ?? 0) >= amount && !model.left.has(payee.aid)
+    const isHere = !model.left.has(payee.aid)
+    if (isHere) lapse(model, agent.aid)
+    const expected = isHere && (model.balances.get(agent.aid) ?? 0) >= amount
     agree('hold', await made(() => model.credits.settle(request)), expected)
     if (!expected) return
     model.posted += 1
@@ -294,8 +297,9 @@ const steps = {
     if (model.draw(CRASH_EVERY) > 0) return
     const [from, to] = two(model)
     const { request } = requestFor(model, from, to.aid, 1)
-    lapse(model, from.aid)
-    const expected = (model.balances.get(from.aid) ?? 0) >= 1 && !model.left.has(to.aid)
+    const isHere = !model.left.has(to.aid)
+    if (isHere) lapse(model, from.aid)
+    const expected = isHere && (model.balances.get(from.aid) ?? 0) >= 1
     // nobody ever hears what became of it
     void model.credits.settle(request).catch(() => undefined)
     const core = await model.core.restart()
