@@ -300,6 +300,12 @@ describe('whose connection it is', () => {
     expect(await peerUser(ends, ['/nowhere'])).toBe('unknown')
   })
 
+  test.runIf(isLinux)("is nobody's where root holds the other end, unless the node is root's", async () => {
+    expect(await peerUser(ends, table(row(theirs, mine, 0)), 1000)).toBe('unknown')
+    expect(await peerUser(ends, table(row(theirs, mine, 1001)), 1000)).toBe('other')
+    expect(await peerUser(ends, table(row(theirs, mine, 0)), 0)).toBe('same')
+  })
+
   test.runIf(isLinux)('is read for IPv6, and for IPv4 that came over it', async () => {
     const six = { ...ends, remoteAddress: '::1', localAddress: '::1' }
     const [here, there] = ['00000000000000000000000001000000:9B83', '00000000000000000000000001000000:1234']

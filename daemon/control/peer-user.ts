@@ -6,7 +6,10 @@ import { readFile } from 'node:fs/promises'
 import { isIPv4 } from 'node:net'
 import { endianness } from 'node:os'
 
-/** `unknown`: this system does not say it, or the connection was not found. */
+/**
+ * `unknown`: this system does not say it, the connection was not found, or root holds it, which passes on what others
+ * send (a port of a container, the relay of a virtual machine).
+ */
 export type PeerUser = 'same' | 'other' | 'unknown'
 
 type Ends = {
@@ -18,37 +21,52 @@ type Ends = {
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ESTABLISHED = '01'
-const LOCAL = 1
-const REMOTE = 2
-const STATE = 3
-const USER = 7
+/** Columns of a row behind its two ends and its state. */
+const USER = 3
+const ROOT = 0
 /** The table is read in parts while the kernel changes it, so that a row can be missed. */
 const LOOKS = 3
 
-/** Where the tables of connections stand; tests put others there. */
-export async function peerUser(ends: Ends, tables: readonly string[] = TABLES): Promise<PeerUser> {
-  const { remoteAddress, remotePort, localAddress, localPort } = ends
-  const own = process.getuid?.()
-  if (own === undefined || remoteAddress === undefined || localAddress === undefined) return 'unknown'
-  const peer = endForms(remoteAddress, remotePort ?? 0)
-  const mine = endForms(localAddress, localPort ?? 0)
+/** `tables`: where the connections stand; `own`: the user of this process. */
+export async function peerUser(
+  ends: Ends,
+  tables: readonly string[] = TABLES,
+  own = process.getuid?.(),
+): Promise<PeerUser> {
+  const rows = rowsOf(ends)
+  if (own === undefined || rows.length === 0) return 'unknown'
   for (let look = 0; look < LOOKS; look++) {
     for (const table of tables) {
-      const uid = userIn(await textOf(table), peer, mine)
-      if (uid !== undefined) return uid === own ? 'same' : 'other'
+      const uid = userIn(await textOf(table), rows)
+      if (uid !== undefined) return judged(uid, own)
     }
   }
   return 'unknown'
 }
 
+function judged(uid: number, own: number): PeerUser {
+  if (uid === own) return 'same'
+  return uid === ROOT ? 'unknown' : 'other'
+}
+
+/** How the row of the other end begins, in each form that it may have. */
+function rowsOf({ remoteAddress, remotePort, localAddress, localPort }: Ends): string[] {
+  if (remoteAddress === undefined || localAddress === undefined) return []
+  const mine = [...endForms(localAddress, localPort ?? 0)]
+  return [...endForms(remoteAddress, remotePort ?? 0)].flatMap(peer =>
+    mine.map(end => ` ${peer} ${end} ${ESTABLISHED} `),
+  )
+}
+
 const textOf = (path: string): Promise<string> => readFile(path, 'latin1').catch(() => '')
 
-/** The user of the socket whose own end is `peer` and whose other end is `mine`. */
-function userIn(table: string, peer: ReadonlySet<string>, mine: ReadonlySet<string>): number | undefined {
-  for (const line of table.split('\n')) {
-    const cells = line.trim().split(/\s+/)
-    if (!peer.has(cells[LOCAL] ?? '') || !mine.has(cells[REMOTE] ?? '')) continue
-    if (cells[STATE] === ESTABLISHED) return Number(cells[USER])
+/** The user of the socket of which a row begins so; found without taking every row apart, of which there may be many. */
+function userIn(table: string, rows: readonly string[]): number | undefined {
+  for (const row of rows) {
+    const at = table.indexOf(row)
+    if (at < 0) continue
+    const [rest = ''] = table.slice(at + row.length).split('\n', 1)
+    return Number(rest.trim().split(/\s+/)[USER])
   }
   return undefined
 }
