@@ -295,6 +295,20 @@ test.runIf(hasScript)('in a terminal a start names the next step that is possibl
   expect([upIn('alice'), upIn('bob')]).toEqual(['svc id new <name>', 'svc hub-register <url>'])
 })
 
+test.runIf(hasScript)('in a terminal a node without a hub offers the three ways on, once', () => {
+  const home = world.dir('ways')
+  mkdirSync(home, { mode: 0o700 })
+  const env = { ...world.env('bob'), SVC_HOME: home, SVC_HINTS: '1', NO_COLOR: '1', TERM: 'dumb' }
+  const command = `"${process.execPath}" "${program}"`
+  const up = () => {
+    const { stdout } = spawnSync('script', ['-qec', `${command} up`, '/dev/null'], { env, encoding: 'utf8' })
+    spawnSync('bash', ['-c', `${command} stop`], { env })
+    return [...stdout.matchAll(/try: (.*)\r\n/g)].map(([, next]) => next)
+  }
+  expect(up()).toEqual(['svc hub-register <url>', 'svc-hub serve', 'svc demo'])
+  expect(up()).toEqual(['svc hub-register <url>', 'svc help'])
+})
+
 test.runIf(hasScript)(
   'in a terminal a command that waits for its reader says for what',
   () => {

@@ -1,5 +1,7 @@
 /** Puts presses, the view and effects together, and says when there is a new frame. One for each terminal. */
+import { dueLesson } from '../view/lessons.ts'
 import { Live } from '../view/live.ts'
+import { screens } from '../view/rows.ts'
 import { type Around, Effects, type Terminal } from './effects.ts'
 import { type Frame, frameOf } from './frame.ts'
 import type { Host } from './host.ts'
@@ -9,10 +11,12 @@ import { painted } from './paint.ts'
 import type { Press } from './press.ts'
 import { readerFrame } from './reader.ts'
 import { RowCache } from './rows.ts'
-import { paneOf, type Scene } from './scene.ts'
-import { pressed, settled } from './update.ts'
+import { paneOf, type Scene, toast } from './scene.ts'
+import { placeOf, pressed, settled } from './update.ts'
 import { pasted } from './writing.ts'
 
+/** The note that the ways on were offered. */
+const WAYS = 'ways'
 const TICK_MS = 1_000
 /** A row that was only passed by is not looked into. */
 const PEEK_AFTER_MS = 150
@@ -108,11 +112,33 @@ export class Driver {
   }
 
   #show(model: Model): void {
-    const next = this.#settle(model)
+    const next = this.#settle(this.#taught(model))
     this.#model = next
     this.#rows = this.#cache.rows(next, this.live.view).ids
     this.#lookInto()
     this.#tell()
+  }
+
+  /** What is said once: the ways on of a node without a hub, and a line about what comes up for the first time. */
+  #taught(model: Model): Model {
+    const { view } = this.live
+    const place = placeOf(model)
+    const isFree = (screens as readonly string[]).includes(place) && model.toast === undefined
+    if (!isFree || view.status === undefined) return model
+    if (view.status.hub === null && !model.lessons.includes(WAYS))
+      return this.#noted({ ...model, isWelcome: true }, WAYS)
+    const lesson = dueLesson(view, model.lessons)
+    return lesson === undefined ? model : this.#noted(toast(model, lesson.says, 'wait'), lesson.name)
+  }
+
+  #noted(model: Model, name: string): Model {
+    const lessons = [...model.lessons, name]
+    try {
+      this.#host.notes.write(lessons)
+    } catch {
+      // on a full disk it is said once more the next time
+    }
+    return { ...model, lessons }
   }
 
   /** Beside the list stands the conversation of the row on which the selection rests. */

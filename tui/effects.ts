@@ -95,6 +95,8 @@ export class Effects {
         return this.#save(effect.id, effect.folder)
       case 'copy':
         return terminal.copy(effect.text)
+      case 'demo':
+        return terminal.lend(() => host.demo())
       case 'account':
         return live.openAccount()
       case 'start_node':

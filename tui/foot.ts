@@ -19,6 +19,7 @@ const ASKS: Record<Prompt['kind'], string> = {
   contact: 'name of the contact: ',
   decline: 'decline, because (may be empty): ',
   rate: 'rating 1-5 and words if you like: ',
+  hub: 'address of the hub: ',
   question: 'ask the auto-reply (may be empty): ',
 }
 
@@ -50,6 +51,7 @@ function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot 
   return { line, cursor: { x: widthOf(label) + column } }
 }
 
+const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'delegate', 'end', 'verify']
 const browsesTasks = (place: Place): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
 
 /** The keys of this place that have a word, as many as fit; `?` always does. */
@@ -57,7 +59,7 @@ function hints(scene: Scene, place: Place, width: number): Line {
   const { model, view } = scene
   const task = taskOf(scene)
   const isUseful = (action: Action) =>
-    task === undefined || !browsesTasks(place) || allows(view, task, action)
+    !browsesTasks(place) || (task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action))
   const rows = keysOf(place).filter(row => row.hint !== undefined && isUseful(row.action))
   const last = rows.filter(row => row.action === 'help')
   const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))

@@ -8,7 +8,7 @@ import { bannerLines, headLines } from './head.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { listLines } from './list.ts'
 import { isTooSmall, SMALLEST } from './model.ts'
-import { composerLines, confirmLines, helpLines, outputLines } from './overlays.ts'
+import { composerLines, confirmLines, helpLines, outputLines, welcomeLines } from './overlays.ts'
 import { paneOf, type Scene } from './scene.ts'
 import { agentPage, evidencePage, nodePage } from './side.ts'
 import { placeOf } from './update.ts'
@@ -50,6 +50,7 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
   if (model.help !== undefined)
     return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
   if (model.output !== undefined) return { lines: outputLines(model.output, width, height) }
+  if (model.isWelcome) return { lines: welcomeLines(width, height) }
   if (model.screen === 'node' && model.composer === undefined)
     return { lines: nodePage(scene, width, height) }
   return layout.isWide ? twoPanes(scene, layout) : onePane(scene, layout, width)

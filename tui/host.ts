@@ -24,6 +24,8 @@ export type Host = {
   /** The path as the node takes it: absolute, `~` resolved; a sentence why not where there is no such file. */
   file(path: string): { path: string } | { fault: string }
   startNode(): Promise<void>
+  /** Shows the demo on the terminal that was given up, until the person ends it. */
+  demo(): Promise<void>
   /** Opens the text in the person's editor on the terminal that was given up; the text as it was saved. */
   edit(text: string): Promise<string>
 }

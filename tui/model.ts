@@ -38,6 +38,7 @@ export type PromptKind =
   | 'decline'
   | 'rate'
   | 'question'
+  | 'hub'
 export type Prompt = {
   readonly kind: PromptKind
   readonly buffer: Buffer
@@ -87,6 +88,8 @@ export type Model = {
   /** What was explained once. */
   readonly lessons: readonly string[]
   readonly isQuitting: boolean
+  /** The ways on of a node without a hub stand on the screen. */
+  readonly isWelcome: boolean
 }
 
 /** What a press leads to outside of the model; `tui/driver.ts` does it. */
@@ -112,9 +115,14 @@ export type Effect =
   | { readonly type: 'stop_command' }
   | { readonly type: 'save'; readonly id: string; readonly folder: string }
   | { readonly type: 'copy'; readonly text: string }
+  | { readonly type: 'demo' }
   | { readonly type: 'account' | 'start_node' | 'refresh' | 'redraw' | 'suspend' | 'quit' }
 
-export const act = <N extends OperationName>(name: N, input: OperationInput<N>, says: string): Effect => ({
+export const act = <N extends OperationName>(
+  name: N,
+  input: OperationInput<N>,
+  says: string,
+): Extract<Effect, { type: 'act' }> => ({
   type: 'act',
   name,
   input,
@@ -133,6 +141,7 @@ export const firstModel = (size: Size): Model => ({
   drafts: new Set(),
   lessons: [],
   isQuitting: false,
+  isWelcome: false,
 })
 
 /** From this width on the rows and the conversation stand beside each other. */

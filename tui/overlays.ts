@@ -34,6 +34,26 @@ export function confirmLines({ asks, facts }: Confirm, width: number, height: nu
   )
 }
 
+const WAYS = [
+  ['j', 'join a hub', 'somebody gave you its address'],
+  ['h', 'host a hub', 'on this machine, for yourself or for others'],
+  ['d', 'see a demo', 'a hub and two nodes on this machine; nothing leaves it'],
+] as const
+
+/** What a node without a hub can do next. */
+export function welcomeLines(width: number, height: number): Line[] {
+  const ways = WAYS.map(
+    ([key, what, why]): Line => [
+      { text: `  ${key}`, bold: true },
+      { text: `  ${cell(what, 14)}` },
+      { text: why, tone: 'quiet' },
+    ],
+  )
+  const says = 'This node has no hub yet. Agents find and reach each other through one.'
+  const head = wrapped(says, width - 4).map((text): Line => [{ text: `  ${text}`, bold: true }])
+  return filled([[], ...head, [], ...ways, [], [{ text: '  esc  later', tone: 'quiet' }]], width, height)
+}
+
 export function helpLines(place: Place, top: number, width: number, height: number): Line[] {
   const rows = keysOf(place).map(
     (row): Line => [
@@ -61,6 +81,7 @@ const NAMES: Record<Place, string> = {
   confirm: 'a question',
   help: 'help',
   output: 'reading',
+  welcome: 'welcome',
 }
 
 /** Lines of what a command printed; kept, since they are wrapped anew for each press otherwise. */

@@ -37,6 +37,11 @@ export function readerFrame(scene: Scene): Frame {
 function contentOf(scene: Scene, width: number): string[] {
   const { model, view } = scene
   const { confirm, output, composer, thread } = model
+  if (model.isWelcome)
+    return [
+      'This node has no hub yet.',
+      'j: join a hub. h: host one on this machine. d: see a demo. Escape: later.',
+    ]
   if (confirm !== undefined)
     return [
       confirm.asks,

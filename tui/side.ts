@@ -163,23 +163,26 @@ function identity({ status }: View, width: number, now: number): Line[] {
 }
 
 function autoReply(view: View, width: number, now: number): Line[] {
-  const { autoReply, runs } = view
+  const { autoReply } = view
   const says =
     autoReply?.enabled === true
       ? cleanText(autoReply.says ?? 'on')
       : 'off: nobody answers but you; :autoreply set --agent claude'
+  const runs = view.autoReplyRuns?.runs ?? []
+  const failed = runs.filter(run => run.event === 'failed').length
   const last = runs.slice(0, 5).map(run => {
-    const item = view.interactions.get(run.interactionId)
+    const item = view.interactions.get(run.interaction_id)
     const peer = item === undefined ? 'a task' : peerName(item)
-    return [
-      `${age(run.at, now)}`,
-      `${cleanLine(run.event, 40)}  ${peer}  ${cleanLine(item?.preview ?? '', 60)}`,
-    ] as const
+    const cost = run.cost === undefined ? '' : `, ${cleanLine(run.cost, 40)}`
+    const took = `${run.event} in ${(run.ms / 1000).toFixed(1)} s${cost}`
+    return [age(run.at, now), `${peer}  ${took}  ${cleanLine(item?.preview ?? '', 60)}`] as const
   })
   return [
     heading('auto-reply'),
     ...pairs([['who answers', says]], width),
-    ...(last.length === 0 ? [] : [[{ text: '  last runs', tone: 'quiet' }] as Line, ...pairs(last, width)]),
+    ...(last.length === 0
+      ? []
+      : pairs([['since the start', `${runs.length - failed} answered, ${failed} failed`], ...last], width)),
     [],
   ]
 }

@@ -241,3 +241,23 @@ test('q in a conversation goes back first', () => {
 test('the page of the node says whose it is', () => {
   expect(new Screen(viewOf([])).press('5').text).toContain(ALICE)
 })
+
+describe('a node without a hub', () => {
+  const fresh = () => {
+    const screen = new Screen(viewOf([], { hub: null, hub_url: null }))
+    screen.model = { ...screen.model, isWelcome: true }
+    return screen
+  }
+  test('is offered the three ways on', () => {
+    expect(fresh().text).toMatch(/join a hub[\s\S]*host a hub[\s\S]*see a demo/)
+  })
+  test('joins the hub of an address', () => {
+    const screen = fresh().press('j', '"hub.example"', 'enter')
+    expect(screen.effects).toContainEqual({ type: 'command', line: "hub-register 'https://hub.example'" })
+  })
+  test('reads how a hub is hosted, sees the demo, or goes on without', () => {
+    expect(fresh().press('h').text).toContain('svc-hub serve')
+    expect(fresh().press('d').effects).toContainEqual({ type: 'demo' })
+    expect(fresh().press('esc').text).toContain('no tasks yet')
+  })
+})

@@ -2,6 +2,7 @@
 
 import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
+import { bufferOf } from './edit.ts'
 import { layoutOf, listOverhead } from './layout.ts'
 import type { Effect, Model } from './model.ts'
 import { onAgents } from './on-agents.ts'
@@ -18,6 +19,7 @@ export function placeOf(model: Model): Place {
   if (model.output !== undefined) return 'output'
   if (model.prompt !== undefined) return 'prompt'
   if (model.composer !== undefined) return 'compose'
+  if (model.isWelcome) return 'welcome'
   return model.thread === undefined ? model.screen : 'thread'
 }
 
@@ -62,6 +64,7 @@ function isDigit(key: string, { count }: Model): boolean {
 function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step {
   if (place === 'confirm') return answered(scene.model, action)
   if (place === 'help' || place === 'output') return reading(scene, action)
+  if (place === 'welcome') return welcomed(scene.model, action)
   return (
     moved(scene, action, press) ??
     onTasks(scene, action) ??
@@ -77,6 +80,39 @@ function answered(model: Model, action: Action): Step {
   if (action === 'suspend') return stay(model, { type: 'suspend' })
   return stay(toast(rest, 'nothing was done'))
 }
+
+/** One of the ways on, or none of them now. */
+function welcomed(model: Model, action: Action): Step {
+  const chosen = { ...model, isWelcome: false }
+  switch (action) {
+    case 'join':
+      return stay({ ...chosen, prompt: { kind: 'hub', buffer: bufferOf('https://') } })
+    case 'host':
+      return stay({
+        ...chosen,
+        output: { title: 'a hub of your own', text: HOSTING, top: 0, isRunning: false },
+      })
+    case 'demo':
+      return stay(chosen, { type: 'demo' })
+    case 'suspend':
+      return stay(model, { type: 'suspend' })
+    default:
+      return stay(toast(chosen, ':hub-register <url> joins a hub whenever you like'))
+  }
+}
+
+const HOSTING = [
+  'In another terminal:',
+  '',
+  '  svc-hub serve              a hub on this machine, at http://127.0.0.1:8088',
+  '  svc-hub admit <address>    lets an agent in; yours stands on screen 5, Y copies it',
+  '',
+  'Then here:',
+  '',
+  '  :hub-register http://127.0.0.1:8088 --name <your name>',
+  '',
+  'Others reach it once it listens on an address of theirs, behind TLS: docs/operating.md.',
+].join('\n')
 
 /** A page of help or of what a command printed. */
 function reading({ model }: Scene, action: Action): Step {

@@ -121,47 +121,44 @@ export function pressPrompt(scene: Scene, press: Press): Step {
   )
 }
 
-function taken({ model }: Scene, { kind, buffer, about = '' }: Prompt): Step {
-  const closed = without(model, 'prompt')
-  const text = buffer.text.trim()
-  const then = (...effects: Effect[]) => stay(closed, ...effects)
-  switch (kind) {
-    case 'filter':
-      return then()
-    case 'command':
-      return text === ''
-        ? then()
-        : text === 'q' || text === 'quit'
-          ? then({ type: 'quit' })
-          : then({ type: 'command', line: text })
-    case 'find':
-      return stay(withPane(closed, { selected: undefined, top: 0 }), { type: 'find', query: text })
-    case 'attach':
-      return attached(closed, text)
-    case 'save':
-      return text === '' ? then() : then({ type: 'save', id: about, folder: text })
-    case 'contact':
-      return text === ''
-        ? then()
-        : then({
-            ...act('contactAdd', { aid: about, petname: text }, `${text} is a contact now`),
-            ...present({
-              undo: {
-                says: `take ${text} out of the contacts`,
-                effect: act('contactRemove', { peer: text }, `${text} is no contact any more`),
-              },
-            }),
-          } as Effect)
-    case 'decline':
-      return then(act('decline', { interaction_id: about, reason: text }, 'declined'))
-    case 'rate':
-      return rated(closed, about, text)
-    case 'question':
-      return then(act('autoReplyTest', text === '' ? {} : { question: text }, ''))
-  }
+/** What a line means once enter takes it; an empty one means nothing but where that is a meaning. */
+const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string) => Step> = {
+  filter: closed => stay(closed),
+  command: (closed, text) =>
+    text === ''
+      ? stay(closed)
+      : stay(closed, /^q(uit)?$/.test(text) ? { type: 'quit' } : { type: 'command', line: text }),
+  find: (closed, text) =>
+    stay(withPane(closed, { selected: undefined, top: 0 }), { type: 'find', query: text }),
+  attach: attached,
+  save: (closed, text, about) =>
+    text === '' ? stay(closed) : stay(closed, { type: 'save', id: about, folder: text }),
+  contact: (closed, text, about) => (text === '' ? stay(closed) : stay(closed, contactAdded(about, text))),
+  decline: (closed, text, about) =>
+    stay(closed, act('decline', { interaction_id: about, reason: text }, 'declined')),
+  rate: rated,
+  hub: (closed, text) =>
+    text === '' || text === 'https://'
+      ? stay(closed)
+      : stay(closed, { type: 'command', line: `hub-register ${quoted(text)}` }),
+  question: (closed, text) => stay(closed, act('autoReplyTest', text === '' ? {} : { question: text }, '')),
 }
 
-function rated(model: Model, id: string, text: string): Step {
+const taken = ({ model }: Scene, { kind, buffer, about = '' }: Prompt): Step =>
+  TAKEN[kind](without(model, 'prompt'), buffer.text.trim(), about)
+
+function contactAdded(aid: string, petname: string): Effect {
+  const undo = {
+    says: `take ${petname} out of the contacts`,
+    effect: act('contactRemove', { peer: petname }, `${petname} is no contact any more`),
+  }
+  return { ...act('contactAdd', { aid, petname }, `${petname} is a contact now`), undo }
+}
+
+/** One word of a command line, whatever stands in it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", '')}'`
+
+function rated(model: Model, text: string, id: string): Step {
   const [digit = '', ...comment] = text.split(' ')
   if (!/^[1-5]$/.test(digit))
     return stay(toast(model, 'a rating is a number from 1 to 5, and words behind it if you like', 'warn'))

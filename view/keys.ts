@@ -17,6 +17,8 @@ export type Place =
   | 'confirm'
   | 'help'
   | 'output'
+  /** A node without a hub: the ways on. */
+  | 'welcome'
 
 export type Action =
   | 'next'
@@ -67,6 +69,9 @@ export type Action =
   | 'complete'
   | 'yes'
   | 'no'
+  | 'join'
+  | 'host'
+  | 'demo'
 
 export type KeyRow = {
   readonly keys: readonly string[]
@@ -189,7 +194,7 @@ export const keys: readonly KeyRow[] = [
     keys: ['ctrl-z'],
     action: 'suspend',
     says: 'to the shell, fg comes back',
-    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm'],
+    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm', 'welcome'],
   },
   { keys: ['?'], action: 'help', says: 'these keys', places: [...browsing, 'help'], hint: 'keys' },
   { keys: ['q'], action: 'back', says: 'back', places: ['thread'] },
@@ -220,6 +225,11 @@ export const keys: readonly KeyRow[] = [
 
   { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
   { keys: ['n', 'esc', 'q', 'ctrl-c'], action: 'no', says: 'no', places: ['confirm'], hint: 'no' },
+
+  { keys: ['j'], action: 'join', says: 'join a hub by its address', places: ['welcome'], hint: 'join a hub' },
+  { keys: ['h'], action: 'host', says: 'host a hub on this machine', places: ['welcome'], hint: 'host one' },
+  { keys: ['d'], action: 'demo', says: 'see a demo first', places: ['welcome'], hint: 'demo' },
+  { keys: ['esc', 'q', 'ctrl-c'], action: 'back', says: 'later', places: ['welcome'], hint: 'later' },
 
   { keys: ['j', 'down'], action: 'next', says: 'down', places: ['help', 'output'] },
   { keys: ['k', 'up'], action: 'previous', says: 'up', places: ['help', 'output'] },

@@ -15,6 +15,7 @@ import { logEnd, logSince } from '../client/log-tail.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, messageOf, notice, printReply } from '../io.ts'
+import { notesIn, WAYS } from '../screen/notes.ts'
 
 const READY_WAIT_MS = 8_000
 const PING_WAIT_MS = 1_000
@@ -73,7 +74,7 @@ async function detach(io: Io, input: Input): Promise<number> {
       `new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.`,
     )
   }
-  hint(io, nextStep(status))
+  sayNext(io, selection.dir, status)
   return 0
 }
 
@@ -95,6 +96,19 @@ function openLog(dir: string): number {
 /** Settings that do nothing are named where a person started the node. */
 function sayWarnings(io: Io, { warnings }: NodeStatus): void {
   for (const warning of warnings) if (warning.startsWith('config.json: ')) notice(io, warning)
+}
+
+/** The three ways on are offered once, to a person; from then on the first of them is the next step. */
+function sayNext(io: Io, dir: string, status: NodeStatus): void {
+  const notes = notesIn(dir)
+  const seen = notes.read()
+  if (!io.hints || status.deactivated || status.hub !== null || seen.includes(WAYS)) {
+    hint(io, nextStep(status))
+    return
+  }
+  notice(io, 'this node has no hub yet. Join one, host one on this machine, or see a demo first:')
+  hint(io, 'svc hub-register <url>\nsvc-hub serve\nsvc demo')
+  notes.write([...seen, WAYS])
 }
 
 function nextStep({ deactivated, hub }: NodeStatus): string {

@@ -3,8 +3,9 @@ import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed } from '../io.ts'
 import { doorOf } from '../screen/door.ts'
-import { draftsIn, notesIn } from '../screen/drafts.ts'
-import { completionsOf, edited, fileAt, pathsFrom, runLine } from '../screen/shell.ts'
+import { draftsIn } from '../screen/drafts.ts'
+import { notesIn } from '../screen/notes.ts'
+import { completionsOf, edited, fileAt, pathsFrom, runDemo, runLine } from '../screen/shell.ts'
 
 export const tui: Run = async (io, input, { commands }) => {
   if (process.stdout.isTTY !== true || process.stdin.isTTY !== true)
@@ -30,6 +31,7 @@ export const tui: Run = async (io, input, { commands }) => {
       const code = await runLine(io, dataDir, 'up', { said, signal: new AbortController().signal })
       if (code !== 0) throw new CommandFailed(text.trim().split('\n')[0] ?? 'the node did not start')
     },
+    demo: () => runDemo(io),
     edit: (text: string) => edited(io, text),
   }
   const isReader = input.flags.has('--screen-reader') || io.env['INK_SCREEN_READER'] === 'true'

@@ -3,7 +3,8 @@ import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { draftsIn, notesIn } from './drafts.ts'
+import { draftsIn } from './drafts.ts'
+import { notesIn } from './notes.ts'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'drafts-'))
 const name = 'i'.repeat(22)

@@ -1,4 +1,4 @@
-/** Drafts and notes of the terminal inbox, beside the data of the node: for the eyes of its user alone. */
+/** Drafts of the terminal inbox, beside the data of the node: for the eyes of its user alone. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureSecretDirectory, findFile, removeDurably, replaceFile } from '../../daemon/platform/files.ts'
@@ -49,22 +49,5 @@ function draftIn(bytes: Buffer | undefined): Draft | undefined {
     return { text, files: paths }
   } catch {
     return undefined
-  }
-}
-
-export function notesIn(dataDir: string): Host['notes'] {
-  const path = join(dataDir, 'tui.json')
-  return {
-    read() {
-      try {
-        const { seen } = JSON.parse(String(findFile(path) ?? '{}')) as { seen?: unknown }
-        return Array.isArray(seen) ? seen.filter(note => typeof note === 'string') : []
-      } catch {
-        return []
-      }
-    },
-    write(seen) {
-      replaceFile(path, `${JSON.stringify({ seen }, null, 2)}\n`)
-    },
   }
 }

@@ -1,5 +1,5 @@
 /** The terminal inbox as people use it: two of them, each on a terminal, over a hub. */
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTmux, PROMPT, type Terminal, Tmux, withTmux } from './tmux.ts'
 import { openInbox, openPair, type Pair } from './world.ts'
@@ -34,7 +34,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     alice.press('Enter')
     await alice.sees('delegated')
     alice.press('2')
-    await alice.sees('delivered')
+    await alice.sees(/at the hub|delivered/)
 
     await bob.sees('asks you')
     await bob.sees('Please count to 三 and say so')
@@ -102,6 +102,29 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     await bob.sees('petname')
     bob.press('Escape')
     await bob.sees(/ from alice|alice .*ended/)
+  })
+
+  test('a node without a hub is offered the three ways on, once', async () => {
+    const home = pair.world.dir('ways')
+    mkdirSync(home, { mode: 0o700 })
+    const env = { ...pair.world.env('bob'), SVC_HOME: home }
+    await pair.world.run(pair.world.programs.svc, ['up'], env)
+    const open = (terminal: Terminal) =>
+      terminal.type(`${pair.world.node} ${pair.world.programs.svc} tui`).press('Enter')
+    const terminal = tmux.open(env)
+    try {
+      open(terminal)
+      const screen = await terminal.sees('join a hub')
+      expect(screen).toMatch(/host a hub[\s\S]*see a demo/)
+      terminal.press('Escape')
+      await terminal.sees('no tasks yet')
+      terminal.press('q')
+      await terminal.until(screen => /shell>\s*$/.test(screen), 'the shell')
+      open(terminal)
+      await terminal.sees('no tasks yet')
+    } finally {
+      await pair.world.run(pair.world.programs.svc, ['stop'], env)
+    }
   })
 
   test('a node that stops is said and found again', async () => {
