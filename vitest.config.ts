@@ -5,7 +5,8 @@ const slow = ['**/*.slow.test.ts']
 const programs = [
   'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
-  'test/two-nodes/{broken-transfers,capabilities,crash,hubs,identity,modules,old-copies,payments-crash,settings,strangers}.test.ts',
+  'test/fuzz/programs.test.ts',
+  'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,hubs,identity,modules,old-copies,paid-words,payments,payments-crash,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',
   'autoreply/attack/attack.test.ts',
   'cli/commands/archive.test.ts',
