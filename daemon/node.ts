@@ -144,7 +144,7 @@ async function assemble(
     shutdown: () => options.onShutdown?.(),
     lifetime: lifetime.signal,
   })
-  const parts = { ctx, token, tickets, version: buildInfo.version, page: options.consolePage ?? builtPage }
+  const parts = { ctx, token, tickets, build: buildInfo.build, page: options.consolePage ?? builtPage }
   await listen(ctx, { handlers, control, console: parts, name: options.name, env: options.env }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())

@@ -170,7 +170,7 @@ function orderForm(app: App, aid: string, agent: Agent | undefined): Drawn {
       },
       (agent?.caps.length ?? 0) > 0 && capabilityField(app, aid, agent as Agent),
       isCall ? argsField(app, aid) : wordsFields(app, aid),
-      isCall && payFields(app, aid),
+      payFields(app, aid),
       order.fault !== undefined && h('p', { class: 'fault', role: 'alert' }, `Not sent: ${order.fault}`),
       h(
         'div',

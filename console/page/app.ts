@@ -25,13 +25,16 @@ const KEYS_OFF = 'svc-keys-off'
 
 export class App {
   readonly live: Live
+  readonly build: string
   readonly ui: Ui
   readonly #draw: () => void
   #unsay: ReturnType<typeof setTimeout> | undefined
   #seen = ''
 
-  constructor(live: Live, draw: () => void) {
+  /** `build`: that of the page, which a node that was changed over leaves behind. */
+  constructor(live: Live, build: string, draw: () => void) {
     this.live = live
+    this.build = build
     this.#draw = draw
     this.ui = {
       ...routeOf(location.hash),
@@ -43,7 +46,7 @@ export class App {
       drafts: new Map(),
       orders: new Map(),
       said: undefined,
-      keysOn: localStorage.getItem(KEYS_OFF) === null,
+      keysOn: isSet(KEYS_OFF) !== true,
     }
   }
 
@@ -65,8 +68,7 @@ export class App {
   }
 
   setKeys(on: boolean): void {
-    if (on) localStorage.removeItem(KEYS_OFF)
-    else localStorage.setItem(KEYS_OFF, '1')
+    setMark(KEYS_OFF, !on)
     this.set({ keysOn: on })
   }
 
@@ -231,6 +233,24 @@ export class App {
     } catch {
       this.say(`this browser does not let the page copy; ${what} can be selected`, 'warn')
     }
+  }
+}
+
+/** A browser that lets the page keep nothing forgets it with the page. */
+function isSet(mark: string): boolean | undefined {
+  try {
+    return localStorage.getItem(mark) !== null
+  } catch {
+    return undefined
+  }
+}
+
+function setMark(mark: string, on: boolean): void {
+  try {
+    if (on) localStorage.setItem(mark, '1')
+    else localStorage.removeItem(mark)
+  } catch {
+    // as above
   }
 }
 

@@ -3,7 +3,7 @@ import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../vi
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
 import { evidenceOf } from './evidence.ts'
-import { toggleAccept, tryAutoReply } from './node.ts'
+import { toggleAccept, tryAutoReply, turnOff } from './node.ts'
 import { rowsOf } from './tasks.ts'
 import { doable } from './thread-actions.ts'
 
@@ -40,6 +40,7 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   delegate: app => inAgent(app, 'order'),
   contact: app => inAgent(app, 'petname'),
   toggle_accept: app => always(toggleAccept(app)),
+  auto_reply_off: app => always(turnOff(app)),
   test_auto_reply: app => always(tryAutoReply(app)),
   reply: app => onTask(app, 'message'),
   attach: app => onTask(app, 'attach'),

@@ -36,9 +36,9 @@ function around() {
   }
 }
 
-function start(place: HTMLElement, token: string): void {
+function start(place: HTMLElement, token: string, build: string): void {
   const live = new Live(doorOf(token), around())
-  const app = new App(live, () => draw(place, app))
+  const app = new App(live, build, () => draw(place, app))
   live.subscribe(() => {
     draw(place, app)
     app.seeOpenThread()
@@ -131,9 +131,9 @@ const choose = (what: string): Drawn =>
   h('div', { class: 'detail none', key: 'none' }, h('p', { class: 'soft' }, `Choose ${what} in the list.`))
 
 const opened = await openPage()
-if ('token' in opened) start(root, opened.token)
+if ('token' in opened) start(root, opened.token, opened.build)
 else
   patch(
     root,
-    lockedPage(opened.lacks, token => start(root, token)),
+    lockedPage(opened.lacks, token => start(root, token, opened.build)),
   )

@@ -121,7 +121,12 @@ function autoReplyCard(app: App, now: number): Drawn {
       ],
       ['Answers in one task', String(config?.max_auto_replies ?? 30)],
     ]),
-    button('Try it', () => tryAutoReply(app), { title: 'Try the auto-reply (t)' }),
+    h(
+      'div',
+      { class: 'bar' },
+      button('Try it', () => tryAutoReply(app), { title: 'Try the auto-reply (t)' }),
+      button('Turn it off', () => turnOff(app), { title: 'Turn the auto-reply off (o)' }),
+    ),
     runs.length > 0 &&
       h(
         'ul',
@@ -139,6 +144,17 @@ function autoReplyCard(app: App, now: number): Drawn {
           ),
       ),
   )
+}
+
+export function turnOff(app: App): void {
+  if (app.view.autoReply?.enabled !== true) return
+  app.ask({
+    kind: 'sure',
+    title: 'Turn the auto-reply off?',
+    says: 'Tasks wait for you from now on. Its settings go; svc autoreply set makes new ones.',
+    yes: 'Turn it off',
+    run: () => app.live.act('autoReplyOff', {}),
+  })
 }
 
 export function tryAutoReply(app: App): void {

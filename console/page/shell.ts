@@ -78,7 +78,7 @@ function nav(app: App): Drawn {
 
 /** What is wrong or waits now; the worst are shown, the rest stands on the screen of the node. */
 export function bannerList(app: App, now: number): Drawn {
-  const faces = banners(app.view, now)
+  const faces = [...buildFaces(app), ...banners(app.view, now)]
   const shown = app.ui.screen === 'node' ? faces : faces.slice(0, BANNERS_SHOWN)
   const more = faces.length - shown.length
   return h(
@@ -94,6 +94,14 @@ export function bannerList(app: App, now: number): Drawn {
         }),
       ),
   )
+}
+
+/** The node was changed over to another build since this page was opened. */
+function buildFaces(app: App): Face[] {
+  const build = app.view.status?.build
+  if (build === undefined || build === app.build) return []
+  const says = 'the node runs another build than this page; open the page anew'
+  return [{ kind: 'warning', tone: 'warn', says, next: 'svc console' }]
 }
 
 function banner(face: Face): Drawn {

@@ -64,7 +64,16 @@ function threadHead(app: App, thread: Thread, peer: string): Drawn {
   return h(
     'header',
     { class: 'thread-head', key: 'head' },
-    h('h2', { id: 'detail-title' }, `${direction} `, h('bdi', {}, peer)),
+    h(
+      'h2',
+      { id: 'detail-title' },
+      `${direction} `,
+      h(
+        'a',
+        { class: 'name', href: `#/agents/${thread.peer}`, onclick: event => toAgent(app, event, thread) },
+        h('bdi', {}, peer),
+      ),
+    ),
     h(
       'p',
       { class: 'sub' },
@@ -90,6 +99,11 @@ function threadHead(app: App, thread: Thread, peer: string): Drawn {
         ),
     ),
   )
+}
+
+function toAgent(app: App, event: Event, { peer }: Thread): void {
+  event.preventDefault()
+  app.open(peer, 'agents')
 }
 
 /** What waits for a yes of this person, above everything else. */

@@ -19,7 +19,8 @@ type Needs = Pick<Context, 'settings'>
 export type ConsoleParts = {
   ctx: Needs
   token: string
-  version: string
+  /** Name of the build of this node. */
+  build: string
   tickets: Tickets
   /** The built page, where this build has one. */
   page: () => string | undefined
@@ -85,13 +86,13 @@ const policyOf = (nonce: string): string =>
 /** The token where the page may have it, else why it may not. */
 async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Boot> {
   const config = parts.ctx.settings.current
-  const { version, token } = parts
+  const { build, token } = parts
   const user = await (parts.whose ?? peerUser)(request.socket)
   if (user === 'other') refuse('forbidden_origin', OTHER_USER)
-  if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { version, lacks: 'loopback' }
-  if (needsTicket(config)) return { version, lacks: 'ticket' }
-  if (user === 'unknown') return { version, lacks: 'user' }
-  return isOpenedAsPage(request) ? { version, token } : { version, lacks: 'browser' }
+  if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { build, lacks: 'loopback' }
+  if (needsTicket(config)) return { build, lacks: 'ticket' }
+  if (user === 'unknown') return { build, lacks: 'user' }
+  return isOpenedAsPage(request) ? { build, token } : { build, lacks: 'browser' }
 }
 
 /** A node that runs programs for others has programs of its own user on this machine that are not to be trusted. */

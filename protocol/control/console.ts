@@ -3,7 +3,10 @@
 /** Why the page has no token: it needs a ticket (`svc console`), or somebody who types the token. */
 export type Lack = 'ticket' | 'loopback' | 'user' | 'browser'
 
-export type Boot = { version: string } & ({ token: string } | { lacks: Lack })
+export type Boot = {
+  /** The build that the page is of. */
+  build: string
+} & ({ token: string } | { lacks: Lack })
 
 /** Where the served page has what is new in every answer. */
 export const bootMarks = { nonce: 'NONCE-OF-THIS-ANSWER', boot: 'BOOT-OF-THIS-ANSWER' } as const

@@ -190,6 +190,17 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     expect(await page.title()).toMatch(/To me · svc$/)
     // the row is as long as others: forged lines stay in one
     expect(await page.locator(`[data-row="${lived.hostile}"] .row-text`).textContent()).not.toContain('\n')
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /^Save .*html/ }).click(),
+    ])
+    expect(download.suggestedFilename()).toMatch(/html$/)
+    await page.keyboard.press('3')
+    await page.locator('.row-text', { hasText: '<img src=x' }).waitFor()
+    await page.locator('.row-text', { hasText: '<img src=x' }).click()
+    await page.getByRole('option', { name: '<b>bold' }).waitFor({ state: 'attached' })
+    expect(await page.locator('#app img, #app b, #app script').count()).toBe(0)
+    expect(await page.title()).toMatch(/Agents · svc$/)
     expect([wrong, asked]).toEqual([[], []])
     await context.close()
   })
@@ -326,6 +337,7 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
 
   const faces: [string, (status: NodeStatus) => object, string][] = [
     ['a quarantined chain', status => ({ chain: { ...status.chain, state: 'QUARANTINED' } }), 'QUARANTINED'],
+    ['a node of another build', () => ({ build: 'other' }), 'the node runs another build'],
     ['an older copy', () => ({ old_copy: true }), 'a newer copy of this node was seen'],
     ['an identity that has ended', () => ({ deactivated: true }), 'this identity has ended'],
     ['mail that is not sealed', status => ({ hub: { ...status.hub, sealed: false } }), 'NOT sealed'],

@@ -111,7 +111,13 @@ export async function liveALittle({
     alice,
     'Please look over the terms of our pilot; two pages, by Friday',
   )
-  const hostile = await delegated(eve, alice, HOSTILE)
+  await eve.handlers.profileSet(
+    { summary: `<img src=x onerror="document.title='ran'">`, caps: ['<b>bold'] },
+    never,
+  )
+  const page = join(lab.folder, '"><img src=x onerror=alert(1)>.html')
+  writeFileSync(page, '<script>document.title = "ran"</script>')
+  const hostile = await sent(eve, alice, HOSTILE, [page])
   await alice.handlers.delegate(
     { to: 'bob', capability: 'weather.now', pay: true, pay_as: 'agent', wait_s: 10 },
     never,
