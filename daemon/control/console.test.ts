@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
 import { writeConfig } from '../home/config.ts'
 import { type Node, startNode } from '../node.ts'
+import { tradeTicket } from './console.ts'
 import { peerUser } from './peer-user.ts'
 import { TICKET_LIFE_MS, Tickets } from './tickets.ts'
 
@@ -240,7 +241,27 @@ describe('the console needs a ticket', () => {
     expect(bootIn(await ask(node, '/console', { ...OPENED, Host: hostOf(node) }))).toMatchObject({
       lacks: 'loopback',
     })
+    const { console_url } = await node.handlers.consoleTicket({}, never)
+    expect(console_url.startsWith(`http://${hostOf(node)}/console#t=`)).toBe(true)
   })
+})
+
+test.each([
+  ['127.0.0.1', true],
+  ['::1', true],
+  ['::ffff:127.0.0.1', true],
+  ['192.0.2.7', false],
+  ['::ffff:192.0.2.7', false],
+  ['fe80::1', false],
+  [undefined, false],
+])('a ticket from %s is traded: %s', async (remoteAddress, isTraded) => {
+  const tickets = new Tickets(Date.now, length => new Uint8Array(length))
+  const { ticket } = tickets.issue()
+  const parts = { tickets, token: 'the token', whose: async () => 'unknown' as const }
+  const request = { socket: { remoteAddress } } as http.IncomingMessage
+  const traded = tradeTicket(parts, request, ticket).catch(error => (error as { code: string }).code)
+  expect(await traded).toEqual(isTraded ? { token: 'the token' } : 'forbidden_origin')
+  expect(tickets.take(ticket)).toBe(!isTraded)
 })
 
 const hostOf = (node: Node) => `127.0.0.1:${node.controlAddress.split(':').at(-1)}`

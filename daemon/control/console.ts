@@ -36,6 +36,11 @@ const OTHER_USER =
 
 export const builtPage = (): string | undefined => findFile(PAGE)?.toString('utf8')
 
+const ELSEWHERE =
+  'a link of svc console opens on the machine of the node alone; a tunnel leads there from elsewhere'
+
+const isLoopback = (address = ''): boolean => address === '::1' || /^(?:::ffff:)?127\./i.test(address)
+
 /** Answers with the page; throws a refusal to another user of this machine. */
 export async function serveConsole(
   parts: ConsoleParts,
@@ -102,10 +107,11 @@ function needsTicket({ console_ticket, auto_reply, modules }: Config): boolean {
 
 /** Trades a ticket for the token; a ticket that was spent, forged or is too old is refused. */
 export async function tradeTicket(
-  { tickets, token, whose = peerUser }: ConsoleParts,
+  { tickets, token, whose = peerUser }: Pick<ConsoleParts, 'tickets' | 'token' | 'whose'>,
   request: IncomingMessage,
   ticket: string,
 ): Promise<{ token: string }> {
+  if (!isLoopback(request.socket.remoteAddress)) refuse('forbidden_origin', ELSEWHERE)
   if ((await whose(request.socket)) === 'other') refuse('forbidden_origin', OTHER_USER)
   if (!tickets.take(ticket))
     refuse('unauthorized', 'this link was used before, or is older than a minute', 'svc console')

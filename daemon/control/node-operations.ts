@@ -207,7 +207,11 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
   }
 }
 
-const consoleUrl = ({ control }: Pick<NodeParts, 'control'>): string => `http://${control.bound}/console`
+/** One that a browser of this machine opens, whatever else the node listens on. */
+const consoleUrl = ({ control }: Pick<NodeParts, 'control'>): string => {
+  const address = control.bound.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')
+  return `http://${address}/console`
+}
 
 /** What a change would make of the settings, where one is to be tried. */
 const tried = (ctx: Needs, change: Parameters<typeof chosen>[1] | undefined): AutoReplyConfig | undefined =>

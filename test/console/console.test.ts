@@ -365,6 +365,55 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     await context.close()
   })
 
+  test('a list that is still asked for says so, and one that the node refuses says why', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    let letGo = () => {}
+    const held = new Promise<void>(done => {
+      letGo = done
+    })
+    await page.route('**/inbox', async route => {
+      await held
+      await route.fulfill({
+        status: 507,
+        json: { reason: 'disk_full', error: 'no room on the disk', next: 'free some' },
+      })
+    })
+    await page.goto(world.url)
+    await page.locator('.face.loading').waitFor()
+    letGo()
+    await page.locator('.face.refused').getByText('No room on the disk').waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await context.close()
+  })
+
+  test('a node without a stream of events is asked every few seconds, which is said', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.route('**/events*', route => route.fulfill({ status: 404, json: {} }))
+    await page.goto(world.url)
+    await page
+      .locator('.banner')
+      .getByText(/asked every few seconds/)
+      .waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await context.close()
+  })
+
+  test('what may be out of date is said', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.clock.install()
+    await page.goto(world.url)
+    await rows(page).first().waitFor()
+    await page.clock.fastForward(42_000)
+    await page
+      .locator('.banner')
+      .getByText(/may be out of date/)
+      .waitFor()
+    await context.close()
+  })
+
   test('a hub that is gone is said, with what waits, and found again', async () => {
     const { page, context } = await open('#/inbox')
     await rows(page).first().waitFor()
