@@ -16,6 +16,7 @@ import { Sends } from './sends.ts'
 import { Sessions } from './sessions.ts'
 import { Strangers } from './strangers.ts'
 import { SupplyChain } from './supply/chain.ts'
+import { Checkpoints } from './supply/checkpoints.ts'
 import { BookKeeper } from './supply/keeper.ts'
 import { Publication } from './supply/publication.ts'
 import { liabilitySecret } from './supply/secret.ts'
@@ -34,6 +35,7 @@ export type Hub = {
   credits: Credits
   issuance: Issuance
   supply: SupplyChain
+  checkpoints: Checkpoints
   statements: Statements
   publication: Publication
   books: BookKeeper
@@ -74,6 +76,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
   const publication = new Publication(context.store, () => liabilitySecret(context))
+  const checkpoints = new Checkpoints(context, supply)
   const books = new BookKeeper(context, { supply, credits, issuance, publication })
   return {
     context,
@@ -88,6 +91,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     supply,
     statements: new Statements(context),
     publication,
+    checkpoints,
     books,
     sessions,
     polls,

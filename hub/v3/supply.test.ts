@@ -2,7 +2,9 @@
  * What a hub says of its credits (hub API §4.4, §6): an account's own statement, the signed chain of what was issued and
  * retired, the epoch of each day, and the proof that an account is counted in it.
  */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { publicKey, verify } from '../../protocol/crypto/engine.node.ts'
 import { parseCid } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
@@ -184,6 +186,28 @@ describe('the supply chain', () => {
     const retired = entries.filter(({ kind }) => kind === 'credit.retired')
     expect(retired).toHaveLength(1)
     expect(retired[0]).toMatchObject({ amount: 1, reason: 'redemption' })
+  })
+
+  test('is shown as a transparency log, in a note that others can read', async () => {
+    const { entries } = await chain()
+    const note = (await callRoute(hub, 'checkpoint', undefined)).json['text'] as string
+    const [origin, size, root, blank, line, end] = note.split('\n')
+    expect([origin, size, blank, end]).toEqual([`svc-supply/${hub.aid}`, String(entries.length), '', ''])
+    const hash = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
+    const rootOf = (leaves: Uint8Array[]): Buffer => {
+      if (leaves.length === 1) return hash(Uint8Array.of(0), leaves[0] as Uint8Array)
+      const half = 2 ** Math.floor(Math.log2(leaves.length - 1))
+      return hash(Uint8Array.of(1), rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half)))
+    }
+    expect(root).toBe(rootOf(entries.map(({ id }) => parseCid(id))).toString('base64'))
+    const [dash, name, signed = ''] = (line as string).split(' ')
+    const bytes = Buffer.from(signed, 'base64')
+    const key = publicKey(hub.running.hub.context.identity.seed)
+    expect([dash, name, bytes.length]).toEqual(['—', origin, 68])
+    expect(bytes.subarray(0, 4)).toEqual(
+      hash(Buffer.from(`${origin}\n`), Uint8Array.of(1), key).subarray(0, 4),
+    )
+    expect(verify(key, Buffer.from(`${origin}\n${size}\n${root}\n`), bytes.subarray(4))).toBe(true)
   })
 })
 

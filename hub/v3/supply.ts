@@ -5,10 +5,11 @@ import { present } from '../../protocol/encoding/present.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import { ISSUANCE_LIMIT_MAX } from '../../protocol/wire3/routes/credits.ts'
 import type { Hub } from '../core/hub.ts'
+import { textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 
-type Names = 'supply' | 'issuance' | 'issuanceHead'
+type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint'
 
 const ISSUANCE_LIMIT_DEFAULT = 500
 
@@ -49,6 +50,9 @@ export function supplyHandlers(hub: Hub): Part<Names> {
     async issuanceHead() {
       const { seq, id } = hub.supply.head
       return { chain_did: chainDid(identity.aid), seq, head_id: cidText(id) }
+    },
+    async checkpoint() {
+      return textReply('text/plain; charset=utf-8', await hub.checkpoints.note())
     },
   }
 }

@@ -314,4 +314,12 @@ export const creditRoutes = {
     reply: z.strictObject({ chain_did: z.string(), seq: count, head_id: z.string() }),
     codes: codes('rate_limited'),
   }),
+  checkpoint: route({
+    method: 'GET',
+    path: '/x402/checkpoint',
+    auth: 'none',
+    own: true,
+    produces: 'text',
+    codes: codes('rate_limited'),
+  }),
 } as const
