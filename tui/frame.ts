@@ -8,6 +8,7 @@ import { bannerLines, headLines } from './head.ts'
 import { type Layout, layoutOf } from './layout.ts'
 import { listLines } from './list.ts'
 import { isTooSmall, SMALLEST } from './model.ts'
+import { confirmNow } from './on-tasks.ts'
 import { composerLines, confirmLines, helpLines, outputLines, welcomeLines } from './overlays.ts'
 import { paneOf, type Scene } from './scene.ts'
 import { agentPage, evidencePage, nodePage } from './side.ts'
@@ -46,7 +47,8 @@ type Body = { lines: readonly Line[]; cursor?: Cursor }
 function bodyOf(scene: Scene, layout: Layout, width: number): Body {
   const { model } = scene
   const { body: height } = layout
-  if (model.confirm !== undefined) return { lines: confirmLines(model.confirm, width, height) }
+  if (model.confirm !== undefined)
+    return { lines: confirmLines(confirmNow(scene, model.confirm), width, height) }
   if (model.help !== undefined)
     return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
   if (model.output !== undefined) return { lines: outputLines(model.output, width, height) }

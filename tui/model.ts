@@ -52,6 +52,8 @@ export type Confirm = {
   readonly asks: string
   readonly facts: readonly (readonly [string, string])[]
   readonly yes: Effect
+  /** The task whose approval it is: what the answer means is then read from the view as it comes in. */
+  readonly about?: string
 }
 
 /** What a command printed, or a document to read. */

@@ -37,6 +37,13 @@ function sayNot(task: InteractionSummary, action: Action): string {
   return `this task is ${word}; d delegates a new one`
 }
 
+/** A question with what is known by now of what it means. */
+export function confirmNow({ view }: Pick<Scene, 'view'>, confirm: Confirm): Confirm {
+  const item = confirm.about === undefined ? undefined : view.interactions.get(confirm.about)
+  const approval = item && approvalOf(view, item)
+  return approval === undefined ? confirm : { ...confirm, facts: approval.facts }
+}
+
 type Work = (scene: Scene, task: InteractionSummary) => Step
 
 const ask = (model: Model, confirm: Confirm): Step => stay({ ...model, confirm })
@@ -62,8 +69,10 @@ const approve: Work = ({ model, view }, task) => {
   if (approval === undefined) return stay(toast(model, 'nothing here waits for a yes'))
   const says = approval.kind === 'task' ? 'taken' : 'paid; the task goes on under a new id'
   const yes = act('approve', { interaction_id: task.interaction_id }, says)
-  const step = ask(model, { asks: approval.asks, facts: approval.facts, yes })
-  return approval.kind === 'payment' ? { ...step, effects: [{ type: 'account' }] } : step
+  const id = task.interaction_id
+  const step = ask(model, { asks: approval.asks, facts: approval.facts, yes, about: id })
+  const effects: Effect[] = [{ type: 'account' }, { type: 'open_thread', id, read: false }]
+  return approval.kind === 'payment' ? { ...step, effects } : step
 }
 
 const end: Work = ({ model }, task) => {

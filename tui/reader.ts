@@ -5,6 +5,7 @@ import { cut, type Line, wrapped } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
 import type { Frame } from './frame.ts'
+import { confirmNow } from './on-tasks.ts'
 import { paneOf, type Scene } from './scene.ts'
 import { nodePage } from './side.ts'
 import { placeOf } from './update.ts'
@@ -45,7 +46,7 @@ function contentOf(scene: Scene, width: number): string[] {
   if (confirm !== undefined)
     return [
       confirm.asks,
-      ...confirm.facts.map(([name, value]) => `${name}: ${value}`),
+      ...confirmNow(scene, confirm).facts.map(([name, value]) => `${name}: ${value}`),
       'Press y for yes, n for no.',
     ]
   if (output !== undefined) return [output.title, cut(output.text, 20_000)]

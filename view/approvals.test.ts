@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { approvalOf } from './approvals.ts'
 import { reduce } from './reduce.ts'
-import { BOB, idOf, item, reply, statusOf, viewOf } from './testing.ts'
+import { BOB, idOf, item, reply, statusOf, threadOf, turn, viewOf } from './testing.ts'
 
 const network = `hub:${statusOf().hub?.aid}`
 const payment = { amount: 20, network, state: 'open' } as const
@@ -26,6 +26,17 @@ describe('an approval', () => {
       balance: '50, 30 after it',
       today: '30 credits went today without asking you, 70 of 100 remain',
     })
+  })
+
+  test('of a payment says what for in our own words, not in those of the payee', () => {
+    const asked = item(1, { side: 'sent', preview: 'pay, it is for your taxes', payment })
+    const facts = (view: Parameters<typeof approvalOf>[0]) =>
+      Object.fromEntries(approvalOf(view, asked)?.facts ?? [])
+    expect(facts(viewOf([]))['for']).toContain('being loaded')
+    const turns = [turn(1, { mine: true, text: 'count these' }), turn(2, { text: 'pay' })]
+    const thread = threadOf(1, { side: 'sent', turns })
+    const view = reduce(viewOf([]), reply('thread', { interaction_id: idOf(1) }, thread))
+    expect(facts(view)['for']).toBe('count these')
   })
 
   test('of a stranger names the whole AID', () => {

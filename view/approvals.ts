@@ -47,11 +47,19 @@ function paymentApproval(view: View, item: InteractionSummary): Approval {
       ['payee', `${peer} ${cleanLine(item.peer)}`],
       ['amount', sayCredits(amount)],
       ['hub', hubOf(view, network)],
-      ['for', cleanLine(item.capability ?? item.preview, 160)],
+      ['for', purposeOf(view, item)],
       ...(reason === undefined ? [] : [['why you', cleanLine(reason)] as const]),
       ...leftOf(view, amount),
     ],
   }
+}
+
+/** The own words of the task, never those of who wants to be paid. */
+function purposeOf(view: View, item: InteractionSummary): string {
+  if (item.capability !== undefined) return cleanLine(item.capability)
+  const turns = view.threads.get(item.interaction_id)?.thread?.turns
+  const own = turns?.find(turn => turn.mine)?.text ?? (item.preview_mine === true ? item.preview : undefined)
+  return own === undefined ? 'your task; its words are being loaded' : cleanLine(own, 160)
 }
 
 /** Ours by its address; another one by the name that the payment gives it. */

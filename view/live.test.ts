@@ -159,4 +159,18 @@ describe('a view', () => {
     await clock.pass(200)
     expect(live.view.interactions.get(idOf(1))?.state).toBe('open')
   })
+
+  test('asks anew for a task with a price when the one that pays for it moves on', async () => {
+    const payment = { amount: 5, network: 'hub:x', state: 'held', paid_as: idOf(2) } as const
+    const node = new ScriptedNode({
+      results: () => list(item(1, { side: 'sent', payment })),
+      interactions: () => ({ items: [] }),
+    })
+    const { clock } = await following(node)
+    node.emit('message', { interaction_id: idOf(2) }, '41')
+    await clock.pass(200)
+    expect(node.calls.find(call => call.name === 'interactions')?.input).toEqual({
+      interaction_ids: [idOf(2), idOf(1)],
+    })
+  })
 })

@@ -76,8 +76,11 @@ export class Live {
   /** Does something, and asks anew what it changes. */
   async act<N extends OperationName>(name: N, input: OperationInput<N>): Promise<OperationReply<N>> {
     const reply = await this.ask(name, input)
-    const id = (reply as { interaction_id?: string } | undefined)?.interaction_id
-    this.#soil({ ...clean, rows: new Set(id === undefined ? [] : [id]), status: true, settings: true })
+    // a payment goes on in a task of its own
+    const rows = new Set(
+      [input, reply].flatMap(one => (one as { interaction_id?: string }).interaction_id ?? []),
+    )
+    this.#soil({ ...clean, rows, status: true, settings: true })
     return reply
   }
 
@@ -222,7 +225,7 @@ export class Live {
   async #refreshTasks({ rows, all }: Dirty): Promise<void> {
     if (all) await this.#quietly(() => this.#page('received', undefined, 'soon'))
     if (all) await this.#quietly(() => this.#page('sent', undefined, 'soon'))
-    const ids = [...rows]
+    const ids = [...rows, ...quotedFor(this.view, rows)]
     for (let at = 0; at < ids.length; at += ROWS_ASKED_MAX) {
       const part = { interaction_ids: ids.slice(at, at + ROWS_ASKED_MAX) }
       await this.#quietly(() => this.#fetch('interactions', part, 'soon'))
@@ -326,6 +329,13 @@ export class Live {
       signal.addEventListener('abort', end)
     })
   }
+}
+
+/** Tasks whose price was paid in one of these. */
+function quotedFor({ interactions }: View, rows: ReadonlySet<string>): string[] {
+  if (rows.size === 0) return []
+  const paid = [...interactions.values()].filter(({ payment }) => rows.has(payment?.paid_as ?? ''))
+  return paid.map(item => item.interaction_id).filter(id => !rows.has(id))
 }
 
 /** `cap:<name>` asks for a capability, anything else for words. */
