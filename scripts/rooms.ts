@@ -443,7 +443,10 @@ export const rooms: Record<string, Room> = {
       'cli/run',
     ],
   },
-  'cli/demo': { purpose: 'the demo, on the built programs', uses: ['cli/io.ts', 'cli/command.ts'] },
+  'cli/demo': {
+    purpose: 'the demo, on the built programs',
+    uses: ['protocol/shell.ts', 'cli/io.ts', 'cli/command.ts'],
+  },
   'cli/table': {
     purpose: 'the table of commands, by group',
     uses: ['cli/command.ts', 'cli/version.ts', 'cli/help.ts', 'cli/commands', 'cli/run', 'cli/demo'],

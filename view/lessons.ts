@@ -7,17 +7,17 @@ const LESSONS: readonly (Lesson & { holds: (item: Item) => boolean })[] = [
   {
     name: 'stranger',
     holds: item => item.side === 'received' && item.state === 'pending',
-    says: 'a stranger asks: nobody you named. Nothing runs and nobody answers until you say yes; declining tells them so.',
+    says: 'a stranger asks: nothing runs and nobody answers until you say yes',
   },
   {
     name: 'delegation',
     holds: item => item.side === 'sent',
-    says: 'your first task: it is sealed, goes out by itself, and its state here is what was proven, never a guess.',
+    says: 'your first task: sealed, sent by itself; its state is proven, never guessed',
   },
   {
     name: 'receipt',
     holds: item => item.receipt?.verified === true,
-    says: 'your first receipt: both sides signed what was asked and answered; anybody can check it, also without this node.',
+    says: 'your first receipt: signed by both sides; anybody can check it offline',
   },
 ]
 type Item = View['interactions'] extends ReadonlyMap<string, infer T> ? T : never

@@ -3,6 +3,7 @@
 import type { Run } from '../command.ts'
 import { type Io, printReply, UsageRefused } from '../io.ts'
 import { paySteps } from './pay-steps.ts'
+import { openBoth, requireTmux } from './side-by-side.ts'
 import type { Facts, Step } from './step.ts'
 import { steps } from './steps.ts'
 import { builtPrograms, World } from './world.ts'
@@ -17,6 +18,8 @@ export const demo: Run = async (io, input) => {
     throw new UsageRefused(
       `expected a step of this demo for --break: ${chosen.map(({ name }) => name).join(', ')}`,
     )
+  const isBoth = input.flags.has('--tui')
+  if (isBoth) requireTmux(process.stdin.isTTY === true && process.stdout.isTTY === true)
   const stopped = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort())
   await using world = new World(builtPrograms(), 'svc-demo-')
@@ -25,6 +28,7 @@ export const demo: Run = async (io, input) => {
     const outcomes = await runSteps(io, world, facts, { steps: chosen, json, spoil, stopped: stopped.signal })
     const ok = outcomes.length === chosen.length && outcomes.every(outcome => outcome.ok)
     if (json) printReply(io, { ok, steps: outcomes })
+    else if (ok && isBoth) await openBoth(world, stopped.signal)
     else if (ok && !input.flags.has('--exit')) await stayUp(io, world, facts, stopped.signal)
     return ok ? 0 : 1
   } finally {

@@ -1,0 +1,54 @@
+/** `svc demo --tui`: the inboxes of both sides beside each other in tmux, so that a task is seen to go over. */
+import { spawn, spawnSync } from 'node:child_process'
+import { shellWord } from '../../protocol/shell.ts'
+import { CommandFailed } from '../io.ts'
+import type { World } from './world.ts'
+
+const KEYS =
+  'left alice, right bob (click, or ctrl-b and an arrow)  3 d: alice hands bob a task  q in both: end'
+
+/** Refuses before anything is started. */
+export function requireTmux(isOnTerminal: boolean): void {
+  if (!isOnTerminal) throw new CommandFailed('--tui needs a terminal', 'svc demo')
+  if (spawnSync('tmux', ['-V']).status !== 0)
+    throw new CommandFailed('--tui needs tmux, which is not installed', 'svc demo')
+}
+
+/** Runs until both inboxes are closed. */
+export async function openBoth(world: World, signal: AbortSignal): Promise<void> {
+  const socket = world.dir('tmux')
+  // also where this runs in a terminal of another tmux
+  const { TMUX: _outer, ...outside } = process.env
+  const env = { ...outside, ...world.env('alice') }
+  const tmux = (...words: string[]) => {
+    const ran = spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...words], { env, encoding: 'utf8' })
+    if (ran.status !== 0) throw new Error(`tmux ${words[0]}: ${ran.stderr.trim()}`)
+  }
+  const inbox = (name: 'alice' | 'bob') => {
+    const given = Object.entries(world.env(name)).map(([key, value]) => `${key}=${shellWord(value)}`)
+    return `env ${given.join(' ')} ${shellWord(world.node)} ${shellWord(world.programs.svc)} tui`
+  }
+  const { columns = 160, rows = 40 } = process.stdout
+  tmux('new-session', '-d', '-s', 'demo', '-x', String(columns), '-y', String(rows), inbox('alice'))
+  for (const [option, value] of [
+    ['mouse', 'on'],
+    ['status-left', ''],
+    ['status-right-length', '200'],
+    ['status-right', KEYS],
+    ['window-status-format', ''],
+    ['window-status-current-format', ''],
+    ['status-style', 'reverse'],
+  ] as const)
+    tmux('set-option', '-g', option, value)
+  tmux('split-window', '-h', '-t', 'demo', inbox('bob'))
+  tmux('select-pane', '-L', '-t', 'demo')
+  const attached = spawn('tmux', ['-S', socket, 'attach-session', '-t', 'demo'], { env, stdio: 'inherit' })
+  const end = () => void spawnSync('tmux', ['-S', socket, 'kill-server'])
+  signal.addEventListener('abort', end)
+  await new Promise<void>((done, failed) => {
+    attached.on('error', failed)
+    attached.on('close', () => done())
+  })
+  signal.removeEventListener('abort', end)
+  end()
+}
