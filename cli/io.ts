@@ -153,14 +153,6 @@ export function printReply(io: Io, reply: unknown): void {
   )
 }
 
-const SILENT_MS = 1_000
-
-/** Says on a terminal, after a second, what a command waits for, unless what it gives is called before. */
-export function sayWhileWaiting(io: Io, what: string): () => void {
-  const notice = setTimeout(() => sayOnTerminal(io, `waiting for ${what} …`), SILENT_MS)
-  return () => clearTimeout(notice)
-}
-
 /** A line on standard error beside what the command prints. */
 export function notice(io: Io, text: string): void {
   io.err(`svc: ${plainText(io.asCalled(text))}\n`)

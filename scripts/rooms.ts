@@ -342,6 +342,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'streams, environment and exit codes of a command',
     uses: ['cli/reply.ts', 'cli/output.ts', 'protocol/encoding', 'protocol/shell.ts'],
   },
+  'cli/waiting.ts': {
+    purpose: 'what a terminal shows while a command waits',
+    uses: ['protocol/encoding', 'cli/io.ts'],
+  },
   'cli/command.ts': { purpose: 'what a command is', uses: ['cli/io.ts'] },
   'cli/version.ts': {
     purpose: 'what `version` prints',
@@ -357,6 +361,7 @@ export const rooms: Record<string, Room> = {
       'daemon/home',
       'daemon/archive',
       'cli/io.ts',
+      'cli/waiting.ts',
       'protocol/shell.ts',
       'cli/command.ts',
     ],
@@ -434,6 +439,7 @@ export const rooms: Record<string, Room> = {
       'mcp',
       'tui',
       'cli/io.ts',
+      'cli/waiting.ts',
       'cli/command.ts',
       'cli/doctor',
       'cli/install',

@@ -59,7 +59,7 @@ export class Driver {
     }
     this.#effects = new Effects(around)
     this.live.subscribe(() => this.#show(this.#model))
-    this.#tick = setInterval(() => this.#tell(), TICK_MS)
+    this.#tick = setInterval(() => this.#pass(), TICK_MS)
     void this.live.run()
   }
 
@@ -153,6 +153,13 @@ export class Driver {
     clearTimeout(this.#peek)
     if (wanted === undefined || thread !== undefined) return
     this.#peek = setTimeout(() => void this.live.openThread(wanted, false), PEEK_AFTER_MS)
+  }
+
+  /** A second later: ages and countdowns, and how far a registration is. */
+  #pass(): void {
+    const isRegistering = this.live.view.status?.hub?.state === 'registering'
+    if (isRegistering || this.#model.output?.isRunning === true) this.live.refreshStatus()
+    this.#tell()
   }
 
   #draw(): Drawn {

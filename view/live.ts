@@ -148,6 +148,11 @@ export class Live {
     await this.#account()
   }
 
+  /** How the node stands, anew: while something goes on of which no event tells, as a proof of work. */
+  refreshStatus(): void {
+    this.#soil({ ...clean, status: true })
+  }
+
   /** Everything that the screens show, anew. */
   refreshAll(): void {
     this.#soil({ ...clean, all: true })

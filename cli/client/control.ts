@@ -27,7 +27,8 @@ import { systemCode } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, messageOf, sayWhileWaiting } from '../io.ts'
+import { CommandFailed, type Io, messageOf } from '../io.ts'
+import { sayWhileWaiting } from '../waiting.ts'
 import { HungNode } from './entries.ts'
 import { type Answer, exchange, NoAnswer } from './loopback.ts'
 import { operationIndex } from './operation-index.ts'
@@ -115,7 +116,8 @@ export function connect(io: Io, whom: Whom): Control {
       const { method, path, reads, timeoutMs } = operations[name]
       if (!reads) requireOwn(io, target)
       const search = new URLSearchParams(query).toString()
-      const answered = sayWhileWaiting(io, WAITS[name] ?? 'the node')
+      const howFar = name === 'hubRegister' ? () => proofOfWork(io, whom) : undefined
+      const answered = sayWhileWaiting(io, WAITS[name] ?? 'the node', howFar)
       try {
         const door = await findDoor(io, target)
         const headers = { ...door.headers, 'Content-Type': 'application/json' }
@@ -137,6 +139,13 @@ export function connect(io: Io, whom: Whom): Control {
       }
     },
   }
+}
+
+/** How far the proof of work of a registration is, while there is one. */
+async function proofOfWork(io: Io, whom: Whom): Promise<string | undefined> {
+  const silent = Object.create(io, { onTerminal: { value: false } }) as Io
+  const share = (await connect(silent, whom).call('status')).hub?.pow_progress
+  return share === undefined ? undefined : `proof of work, ${Math.round(share * 100)} % of what is expected`
 }
 
 /** A node that was only found, because no other one runs, is read and never changed. */

@@ -19,7 +19,13 @@ async function hubThat(answers: RequestListener): Promise<string> {
 
 async function ask(url: string, timeoutMs: number) {
   const said: string[] = []
-  const send = hubSend({ ...processIo(), onTerminal: true, err: text => said.push(text) }, timeoutMs)
+  const io = {
+    ...processIo(),
+    env: { TERM: 'dumb' },
+    onTerminal: true,
+    err: (text: string) => said.push(text),
+  }
+  const send = hubSend(io, timeoutMs)
   const ended = await send({ method: 'GET', url: `${url}/hub/identity`, headers: {} }).then(
     response => String(response.status),
     (error: Error) => error.message,

@@ -5,7 +5,8 @@ import * as https from 'node:https'
 import type { Send } from '../../protocol/contract/client.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { type Io, sayWhileWaiting } from '../io.ts'
+import type { Io } from '../io.ts'
+import { sayWhileWaiting } from '../waiting.ts'
 
 /** A key history, the longest that is asked for, is a small part of it. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024

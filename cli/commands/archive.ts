@@ -9,6 +9,7 @@ import { MOVED_FILE } from '../../daemon/home/moved.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { sayWhileWaiting } from '../waiting.ts'
 import { readPassphrase } from './passphrase.ts'
 
 export const backup: Run = async (io, input) => {
@@ -17,7 +18,8 @@ export const backup: Run = async (io, input) => {
   const { backup: save, requireSavable } = await import('../../daemon/archive/save.ts')
   requireSavable(dir, path)
   const passphrase = await readPassphrase(io, input, true)
-  const { aid, bytes, files, madeAtMs } = await save({ dir, path, passphrase, now: io.now })
+  const done = sayWhileWaiting(io, 'the backup, which Ctrl-C leaves undone')
+  const { aid, bytes, files, madeAtMs } = await save({ dir, path, passphrase, now: io.now }).finally(done)
   printReply(io, { aid, archive: path, bytes, attachments: files, made_at: madeAtMs })
   return 0
 }
@@ -61,7 +63,8 @@ const loading =
     const { loadArchive } = await import('../../daemon/archive/load.ts')
     requireElsewhere(io, readHeadOf(readHead, path).aid, kind)
     const passphrase = await readPassphrase(io, input, false)
-    const { aid, madeAtMs, records } = await loadArchive({ path, dir, passphrase, kind })
+    const done = sayWhileWaiting(io, 'the archive to be opened')
+    const { aid, madeAtMs, records } = await loadArchive({ path, dir, passphrase, kind }).finally(done)
     printReply(io, { aid, data_dir: dir, made_at: madeAtMs, records })
     hint(io, 'it asks its hub what came after the archive before it signs anything:\nsvc up')
     return 0
