@@ -6,7 +6,7 @@ import { type Around, Effects, type Terminal } from './effects.ts'
 import { type Frame, frameOf } from './frame.ts'
 import type { Host } from './host.ts'
 import { layoutOf } from './layout.ts'
-import { firstModel, type Model, type Size } from './model.ts'
+import { type Composer, firstModel, type Model, type Size } from './model.ts'
 import { painted } from './paint.ts'
 import type { Press } from './press.ts'
 import { readerFrame } from './reader.ts'
@@ -20,6 +20,7 @@ const WAYS = 'ways'
 const TICK_MS = 1_000
 /** A row that was only passed by is not looked into. */
 const PEEK_AFTER_MS = 150
+const KEPT_AFTER_MS = 700
 
 export type Drawn = { readonly text: string; readonly cursor: Frame['cursor'] }
 export type Ways = { readonly colours: boolean; readonly isReader: boolean }
@@ -30,6 +31,8 @@ export class Driver {
   #drawn: Drawn | undefined
   #peeked: string | undefined
   #peek: NodeJS.Timeout | undefined
+  #kept: Composer | undefined
+  #keep: NodeJS.Timeout | undefined
   #rows: readonly string[] = []
   readonly #cache = new RowCache()
   readonly #effects: Effects
@@ -66,6 +69,9 @@ export class Driver {
   stop(): void {
     clearInterval(this.#tick)
     clearTimeout(this.#peek)
+    clearTimeout(this.#keep)
+    const { composer } = this.#model
+    if (composer !== undefined) void this.#effects.run({ type: 'keep_draft', composer })
     this.live.stop()
     this.#listeners.clear()
   }
@@ -116,6 +122,7 @@ export class Driver {
     this.#model = next
     this.#rows = this.#cache.rows(next, this.live.view).ids
     this.#lookInto()
+    this.#keepDraft()
     this.#tell()
   }
 
@@ -141,6 +148,17 @@ export class Driver {
     return { ...model, lessons }
   }
 
+  /** A draft is on the disk a moment after it was written: a terminal may be closed at any time. */
+  #keepDraft(): void {
+    const { composer } = this.#model
+    if (composer === this.#kept || composer === undefined || composer.isSending) return
+    this.#kept = composer
+    clearTimeout(this.#keep)
+    this.#keep = setTimeout(() => {
+      if (this.#model.composer === composer) void this.#effects.run({ type: 'keep_draft', composer })
+    }, KEPT_AFTER_MS)
+  }
+
   /** Beside the list stands the conversation of the row on which the selection rests. */
   #lookInto(): void {
     const { screen, thread } = this.#model
@@ -148,8 +166,9 @@ export class Driver {
     const wanted =
       thread?.id ??
       (isTasks && layoutOf(this.#model, this.live.view, 0).isWide ? paneOf(this.#model).selected : undefined)
-    if (wanted === this.#peeked) return
-    this.#peeked = wanted
+    const peeked = thread === undefined ? wanted : `open ${thread.id}`
+    if (peeked === this.#peeked) return
+    this.#peeked = peeked
     clearTimeout(this.#peek)
     if (wanted === undefined || thread !== undefined) return
     this.#peek = setTimeout(() => void this.live.openThread(wanted, false), PEEK_AFTER_MS)

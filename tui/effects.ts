@@ -42,6 +42,7 @@ const OUTPUT_MAX = 500_000
 export class Effects {
   readonly #around: Around
   #command: AbortController | undefined
+  readonly #tried = new Map<string, { content: string; key: string }>()
 
   constructor(around: Around) {
     this.#around = around
@@ -125,7 +126,8 @@ export class Effects {
       const output = { title: `${backend} answered in ${ms} ms`, text: answer, top: 0, isRunning: false }
       return change(model => ({ ...model, output }))
     }
-    change(model => ({ ...(says === '' ? model : toast(model, says, 'good')), ...present({ undo }) }))
+    const said = undo === undefined ? says : `${says}; u undoes it`
+    change(model => ({ ...(said === '' ? model : toast(model, said, 'good')), ...present({ undo }) }))
   }
 
   async #rows(how: 'more' | 'all'): Promise<void> {
@@ -154,6 +156,7 @@ export class Effects {
     const given = composer.files.map(file => host.file(file))
     const bad = given.find(file => 'fault' in file)
     const attach = given.flatMap(file => ('path' in file ? [file.path] : []))
+    const once = { attach, idempotency_key: this.#keyOf(composer) }
     try {
       if (bad !== undefined && 'fault' in bad) throw new Error(bad.fault)
       const words = buffer.text.trimEnd()
@@ -162,12 +165,14 @@ export class Effects {
           ? await live.act('message', {
               interaction_id: target.id,
               ...present({ text: words === '' ? undefined : words }),
-              attach,
+              ...once,
             })
-          : await live.act('delegate', { to: target.to, task: words, attach })
-      this.#keepDraft(target, { text: '', files: [] })
+          : await live.act('delegate', { to: target.to, task: words, ...once })
       const { warning } = reply
       change(model => sentNow(model, target, warning))
+      this.#tried.delete(draftKey(target))
+      // what was sent is sent, also where its draft cannot be removed
+      void this.run({ type: 'drop_draft', target })
     } catch (error) {
       const { says } = failure(error)
       change(model =>
@@ -176,6 +181,15 @@ export class Effects {
           : { ...model, composer: { ...model.composer, isSending: false, fault: says } },
       )
     }
+  }
+
+  /** The same words and files are sent once, however often an answer got lost. */
+  #keyOf({ target, buffer, files }: Composer): string {
+    const content = JSON.stringify([buffer.text, files])
+    const before = this.#tried.get(draftKey(target))
+    const key = before?.content === content ? before.key : crypto.randomUUID()
+    this.#tried.set(draftKey(target), { content, key })
+    return key
   }
 
   #loadDraft(target: Target): void {

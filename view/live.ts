@@ -33,6 +33,7 @@ export class Live {
   /** Parts of the node that a screen has opened; only those are kept fresh. */
   readonly #wanted = new Set<Part>()
   #openThread: string | undefined
+  #isRead = false
 
   constructor(door: Door, around: Surroundings) {
     this.#door = door
@@ -102,9 +103,10 @@ export class Live {
     }
   }
 
-  /** Loads a thread and keeps it fresh until another one is opened; `markRead` says that a person sees it. */
+  /** Loads a thread and keeps it fresh until another one is opened; `markRead` says that a person sees it, also what comes. */
   async openThread(id: string, markRead: boolean): Promise<void> {
     this.#openThread = id
+    this.#isRead = markRead
     await this.#quietly(() => this.#thread(id, markRead, 'at once'))
     if (markRead) this.#soil({ ...clean, rows: new Set([id]), status: true })
   }
@@ -230,14 +232,14 @@ export class Live {
   async #refreshTasks({ rows, all }: Dirty): Promise<void> {
     if (all) await this.#quietly(() => this.#page('received', undefined, 'soon'))
     if (all) await this.#quietly(() => this.#page('sent', undefined, 'soon'))
+    const open = this.#openThread
+    if (open !== undefined && (all || rows.has(open)))
+      await this.#quietly(() => this.#thread(open, this.#isRead, 'soon'))
     const ids = [...rows, ...quotedFor(this.view, rows)]
     for (let at = 0; at < ids.length; at += ROWS_ASKED_MAX) {
       const part = { interaction_ids: ids.slice(at, at + ROWS_ASKED_MAX) }
       await this.#quietly(() => this.#fetch('interactions', part, 'soon'))
     }
-    const open = this.#openThread
-    if (open !== undefined && (all || rows.has(open)))
-      await this.#quietly(() => this.#thread(open, false, 'soon'))
   }
 
   #page(side: Side, cursor: string | undefined, when: When) {

@@ -1,5 +1,6 @@
 /** What the inbox does to a terminal: it draws without flicker and gives it back whole, however it ends. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTmux, PROMPT, type Terminal, Tmux, withTmux } from './tmux.ts'
 import { openInbox, openPair, type Pair } from './world.ts'
@@ -11,6 +12,7 @@ const clears = (bytes: string) =>
   ['', '0', '1', '2', '3'].reduce((sum, how) => sum + countOf(bytes, `${ESC}[${how}J`), 0)
 /** Frames, as Ink marks them for the terminal. */
 const frames = (bytes: string) => countOf(bytes, `${ESC}[?2026h`)
+const read = (path: string) => readFileSync(path, 'utf8')
 /** The shell waits for a line. */
 const AT_PROMPT = new RegExp(`(^|\\n)${PROMPT.trim()}\\s*$`)
 
@@ -85,6 +87,31 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
     await terminal.sees('it broke here')
     terminal.type('clear').press('Enter')
     await isWhole(terminal)
+  })
+
+  test('that dies takes no draft with it', async () => {
+    const terminal = await open()
+    terminal.press('3')
+    await terminal.sees('alice')
+    terminal.press('d').type('a thought that matters')
+    const kept = () => {
+      const folder = pair.world.dir('bob', 'drafts')
+      return (
+        existsSync(folder) &&
+        readdirSync(folder).some(file => read(join(folder, file)).includes('that matters'))
+      )
+    }
+    await terminal.until(kept, 'the draft on the disk')
+    process.kill(child(terminal), 'SIGKILL')
+    await terminal.sees('Killed')
+    const again = await open()
+    again.press('3')
+    await again.sees('draft')
+    again.press('d')
+    await again.sees('› a thought that matters')
+    again.press('C-u', 'Escape')
+    await again.sees('open')
+    again.press('q')
   })
 
   test('is never cleared but at start and when it is resized, whatever comes', async () => {

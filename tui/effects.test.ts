@@ -1,0 +1,100 @@
+/** What is done for presses: what is sent is sent once, and no word is lost. */
+import { describe, expect, test } from 'vitest'
+import { NodeRefused } from '../view/door.ts'
+import { Live } from '../view/live.ts'
+import { Clock, idOf, item, ScriptedNode } from '../view/testing.ts'
+import { bufferOf } from './edit.ts'
+import { Effects } from './effects.ts'
+import type { Draft, Host } from './host.ts'
+import { type Composer, firstModel, type Model } from './model.ts'
+
+type Sent = { text?: string | undefined; idempotency_key?: string | undefined }
+const target = { kind: 'reply', id: idOf(1) } as const
+const composer = (text: string, files: string[] = []): Composer => ({
+  target,
+  buffer: bufferOf(text),
+  files,
+  isSending: true,
+})
+
+function scene() {
+  const sent: Sent[] = []
+  let fault: Error | undefined
+  const node = new ScriptedNode({
+    interactions: () => ({ items: [item(1)] }),
+    message(input) {
+      sent.push(input)
+      if (fault !== undefined) throw fault
+      return {
+        interaction_id: idOf(1),
+        message_id: 'm',
+        turn: 2,
+        state: 'open',
+        delivery: { state: 'queued' },
+      }
+    },
+  })
+  const drafts = new Map<string, Draft>()
+  const host = {
+    drafts: {
+      names: () => [...drafts.keys()],
+      read: (name: string) => drafts.get(name),
+      write: (name: string, draft: Draft) => void drafts.set(name, draft),
+      remove: (name: string) => void drafts.delete(name),
+    },
+    file: (path: string) => (path.startsWith('/') ? { path } : { fault: `there is no file ${path}` }),
+  } as unknown as Host
+  const live = new Live(node, new Clock())
+  let model: Model = firstModel({ columns: 80, rows: 24 })
+  const effects = new Effects({
+    host,
+    live,
+    terminal: {} as never,
+    model: () => model,
+    change: change => {
+      model = change(model)
+    },
+  })
+  const send = (given: Composer) => {
+    model = { ...model, composer: given }
+    return effects.run({ type: 'send', composer: given })
+  }
+  const fails = (error?: Error) => {
+    fault = error
+  }
+  return { sent, drafts, effects, send, fails, model: () => model }
+}
+
+describe('a message', () => {
+  test('that was not answered is sent again as the same one, other words as another', async () => {
+    const { send, sent, fails, model } = scene()
+    fails(new Error('the node does not answer'))
+    await send(composer('once'))
+    expect(model().composer).toMatchObject({ isSending: false, fault: 'the node does not answer' })
+    fails()
+    await send(composer('once'))
+    await send(composer('once'))
+    await send(composer('more'))
+    const keys = sent.map(({ idempotency_key: key }) => key)
+    expect(keys[0]).toBe(keys[1])
+    expect(new Set(keys.slice(1)).size).toBe(3)
+  })
+
+  test('that was sent closes its composer and leaves no draft; one that was refused keeps both', async () => {
+    const { send, drafts, effects, fails, model } = scene()
+    await effects.run({ type: 'keep_draft', composer: composer('words') })
+    expect([...drafts.values()]).toEqual([{ text: 'words', files: [] }])
+    fails(new NodeRefused('wrong_state', 'it has ended', 'svc inbox'))
+    await send(composer('words'))
+    expect([drafts.size, model().composer?.buffer.text]).toEqual([1, 'words'])
+    fails()
+    await send(composer('words'))
+    expect([drafts.size, model().composer]).toEqual([0, undefined])
+  })
+
+  test('with a file that is not there is not sent', async () => {
+    const { send, sent, model } = scene()
+    await send(composer('see', ['nothing.md']))
+    expect([sent, model().composer?.fault]).toEqual([[], 'there is no file nothing.md'])
+  })
+})
