@@ -67,6 +67,13 @@ test('a receipt with a fault is never shown as good', () => {
   })
 })
 
+test('a verified receipt of words contradicts itself in no word', () => {
+  const receipt = { id: 'r', verified: true, status: 'UNVERIFIED', result_cid: 'c' }
+  expect(sayReceipt({ side: 'received', receipt }, 'bob')?.says).toBe(
+    'receipt verified, signed by you; the answer is words, which no program can check (UNVERIFIED)',
+  )
+})
+
 test('a price that waits says who decides', () => {
   expect(sayPayment({ amount: 1, network: 'hub:x', state: 'open' }, 'bob').says).toBe(
     'bob asks 1 credit; you decide',

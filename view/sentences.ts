@@ -134,9 +134,12 @@ export function sayReceipt(
     return { says: `receipt NOT verified: ${cleanLine(receipt.fault)}`, tone: 'bad' }
   if (!receipt.verified)
     return { says: `receipt not verified yet (${cleanLine(receipt.status)})`, tone: 'warn' }
-  const words = receipt.status === 'UNVERIFIED' ? '; the answer is words, which no program can check' : ''
+  const status =
+    receipt.status === 'UNVERIFIED'
+      ? '; the answer is words, which no program can check (UNVERIFIED)'
+      : `: ${cleanLine(receipt.status)}`
   return {
-    says: `receipt verified, signed by ${provider}: ${cleanLine(receipt.status)}${words}`,
+    says: `receipt verified, signed by ${provider}${status}`,
     tone: 'good',
   }
 }
