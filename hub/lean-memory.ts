@@ -7,25 +7,26 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const YOUNG_BYTES_MAX = 4 * 1024 * 1024
-const CHECK_EVERY_MS = 50
+const YOUNG_BYTES = 4 * 1024 * 1024
+const CHECK_EVERY_MS = 20
 /** How much more than what lives the old generation may hold before it is collected, in percent. */
 const OLD_GROWTH_PERCENT = 20
 const STARTED_AFTER_MS = 1000
 
 type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
-/** Ends the growth of the young generation once it is large enough, and collects once when the start is over. */
+/** Lets the young generation grow up to its size and no further, and collects once when the start is over. */
 export function keepMemorySmall(): void {
   setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`)
-  const timer = setInterval(() => {
-    const young = getHeapSpaceStatistics().find(space => space.space_name === 'new_space')
-    if (young !== undefined && young.space_size < YOUNG_BYTES_MAX) return
-    setFlagsFromString('--semi-space-growth-factor=1')
-    clearInterval(timer)
-  }, CHECK_EVERY_MS)
-  timer.unref()
   setTimeout(collectOnce, STARTED_AFTER_MS).unref()
+  let mayGrow = true
+  // a quiet engine makes it small again, from where it has to grow once more
+  setInterval(() => {
+    const young = getHeapSpaceStatistics().find(space => space.space_name === 'new_space')
+    const isSmall = young === undefined || young.space_size < YOUNG_BYTES
+    if (isSmall !== mayGrow) setFlagsFromString(`--semi-space-growth-factor=${isSmall ? 2 : 1}`)
+    mayGrow = isSmall
+  }, CHECK_EVERY_MS).unref()
 }
 
 function collectOnce(): void {
