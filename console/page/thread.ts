@@ -129,7 +129,20 @@ function callOut(app: App, thread: Thread, peer: string): Drawn | undefined {
   )
 }
 
+/** What a message was drawn as: a long thread is not described anew for each letter that is typed under it. */
+const drawn = new WeakMap<Turn, { item: Drawn; thread: Thread; at: number }>()
+/** After so long its times are looked at again. */
+const DRAWN_FOR_MS = 10_000
+
 function turnItem(app: App, thread: Thread, turn: Turn, now: number): Drawn {
+  const held = drawn.get(turn)
+  if (held?.thread === thread && now - held.at < DRAWN_FOR_MS) return held.item
+  const item = describeTurn(app, thread, turn, now)
+  drawn.set(turn, { item, thread, at: now })
+  return item
+}
+
+function describeTurn(app: App, thread: Thread, turn: Turn, now: number): Drawn {
   const told = messageFacts(turn, thread, now)
   const text = cleanText(turn.text)
   return h(
