@@ -1,9 +1,11 @@
 /** How the console looks and reads, on every screen: axe, contrast, nothing outside the window; light and dark, wide and a phone. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { measure, noBrowser, startBrowser } from '../browser.ts'
 import { liveALittle, openConsole, openWorld, type World } from './world.ts'
 
@@ -123,6 +125,21 @@ describe.skipIf(noBrowser !== undefined)(`the look of the console${skipped}`, ()
       await context.close()
     },
   )
+
+  test.each(looks)('$size, $colorScheme: the page that is not let in', async ({ size, colorScheme }) => {
+    const dir = join(world.lab.folder, 'locked')
+    writeConfig(dir, { ...readConfig(dir), console_ticket: true })
+    const node = await world.lab.start('locked')
+    const options = { viewport: sizes[size], colorScheme }
+    const { page, context } = await openConsole(browser, `http://${node.controlAddress}/console`, options)
+    await page.getByText('Or give the token').click()
+    await page.getByLabel('Content of control_token.txt').waitFor()
+    const seen = await page.evaluate(measure)
+    expect([await violations(page), seen.scrollWidth <= sizes[size].width]).toEqual([[], true])
+    expect(seen.faintest.contrast, seen.faintest.text).toBeGreaterThanOrEqual(CONTRAST_MIN)
+    await context.close()
+    await node.stop()
+  })
 
   test('every button and link on a phone is large enough for a finger', async () => {
     const { page, context } = await openConsole(browser, world.url, { viewport: sizes.phone })
