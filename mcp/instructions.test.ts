@@ -29,7 +29,8 @@ describe.each(offers)('with %s', (_, offered) => {
   } as unknown as ToolContext
 
   test('the instructions, and news, name these alone', () => {
-    const item = { peer_name: 'bob', unread: 1, interaction_id: id, side: 'sent' } as InteractionSummary
+    const said = { wrote: true, proposes_end: true }
+    const item = { peer_name: 'bob', news: said, interaction_id: id, side: 'sent' } as InteractionSummary
     const news = channelMessage(item, name => here.includes(name))?.content ?? ''
     const foreign = namedIn(`${instructions(offered, 3)} ${news}`).filter(name => !here.includes(name))
     expect(foreign).toEqual([])

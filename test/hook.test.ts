@@ -45,6 +45,16 @@ async function delegated(task: string): Promise<string> {
   throw new Error('it did not arrive')
 }
 
+async function becomes(id: string, state: string): Promise<void> {
+  for (let looks = 0; looks < 200; looks++) {
+    const { items } = (await world.svc('bob', 'inbox')) as {
+      items: { interaction_id: string; state: string }[]
+    }
+    if (items.some(item => item.interaction_id === id && item.state === state)) return
+  }
+  throw new Error(`it did not become ${state}`)
+}
+
 describe('a hook', () => {
   test('says what is new of contacts once a session, fenced, with the call that reads it', async () => {
     expect(hook('text')).toBe('')
@@ -80,6 +90,20 @@ describe('a hook', () => {
     expect(JSON.parse(hook('gemini', { session_id: 'g', hook_event_name: 'AfterAgent' }))).toMatchObject({
       decision: 'deny',
     })
+  })
+
+  test('says words once, then the end that is proposed, and nothing of what this side does itself', async () => {
+    const id = await delegated('words before the end')
+    const said = () => hook('claude', { session_id: 'ends' })
+    expect(said()).toContain('words before the end')
+    await world.svc('alice', 'end', id)
+    await becomes(id, 'end_proposed')
+    const proposed = said()
+    expect(proposed).toContain(`alice proposes to end task ${id}`)
+    expect(proposed).not.toContain('words before')
+    await world.svc('bob', 'accept-end', id)
+    await becomes(id, 'ended')
+    expect(said()).toBe('')
   })
 
   test('repeats the words of the other side only, also after this side answered', async () => {

@@ -1,7 +1,10 @@
 /** What the other sides did since a moment: cursors of lists, by which a caller learns of every change once. */
+import type { News } from '../../protocol/control/shapes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import type { Interaction } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'now'>
 
@@ -69,4 +72,40 @@ export function changedSince(
     now.at,
   )
   return { keys: [...new Set([...moved, ...stopped].map(row => row.key))], upTo: now }
+}
+
+const PREVIEW_CHARACTERS = 200
+
+/**
+ * What the other side did after a message, as far as nobody read it: words, and a proposed end that waits for this side.
+ * Steps that answer this side's own, as an accepted end or a receipt, are no news.
+ */
+export function newsOf(
+  ctx: Pick<Needs, 'store'>,
+  { key, lastIn, readTo, state, endBy }: Interaction,
+  since: number,
+): News | undefined {
+  const after = Math.max(since, readTo)
+  const wrote = lastIn > after
+  const words = wrote
+    ? ctx.store.get<{ text: string }>(
+        "SELECT text FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND text <> '' ORDER BY key DESC LIMIT 1",
+        key,
+        after,
+      )
+    : undefined
+  const proposed =
+    state === 'end_proposed' && endBy === 'peer'
+      ? ctx.store.get(
+          `SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND kind = ${kinds.end} LIMIT 1`,
+          key,
+          after,
+        )
+      : undefined
+  if (!wrote && proposed === undefined) return undefined
+  return present({
+    wrote: wrote || undefined,
+    preview: words?.text.slice(0, PREVIEW_CHARACTERS),
+    proposes_end: proposed === undefined ? undefined : true,
+  })
 }

@@ -7,7 +7,7 @@ import type { Context } from '../context.ts'
 import { markReadTo } from '../store/interactions.ts'
 import { HAS_WORDS, indexMessages, phrase } from '../store/search.ts'
 import type { Interaction } from '../store/threads.ts'
-import { changedSince, cursorOf, moment, pageCursor, sinceCursor } from './changes.ts'
+import { changedSince, cursorOf, moment, newsOf, pageCursor, sinceCursor } from './changes.ts'
 import { summaryView } from './views.ts'
 
 type Needs = Pick<
@@ -37,7 +37,7 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
   const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
   if (cursor?.kind === 'since') {
     const { keys, upTo } = changedSince(ctx, given.side, cursor, limit)
-    return { items: summaries(ctx, keys), new_cursor: sinceCursor(upTo) }
+    return { items: summaries(ctx, keys, cursor.message), new_cursor: sinceCursor(upTo) }
   }
   const conditions = ['side = ?']
   const parameters: (string | number)[] = [given.side]
@@ -71,8 +71,14 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
   }
 }
 
-const summaries = (ctx: Needs, keys: readonly number[]) =>
-  keys.map(key => summaryView(ctx, ctx.threads.byKey(key)))
+/** A task as lists have it, with what is news after a message. */
+export const listedView = (ctx: Needs, interaction: Interaction, since = 0) => ({
+  ...summaryView(ctx, interaction),
+  ...present({ news: newsOf(ctx, interaction, since) }),
+})
+
+const summaries = (ctx: Needs, keys: readonly number[], since?: number) =>
+  keys.map(key => listedView(ctx, ctx.threads.byKey(key), since))
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
 export async function pullMail(ctx: Needs): Promise<void> {

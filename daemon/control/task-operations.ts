@@ -26,12 +26,12 @@ import { verifyNow } from '../tasks/verify.ts'
 import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
-import { markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
+import { listedView, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
 import { answerTurnOf, hasWordsFrom, turnOf } from './turns.ts'
-import { deliveryView, messageIdText, receiptView, summaryView, threadView } from './views.ts'
+import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
 import { waitingWarning } from './warnings.ts'
 
 const ANSWERED = new Set(['open', 'end_proposed', 'ended', 'declined', 'failed', 'expired'])
@@ -84,7 +84,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async interactions({ interaction_ids: ids }) {
       const known = [...new Set(ids)].flatMap(id => ctx.threads.findById(id) ?? [])
-      return { items: known.map(interaction => summaryView(ctx, interaction)) }
+      return { items: known.map(interaction => listedView(ctx, interaction)) }
     },
 
     async search(given) {

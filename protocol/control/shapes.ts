@@ -66,6 +66,16 @@ export const paymentShape = z.strictObject({
   reason: z.string().optional(),
 })
 
+/** What the other side did after the cursor of a list, or at all, that nobody read yet. */
+export const newsShape = z.strictObject({
+  wrote: z.boolean().optional(),
+  /** First characters of the newest of these words. */
+  preview: z.string().optional(),
+  /** It proposed the end, and this side did not answer that. */
+  proposes_end: z.boolean().optional(),
+})
+export type News = z.infer<typeof newsShape>
+
 export const interactionSummary = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -87,6 +97,8 @@ export const interactionSummary = z.strictObject({
   unread: count,
   /** First characters of the newest words of the other side that nobody read yet. */
   unread_preview: z.string().optional(),
+  /** In lists. */
+  news: newsShape.optional(),
   attachments: count,
   /** Delivery of the newest own message. */
   delivery: deliveryShape.optional(),
