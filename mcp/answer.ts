@@ -3,7 +3,7 @@ import { present } from '../protocol/encoding/present.ts'
 import { actionCalls } from './actions.ts'
 import { RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from './budget.ts'
 import { callText } from './call.ts'
-import { peerOf, receiptRow, sayReason } from './rows.ts'
+import { peerOf, ratingRow, receiptRow, sayReason } from './rows.ts'
 import type { ToolContext } from './tool.ts'
 import { shownTurns, type Thread } from './turns.ts'
 
@@ -16,6 +16,7 @@ export const answerMembers = [
   'reason',
   'answer',
   'receipt',
+  'review',
   'actions',
 ] as const
 
@@ -56,6 +57,7 @@ export function answerOf(
     ...present({ reason: sayReason(thread, context) }),
   }
   const receipt = receiptRow(thread.receipt, context)
+  const review = ratingRow(thread, context)
   const budget = (args.max_chars ?? RESULT_CHARACTERS_DEFAULT) - HEAD_CHARACTERS
   const { turns, rest } = shownTurns(
     thread,
@@ -69,7 +71,12 @@ export function answerOf(
       : turns.length === 0 && !isOver(thread)
         ? [callText('task_results', { interaction_id, wait_s: 45 })]
         : []
-  return { ...head, answer: turns, ...present({ receipt }), actions: actionCalls(thread, context, further) }
+  return {
+    ...head,
+    answer: turns,
+    ...present({ receipt, review }),
+    actions: actionCalls(thread, context, further),
+  }
 }
 
 const HEAD_CHARACTERS = 700

@@ -79,6 +79,7 @@ export function summaryRow(item: InteractionSummary, context: ToolContext): Reco
       attachments: item.attachments === 0 ? undefined : item.attachments,
       delivery: item.delivery === undefined ? undefined : sayDelivery(item.delivery, context),
       receipt: receiptRow(item.receipt, context),
+      review: ratingRow(item, context),
     }),
   }
 }
@@ -94,12 +95,25 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 
 export function receiptRow(receipt: InteractionSummary['receipt'], context: ToolContext) {
   if (receipt === undefined) return undefined
+  // nobody reads of valid signatures while one of the two is missing
+  const isHalf = receipt.verified && receipt.awaits_counter_signature === true
   return {
     receipt_id: receipt.id,
-    signatures_valid: receipt.verified,
+    ...(isHalf ? { waiting_for: 'counter_signature' } : { signatures_valid: receipt.verified }),
     outcome: OUTCOMES[receipt.status] ?? context.fence(receipt.status),
     ...present({ fault: receipt.fault === undefined ? undefined : own(receipt.fault) }),
   }
+}
+
+/** A rating that the hub does not have yet, and why: nothing is left to do for it. */
+export function ratingRow(
+  { rating, review }: Pick<InteractionSummary, 'rating' | 'review'>,
+  context: ToolContext,
+) {
+  if (review === undefined || review.uploaded) return undefined
+  const { reason, reason_quotes: isQuote } = review
+  const why = reason === undefined ? undefined : isQuote ? sayCode(reason, context) : own(reason)
+  return { rating, uploaded: false, ...present({ reason: why }) }
 }
 
 export const fileRow = (

@@ -72,6 +72,36 @@ describe('a turn', () => {
 })
 
 describe('a rating', () => {
+  test('given with the end that is proposed waits for the receipt by itself', async () => {
+    const id = await delegated(alice, bob, 'rated before the end')
+    await say(bob, id, 'done')
+    await arrived(alice, id, 2)
+    await alice.handlers.end({ interaction_id: id, mode: 'propose', rating: 4, comment: 'kept' }, never)
+    const listed = async () => {
+      const { items } = (await ask(alice, 'task_results')) as {
+        items: { interaction_id: string; review: unknown }[]
+      }
+      return items.find(item => item.interaction_id === id)?.review
+    }
+    expect(await listed()).toMatchObject({
+      rating: 4,
+      uploaded: false,
+      reason: expect.stringMatching(/^kept: /),
+    })
+    const reply = await ask(alice, 'task_results', { interaction_id: id })
+    expect([reply['review'], reply['actions']]).toMatchObject([{ rating: 4 }, []])
+    await until('bob hears of it', async () => (await stateOf(bob, id)) === 'end_proposed')
+    await bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    await until('it is signed', async () => String(((await listed()) as Reply)?.['reason']) === 'probation')
+    const again = await ask(alice, 'task_end', { interaction_id: id, rating: 4, comment: 'kept' })
+    expect(again).toMatchObject({
+      state: 'ended',
+      signatures_valid: true,
+      uploaded: false,
+      reason: 'probation',
+    })
+  })
+
   test('that is kept is offered no second time', async () => {
     const id = await endedTask('rate me')
     const ended = await ask(alice, 'task_end', { interaction_id: id, rating: 5, comment: 'right' })

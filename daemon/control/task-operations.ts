@@ -1,6 +1,8 @@
 /** Operations on tasks: delegate, converse, end, rate, verify. Each answers after its commit, not after the network. */
 
 import { resolve } from 'node:path'
+import type { RequestOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { withTiers } from '../../protocol/proof/effect.ts'
@@ -21,6 +23,7 @@ import {
 } from '../tasks/conversation.ts'
 import { delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
+import { keepRating } from '../tasks/ratings.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { verifyNow } from '../tasks/verify.ts'
 import { linkTo } from './attachments.ts'
@@ -158,12 +161,11 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     },
 
     async end(given) {
+      const { rating, comment = '' } = given
       const ended = ctx.store.transaction(() => {
-        let interaction = at(given.interaction_id)
-        if (isCut(interaction)) return interaction
-        if (interaction.endBy === 'me' && given.mode !== 'accept') return interaction
-        if (given.note) interaction = say(ctx, interaction, textMessage(given.note, [])).interaction
-        return given.mode === 'accept' ? acceptEnd(ctx, interaction) : endEither(ctx, interaction, given.mode)
+        const interaction = endNow(ctx, at(given.interaction_id), given)
+        if (rating !== undefined) keepRating(ctx, interaction, { rating, comment })
+        return interaction
       }, 'node.end')
       return endView(ended)
     },
@@ -230,6 +232,16 @@ async function answeredTask(ctx: Context, id: string, { seconds, signal, pay }: 
 function change(ctx: Context, work: () => Interaction): Interaction {
   const interaction = ctx.store.transaction(work, 'node.change')
   return interaction
+}
+
+function endNow(
+  ctx: Context,
+  held: Interaction,
+  { mode, note }: Pick<RequestOf<Operations['end']>, 'mode' | 'note'>,
+): Interaction {
+  if (isCut(held) || (held.endBy === 'me' && mode !== 'accept')) return held
+  const interaction = note ? say(ctx, held, textMessage(note, [])).interaction : held
+  return mode === 'accept' ? acceptEnd(ctx, interaction) : endEither(ctx, interaction, mode)
 }
 
 function endEither(

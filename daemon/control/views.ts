@@ -75,7 +75,10 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
     verified,
     status: receipt.body.status,
     result_cid: cidText(receipt.body.resultCid),
-    ...present({ fault: interaction.receiptNote ?? undefined }),
+    ...present({
+      awaits_counter_signature: interaction.counterSignature === null ? true : undefined,
+      fault: interaction.receiptNote ?? undefined,
+    }),
   }
 }
 
@@ -183,6 +186,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     ...present({ next_turn: next }),
     actions: [...actionsOf(ctx, interaction), ...(payment?.state === 'open' ? ['approve'] : [])],
     ...present({ receipt, payment }),
+    ...reviewStanding(ctx, interaction),
   }
 }
 

@@ -16,6 +16,7 @@ const HISTORY = [
   'messages',
   'payments',
   'quotes',
+  'ratings',
   'reviews',
   'seen',
 ]

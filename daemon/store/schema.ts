@@ -200,6 +200,13 @@ CREATE TABLE reviews (
 ) STRICT;
 CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 
+-- Ratings that wait for the receipt of their task.
+CREATE TABLE ratings (
+  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  rating INTEGER NOT NULL,
+  comment TEXT NOT NULL
+) STRICT;
+
 -- What this node was told that a task of its own costs, and what became of it.
 CREATE TABLE quotes (
   interaction INTEGER PRIMARY KEY REFERENCES interactions (key),

@@ -13,6 +13,7 @@ import { openStoreAt } from './open.ts'
 import { outboxTable } from './outbox.ts'
 import { paymentsTable, quotesTable } from './payments.ts'
 import { peersTable } from './peers.ts'
+import { ratingsTable } from './ratings.ts'
 import { reviewsTable } from './reviews.ts'
 import { seenTable } from './seen.ts'
 
@@ -31,6 +32,7 @@ const tables: readonly Table[] = [
   seenTable,
   idempotencyTable,
   reviewsTable,
+  ratingsTable,
   quotesTable,
   paymentsTable,
   chainTable,

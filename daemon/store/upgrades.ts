@@ -102,4 +102,12 @@ CREATE INDEX interactions_unfinished ON interactions (key)
 CREATE INDEX interactions_contradicted ON interactions (key) WHERE contradicting IS NOT NULL;
 CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 `,
+  /* sql */ `
+-- Ratings that wait for the receipt of their task.
+CREATE TABLE ratings (
+  interaction INTEGER PRIMARY KEY REFERENCES interactions (key),
+  rating INTEGER NOT NULL,
+  comment TEXT NOT NULL
+) STRICT;
+`,
 ]

@@ -20,9 +20,13 @@ import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 import { paidMarkOf } from './quotes.ts'
+import { signKeptRating } from './ratings.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
-type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'log' | 'now' | 'hubNow'>
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'wakers' | 'log' | 'now' | 'hubNow'
+>
 
 /** Longer than any mail that was sent before a receipt can still be on its way. */
 const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
@@ -102,10 +106,11 @@ export function settleReceipt(
     resultCid: cidText(receipt.body.resultCid),
     status: receipt.body.status,
   })
+  signKeptRating(ctx, signed)
   return sendCounterSignature(ctx, signed, counterSignature)
 }
 
-function counterSign(ctx: Needs, receipt: Receipt): Uint8Array {
+function counterSign(ctx: Pick<Needs, 'identity' | 'chain'>, receipt: Receipt): Uint8Array {
   const [chainLength, chainHead] = ctx.chain.position
   const counter = CounterSignature.sign(ctx.identity.seed, {
     requester: ctx.identity.aid,
@@ -118,7 +123,7 @@ function counterSign(ctx: Needs, receipt: Receipt): Uint8Array {
 }
 
 /** Signs an unconfirmed counter-signature anew after a rotation. */
-export function remakeCounterSignature(ctx: Needs, interaction: Interaction): Interaction {
+export function remakeCounterSignature(ctx: Omit<Needs, 'wakers'>, interaction: Interaction): Interaction {
   if (interaction.receipt === null || interaction.counterSignature === null) return interaction
   const counterSignature = counterSign(ctx, Receipt.decode(interaction.receipt))
   return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
@@ -224,7 +229,11 @@ function recordAccepted(ctx: Needs, interaction: Interaction, receipt: Receipt, 
   noteReceiptRecord(ctx.store, interaction.key, seq)
 }
 
-function sendCounterSignature(ctx: Needs, interaction: Interaction, encoded: Uint8Array): Interaction {
+function sendCounterSignature(
+  ctx: Pick<Needs, 'threads'>,
+  interaction: Interaction,
+  encoded: Uint8Array,
+): Interaction {
   const counterSignature = CounterSignature.decode(encoded)
   return ctx.threads.queue(interaction, {
     kind: kinds.counterSignature,

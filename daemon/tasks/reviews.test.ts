@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Attestation, Review, receiptBodyHash } from '../../protocol/proof/receipt.ts'
 import { HubUnreachable, type ReviewUpload } from '../hubs/hub.ts'
-import { reviewOf } from '../store/reviews.ts'
+import { type ReviewRow, reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
+import { acceptEnd, decline, proposeEnd } from './conversation.ts'
+import { keepRating } from './ratings.ts'
 import { keepReview, ReviewUploads, reviewStanding } from './reviews.ts'
 
 const TEN_MINUTES_MS = 600_000
@@ -94,6 +96,59 @@ describe('a review', () => {
     alice.within(() => alice.ctx.threads.update(alice.thread(id), { receiptState: 'signed', receipt: null }))
     await expect(rate()).rejects.toMatchObject({ code: 'no_receipt' })
     expect(reviewOf(alice.ctx.store, alice.thread(id).key)).toBeUndefined()
+  })
+})
+
+describe('a rating that is given before the receipt is there', () => {
+  const rateAt = (id: string, rating: number) =>
+    alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating, comment: `${rating}` }))
+  const asked = async () => {
+    const task = alice.delegate(bob, 'another').id
+    await world.settle()
+    bob.say(task, 'the answer')
+    await world.settle()
+    alice.within(() => proposeEnd(alice.ctx, alice.thread(task)))
+    return task
+  }
+  const standing = (task: string) => reviewStanding(alice.ctx, alice.thread(task))
+
+  test('waits, is replaced by a later one, and is signed and uploaded with the receipt', async () => {
+    attests()
+    const task = await asked()
+    rateAt(task, 2)
+    await keepReview(alice.ctx, uploads, alice.thread(task), { rating: 4, comment: 'later' })
+    expect(standing(task)).toEqual({
+      rating: 4,
+      review: { uploaded: false, reason: expect.stringMatching(/^kept: .* once both sides have signed/) },
+    })
+    await world.settle()
+    bob.within(() => acceptEnd(bob.ctx, bob.thread(task)))
+    await world.settle()
+    await uploads.firstAnswer(alice.thread(task).key)
+    expect(standing(task)).toEqual({ rating: 4, review: { uploaded: true } })
+    const row = reviewOf(alice.ctx.store, alice.thread(task).key) as ReviewRow
+    expect(Review.decode(row.review).comment).toBe('later')
+  })
+
+  test('is dropped, with words, where the task ends without a receipt', async () => {
+    const task = alice.delegate(bob, 'another').id
+    await world.settle()
+    rateAt(task, 5)
+    bob.within(() => decline(bob.ctx, bob.thread(task), 'no'))
+    await world.settle()
+    expect(standing(task).review).toEqual({
+      uploaded: false,
+      reason: 'dropped: the task is declined, so there is no receipt to rate',
+    })
+    expect(() => rateAt(task, 4)).toThrow('without a receipt it takes no rating')
+  })
+
+  test('is the requester’s alone, and the same after the receipt as before', async () => {
+    const ofBob = () => bob.within(() => keepRating(bob.ctx, bob.thread(id), { rating: 1, comment: '' }))
+    expect(ofBob).toThrow('only who delegated')
+    rateAt(id, 3)
+    rateAt(id, 3)
+    expect(() => rateAt(id, 4)).toThrow('already reviewed')
   })
 })
 

@@ -4,8 +4,9 @@
  */
 
 import { Refused } from '../../protocol/contract/client.ts'
+import type { ReplyOf } from '../../protocol/contract/route.ts'
+import type { Operations } from '../../protocol/control/operations.ts'
 import type { InteractionSummary } from '../../protocol/control/shapes.ts'
-import { cidText, contentId } from '../../protocol/crypto/hash.ts'
 import { equal } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
@@ -16,7 +17,6 @@ import {
   Receipt,
   Review,
   receiptBodyHash,
-  receiptDigest,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
@@ -26,7 +26,6 @@ import { refuse } from '../refusal.ts'
 import {
   concludeReview,
   dueReviews,
-  keepReviewRow,
   nextReviewAt,
   postponeReview,
   type ReviewRow,
@@ -34,10 +33,10 @@ import {
 } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
+import { isSigned, keepRating, keptRating, type Rating, signReview, UNDERWAY } from './ratings.ts'
 
 type Needs = Pick<Context, 'store' | 'peers' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'>
 
-const REVIEW_WINDOW_MS = 30 * 86_400_000
 const RETRY_MS = 10 * 60_000
 const PROBATION_RETRY_MS = 3_600_000
 const ROUND_MS = 10 * 60_000
@@ -46,7 +45,7 @@ const DUE_MAX = 16
 
 /** What this node itself says of a review; whatever else is said of one came from a call to the hub. */
 const SAYS = {
-  underway: 'on its way to the hub',
+  underway: UNDERWAY,
   late: 'the 30 days for a review are over',
   noHub: 'this node is registered at no hub',
   incomplete: 'the receipt is not complete here, or contradicted by another',
@@ -63,47 +62,31 @@ const FINAL_CODES = new Set([
   'too_large',
 ])
 
-type ReviewReply = {
-  interaction_id: string
-  rating: number
-  review_cid: string
-  uploaded: boolean
-  reason?: string
-  reason_quotes?: true
-  next_try_at?: number
-}
+type ReviewReply = NonNullable<ReplyOf<Operations['review']>>
 
-/** Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. */
+/**
+ * Keeps a review of a finished interaction, one a task, the first stays; answers what the hub said if it is quick. A
+ * rating that waits for its receipt is replaced.
+ */
 export async function keepReview(
   ctx: Needs,
   uploads: Pick<ReviewUploads, 'firstAnswer'>,
   interaction: Interaction,
-  { rating, comment }: { rating: number; comment: string },
+  rating: Rating,
 ): Promise<ReviewReply> {
   if (!isRequester(interaction)) refuse('wrong_state', 'only who delegated a task can review it')
-  if (interaction.receipt === null || interaction.receiptState !== 'signed')
-    refuse('no_receipt', 'there is no receipt signed by both sides yet')
-  const receipt = Receipt.decode(interaction.receipt)
-  const review = Review.encode({
-    v: 1,
-    receiptDigest: receiptDigest(receipt.bodyBytes),
-    rating: rating as 1 | 2 | 3 | 4 | 5,
-    comment,
-    ts: ctx.now(),
-  })
-  ctx.store.transaction(() => {
-    if (reviewOf(ctx.store, interaction.key) !== undefined)
-      refuse('wrong_state', 'this task is already reviewed')
-    keepReviewRow(ctx.store, {
-      interaction: interaction.key,
-      rating,
-      review,
-      cid: cidText(contentId(review)),
-      reason: SAYS.underway,
-      nextAt: ctx.now(),
-      until: receipt.body.end + REVIEW_WINDOW_MS,
-    })
-  }, 'node.review')
+  if (!isSigned(interaction)) {
+    if (keptRating(ctx, interaction) === undefined)
+      refuse('no_receipt', 'there is no receipt signed by both sides yet')
+    ctx.store.transaction(() => keepRating(ctx, interaction, rating), 'node.review')
+    return {
+      interaction_id: interaction.id,
+      rating: rating.rating,
+      ...keptRating(ctx, interaction)?.review,
+      uploaded: false,
+    }
+  }
+  ctx.store.transaction(() => signReview(ctx, interaction, rating), 'node.review')
   await uploads.firstAnswer(interaction.key)
   return replyOf(interaction, reviewOf(ctx.store, interaction.key) as ReviewRow)
 }
@@ -113,14 +96,14 @@ const replyOf = (interaction: Interaction, row: ReviewRow): ReviewReply => ({
   rating: row.rating,
   review_cid: row.cid,
   ...standingOf(row),
-  ...present({ reason_quotes: row.reason === null || OWN.includes(row.reason) ? undefined : true }),
 })
 
-function standingOf(row: ReviewRow): { uploaded: boolean; reason?: string; next_try_at?: number } {
+function standingOf(row: ReviewRow): NonNullable<InteractionSummary['review']> {
   return {
     uploaded: row.state === 'uploaded',
     ...present({
       reason: row.reason ?? undefined,
+      reason_quotes: row.reason === null || OWN.includes(row.reason) ? undefined : true,
       next_try_at: row.state === 'kept' ? Math.ceil(row.nextAt) : undefined,
     }),
   }
@@ -132,7 +115,9 @@ export function reviewStanding(
   interaction: Interaction,
 ): Pick<InteractionSummary, 'rating' | 'review'> {
   const row = reviewOf(ctx.store, interaction.key)
-  return row === undefined ? {} : { rating: row.rating, review: standingOf(row) }
+  return row === undefined
+    ? (keptRating(ctx, interaction) ?? {})
+    : { rating: row.rating, review: standingOf(row) }
 }
 
 /** Uploads kept reviews one after another, each when its time has come. */

@@ -5,10 +5,9 @@ import * as z from 'zod'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { callText } from '../call.ts'
 import { ToolError } from '../errors.ts'
 import { own } from '../fence.ts'
-import { interactionArgument, receiptRow, sayCode } from '../rows.ts'
+import { interactionArgument, ratingRow, receiptRow, sayCode } from '../rows.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
 const RECEIPT_WAIT_MS = 10_000
@@ -52,29 +51,29 @@ export const taskEnd = tool({
     'review_cid',
     'uploaded',
     'reason',
-    'next',
   ],
   annotations: { ...sends, idempotentHint: true },
   async run(args, context) {
     if (args.comment !== undefined && args.rating === undefined)
       throw new ToolError('bad_request', 'a comment goes with a rating')
     if (args.cancel === true) return withdraw(args, context)
-    const { interaction_id, rating } = args
+    const { interaction_id, rating, comment } = args
     if (rating !== undefined) await requireOwnTask(interaction_id, context)
-    const body = { interaction_id, mode: 'either' as const, ...present({ note: args.note }) }
+    const body = { interaction_id, mode: 'either' as const, ...present({ note: args.note, rating, comment }) }
     let reply = await context.call('end', body)
-    if (rating !== undefined && reply.receipt === undefined)
-      reply = await awaitReceipt(interaction_id, reply, context)
-    const rated = rating !== undefined && reply.receipt !== undefined
-    const review = rated ? await rate(interaction_id, rating, args.comment, context) : {}
-    const later = { interaction_id, rating, comment: args.comment }
+    if (rating !== undefined && !isSigned(reply)) reply = await awaitReceipt(interaction_id, reply, context)
+    const review =
+      rating === undefined
+        ? {}
+        : isSigned(reply)
+          ? await rate(interaction_id, rating, comment, context)
+          : await keptOf(interaction_id, context)
     return {
       state: reply.state,
       ...present({ waiting_for: reply.waiting_for }),
       ...receiptRow(reply.receipt, context),
       records: await recordsOf(interaction_id, context),
       ...review,
-      ...present({ next: rating !== undefined && !rated ? own(callText('task_end', later)) : undefined }),
     }
   },
 })
@@ -101,13 +100,24 @@ async function requireOwnTask(interaction_id: string, context: ToolContext): Pro
 type ReviewReply = NonNullable<ReplyOf<Operations['review']>>
 type EndReply = NonNullable<ReplyOf<Operations['end']>>
 
+const isSigned = ({ receipt }: EndReply): boolean =>
+  receipt?.verified === true && receipt.awaits_counter_signature !== true
+
+/** How the node keeps a rating whose receipt is not there yet. */
+async function keptOf(interaction_id: string, context: ToolContext) {
+  const thread = await context.call('thread', { interaction_id, max_chars: 1, mark_read: false })
+  const { uploaded, reason } = ratingRow(thread, context) ?? {}
+  return present({ uploaded, reason })
+}
+
 /** A receipt usually follows the end within a second; a rating given with the end should not need a second call. */
 async function awaitReceipt(id: string, reply: EndReply, context: ToolContext): Promise<EndReply> {
   for (let waited = 0; waited < RECEIPT_WAIT_MS && !context.signal.aborted; waited += RECEIPT_POLL_MS) {
     const thread = await context.call('thread', { interaction_id: id, max_chars: 1, mark_read: false })
-    if (thread.receipt !== undefined) {
+    const { receipt } = thread
+    if (receipt !== undefined && (isSigned({ ...reply, receipt }) || receipt.fault !== undefined)) {
       const { waiting_for: _, ...rest } = reply
-      return { ...rest, state: thread.state, receipt: thread.receipt }
+      return { ...rest, state: thread.state, receipt }
     }
     if (thread.state !== 'end_proposed' && thread.state !== 'ended') break
     await pause(RECEIPT_POLL_MS)
@@ -129,7 +139,7 @@ async function rate(id: string, rating: number, comment: string | undefined, con
   const body = { interaction_id: id, rating, ...present({ comment }) }
   const review = await context.call('review', body)
   return {
-    review_cid: review.review_cid,
+    ...present({ review_cid: review.review_cid }),
     uploaded: review.uploaded,
     ...present({ reason: reasonOf(review, context) }),
   }

@@ -41,10 +41,12 @@ export type Delivery = z.infer<typeof deliveryShape>
 export const receiptSummary = z.strictObject({
   /** Receipt digest as base64url. */
   id: z.string(),
-  /** Both signatures hold and the requester found nothing that differs. */
+  /** The signatures that are there hold, and the requester found nothing that differs. */
   verified: z.boolean(),
   status: z.string(),
   result_cid: z.string(),
+  /** The provider alone signed it so far. */
+  awaits_counter_signature: z.literal(true).optional(),
   /** Says what differs when it is not verified. */
   fault: z.string().optional(),
 })
@@ -76,6 +78,15 @@ export const newsShape = z.strictObject({
 })
 export type News = z.infer<typeof newsShape>
 
+/** Whether the hub has the rating; it is tried by itself until it has. */
+const reviewStanding = z.strictObject({
+  uploaded: z.boolean(),
+  reason: z.string().optional(),
+  /** The reason quotes what a call to the hub failed with. */
+  reason_quotes: z.literal(true).optional(),
+  next_try_at: millis.optional(),
+})
+
 export const interactionSummary = z.strictObject({
   interaction_id: interactionId,
   side: z.enum(['sent', 'received']),
@@ -105,10 +116,7 @@ export const interactionSummary = z.strictObject({
   receipt: receiptSummary.optional(),
   payment: paymentShape.optional(),
   rating: z.int().min(1).max(5).optional(),
-  /** Whether the hub has the rating; it is tried by itself until it has. */
-  review: z
-    .strictObject({ uploaded: z.boolean(), reason: z.string().optional(), next_try_at: millis.optional() })
-    .optional(),
+  review: reviewStanding.optional(),
 })
 export type InteractionSummary = z.infer<typeof interactionSummary>
 
@@ -161,6 +169,8 @@ export const threadShape = z.strictObject({
   actions: z.array(z.string()),
   receipt: receiptSummary.optional(),
   payment: paymentShape.optional(),
+  rating: z.int().min(1).max(5).optional(),
+  review: reviewStanding.optional(),
 })
 
 export const foundAgent = z.strictObject({

@@ -206,6 +206,9 @@ export const taskOperations = {
     /** `either` accepts the peer's proposal when there is one, else proposes. */
     request: byInteraction.extend({
       note: text.optional(),
+      /** Of the work, by who asked for it: signed as a review, and uploaded, once the receipt is there. */
+      rating: z.int().min(1).max(5).optional(),
+      comment: z.string().max(4096).optional(),
       mode: z.enum(['propose', 'accept', 'either']).optional(),
     }),
     reply: endReply,
@@ -239,7 +242,8 @@ export const taskOperations = {
     reply: z.strictObject({
       interaction_id: interactionId,
       rating: z.int(),
-      review_cid: z.string(),
+      /** Absent while the rating waits for the receipt. */
+      review_cid: z.string().optional(),
       uploaded: z.boolean(),
       reason: z.string().optional(),
       /** The reason quotes what a call to the hub failed with. */

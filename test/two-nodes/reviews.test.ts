@@ -46,6 +46,7 @@ describe('a rating', () => {
     expect(await standing()).toEqual({
       uploaded: false,
       reason: 'probation',
+      reason_quotes: true,
       next_try_at: reply.next_try_at,
     })
     expect(wait).toBeGreaterThan(2 * DAY_MS)

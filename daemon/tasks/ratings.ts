@@ -1,0 +1,85 @@
+/**
+ * Ratings: one that is given before its receipt is there is kept, and signed off as a review together with the receipt.
+ * Every function that writes runs inside a transaction.
+ */
+import type { InteractionSummary } from '../../protocol/control/shapes.ts'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { Receipt, Review, receiptDigest } from '../../protocol/proof/receipt.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { dropRating, keepRatingRow, type RatingRow, ratingOf } from '../store/ratings.ts'
+import { keepReviewRow, type ReviewRow, reviewOf } from '../store/reviews.ts'
+import type { Interaction } from '../store/threads.ts'
+
+type Needs = Pick<Context, 'store' | 'wakers' | 'now'>
+export type Rating = Pick<RatingRow, 'rating' | 'comment'>
+
+const REVIEW_WINDOW_MS = 30 * 86_400_000
+export const UNDERWAY = 'on its way to the hub'
+const WITHOUT_RECEIPT: readonly string[] = ['declined', 'cancelled', 'failed']
+
+/** Signs a review of a task whose receipt both sides signed; the first stays, and the same again is the same. */
+export function signReview(ctx: Needs, interaction: Interaction, { rating, comment }: Rating): void {
+  const earlier = reviewOf(ctx.store, interaction.key)
+  if (earlier !== undefined) {
+    if (earlier.rating !== rating || commentOf(earlier) !== comment)
+      refuse('wrong_state', 'this task is already reviewed')
+    return
+  }
+  const receipt = Receipt.decode(interaction.receipt as Uint8Array)
+  const review = Review.encode({
+    v: 1,
+    receiptDigest: receiptDigest(receipt.bodyBytes),
+    rating: rating as 1 | 2 | 3 | 4 | 5,
+    comment,
+    ts: ctx.now(),
+  })
+  keepReviewRow(ctx.store, {
+    interaction: interaction.key,
+    rating,
+    review,
+    cid: cidText(contentId(review)),
+    reason: UNDERWAY,
+    nextAt: ctx.now(),
+    until: receipt.body.end + REVIEW_WINDOW_MS,
+  })
+  dropRating(ctx.store, interaction.key)
+  ctx.store.afterCommit(() => ctx.wakers.reviews.wake())
+}
+
+const commentOf = ({ review }: Pick<ReviewRow, 'review'>): string => Review.decode(review).comment
+
+/** Whether both sides signed the receipt that is held. */
+export const isSigned = ({ receipt, receiptState }: Interaction): boolean =>
+  receipt !== null && receiptState === 'signed'
+
+/** A review where the receipt is there, else a rating that waits for it in place of an earlier one. */
+export function keepRating(ctx: Needs, interaction: Interaction, { rating, comment }: Rating): void {
+  if (interaction.side !== 'sent') refuse('wrong_state', 'only who delegated a task can review it')
+  if (WITHOUT_RECEIPT.includes(interaction.state))
+    refuse('wrong_state', `this interaction is ${interaction.state}; without a receipt it takes no rating`)
+  if (isSigned(interaction)) signReview(ctx, interaction, { rating, comment })
+  else keepRatingRow(ctx.store, { interaction: interaction.key, rating, comment })
+}
+
+/** The receipt is signed: a rating that waited for it becomes a review. */
+export function signKeptRating(ctx: Needs, interaction: Interaction): void {
+  const kept = ratingOf(ctx.store, interaction.key)
+  if (kept !== undefined) signReview(ctx, interaction, kept)
+}
+
+/** How a rating that waits for its receipt stands, for listings. */
+export function keptRating(
+  { store }: Pick<Needs, 'store'>,
+  interaction: Interaction,
+): Required<Pick<InteractionSummary, 'rating' | 'review'>> | undefined {
+  const kept = ratingOf(store, interaction.key)
+  if (kept === undefined) return undefined
+  return { rating: kept.rating, review: { uploaded: false, reason: whyNotSigned(interaction) } }
+}
+
+function whyNotSigned({ state, receiptState }: Interaction): string {
+  if (WITHOUT_RECEIPT.includes(state)) return `dropped: the task is ${state}, so there is no receipt to rate`
+  if (receiptState === 'disputed') return 'kept, and not signed: the receipt does not hold'
+  return 'kept: it is signed and goes to the hub once both sides have signed the receipt'
+}
