@@ -4,6 +4,7 @@
  * standard input, a process group that is killed as a whole, and capped output.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { present } from '../protocol/encoding/present.ts'
 import type { AgentRow, Provider, ToolAccess } from './agent-row.ts'
@@ -14,7 +15,7 @@ import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
 import { runProgram } from './run-program.ts'
-import { confined, type Sandbox } from './sandbox.ts'
+import { confined, isWithin, type Sandbox } from './sandbox.ts'
 
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const
 const NO_ENVIRONMENT: readonly string[] = []
@@ -141,6 +142,8 @@ async function run(
       },
       stdin: agent?.prompt === 'file' ? '' : prompt,
       signal,
+      isHeld: options.sandbox.kind !== 'none',
+      whereToFind: whereToFind(options, line[0] ?? ''),
     })
     const text = agent === undefined ? stdout.trim() : agentAnswer(agent, stdout)
     if (text === '') throw new BackendFailed(`${line[0]} printed no answer`)
@@ -182,6 +185,14 @@ function held(
     own: tools === 'none' ? [] : (agent?.ownFolders?.(env) ?? []),
     network: agent !== undefined,
   })
+}
+
+/** Of a home, a sandbox shows a program and what stands beside it, which is not enough for the links of version managers. */
+function whereToFind({ sandbox, env }: ExecOptions, program: string): string | undefined {
+  const file = findProgram(program, env['PATH'] ?? '')
+  if (sandbox.kind === 'none' || file === undefined || !isWithin(file, env['HOME'] ?? homedir()))
+    return undefined
+  return `; ${program} is started from your home (${file}), of which bubblewrap shows no more than that folder: name the whole path of an interpreter outside, such as /usr/bin/python3, or set --no-sandbox`
 }
 
 /** Further arguments stand before the sign after which everything is words. */

@@ -4,11 +4,14 @@ import { spawn } from 'node:child_process'
 import { wordsOf } from '../protocol/encoding/errors.ts'
 import { BackendFailed } from './backend.ts'
 import { complaintOf } from './complaint.ts'
+import { descendantsOf } from './descendants.ts'
 
 export const OUTPUT_BYTES_MAX = 1024 * 1024
 const STDERR_BYTES_MAX = 16 * 1024
 const KILL_AFTER_MS = 5_000
 const DRAIN_MS = 500
+/** With which shells end when a program is not there. */
+const NOT_FOUND = 127
 
 export type Run = {
   /** What failures call it. */
@@ -17,6 +20,10 @@ export type Run = {
   env: Record<string, string>
   stdin: string
   signal: AbortSignal
+  /** The first word is bubblewrap, which holds what it runs. */
+  isHeld?: boolean
+  /** What may help where the program, or what it starts, is not found. */
+  whereToFind?: string | undefined
 }
 
 /** Runs one program to its end and returns what it printed; every other end is a {@link BackendFailed}. */
@@ -37,9 +44,10 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
     let hardKill: NodeJS.Timeout | undefined
     let drained: NodeJS.Timeout | undefined
     const kill = (why: string) => {
-      failure ??= why
-      killGroup(child.pid, 'SIGTERM')
-      hardKill ??= setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_MS)
+      if (hardKill !== undefined) return
+      failure = why
+      askToEnd(child.pid, given.isHeld === true)
+      hardKill = setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_MS)
     }
     const onAbort = () => kill('it took too long and was ended')
     if (given.signal.aborted) onAbort()
@@ -71,23 +79,40 @@ export function runProgram(words: readonly string[], given: Run): Promise<string
       clearTimeout(hardKill)
       clearTimeout(drained)
       given.signal.removeEventListener('abort', onAbort)
-      const tail = complaintOf(stderr, Buffer.concat(stdout))
+      const out = Buffer.concat(stdout)
+      const fault = faultOf(code, { stderr, stdout: out }, given.whereToFind)
       if (failure !== undefined) reject(new BackendFailed(`${given.name}: ${failure}`))
-      else if (code !== 0)
-        reject(
-          new BackendFailed(
-            `${given.name} ended with ${code ?? 'a signal'}${tail === '' ? '' : `: ${tail}`}`,
-          ),
-        )
-      else if (!isText(Buffer.concat(stdout)))
-        reject(new BackendFailed(`${given.name} printed something that is not text`))
-      else resolve(Buffer.concat(stdout).toString('utf8'))
+      else if (fault !== undefined) reject(new BackendFailed(`${given.name} ${fault}`))
+      else resolve(out.toString('utf8'))
     })
   })
 }
 
+/** What is wrong with a run that ended by itself. */
+function faultOf(
+  code: number | null,
+  { stderr, stdout }: { stderr: Buffer; stdout: Buffer },
+  whereToFind = '',
+): string | undefined {
+  if (code === 0) return isText(stdout) ? undefined : 'printed something that is not text'
+  const tail = complaintOf(stderr, stdout)
+  return `ended with ${code ?? 'a signal'}${tail && `: ${tail}`}${code === NOT_FOUND ? whereToFind : ''}`
+}
+
 /** Text in UTF-8, as far as that can be told: nothing else is an answer. */
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0)
+
+/** bubblewrap would end at once, and all that it holds with it: asked is what runs inside. */
+function askToEnd(pid: number | undefined, isHeld: boolean): void {
+  const inside = isHeld && pid !== undefined ? descendantsOf(pid) : []
+  if (inside.length === 0) killGroup(pid, 'SIGTERM')
+  for (const one of inside)
+    try {
+      process.kill(one, 'SIGTERM')
+    } catch {
+      // it has ended
+    }
+}
 
 function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return

@@ -1,12 +1,13 @@
 /** What a program sees that answers inside bubblewrap. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { execBackend } from './exec.ts'
-import { findSandbox, NO_SANDBOX, type Sandbox } from './sandbox.ts'
+import { runProgram } from './run-program.ts'
+import { confined, findSandbox, NO_SANDBOX, type Sandbox } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
 
 const env = { PATH: process.env['PATH'] ?? '' }
@@ -92,6 +93,53 @@ if (found.kind === 'none') {
       ] as const) {
         expect((await tries(found, [...secrets(), ...through], undefined, named, owners)).read).toEqual([])
       }
+    })
+
+    test('is asked to end before it is ended', async () => {
+      const own = join(root, 'own')
+      const folder = join(root, 'run')
+      for (const path of [own, join(folder, 'work')]) mkdirSync(path, { recursive: true })
+      const script =
+        'trap "sleep 0.3; echo > $0/ended; exit 0" TERM; echo > $0/ready; while :; do sleep 0.05; done'
+      const given = { env, folder, hidden: [], named: [], own: [own], network: false }
+      const enough = new AbortController()
+      const running = runProgram(confined(found.program, ['/bin/sh', '-c', script, own], given), {
+        name: 'sh',
+        cwd: join(folder, 'work'),
+        env: { PATH: env.PATH },
+        stdin: '',
+        signal: enough.signal,
+        isHeld: true,
+      })
+      running.catch(() => {})
+      await vi.waitUntil(() => existsSync(join(own, 'ready')), { timeout: 10_000 })
+      enough.abort()
+      await expect(running).rejects.toThrow('took too long')
+      expect(readdirSync(own).sort()).toEqual(['ended', 'ready'])
+    })
+
+    test('that is a link of a version manager in the home says which path to name', async () => {
+      const shims = join(home, '.pyenv', 'shims')
+      mkdirSync(shims, { recursive: true })
+      writeFileSync(join(shims, 'python9'), `#!/bin/sh\nexec "${home}/.pyenv/libexec/pyenv" exec "$0"\n`, {
+        mode: 0o755,
+      })
+      const backend = execBackend({
+        agent: undefined,
+        command: 'python9 -V',
+        extraArgs: [],
+        model: undefined,
+        openclawAgent: undefined,
+        tools: 'none',
+        workRoot: join(root, 'node', 'autoreply'),
+        sandbox: found,
+        hidden: [join(root, 'node')],
+        env: { PATH: `${shims}:${env.PATH}`, HOME: home },
+        random,
+      })
+      await expect(backend.reply(requestOf('x'), never)).rejects.toThrow(
+        /ended with 127: .*python9 is started from your home.*\/usr\/bin\/python3.*--no-sandbox/s,
+      )
     })
 
     test('reaches no network', async () => {

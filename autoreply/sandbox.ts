@@ -134,7 +134,7 @@ function placesOf(file: string, kept: readonly string[]): string[] {
 }
 
 /** Whether a path is `folder` or lies below it. */
-function isWithin(path: string, folder: string): boolean {
+export function isWithin(path: string, folder: string): boolean {
   const way = relative(folder, path)
   return way !== '..' && !way.startsWith(`..${sep}`)
 }
