@@ -2,10 +2,9 @@
  * The auto-reply loop: which threads wait, one answer at a time, the limits, and what is never sent. The node hands in
  * a port; an answer is tied to the turn it answers, so that a crash can't produce a second one.
  */
-import { plainText } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { ANSWER_CHARACTERS_MAX, type Answer, type Backend, type BackendRequest } from './backend.ts'
-import { holdsSecret } from './secrets.ts'
+import type { Answer, Backend, BackendRequest } from './backend.ts'
+import { outgoing } from './outgoing.ts'
 
 const HOUR_MS = 3_600_000
 export const PEER_ANSWERS_PER_HOUR_MAX = 60
@@ -13,7 +12,6 @@ const ANSWERS_PER_HOUR_MAX = 600
 const TRIES_MAX = 5
 const RATE_PAUSE_MS = 60_000
 const BACKOFF_FIRST_MS = 10_000
-const REFUSED_REPLY = 'I cannot answer this request.'
 const USAGE_REPLY = 'This agent needs an image with the request. Send one as an attachment.'
 
 export type WaitingThread = {
@@ -115,11 +113,9 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
     const request = await port.request(thread, settings.historyMax)
     const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(settings.timeoutMs)])
     const { text, cost } = await settings.backend.reply(request, signal)
-    const safe = plainText(text).slice(0, ANSWER_CHARACTERS_MAX)
-    if (!holdsSecret(text, port.secrets()) && !holdsSecret(safe, port.secrets()))
-      return { text: safe, ...present({ cost }) }
-    port.report('refused', thread, { why: 'the answer held a secret of this node' })
-    return { text: REFUSED_REPLY, ...present({ cost }) }
+    const sent = outgoing(text, port.secrets())
+    if (sent.isRefused) port.report('refused', thread, { why: 'the answer held a secret of this node' })
+    return { text: sent.text, ...present({ cost }) }
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */

@@ -61,6 +61,15 @@ test.each<[Change, RegExp]>([
   expect((await node.handlers.autoReplyTest({ question: 'hello' }, never)).answer).toContain('hello')
 })
 
+test('a test shows what a correspondent would get, and what was taken off before', async () => {
+  const command = `printf 'one\\033[31m \\342\\200\\256two'`
+  const { answer, changes } = await node.handlers.autoReplyTest({ settings: { command: command } }, never)
+  expect([answer, changes]).toEqual([
+    'one[31m two',
+    ['control, bidirectional or invisible characters were taken off'],
+  ])
+})
+
 test('naming a backend clears what belonged to another, and keeps the rest', async () => {
   const model = await set({ api_base: 'http://127.0.0.1:1/v1', model: 'm', api_key: 'k' })
   expect(model.auto_reply).toMatchObject({

@@ -5,9 +5,11 @@ import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
+import { outgoing } from '../../autoreply/outgoing.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
@@ -171,7 +173,7 @@ export class AutoReply {
     question: string,
     signal: AbortSignal,
     given = this.#requireConfig(),
-  ): Promise<{ backend: string; answer: string; ms: number }> {
+  ): Promise<{ backend: string; answer: string; changes?: string[]; ms: number }> {
     requireFolder(given.work_dir)
     const started = this.#ctx.now()
     const backend = await this.#backend(given)
@@ -184,8 +186,14 @@ export class AutoReply {
     }
     const timeout = AbortSignal.timeout(autoReplySettings(given).api_timeout_seconds * 1000)
     const { text } = await backend.reply(request, AbortSignal.any([signal, timeout]))
+    const { text: answer, changes } = outgoing(text, this.#secrets())
     if (given === this.#ctx.settings.current.auto_reply) this.#failed = undefined
-    return { backend: backend.name, answer: text, ms: this.#ctx.now() - started }
+    return {
+      backend: backend.name,
+      answer,
+      ...present({ changes: changes.length === 0 ? undefined : changes }),
+      ms: this.#ctx.now() - started,
+    }
   }
 
   #sandboxOf({ backend, sandbox }: AutoReplyConfig): Sandbox | undefined {

@@ -51,7 +51,14 @@ export const autoReplyOperations = {
     timeoutMs: LONG_MS,
     /** `settings`: asks what autoReplySet would make of them, and keeps nothing. */
     request: z.strictObject({ question: text.optional(), settings: change.optional() }),
-    reply: z.strictObject({ backend: z.string(), answer: z.string(), ms: count }),
+    reply: z.strictObject({
+      backend: z.string(),
+      /** What a correspondent would get. */
+      answer: z.string(),
+      /** What was taken off or cut before, in sentences. */
+      changes: z.array(z.string()).optional(),
+      ms: count,
+    }),
     codes: ['no_auto_reply', 'backend_failed'],
     limits: { bodyBytes: 256 * 1024 },
   }),
