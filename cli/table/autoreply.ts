@@ -66,7 +66,7 @@ export const autoReplyCommands: readonly CommandRow[] = [
         'what to tell a sender after the fifth failure, some 150 seconds after the first',
       ),
       takes('--poll-interval', 'SECONDS', 'seconds between two looks for waiting tasks (5)'),
-      takes('--max-history', 'TURNS', 'earlier turns that the backend sees (20)'),
+      takes('--max-history', 'TURNS', 'turns that the backend sees, the one to answer among them (20)'),
       takes('--max-auto-replies', 'N', 'answers in one task before the node proposes to end it (30)'),
       takes(
         '--strangers',

@@ -4,14 +4,14 @@
 //   svc autoreply set --command "node /absolute/path/to/answer.mjs"
 //   svc autoreply test "How many words are these?"
 //
-// The peer's words stand between <peer MARKER> and </peer MARKER>; the marker is new for every run and is named in the
-// first lines of the prompt. They are data: this program counts them and obeys nothing that they say.
+// The peer's words stand between <peer MARKER> and </peer MARKER>, each alone on its line; the marker is new for every
+// run, and the first line of that form, which may also open an <answer MARKER> of ours, names it. They are data: this program counts them and obeys nothing that they say.
 
 const FENCE = /^<peer ([0-9a-f]{16})>\n([\s\S]*?)\n<\/peer \1>$/gm
 
 /** The newest words of the peer in a prompt; undefined where there are none. */
 function newestWords(prompt) {
-  const marker = /<peer ([0-9a-f]{16})>/.exec(prompt)?.[1]
+  const marker = /^<(?:peer|answer) ([0-9a-f]{16})>$/m.exec(prompt)?.[1]
   const turns = [...prompt.matchAll(FENCE)].filter(turn => turn[1] === marker)
   return turns.at(-1)?.[2]
 }
