@@ -53,6 +53,8 @@ export class Terminal {
     const started = performance.now()
     this.type(keys)
     while (this.written.length === before && performance.now() - started < 2_000) await pause(1)
+    if (this.written.length === before)
+      throw new Error(`${JSON.stringify(keys)} changed nothing on the terminal`)
     const last = await this.settles(quietMs)
     return { ms: last - started, bytes: Buffer.byteLength(this.written.slice(before)) }
   }
