@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runIn } from '../../cli/testing.ts'
 import type { Node } from '../../daemon/node.ts'
 import { callRoute } from '../../hub/testing/hub.ts'
-import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
+import { delegated, finished, type Lab, never, openPair, stateOf, until } from './world.ts'
 
 const DAY_MS = 86_400_000
 let lab: Lab
@@ -137,6 +137,21 @@ describe('a rating', () => {
       alice.wake()
       return reviewOf(alice, id)?.state === 'uploaded'
     })
+  })
+
+  test('given with the proposal of the end waits for the receipt, also over a restart', async () => {
+    const id = await delegated(alice, bob, 'rate me at the end')
+    await bob.handlers.message({ interaction_id: id, text: 'done' }, never)
+    await until('answered', async () => (await stateOf(alice, id)) === 'open')
+    await alice.handlers.end({ interaction_id: id, rating: 3, comment: 'kept' }, never)
+    expect(reviewOf(alice, id)).toBeUndefined()
+    await alice.stop()
+    alice = await lab.start('alice')
+    await until('bob hears of the end', async () => (await stateOf(bob, id)) === 'end_proposed')
+    await bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    await until('signed', () => reviewOf(alice, id) !== undefined)
+    const item = (await alice.handlers.results({}, never)).items.find(one => one.interaction_id === id)
+    expect(item).toMatchObject({ rating: 3 })
   })
 
   test('whose earlier upload was answered into the void is settled by review_exists', async () => {
