@@ -22,7 +22,7 @@ export async function run(): Promise<Row[]> {
   writeFileSync(world.dir('alice', 'seen.json'), JSON.stringify({ seen: ['ways', 'stranger'] }))
   await world.startNode('alice')
   const started = performance.now()
-  const terminal = new Terminal(`${world.node} ${world.programs.svc} tui`, world.env('alice'), SIZE)
+  using terminal = new Terminal(`${world.node} ${world.programs.svc} tui`, world.env('alice'), SIZE)
   await terminal.sees('task number 9999')
   const first = performance.now() - started
   terminal.type('G')

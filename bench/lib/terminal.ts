@@ -63,6 +63,11 @@ export class Terminal {
     return this.#child.pid
   }
 
+  /** Ends the program, where it has not ended by itself. */
+  [Symbol.dispose](): void {
+    this.#child.kill()
+  }
+
   /** Exit code once the program has ended. */
   ended(): Promise<number | null> {
     return this.#ended

@@ -23,6 +23,7 @@ export async function openBoth(world: World, signal: AbortSignal): Promise<void>
   const tmux = (...words: string[]) => {
     const ran = spawnSync('tmux', ['-S', socket, '-f', '/dev/null', ...words], { env, encoding: 'utf8' })
     if (ran.status !== 0) throw new Error(`tmux ${words[0]}: ${ran.stderr.trim()}`)
+    return ran.stdout
   }
   const inbox = (name: 'alice' | 'bob') => {
     const given = Object.entries(world.env(name)).map(([key, value]) => `${key}=${shellWord(value)}`)
@@ -43,7 +44,13 @@ export async function openBoth(world: World, signal: AbortSignal): Promise<void>
   tmux('split-window', '-h', '-t', 'demo', inbox('bob'))
   tmux('select-pane', '-L', '-t', 'demo')
   const attached = spawn('tmux', ['-S', socket, 'attach-session', '-t', 'demo'], { env, stdio: 'inherit' })
-  const end = () => void spawnSync('tmux', ['-S', socket, 'kill-server'])
+  const inboxes = tmux('list-panes', '-a', '-F', '#{pane_pid}').trim().split('\n').map(Number)
+  const server = Number(tmux('display-message', '-p', '-t', 'demo', '#{pid}').trim())
+  const end = () => {
+    spawnSync('tmux', ['-S', socket, 'kill-server'])
+    // one that still writes to a terminal that nobody reads hears no other signal
+    for (const pid of [...inboxes, server]) kill(pid)
+  }
   signal.addEventListener('abort', end)
   await new Promise<void>((done, failed) => {
     attached.on('error', failed)
@@ -51,4 +58,12 @@ export async function openBoth(world: World, signal: AbortSignal): Promise<void>
   })
   signal.removeEventListener('abort', end)
   end()
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // it has ended
+  }
 }
