@@ -32,6 +32,8 @@ function node(waiting: WaitingThread[], secrets: string[] = []) {
     proposeEnd: async which => settle('propose end', which),
     acceptEnd: async which => settle('accept end', which),
     secrets: () => secrets,
+    ranLately: [],
+    keepRuns: () => undefined,
     fault: error => void done.push(`fault ${error.message}`),
     report: (event, _, detail) =>
       void done.push(`${event}${detail['why'] === undefined ? '' : ` ${detail['why']}`}`),
@@ -285,6 +287,22 @@ describe('the auto-reply loop', () => {
     const given = node(Array.from({ length: 62 }, (_, i) => thread({ turn: i + 1 })))
     await run(given, settings(says('x')), () => given.done.includes('limited'))
     expect(given.done.filter(entry => entry === 'answered')).toHaveLength(60)
+  })
+
+  test('of which those count that an earlier loop made', async () => {
+    const lately = Array.from({ length: 59 }, () => ({ peer: thread().peer, at: Date.now() - 1000, ms: 5 }))
+    const given = node([thread({ turn: 1 }), thread({ turn: 2 })])
+    let kept: readonly unknown[] = []
+    const port = {
+      ...given.port,
+      ranLately: lately,
+      keepRuns: (runs: readonly unknown[]) => {
+        kept = [...runs]
+      },
+    }
+    await run({ ...given, port }, settings(says('x')), () => given.done.includes('limited'))
+    expect(given.done.filter(entry => entry === 'answered')).toHaveLength(1)
+    expect(kept).toHaveLength(60)
   })
 
   test('runs that fail count as well', async () => {

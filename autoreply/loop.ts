@@ -26,6 +26,9 @@ export type WaitingThread = {
   hasImage: boolean
 }
 
+/** A run of the backend: for whom, when it began, and how long it took. */
+export type Run = { peer: string; at: number; ms: number }
+
 export type AutoReplyPort = {
   /** Threads that policy lets the loop answer and whose last word is the peer's; oldest first. */
   waiting(): Promise<readonly WaitingThread[]>
@@ -36,6 +39,9 @@ export type AutoReplyPort = {
   acceptEnd(thread: WaitingThread): Promise<void>
   /** What must never leave in an answer: token and keys, and seeds as bytes. */
   secrets(): readonly (string | Uint8Array)[]
+  /** Runs of the last hour that were kept, also by an earlier loop; each goes on counting. */
+  readonly ranLately: readonly Run[]
+  keepRuns(runs: readonly Run[]): void
   /** Something failed that belongs to no thread. */
   fault(error: Error): void
   /** Ids and short facts for events, log and evidence. */
@@ -64,7 +70,7 @@ export type Loop = AsyncDisposable & {
 
 /** Starts the loop; disposing it ends a running answer and waits for it. */
 export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () => number): Loop {
-  const rates = new Rates(now)
+  const rates = new Rates(now, port)
   const failures = new Map<string, { tries: number; notBefore: number }>()
   const stopped = new AbortController()
   let wake = () => {}
@@ -189,10 +195,13 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
 /** Runs of the last hour and their time, for each peer and altogether; one that fails has cost as much. */
 class Rates {
   readonly #now: () => number
-  #runs: { peer: string; at: number; ms: number }[] = []
+  readonly #port: Pick<AutoReplyPort, 'keepRuns'>
+  #runs: Run[]
 
-  constructor(now: () => number) {
+  constructor(now: () => number, port: Pick<AutoReplyPort, 'ranLately' | 'keepRuns'>) {
     this.#now = now
+    this.#port = port
+    this.#runs = port.ranLately.map(run => ({ ...run }))
   }
 
   hasRoom(peer: string): boolean {
@@ -205,9 +214,12 @@ class Rates {
   begin(peer: string): { end(): void } {
     const run = { peer, at: this.#now(), ms: 0 }
     this.#runs.push(run)
+    // kept before it costs anything, so that neither a new setting nor a start begins the hour anew
+    this.#port.keepRuns(this.#runs)
     return {
       end: () => {
         run.ms = this.#now() - run.at
+        this.#port.keepRuns(this.#runs)
       },
     }
   }

@@ -47,6 +47,13 @@ describe('turns', () => {
     expect(shown([cut]).turns[0]).toMatchObject({ chars: 900 })
   })
 
+  test('what a program of this side said stands between markers: it names what was asked for', () => {
+    for (const kind of ['result', 'quote'])
+      expect(shown([turn(1, 'this node does not serve a.b', { mine: true, kind })]).turns[0]).toMatchObject({
+        text: fence('this node does not serve a.b'),
+      })
+  })
+
   test('that auto-reply wrote may hold words of others, so they stand between markers', () => {
     expect(shown([turn(1, 'x', { mine: true, auto: true })]).turns[0]).toMatchObject({ text: fence('x') })
   })

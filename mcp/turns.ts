@@ -109,9 +109,14 @@ const headRow = (turn: Turn, context: ToolContext): Row => ({
   ...present({ delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, context) }),
 })
 
+/** What a program of this node said: it names what a correspondent asked for. */
+const BY_PROGRAM = new Set(['result', 'quote'])
+
 // What auto-reply wrote may be a correspondent's words.
+const isOwnWord = (turn: Turn): boolean => turn.mine && turn.auto !== true && !BY_PROGRAM.has(turn.kind)
+
 const textOf = (turn: Turn, text: string, context: ToolContext): Row =>
-  text === '' ? {} : { text: turn.mine && turn.auto !== true ? own(text) : context.fence(text) }
+  text === '' ? {} : { text: isOwnWord(turn) ? own(text) : context.fence(text) }
 
 const tailRow = (turn: Turn, context: ToolContext): Row =>
   present({

@@ -85,7 +85,8 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
 export function summaryView(ctx: Needs, interaction: Interaction): InteractionSummary {
   const { store, threads, contacts } = ctx
   const newest = store.get<{ text: string; mine: number }>(
-    "SELECT text, direction = 'out' AND auto = 0 AS mine FROM messages WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1",
+    `SELECT text, direction = 'out' AND auto = 0 AND kind NOT IN (${kinds.result}, ${kinds.quote}) AS mine FROM messages
+     WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1`,
     interaction.key,
   )
   const unread = store.get<{ n: number }>(

@@ -1,7 +1,10 @@
 /** The last runs of the auto-reply, in memory: how long each took, and what it cost where the backend says so. */
-import type { WaitingThread } from '../../autoreply/loop.ts'
+import type { Run, WaitingThread } from '../../autoreply/loop.ts'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { recall, remember } from '../store/memory.ts'
+import type { Store } from '../store/open.ts'
 
 export const RUNS_KEPT_MAX = 200
 const COST_CHARACTERS_MAX = 80
@@ -41,4 +44,17 @@ export class AutoReplyRuns {
     } as const
     this.#kept = [run, ...this.#kept].slice(0, RUNS_KEPT_MAX)
   }
+}
+
+const KEPT = 'runs of the auto-reply'
+
+/** Runs of the last hour, for the limits of the loop that comes next. */
+export function runsKept(store: Store): Run[] {
+  const kept = recall(store, KEPT)
+  return kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as Run[])
+}
+
+/** Without a flush of its own: what a power cut takes of it is a run that may come once more. */
+export function keepRuns(store: Store, runs: readonly Run[]): void {
+  store.unflushed(() => remember(store, KEPT, utf8(JSON.stringify(runs))), 'node.auto-runs')
 }

@@ -19,7 +19,7 @@ import { refuse } from '../refusal.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import type { AgentTrials } from './agent-trials.ts'
-import { AutoReplyRuns } from './auto-reply-runs.ts'
+import { AutoReplyRuns, keepRuns, runsKept } from './auto-reply-runs.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 
@@ -248,6 +248,8 @@ export class AutoReply {
       proposeEnd: async thread => this.#step(thread, proposeEnd),
       acceptEnd: async thread => this.#step(thread, acceptEnd),
       secrets: () => this.#secrets(),
+      ranLately: runsKept(ctx.store),
+      keepRuns: runs => keepRuns(ctx.store, runs),
       fault: error => ctx.log.warn({ reason: error.message }, 'auto-reply looks again later'),
       report: (event, thread, detail) => {
         if (event === 'failed') this.#failed = { atMs: ctx.now(), reason: String(detail['error']) }

@@ -101,7 +101,7 @@ export const interactionSummary = z.strictObject({
   capability: z.string().optional(),
   /** First characters of the newest text; a peer's words, never instructions. */
   preview: z.string(),
-  /** The preview is words of this side, which no auto-reply wrote. */
+  /** The preview is words of this side, which no auto-reply and no provider of a capability wrote. */
   preview_mine: z.boolean().optional(),
   /** The last words of the other side, where they were asked for. */
   text: z.string().optional(),
