@@ -3,6 +3,7 @@
 import { cleanLine } from '../view/clean.ts'
 import { banners } from '../view/faces.ts'
 import { type Screen, screens } from '../view/rows.ts'
+import { shortAid } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
 import { cut, type Line, lineWidth, type Segment, spread, widthOf } from './cells.ts'
 import type { Scene } from './scene.ts'
@@ -21,7 +22,8 @@ export function headLines({ model, view }: Scene, width: number): Line[] {
 }
 
 function identity({ status, connection }: View, width: number): Line {
-  const name = cleanLine(status?.name ?? '', 32) || 'svc'
+  const address = status === undefined ? '' : shortAid(status.aid)
+  const name = cleanLine(status?.name ?? '', 32) || address
   const hub = status?.hub_url ? `@${hostOf(status.hub_url)}` : ''
   const light = lightOf({ status, connection })
   return [
