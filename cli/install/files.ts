@@ -1,6 +1,6 @@
 /** Files of other programs: read as text, written as one step, with the mode and through the links that they have. */
 import * as fs from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
 import { makeFolders } from '../../daemon/platform/folders.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
@@ -60,13 +60,13 @@ export function keepBackup(path: string): void {
   fs.writeFileSync(copy, readText(path) ?? '', { mode: NEW_FILE_MODE, flag: 'wx' })
 }
 
-/** Where the bytes really are, also of a link to a file that does not exist yet. */
+/** Where the bytes really are, also of a link, or a chain of them, to a file that does not exist yet. */
 function targetOf(path: string): string {
   try {
     return fs.realpathSync(path)
   } catch (error) {
     if (systemCode(error) !== 'ENOENT') throw error
     const isLink = fs.lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-    return isLink ? join(dirname(path), fs.readlinkSync(path)) : path
+    return isLink ? targetOf(resolve(fs.realpathSync(dirname(path)), fs.readlinkSync(path))) : path
   }
 }

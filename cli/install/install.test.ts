@@ -292,6 +292,24 @@ describe('files of other programs', () => {
     expect(fs.readFileSync(join(home, 'dotfiles/CLAUDE.md'), 'utf8')).toMatch(/^mine\n\n<!-- svc:begin/)
   })
 
+  test.each([
+    ['an absolute path', () => join(home, 'away/nope/X.md'), 'away/nope/X.md'],
+    ['a path from the folder where it really is', () => '../../away/X.md', 'away/X.md'],
+    ['another such link', () => 'next.md', 'away/last.md'],
+  ])('that a link promises as %s come there, and go again without the link', (_, leadsTo, place) => {
+    fs.mkdirSync(join(home, 'real/codex'), { recursive: true })
+    fs.symlinkSync('real/codex', join(home, '.codex'))
+    fs.symlinkSync('../../away/last.md', join(home, '.codex/next.md'))
+    const link = join(home, '.codex/AGENTS.md')
+    fs.symlinkSync(leadsTo(), link)
+    installed(codex, { mcp: false, allowSend: false, hooks: false })
+    expect(Object.keys(files())).toEqual([place])
+    expect(standing(codex, env(), launch).persona).toBe('installed')
+    removed(codex)
+    expect(files()).toEqual({})
+    expect(fs.readlinkSync(link)).toBe(leadsTo())
+  })
+
   test('are copied once, before the first change, for their owner alone', () => {
     given('.claude.json', '{"a":1}')
     installed(claude)
