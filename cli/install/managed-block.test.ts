@@ -22,7 +22,16 @@ describe('a managed block', () => {
   })
 
   test('leaves every byte as it was when it goes', () => {
-    const line = fc.constantFrom('', 'text', '# svc', '<!-- other -->', '\ttab', 'ünïcödé', '---')
+    const line = fc.constantFrom(
+      '',
+      'text',
+      '# svc',
+      '# svc:begin to end',
+      '<!-- other -->',
+      '\ttab',
+      'ünïcödé',
+      '---',
+    )
     const file = fc
       .tuple(fc.array(line), fc.constantFrom('\n', '\r\n'), fc.boolean())
       .map(([lines, end, ends]) => lines.join(end) + (ends ? end : ''))
@@ -49,6 +58,24 @@ describe('a managed block', () => {
   ])('is refused where there is %s', (_, text) => {
     for (const act of [put, takeOut, (given: string) => hasBlock(given, 'notes.md')])
       expect(() => act(text)).toThrow(/notes\.md holds half a block of svc, or two, at line \d/)
+  })
+
+  test.each([
+    ['<!-- svc:begin -->\nx\n<!-- svc:end -->\n', 'line 1 exactly "<!-- svc:begin v1 -->"'],
+    ['a = 1\n# svc:begin\nx\n# svc:end\n', 'line 2 exactly "# svc:begin v1"'],
+    ['<!-- svc:begin v1 -->\nx\n<!--svc:end-->\n', 'line 3 exactly "<!-- svc:end -->"'],
+    ['<!-- svc:begin v1 -->\nx\n  <!-- SVC:end -->\n', 'line 3 exactly "<!-- svc:end -->"'],
+    [`<!-- svc:begin -->\n${put(undefined)}`, 'line 1 exactly "<!-- svc:begin v1 -->"'],
+  ])('with a marker that svc does not write so (%j) is refused with the one it does', (text, exact) => {
+    for (const act of [put, takeOut])
+      expect(() => act(text)).toThrow(
+        expect.objectContaining({
+          message: expect.stringMatching(
+            /^notes\.md has a marker of svc at line \d that is not .*; nothing was changed$/,
+          ),
+          next: expect.stringContaining(`make ${exact}, or take the whole block out`),
+        }),
+      )
   })
 
   test('of a newer release is left alone', () => {

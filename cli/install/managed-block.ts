@@ -12,6 +12,8 @@ export const hash: Comment = { open: '# ', close: '' }
 const VERSION = 1
 const BEGIN = /^(?:<!-- |# )svc:begin v(\d+)( new)?(?: -->)?\s*$/
 const END = /^(?:<!-- |# )svc:end(?: -->)?\s*$/
+/** A marker as somebody may have typed it, of which neither form above is made. */
+const TYPED = /^\s*(<!--|#)\s*svc:(begin|end)(?:\s+v?\d+)?(?:\s+new)?\s*(?:-->)?\s*$/i
 
 type Place = { begin: number; end: number; isNew: boolean }
 
@@ -55,6 +57,10 @@ function find(text: string, file: string): Place | undefined {
   const lines = text.split(/(?<=\n)/)
   const starts = lines.flatMap((line, index) => (BEGIN.test(line) ? [index] : []))
   const ends = lines.flatMap((line, index) => (END.test(line) ? [index] : []))
+  const typed = lines.findIndex(
+    (line, index) => TYPED.test(line) && !starts.includes(index) && !ends.includes(index),
+  )
+  if (typed >= 0) refuseTyped(lines[typed] as string, typed + 1, file)
   if (starts.length === 0 && ends.length === 0) return undefined
   const [start = -1, end = -1] = [starts[0], ends[0]]
   if (starts.length !== 1 || ends.length !== 1 || start > end)
@@ -67,6 +73,16 @@ function find(text: string, file: string): Place | undefined {
     throw new CommandFailed(`the block of svc in ${file} was written by a newer release; nothing was changed`)
   const offset = (line: number) => lines.slice(0, line).join('').length
   return { begin: offset(start), end: offset(end + 1), isNew: isNew !== undefined }
+}
+
+function refuseTyped(line: string, number: number, file: string): never {
+  const [, open, word] = TYPED.exec(line) as RegExpExecArray
+  const { open: before, close } = open === '#' ? hash : markdown
+  const exact = word?.toLowerCase() === 'begin' ? `svc:begin v${VERSION}` : 'svc:end'
+  throw new CommandFailed(
+    `${file} has a marker of svc at line ${number} that is not as svc writes it; nothing was changed`,
+    `edit the file: make line ${number} exactly "${before}${exact}${close}", or take the whole block out by hand`,
+  )
 }
 
 const lineOf = (starts: number[], ends: number[]) =>
