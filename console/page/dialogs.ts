@@ -85,7 +85,7 @@ function approveBox(app: App, dialog: Of<'approve'> & Asked): Drawn {
 
 function sureBox(app: App, dialog: Of<'sure'> & Asked): Drawn {
   const reason = () => (document.getElementById('reason') as HTMLInputElement | null)?.value.trim() ?? ''
-  const run = () => void app.confirm(() => dialog.run(reason()), 'done')
+  const run = () => void app.confirm(() => dialog.run(reason()), dialog.done ?? 'done')
   return box(
     app,
     { title: dialog.title, yes: dialog.yes, run, asked: dialog, key: 'sure' },

@@ -27,7 +27,15 @@ export function doable(app: App, thread: Thread): Doable[] {
       label: 'Agree to end',
       key: 'A',
       isMain: true,
-      run: () => void app.act('end', { ...input, mode: 'accept' }, 'both sides have ended this task'),
+      run: () =>
+        app.ask({
+          kind: 'sure',
+          title: `Agree to end this task with ${peer}?`,
+          says: 'It ends for both: you sign the receipt, nothing more can be written, and this cannot be undone.',
+          yes: 'Agree to end',
+          done: 'both sides have ended this task',
+          run: () => app.live.act('end', { ...input, mode: 'accept' }),
+        }),
     },
     {
       name: 'end',

@@ -27,6 +27,8 @@ export type Dialog =
       yes: string
       /** Whether a reason may be given, and which. */
       reason?: string
+      /** What is said once it is done. */
+      done?: string
       run: (reason: string) => Promise<unknown>
     }
 
