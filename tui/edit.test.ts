@@ -43,8 +43,39 @@ describe('a key', () => {
   })
 })
 
-test('what is pasted goes in as it shows: no escape, no hidden mark', () => {
-  expect(insert(emptyBuffer, 'a\u001b[2J\u202eb\r\nc').text).toBe('a[2Jb\nc')
+describe('what is written', () => {
+  const family = '\u{1f469}\u200d\u{1f469}\u200d\u{1f467}'
+  const typed = (text: string): Buffer => [...text].reduce(insert, emptyBuffer)
+
+  test.each([
+    ['an emoji of several', family],
+    ['a heart with its form', '\u2764\ufe0f'],
+    ['Persian with its joint', '\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645'],
+    ['marks', `a${'\u0301'.repeat(5)}`],
+    ['a direction', 'a\u200f\u202eb'],
+    ['a tab and blanks', '\tx  '],
+  ])('stays exactly as it was typed or pasted: %s', (_what, text) => {
+    expect(typed(text).text).toBe(text)
+    expect(insert(emptyBuffer, text).text).toBe(text)
+  })
+
+  test('stays whole where a control was pasted; a return of the terminal is a new line', () => {
+    expect(insert(emptyBuffer, 'a\u001b[2J\u202eb\r\nc\rd').text).toBe('a\u001b[2J\u202eb\nc\nd')
+  })
+
+  test('is drawn without what moves or hides, and one key takes a character as it was typed', () => {
+    expect(shown(bufferOf(`${family}\u001b[2J\u202ex`), 40).lines).toEqual([
+      '\u{1f469}\u{1f469}\u{1f467}[2Jx',
+    ])
+    expect(shown(bufferOf(`a\u202e${'\u0301'.repeat(40)}`), 40).lines).toEqual(['a'])
+    expect(steps['backspace']!(bufferOf(`a${family}`)).text).toBe('a')
+  })
+
+  test('in the middle of what joins keeps the cursor where it was written', () => {
+    expect(
+      shown(insert({ text: `ab\u{1f467}`, at: 2 }, '\u{1f469}\u200d'), 40).column,
+    ).toBeGreaterThanOrEqual(2)
+  })
 })
 
 describe('the lines', () => {
@@ -59,7 +90,10 @@ describe('the lines', () => {
         let given = insert(emptyBuffer, text)
         for (let n = 0; n < at % 5; n += 1) given = steps['left']!(given)
         const { lines, row, column } = shown(given, width)
-        for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(width)
+        for (const line of lines) {
+          expect(widthOf(line)).toBeLessThanOrEqual(width)
+          expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
+        }
         expect(lines[row]).toBeDefined()
         expect(column).toBeLessThanOrEqual(width)
       }),

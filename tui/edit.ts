@@ -1,6 +1,6 @@
 /** Words being written: a text, where the cursor stands in it, and what came before the last change. Pure. */
 import { cleanText } from '../view/clean.ts'
-import { charactersOf, widthOf } from './cells.ts'
+import { charactersOf, headOf, widthOf } from './cells.ts'
 
 /** `at` counts UTF-16 units and always stands between two characters. */
 export type Buffer = { readonly text: string; readonly at: number; readonly before?: Buffer }
@@ -16,9 +16,9 @@ function changed(buffer: Buffer, text: string, at: number): Buffer {
   return { text, at, before }
 }
 
-/** Words that were typed or pasted; what does not show is left out. */
+/** Words that were typed or pasted, exactly; only the return with which a terminal ends a line becomes a newline. */
 export function insert(buffer: Buffer, given: string): Buffer {
-  const words = cleanText(given)
+  const words = given.replace(/\r\n?/g, '\n')
   if (words === '' || buffer.text.length + words.length > TEXT_MAX) return buffer
   const text = buffer.text.slice(0, buffer.at) + words + buffer.text.slice(buffer.at)
   return changed(buffer, text, buffer.at + words.length)
@@ -69,10 +69,11 @@ export const steps: Readonly<Record<string, Step>> = {
 
 export type Shown = { readonly lines: readonly string[]; readonly row: number; readonly column: number }
 
-/** The lines of at most `width` cells in which a text stands, and the cell of the cursor. */
+/** The lines of at most `width` cells in which a text stands, without what moves or hides, and the cell of the cursor. */
 export function shown({ text, at }: Buffer, width: number): Shown {
   const { lines, spots } = spotsOf(text, width)
-  const { row, column } = spots.find(spot => spot.place === at) ?? { row: 0, column: 0 }
+  // what joins may have closed around the cursor
+  const { row, column } = spots.find(spot => spot.place >= at) ?? { row: 0, column: 0 }
   return { lines, row, column }
 }
 
@@ -102,16 +103,23 @@ function spotsOf(text: string, width: number): { lines: string[]; spots: Spot[] 
     used = 0
   }
   for (const character of charactersOf(text)) {
-    const isBreak = character === '\n'
-    const wide = isBreak ? 0 : widthOf(character)
+    const drawn = drawnOf(character, room)
+    const isBreak = drawn === '\n'
+    const wide = isBreak ? 0 : widthOf(drawn)
     if (used + wide > room) next()
     spots.push({ place, row: lines.length - 1, column: used })
     if (isBreak) next()
-    else lines[lines.length - 1] += character
+    else if (wide > 0) lines[lines.length - 1] += drawn
     used += wide
     place += character.length
   }
   if (used >= room) next()
   spots.push({ place, row: lines.length - 1, column: used })
   return { lines, spots }
+}
+
+/** A character as it may be drawn; one that moves or hides takes no cell. */
+function drawnOf(character: string, room: number): string {
+  const clean = cleanText(character)
+  return clean === '\n' ? clean : headOf(clean, room)
 }

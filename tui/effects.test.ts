@@ -80,6 +80,13 @@ describe('a message', () => {
     expect(new Set(keys.slice(1)).size).toBe(3)
   })
 
+  test('is sent exactly as it was written', async () => {
+    const { send, sent } = scene()
+    const text = '\u{1f469}\u200d\u{1f467} \u0645\u06cc\u200c\u062e \u202ex \n'
+    await send(composer(text))
+    expect(sent[0]?.text).toBe(text)
+  })
+
   test('that was sent closes its composer and leaves no draft; one that was refused keeps both', async () => {
     const { send, drafts, effects, fails, model } = scene()
     await effects.run({ type: 'keep_draft', composer: composer('words') })

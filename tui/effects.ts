@@ -159,12 +159,12 @@ export class Effects {
     const once = { attach, idempotency_key: this.#keyOf(composer) }
     try {
       if (bad !== undefined && 'fault' in bad) throw new Error(bad.fault)
-      const words = buffer.text.trimEnd()
+      const words = buffer.text
       const reply =
         target.kind === 'reply'
           ? await live.act('message', {
               interaction_id: target.id,
-              ...present({ text: words === '' ? undefined : words }),
+              ...present({ text: words.trim() === '' ? undefined : words }),
               ...once,
             })
           : await live.act('delegate', { to: target.to, task: words, ...once })

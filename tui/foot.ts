@@ -1,5 +1,6 @@
 /** The last line: a question, what was said, the line being written, else the keys that help here. */
 
+import { cleanLine } from '../view/clean.ts'
 import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
 import { allows } from './allowed.ts'
 import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
@@ -30,7 +31,7 @@ export function foot(scene: Scene, place: Place, width: number): Foot {
     return {
       line: [
         {
-          text: ` ${cut(model.toast.says, width - 2)}`,
+          text: ` ${cut(cleanLine(model.toast.says, 1_000), width - 2)}`,
           tone: model.toast.tone,
           bold: model.toast.tone !== 'plain',
         },

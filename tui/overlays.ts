@@ -1,5 +1,5 @@
 /** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
-import { cleanText } from '../view/clean.ts'
+import { cleanLine, cleanText } from '../view/clean.ts'
 import { keysOf, keyText, type Place } from '../view/keys.ts'
 import { cell, cut, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
 import { shown } from './edit.ts'
@@ -99,7 +99,7 @@ export function outputLines(output: Output, width: number, height: number): Line
       ? `${from + 1}–${end} of ${lines.length}`
       : 'esc closes'
   const shownLines = lines.slice(from, end).map((text): Line => [{ text: ` ${text}` }])
-  return filled([title(output.title, right, width), ...shownLines], width, height)
+  return filled([title(cleanLine(output.title), right, width), ...shownLines], width, height)
 }
 
 export type Composed = { lines: Line[]; cursor: { x: number; y: number } }
@@ -122,7 +122,7 @@ export function composerLines(composer: Composer, width: number, height: number)
     width,
   )
   const notes: Line[] = [
-    ...files.map((file): Line => [{ text: ` + ${file}`, tone: 'wait' }]),
+    ...files.map((file): Line => [{ text: ` + ${cleanLine(file)}`, tone: 'wait' }]),
     ...(fault === undefined
       ? []
       : wrapped(fault, width - 4)

@@ -1,4 +1,5 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
+import { cleanText } from '../view/clean.ts'
 import { banners, screenFace } from '../view/faces.ts'
 import { agentRows, evidenceRows, taskRow } from '../view/rows.ts'
 import { cut, type Line, wrapped } from './cells.ts'
@@ -28,7 +29,7 @@ export function readerFrame(scene: Scene): Frame {
   const place = placeOf(model)
   const texts = [...faces, ...contentOf(scene, width)]
   const lines = texts
-    .flatMap(text => wrapped(text, width))
+    .flatMap(text => wrapped(cleanText(text), width))
     .slice(0, LINES_MAX)
     .map((text): Line => [{ text }])
   const last = foot(scene, place, width).line.map(({ text }) => ({ text: text.trimEnd() === '' ? '' : text }))

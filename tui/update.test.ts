@@ -2,6 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { reduce } from '../view/reduce.ts'
 import { ALICE, BOB, idOf, item, reply, statusOf, threadOf, viewOf } from '../view/testing.ts'
+import { plainLines } from './paint.ts'
+import { readerFrame } from './reader.ts'
 import { Screen } from './testing.ts'
 
 const selected = (screen: Screen) => screen.model.panes[screen.model.screen].selected
@@ -135,7 +137,9 @@ describe('a reply', () => {
 
   test('takes pasted words as words, also where they look like keys', () => {
     const screen = opened().press('r').paste('q\rrm -rf\u001b[2J')
-    expect(screen.model.composer?.buffer.text).toBe('q\nrm -rf[2J')
+    expect(screen.model.composer?.buffer.text).toBe('q\nrm -rf\u001b[2J')
+    expect(screen.text).toContain('rm -rf[2J')
+    expect(screen.text).not.toContain('\u001b')
   })
 
   test('names its files, and takes the last one off', () => {
@@ -153,6 +157,24 @@ describe('a reply', () => {
     expect(screen.model.composer?.files).toEqual(['a.md'])
     expect(screen.text).toContain('+ a.md')
   })
+})
+
+test.each([
+  ['a filter', ['/'], ['"z"']],
+  ['a path of a file', ['r', 'ctrl-t'], ['enter']],
+  ['the name of a folder', ['S'], []],
+])('what is written as %s is drawn without what moves', (_what, before, after) => {
+  const screen = new Screen(viewOf([item(1)]))
+    .press(...before)
+    .paste('x\u001b[2J\u202ey')
+    .press(...after)
+  expect(screen.text).toContain('x[2Jy')
+  expect(screen.text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}]/u)
+})
+
+test('what is written reaches a screen reader without what moves', () => {
+  const screen = new Screen(viewOf([item(1)])).press('r').paste('x\u001b[2J\u202ey')
+  expect(plainLines(readerFrame(screen.scene).lines).join('\n')).toContain('Writing: x[2Jy')
 })
 
 test('words pasted over the list do nothing', () => {

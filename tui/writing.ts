@@ -1,5 +1,6 @@
 /** Keys while something is written: the composer of messages and the line at the foot of the screen. */
 import { present } from '../protocol/encoding/present.ts'
+import { cleanText } from '../view/clean.ts'
 import { actionOf } from '../view/keys.ts'
 import { type Buffer, emptyBuffer, insert, moveLine, steps } from './edit.ts'
 import { layoutOf } from './layout.ts'
@@ -116,7 +117,7 @@ export function pressPrompt(scene: Scene, press: Press): Step {
   if (prompt.kind !== 'filter') return stay(next)
   // rows are filtered while one types, and all of them are wanted then
   return stay(
-    withPane(next, { filter: buffer.text }),
+    withPane(next, { filter: cleanText(buffer.text) }),
     ...(buffer.text === '' ? [] : [{ type: 'all' } as const]),
   )
 }

@@ -48,10 +48,15 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     await bob.sees('running')
     bob.press('Enter')
     await bob.sees('and say so')
-    bob.press('r').type('一, 二, 三').press('Enter')
+    const family = '\u{1f469}\u200d\u{1f469}\u200d\u{1f467}'
+    bob.press('r').type(`一, 二, 三 ${family}`).press('Enter')
     await bob.sees('sent')
 
     await alice.sees('一, 二, 三')
+    // what arrives is what was typed, also what a terminal does not show
+    const { items } = (await pair.world.svc('bob', 'inbox')) as { items: { interaction_id: string }[] }
+    const { turns } = await pair.world.svc('alice', 'thread', items[0]?.interaction_id ?? '')
+    expect(turns).toContainEqual(expect.objectContaining({ text: `一, 二, 三 ${family}` }))
     alice.press('Enter')
     await alice.sees('sealed · signed by')
     alice.press('e')
