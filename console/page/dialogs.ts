@@ -26,10 +26,19 @@ export function dialogBox(app: App): Drawn | undefined {
   }
 }
 
-type Box = { title: string; yes?: string; run?: (() => void) | undefined; asked?: Asked; key: string }
+type Box = {
+  title: string
+  yes?: string
+  /** Without it there is nothing to say yes to yet. */
+  run?: (() => void) | undefined
+  asked?: Asked
+  key: string
+  /** What other keys do, where nobody is typing. */
+  onkey?: (key: string) => void
+}
 
 /** `y` is the yes from the keyboard; Enter, which may be still on its way from before, is not. */
-function box(app: App, { title, yes, run, asked, key }: Box, ...kids: Kid[]): Drawn {
+function box(app: App, { title, yes, run, asked, key, onkey }: Box, ...kids: Kid[]): Drawn {
   return h(
     'dialog',
     {
@@ -41,8 +50,9 @@ function box(app: App, { title, yes, run, asked, key }: Box, ...kids: Kid[]): Dr
       },
       onkeydown: event => {
         const { key: pressed, target } = event as KeyboardEvent
-        const isTyping = target instanceof HTMLTextAreaElement || target instanceof HTMLInputElement
-        if (pressed === 'y' && !isTyping && app.ui.keysOn) run?.()
+        if (isWriting(target) || !app.ui.keysOn) return
+        if (pressed === 'y') run?.()
+        else onkey?.(pressed)
       },
     },
     h('h2', { id: 'dialog-title', tabindex: '-1' }, title),
@@ -54,13 +64,16 @@ function box(app: App, { title, yes, run, asked, key }: Box, ...kids: Kid[]): Dr
       yes !== undefined &&
         button(asked?.busy === true ? 'Waiting …' : yes, () => run?.(), {
           class: 'main',
-          disabled: asked?.busy === true,
+          disabled: asked?.busy === true || run === undefined,
           title: `${yes} (y)`,
         }),
       button(yes === undefined ? 'Close' : 'No', () => app.close()),
     ),
   )
 }
+
+const isWriting = (target: EventTarget | null): boolean =>
+  target instanceof HTMLTextAreaElement || (target instanceof HTMLInputElement && target.type !== 'radio')
 
 function approveBox(app: App, dialog: Of<'approve'> & Asked): Drawn {
   const item = app.view.interactions.get(dialog.id)
@@ -98,19 +111,26 @@ function sureBox(app: App, dialog: Of<'sure'> & Asked): Drawn {
 function reviewBox(app: App, dialog: Of<'review'> & Asked): Drawn {
   const { id, rating, comment } = dialog
   const change = (part: Partial<Of<'review'>>) => app.set({ dialog: { ...dialog, ...part } })
-  const given = { interaction_id: id, rating, ...present({ comment: comment.trim() || undefined }) }
-  const run = () =>
-    void app.confirm(
-      () => app.live.act('review', given),
-      `rated ${rating} of 5; the hub gets it as soon as it takes it`,
-    )
+  const words = present({ comment: comment.trim() || undefined })
+  const run =
+    rating === undefined
+      ? undefined
+      : () =>
+          void app.confirm(
+            () => app.live.act('review', { interaction_id: id, rating, ...words }),
+            `rated ${rating} of 5; the hub gets it as soon as it takes it`,
+          )
+  const yes = rating === undefined ? 'Rate' : `Rate ${rating} of 5`
+  const onkey = (key: string) => {
+    if (/^[1-5]$/.test(key)) change({ rating: Number(key) })
+  }
   return box(
     app,
-    { title: 'Rate this task', yes: `Rate ${rating} of 5`, run, asked: dialog, key: 'review' },
+    { title: 'Rate this task', yes, run, asked: dialog, key: 'review', onkey },
     h(
       'fieldset',
       { class: 'stars' },
-      h('legend', {}, 'Rating'),
+      h('legend', {}, 'Rating, 1 to 5'),
       [1, 2, 3, 4, 5].map(n =>
         h(
           'label',

@@ -81,7 +81,7 @@ export function doable(app: App, thread: Thread): Doable[] {
       label: 'Rate',
       key: '*',
       isMain: true,
-      run: () => app.ask({ kind: 'review', id, rating: 5, comment: '' }),
+      run: () => app.ask({ kind: 'review', id, comment: '' }),
     },
   ]
   const now = all.filter(({ name }) => actions.includes(name) && !isDone(app, name, id))

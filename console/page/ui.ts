@@ -17,7 +17,7 @@ export type Order = Draft & { capability: string; args: string; pay: boolean; ma
 
 export type Dialog =
   | { kind: 'approve'; id: string }
-  | { kind: 'review'; id: string; rating: number; comment: string }
+  | { kind: 'review'; id: string; rating?: number; comment: string }
   | { kind: 'help' }
   /** Something that cannot be undone, or that others see: a question with a yes of its own. */
   | {

@@ -2,7 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noBrowser, startBrowser } from '../browser.ts'
-import { delegated, never, stateOf, until } from '../two-nodes/world.ts'
+import { delegated, finished, never, stateOf, until } from '../two-nodes/world.ts'
 import { openConsole, openWorld, type World } from './world.ts'
 
 const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
@@ -51,6 +51,33 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
     await page.keyboard.press('y')
     await until('it has ended', async () => (await stateOf(world.alice, id)) === 'ended')
     await page.getByRole('status').getByText('Both sides have ended this task').waitFor()
+    await context.close()
+  })
+
+  test('a rating is chosen with a digit or the mouse, and nothing is sent before', async () => {
+    const { alice, bob } = world
+    const id = await delegated(alice, bob, 'rate me')
+    await finished(alice, bob, id)
+    const { page, context } = await open(`#/sent/${id}`)
+    await page.getByRole('button', { name: 'Rate' }).click()
+    const dialog = dialogOf(page)
+    const send = dialog.getByRole('button', { name: /^Rate/ })
+    await send.waitFor()
+    expect(await dialog.getByRole('radio', { checked: true }).count()).toBe(0)
+    expect(await send.isDisabled()).toBe(true)
+    for (const key of ['y', '0', '6']) await page.keyboard.press(key)
+    expect(await dialog.getByRole('radio', { checked: true }).count()).toBe(0)
+    await page.keyboard.press('2')
+    await dialog.getByRole('button', { name: 'Rate 2 of 5' }).waitFor()
+    expect(await dialog.getByRole('radio', { name: '2' }).isChecked()).toBe(true)
+    await dialog.getByRole('radio', { name: '4' }).check()
+    await page.keyboard.press('3')
+    expect(await dialog.getByRole('radio', { name: '3' }).isChecked()).toBe(true)
+    await dialog.getByRole('textbox').fill('on day ')
+    await page.keyboard.press('1')
+    expect(await dialog.getByRole('textbox').inputValue()).toBe('on day 1')
+    await dialog.getByRole('button', { name: 'Rate 3 of 5' }).click()
+    await page.getByText(/^3 of 5/).waitFor()
     await context.close()
   })
 })
