@@ -7,7 +7,7 @@ import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
 import { taskOf } from './on-tasks.ts'
-import type { Scene } from './scene.ts'
+import { paneOf, type Scene } from './scene.ts'
 
 export type Foot = { line: Line; cursor?: { x: number } }
 
@@ -60,7 +60,10 @@ function hints(scene: Scene, place: Place, width: number): Line {
   const { model, view } = scene
   const task = taskOf(scene)
   const isUseful = (action: Action) =>
-    !browsesTasks(place) || (task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action))
+    action === 'clear_filter'
+      ? paneOf(model).filter !== ''
+      : !browsesTasks(place) ||
+        (task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action))
   const rows = keysOf(place).filter(row => row.hint !== undefined && isUseful(row.action))
   const last = rows.filter(row => row.action === 'help')
   const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))

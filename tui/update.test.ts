@@ -190,6 +190,20 @@ test('a filter shows the rows that fit while it is typed, and esc takes it off',
   expect(screen.press('/', 'esc').text).toContain('task 2')
 })
 
+test('a filter that was taken with enter is cleared by esc, and the foot says so as long as it stands', () => {
+  const view = viewOf([item(1, { preview: 'invoice' }), item(2)])
+  for (const columns of [60, 120]) {
+    const screen = new Screen(view, { columns, rows: 24 })
+    expect(screen.text).not.toContain('clear filter')
+    screen.press('/', '"inv"', 'enter')
+    expect(screen.text.split('\n').at(-1)).toContain('esc clear filter')
+    screen.press('esc')
+    expect(screen.text).toContain('task 2')
+    expect(screen.text).not.toContain('clear filter')
+    expect(screen.press('esc').text).toContain('task 2')
+  }
+})
+
 test('an agent is handed a task with one key', () => {
   const agent = {
     aid: BOB,

@@ -222,6 +222,8 @@ function common({ model }: Scene, action: Action): Step {
         ...model,
         prompt: { kind: 'filter', buffer: { text: paneOf(model).filter, at: paneOf(model).filter.length } },
       })
+    case 'clear_filter':
+      return stay(paneOf(model).filter === '' ? model : withPane(model, { filter: '' }))
     case 'command':
       return stay({ ...model, prompt: { kind: 'command', buffer: { text: '', at: 0 } } })
     case 'refresh':

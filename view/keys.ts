@@ -36,6 +36,7 @@ export type Action =
   | 'next_screen'
   | 'previous_screen'
   | 'filter'
+  | 'clear_filter'
   | 'command'
   | 'help'
   | 'refresh'
@@ -92,6 +93,13 @@ const browsing: readonly Place[] = [...lists, 'thread']
 
 export const keys: readonly KeyRow[] = [
   { keys: ['enter', 'l', 'right'], action: 'open', says: 'open', places: rows, hint: 'open' },
+  {
+    keys: ['esc'],
+    action: 'clear_filter',
+    says: 'clear the filter',
+    places: ['inbox', 'sent', 'evidence'],
+    hint: 'clear filter',
+  },
   { keys: ['esc', 'h', 'left'], action: 'back', says: 'back', places: ['thread'], hint: 'back' },
   { keys: ['r'], action: 'reply', says: 'reply', places: tasks, hint: 'reply' },
   {
