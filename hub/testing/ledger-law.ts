@@ -6,9 +6,9 @@ import { closeModel, type Model, openModel, step } from './ledger-model.ts'
 const RECOUNT_EVERY = 500
 
 /** The totals and the number of transfers after each step; the recount from the rows, which is slower, now and then. */
-export async function keepsTheLaw(steps: number): Promise<void> {
+export async function keepsTheLaw(steps: number, crashEvery: number): Promise<void> {
   const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000)
-  const model: Model = await openModel(seed)
+  const model: Model = await openModel(seed, crashEvery)
   try {
     for (let at = 1; at <= steps; at++) {
       const done = await step(model)

@@ -27,8 +27,6 @@ const START_MS = 1_800_000_000_000
 const AGENTS = 6
 const HOLD_SECONDS = 600
 const ROTATIONS_MAX = 200
-/** Of so many steps that could be one, one is: starting again takes as long as a thousand payments. */
-const CRASH_EVERY = 25
 
 type Held = { agent: TestAgent; payee: TestAgent; amount: number; untilMs: number; request: PaymentRequest }
 
@@ -39,6 +37,8 @@ export type Model = Parts & {
   agents: TestAgent[]
   /** Who is registered nowhere at the moment. */
   left: Set<string>
+  /** Of so many crashes that are drawn one happens: starting again takes as long as a thousand payments. */
+  crashEvery: number
   /** Transfers that were posted. */
   posted: number
   balances: Map<string, number>
@@ -75,7 +75,7 @@ async function partsOver(core: TestCore): Promise<Parts> {
   return { core, credits, issuance, registry }
 }
 
-export async function openModel(seed: number): Promise<Model> {
+export async function openModel(seed: number, crashEvery: number): Promise<Model> {
   const parts = await partsOver(await openCore(START_MS, { trialCredits: 0 }))
   const { core } = parts
   const agents: TestAgent[] = []
@@ -91,6 +91,7 @@ export async function openModel(seed: number): Promise<Model> {
     ...parts,
     agents,
     left: new Set(),
+    crashEvery,
     posted: 0,
     balances,
     holds: new Map(),
@@ -294,7 +295,7 @@ const steps = {
   },
   /** The hub goes down while a payment is under way: made or not, it is made once. */
   async crash(model: Model) {
-    if (model.draw(CRASH_EVERY) > 0) return
+    if (model.draw(model.crashEvery) > 0) return
     const [from, to] = two(model)
     const { request } = requestFor(model, from, to.aid, 1)
     const isHere = !model.left.has(to.aid)
