@@ -22,8 +22,8 @@ export function calledFor(io: Io, id: string | undefined): Io {
 }
 
 const HUB = 'svc-hub'
-/** What a node asks the operator of its hub to run. */
-const OPERATOR_COMMANDS = ['admit', 'unblock']
+/** What a node names of the hub's commands: what its operator, or a person without a hub, may run. */
+const OPERATOR_COMMANDS = ['serve', 'admit', 'unblock']
 
 /** The packages of a checkout hold both programs; of any other place only its operator knows how the hub is called. */
 const hubForm = (program: string): string => (program.startsWith('npx ') ? `npx ${HUB}` : HUB)

@@ -73,12 +73,12 @@ describe('call the program as it was called,', () => {
   test('and the program of the hub from the same packages', () => {
     const called = (program: string) =>
       calledFor({ program } as Io, 'bob').asCalled(
-        'runs: svc-hub admit A (or svc-hub unblock A); svc hub-leave',
+        'svc-hub serve runs: svc-hub admit A (or svc-hub unblock A); svc hub-leave',
       )
     expect(called('npx svc')).toBe(
-      'runs: npx svc-hub admit A (or npx svc-hub unblock A); npx svc --id bob hub-leave',
+      'npx svc-hub serve runs: npx svc-hub admit A (or npx svc-hub unblock A); npx svc --id bob hub-leave',
     )
-    expect(called('/opt/svc.js')).toMatch(/^runs: svc-hub admit A \(or svc-hub unblock A\)/)
+    expect(called('/opt/svc.js')).toMatch(/^svc-hub serve runs: svc-hub admit A \(or svc-hub unblock A\)/)
   })
 
   test('in the help, where it is not called by its name', async () => {

@@ -130,10 +130,10 @@ export class Driver {
   #taught(model: Model): Model {
     const { view } = this.live
     const place = placeOf(model)
-    const isFree = (screens as readonly string[]).includes(place) && model.toast === undefined
-    if (!isFree || view.status === undefined) return model
+    if (!(screens as readonly string[]).includes(place) || view.status === undefined) return model
     if (view.status.hub === null && !model.lessons.includes(WAYS))
-      return this.#noted({ ...model, isWelcome: true }, WAYS)
+      return this.#noted({ ...model, isWelcome: true, toast: undefined }, WAYS)
+    if (model.toast !== undefined) return model
     const lesson = dueLesson(view, model.lessons)
     return lesson === undefined ? model : this.#noted(toast(model, lesson.says, 'wait'), lesson.name)
   }

@@ -42,6 +42,7 @@ function scene() {
       write: (name: string, draft: Draft) => void drafts.set(name, draft),
       remove: (name: string) => void drafts.delete(name),
     },
+    asCalled: (text: string) => text.replaceAll('svc-hub', 'npx svc-hub'),
     file: (path: string) => (path.startsWith('/') ? { path } : { fault: `there is no file ${path}` }),
   } as unknown as Host
   const live = new Live(node, new Clock())
@@ -64,6 +65,12 @@ function scene() {
   }
   return { sent, drafts, effects, send, fails, model: () => model }
 }
+
+test('a page of ours names its commands as they are called here', async () => {
+  const { effects, model } = scene()
+  await effects.run({ type: 'read', title: 'a hub', text: 'svc-hub serve' })
+  expect(model().output).toMatchObject({ title: 'a hub', text: 'npx svc-hub serve', isRunning: false })
+})
 
 describe('a message', () => {
   test('that was not answered is sent again as the same one, other words as another', async () => {

@@ -96,6 +96,8 @@ export class Effects {
         return this.#save(effect.id, effect.folder)
       case 'copy':
         return terminal.copy(effect.text)
+      case 'read':
+        return this.#read(effect.title, host.asCalled(effect.text))
       case 'demo':
         return terminal.lend(() => host.demo())
       case 'account':
@@ -231,6 +233,10 @@ export class Effects {
       if (composer === undefined || draftKey(composer.target) !== draftKey(target)) return model
       return { ...model, composer: { ...composer, buffer: bufferOf(text) } }
     })
+  }
+
+  #read(title: string, text: string): void {
+    this.#around.change(model => ({ ...model, output: { title, text, top: 0, isRunning: false } }))
   }
 
   #complete(prompt: Prompt, back: boolean): void {

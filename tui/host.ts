@@ -23,6 +23,8 @@ export type Host = {
   paths(begin: string): readonly string[]
   /** The path as the node takes it: absolute, `~` resolved; a sentence why not where there is no such file. */
   file(path: string): { path: string } | { fault: string }
+  /** A text of ours with its commands as they are called where svc was started. */
+  asCalled(text: string): string
   startNode(): Promise<void>
   /** Shows the demo on the terminal that was given up, until the person ends it. */
   demo(): Promise<void>

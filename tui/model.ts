@@ -117,6 +117,8 @@ export type Effect =
   | { readonly type: 'stop_command' }
   | { readonly type: 'save'; readonly id: string; readonly folder: string }
   | { readonly type: 'copy'; readonly text: string }
+  /** Shows a page of ours, its commands as they are called here. */
+  | { readonly type: 'read'; readonly title: string; readonly text: string }
   | { readonly type: 'demo' }
   | { readonly type: 'account' | 'start_node' | 'refresh' | 'redraw' | 'suspend' | 'quit' }
 

@@ -287,12 +287,21 @@ describe('a node without a hub', () => {
   test('is offered the three ways on', () => {
     expect(fresh().text).toMatch(/join a hub[\s\S]*host a hub[\s\S]*see a demo/)
   })
+  test('takes a command while the ways stand there, which stay where none was given', () => {
+    const screen = fresh().press(':', 'esc')
+    expect(screen.text).toContain('join a hub')
+    screen.press(':', '"status"', 'enter')
+    expect(screen.effects).toContainEqual({ type: 'command', line: 'status' })
+    expect(screen.text).not.toContain('join a hub')
+  })
   test('joins the hub of an address', () => {
     const screen = fresh().press('j', '"hub.example"', 'enter')
     expect(screen.effects).toContainEqual({ type: 'command', line: "hub-register 'https://hub.example'" })
   })
   test('reads how a hub is hosted, sees the demo, or goes on without', () => {
-    expect(fresh().press('h').text).toContain('svc-hub serve')
+    expect(fresh().press('h').effects).toContainEqual(
+      expect.objectContaining({ type: 'read', text: expect.stringContaining('svc-hub serve') }),
+    )
     expect(fresh().press('d').effects).toContainEqual({ type: 'demo' })
     expect(fresh().press('esc').text).toContain('no tasks yet')
   })

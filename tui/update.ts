@@ -88,10 +88,9 @@ function welcomed(model: Model, action: Action): Step {
     case 'join':
       return stay({ ...chosen, prompt: { kind: 'hub', buffer: bufferOf('https://') } })
     case 'host':
-      return stay({
-        ...chosen,
-        output: { title: 'a hub of your own', text: HOSTING, top: 0, isRunning: false },
-      })
+      return stay(chosen, { type: 'read', title: 'a hub of your own', text: HOSTING })
+    case 'command':
+      return stay({ ...model, prompt: { kind: 'command', buffer: bufferOf('') } })
     case 'demo':
       return stay(chosen, { type: 'demo' })
     case 'suspend':
@@ -104,8 +103,10 @@ function welcomed(model: Model, action: Action): Step {
 const HOSTING = [
   'In another terminal:',
   '',
-  '  svc-hub serve              a hub on this machine, at http://127.0.0.1:8088',
-  '  svc-hub admit <address>    lets an agent in; yours stands on screen 5, Y copies it',
+  '  svc-hub serve',
+  '    a hub on this machine, at http://127.0.0.1:8088',
+  '  svc-hub admit <address>',
+  '    lets an agent in; yours stands on screen 5, Y copies it',
   '',
   'Then here:',
   '',

@@ -128,7 +128,10 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
   command: (closed, text) =>
     text === ''
       ? stay(closed)
-      : stay(closed, /^q(uit)?$/.test(text) ? { type: 'quit' } : { type: 'command', line: text }),
+      : stay(
+          { ...closed, isWelcome: false },
+          /^q(uit)?$/.test(text) ? { type: 'quit' } : { type: 'command', line: text },
+        ),
   find: (closed, text) =>
     stay(withPane(closed, { selected: undefined, top: 0 }), { type: 'find', query: text }),
   attach: attached,

@@ -23,6 +23,7 @@ export const tui: Run = async (io, input, { commands }) => {
     completions: (line: string) => completionsOf(commands, line),
     paths: (begun: string) => pathsFrom(io, begun),
     file: (path: string) => fileAt(io, path),
+    asCalled: (text: string) => io.asCalled(text),
     async startNode() {
       let text = ''
       const said = (part: string) => {

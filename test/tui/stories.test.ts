@@ -113,14 +113,18 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     const home = pair.world.dir('ways')
     mkdirSync(home, { mode: 0o700 })
     const env = { ...pair.world.env('bob'), SVC_HOME: home }
-    await pair.world.run(pair.world.programs.svc, ['up'], env)
     const open = (terminal: Terminal) =>
       terminal.type(`${pair.world.node} ${pair.world.programs.svc} tui`).press('Enter')
     const terminal = tmux.open(env)
     try {
       open(terminal)
+      await terminal.sees('no node')
+      terminal.press('U')
+      // it comes by itself once the node is there
       const screen = await terminal.sees('join a hub')
       expect(screen).toMatch(/host a hub[\s\S]*see a demo/)
+      terminal.press(':').type('version').press('Enter')
+      await terminal.sees('svc version')
       terminal.press('Escape')
       await terminal.sees('no tasks yet')
       terminal.press('q')
