@@ -1,6 +1,7 @@
 /** The last line: a question, what was said, the line being written, else the keys that help here. */
 
 import { cleanLine } from '../view/clean.ts'
+import { isGone } from '../view/faces.ts'
 import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
 import { allows } from './allowed.ts'
 import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
@@ -59,11 +60,12 @@ const browsesTasks = (place: Place): boolean => place === 'inbox' || place === '
 function hints(scene: Scene, place: Place, width: number): Line {
   const { model, view } = scene
   const task = taskOf(scene)
-  const isUseful = (action: Action) =>
-    action === 'clear_filter'
-      ? paneOf(model).filter !== ''
-      : !browsesTasks(place) ||
-        (task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action))
+  const isUseful = (action: Action) => {
+    if (action === 'clear_filter') return paneOf(model).filter !== ''
+    if (action === 'start_node') return isGone(view)
+    if (!browsesTasks(place)) return true
+    return task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action)
+  }
   const rows = keysOf(place).filter(row => row.hint !== undefined && isUseful(row.action))
   const last = rows.filter(row => row.action === 'help')
   const right: Line = last.flatMap(row => hint(row.keys[0] as string, row.hint as string))

@@ -1,5 +1,5 @@
 /** What keys do on the screen of the node, and what the node warns of. */
-import { banners } from '../view/faces.ts'
+import { banners, isGone } from '../view/faces.ts'
 import type { Action } from '../view/keys.ts'
 import { emptyBuffer } from './edit.ts'
 import { act } from './model.ts'
@@ -11,6 +11,7 @@ export function onNode({ model, view, now }: Scene, action: Action): Step | unde
     if (faces.length === 0) return stay(toast(model, 'the node warns of nothing', 'good'))
     const text = faces
       .map(({ says, next }) => (next === undefined ? says : `${says}\n  ${next}`))
+      .concat(isGone(view) ? ['U start the node, on every screen'] : [])
       .join('\n\n')
     return stay({ ...model, output: { title: 'warnings', text, top: 0, isRunning: false } })
   }

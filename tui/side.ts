@@ -1,6 +1,7 @@
 /** The page of the node, and what stands beside the lists of agents and of records. */
 import { age, clock } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
+import { screenFace } from '../view/faces.ts'
 import { evidenceRows, headRows } from '../view/rows.ts'
 import { peerName, sayCredits } from '../view/sentences.ts'
 import type { View } from '../view/state.ts'
@@ -119,8 +120,9 @@ export function nodePage({ model, view, now }: Scene, width: number, height: num
   return filled(lines.slice(top), width, height)
 }
 
-function identity({ status }: View, width: number, now: number): Line[] {
-  if (status === undefined) return [[{ text: ' asking the node', tone: 'quiet' }]]
+function identity(view: View, width: number, now: number): Line[] {
+  const { status } = view
+  if (status === undefined) return [[{ text: ` ${screenFace(view, 'node', 0)?.says ?? ''}`, tone: 'quiet' }]]
   const { hub, chain, counts } = status
   const contact =
     hub?.last_contact_at == null

@@ -1,7 +1,8 @@
 /** What presses do, on every screen. */
 import { describe, expect, test } from 'vitest'
 import { reduce } from '../view/reduce.ts'
-import { ALICE, BOB, idOf, item, reply, statusOf, threadOf, viewOf } from '../view/testing.ts'
+import { firstView } from '../view/state.ts'
+import { ALICE, BOB, idOf, item, NOW, reply, statusOf, threadOf, viewOf } from '../view/testing.ts'
 import { plainLines } from './paint.ts'
 import { readerFrame } from './reader.ts'
 import { Screen } from './testing.ts'
@@ -276,6 +277,22 @@ test('q in a conversation goes back first', () => {
 
 test('the page of the node says whose it is', () => {
   expect(new Screen(viewOf([])).press('5').text).toContain(ALICE)
+})
+
+describe('a node that does not run', () => {
+  const lost = { state: 'lost', says: 'no node answers', since: NOW, retryAt: NOW + 2_500 } as const
+  const gone = (columns: number) => new Screen({ ...firstView, connection: lost }, { columns, rows: 24 })
+  test.each([60, 120])('is started by a key that the foot names, and nothing loads (%i columns)', columns => {
+    const screen = gone(columns)
+    expect(screen.text.split('\n').at(-1)).toContain('U start the node')
+    for (const key of ['1', '2', '3', '4', '5']) expect(screen.press(key).text).not.toMatch(/loading|asking/)
+    expect(screen.press('U').effects).toContainEqual({ type: 'start_node' })
+    expect(new Screen(viewOf([])).text).not.toContain('start the node')
+  })
+  test('is started by a key that the list of warnings names', () => {
+    const { text } = gone(80).press('!')
+    expect(text).toContain('U start the node')
+  })
 })
 
 describe('a node without a hub', () => {

@@ -68,6 +68,14 @@ describe('a screen without rows', () => {
     })
     expect(screenFace(viewOf([]), 'sent', 0)).toMatchObject({ kind: 'empty', next: expect.any(String) })
   })
+  test.each(['lost', 'stopped'] as const)('does not load while the node is %s', state => {
+    const connection = { state, says: 'no node answers', since: NOW, retryAt: NOW + 2_500 }
+    for (const screen of ['inbox', 'sent', 'agents', 'evidence', 'node'] as const)
+      expect(screenFace({ ...firstView, connection }, screen, 0)).toMatchObject({ kind: 'node_down' })
+    const refusal = { code: 'unreachable', says: 'no node answers', at: NOW } as const
+    const agents = { ...firstView.agents, loaded: true, refusal }
+    expect(screenFace({ ...firstView, agents, connection }, 'agents', 0)).toMatchObject({ kind: 'node_down' })
+  })
   test('shows no face once there are rows', () => {
     expect(screenFace(viewOf([item(1)]), 'inbox', 1)).toBeUndefined()
   })

@@ -197,6 +197,12 @@ const EMPTY: Record<Screen, (view: View) => Face> = {
 export function screenFace(view: View, screen: Screen, rows: number): Face | undefined {
   if (rows > 0) return undefined
   const { loaded, refusal } = loadedOf(view, screen)
+  if (isGone(view) && (!loaded || refusal !== undefined))
+    return {
+      kind: 'node_down',
+      tone: 'quiet',
+      says: 'the node is not there; what it holds shows once it answers',
+    }
   if (refusal !== undefined)
     return {
       kind: 'refused',
@@ -207,6 +213,10 @@ export function screenFace(view: View, screen: Screen, rows: number): Face | und
   if (!loaded) return { kind: 'loading', tone: 'quiet', says: 'loading' }
   return EMPTY[screen](view)
 }
+
+/** Whether nothing comes from the node now, and something has to start it. */
+export const isGone = ({ connection }: View): boolean =>
+  connection.state === 'lost' || connection.state === 'stopped'
 
 function loadedOf(view: View, screen: Screen) {
   if (screen === 'inbox') return view.lists.received

@@ -94,6 +94,13 @@ const browsing: readonly Place[] = [...lists, 'thread']
 export const keys: readonly KeyRow[] = [
   { keys: ['enter', 'l', 'right'], action: 'open', says: 'open', places: rows, hint: 'open' },
   {
+    keys: ['U'],
+    action: 'start_node',
+    says: 'start the node',
+    places: browsing,
+    hint: 'start the node',
+  },
+  {
     keys: ['esc'],
     action: 'clear_filter',
     says: 'clear the filter',
@@ -162,7 +169,6 @@ export const keys: readonly KeyRow[] = [
     places: ['node'],
     hint: 'accept on/off',
   },
-  { keys: ['U'], action: 'start_node', says: 'start the node', places: browsing },
   { keys: ['u'], action: 'undo', says: 'undo what can be undone', places: browsing },
   {
     keys: ['/'],
