@@ -8,6 +8,12 @@ import {
   CallToolRequestSchema,
   ErrorCode,
   GetPromptRequestSchema,
+  InitializeRequestSchema,
+  JSONRPCErrorResponseSchema,
+  JSONRPCMessageSchema,
+  JSONRPCNotificationSchema,
+  JSONRPCRequestSchema,
+  JSONRPCResultResponseSchema,
   ListPromptsRequestSchema,
   ListResourcesRequestSchema,
   ListResourceTemplatesRequestSchema,
@@ -15,9 +21,13 @@ import {
   McpError,
   ReadResourceRequestSchema,
   RootsListChangedNotificationSchema,
+  SetLevelRequestSchema,
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js'
+import type * as z from 'zod'
+import { faultOf } from '../protocol/contract/fault.ts'
+import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import type { AskUser } from './approval.ts'
 import { channelMessage } from './channel.ts'
@@ -27,7 +37,7 @@ import { instructions } from './instructions.ts'
 import { type PromptRow, prompts } from './prompts.ts'
 import { listResources, readerOf, resourceTemplates, STATUS_URI, threadUri } from './resources.ts'
 import { runTool } from './run.ts'
-import { LineTransport } from './stdio.ts'
+import { type Judge, LineTransport } from './stdio.ts'
 import type { NodeLink, Tool, ToolContext } from './tool.ts'
 import { tools as allTools } from './tools/all.ts'
 import { watch } from './watch.ts'
@@ -245,6 +255,48 @@ function userOf(server: Server, signal: AbortSignal): AskUser | undefined {
   }
 }
 
+const FAULT_CHARACTERS_MAX = 300
+const requestForms = new Map(
+  [
+    CallToolRequestSchema,
+    GetPromptRequestSchema,
+    InitializeRequestSchema,
+    ListPromptsRequestSchema,
+    ListResourcesRequestSchema,
+    ListResourceTemplatesRequestSchema,
+    ListToolsRequestSchema,
+    ReadResourceRequestSchema,
+    SetLevelRequestSchema,
+    SubscribeRequestSchema,
+    UnsubscribeRequestSchema,
+  ].map(form => [form.shape.method.value as string, form] as const),
+)
+
+/** Why the SDK would not take a message, which it says nothing of, or only in the words of its own schemas. */
+export const refusalOf: Judge = message => {
+  const fault = (form: z.ZodType) => {
+    const { error } = form.safeParse(message)
+    return error && plainLine(faultOf(error, message, 'the message'), FAULT_CHARACTERS_MAX)
+  }
+  if (!JSONRPCMessageSchema.safeParse(message).success)
+    return {
+      code: ErrorCode.InvalidRequest,
+      sentence: `expected a message of JSON-RPC 2.0; ${fault(messageForm(message))}`,
+    }
+  const { id, method = '' } = message as { id?: unknown; method?: string }
+  const form = id === undefined ? undefined : requestForms.get(method)
+  const sentence = form && fault(form)
+  return sentence === undefined ? undefined : { code: ErrorCode.InvalidParams, sentence }
+}
+
+/** What a message was meant to be, by its members. */
+function messageForm(message: unknown): z.ZodType {
+  const members = Object(message) as object
+  if ('result' in members) return JSONRPCResultResponseSchema
+  if ('error' in members) return JSONRPCErrorResponseSchema
+  return 'id' in members ? JSONRPCRequestSchema : JSONRPCNotificationSchema
+}
+
 /**
  * Serves one server on this process's stdio until the client is gone; resolves with the reason. Nothing but protocol
  * goes to stdout.
@@ -264,7 +316,7 @@ export async function serveStdio(create: () => Server): Promise<string> {
   }, 2_000)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => resolve(`it received ${signal}`))
-  await server.connect(new LineTransport(process.stdin, process.stdout))
+  await server.connect(new LineTransport(process.stdin, process.stdout, refusalOf))
   const reason = await promise
   clearInterval(look)
   await server.close().catch(() => {})

@@ -1,11 +1,12 @@
 /** The connection over standard input and output: limits, broken lines, split lines. */
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { refusalOf } from './server.ts'
 import { LineTransport, MESSAGE_BYTES_MAX } from './stdio.ts'
 
 function connection() {
   const [input, output] = [new PassThrough({ highWaterMark: 1 << 26 }), new PassThrough()]
-  const transport = new LineTransport(input, output)
+  const transport = new LineTransport(input, output, refusalOf)
   const taken: unknown[] = []
   transport.onmessage = message => taken.push(message)
   let written = ''
@@ -25,7 +26,7 @@ function connection() {
 }
 const settled = () => new Promise(resolve => setImmediate(() => setImmediate(resolve)))
 const request = (id: number, params: object = {}) =>
-  JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params })
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x', ...params } })
 
 describe('a line of a client', () => {
   test('is one message, however it is split', async () => {
@@ -42,8 +43,11 @@ describe('a line of a client', () => {
     ['{"a":', -32700],
     ['[1]', -32600],
     ['null', -32600],
-    ['{"jsonrpc":"1.0","id":1,"method":"x"}', -32600],
     ['{"jsonrpc":"2.0"}', -32600],
+    ['{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}', -32600],
+    ['{"jsonrpc":"2.0","method":"ping","params":"x"}', -32600],
+    ['{"jsonrpc":"2.0","id":4,"result":"x"}', -32600],
     ['['.repeat(100_000), -32700],
   ])('that is no message (%.20s) is answered, and the next one is taken', async (line, code) => {
     const { input, transport, taken, answers } = connection()
@@ -51,6 +55,52 @@ describe('a line of a client', () => {
     input.write(`${line}\n${request(7)}\n`)
     await settled()
     expect(answers()).toMatchObject([{ id: null, error: { code } }])
+    expect(taken).toMatchObject([{ id: 7 }])
+  })
+
+  test.each([
+    ['{"id":906,"method":5}', 906, -32600, 'jsonrpc is missing'],
+    ['{"jsonrpc":"1.0","id":1,"method":"x"}', 1, -32600, 'jsonrpc: expected 2.0'],
+    ['{"jsonrpc":"2.0","id":906,"method":5}', 906, -32600, 'method: expected a string'],
+    [
+      '{"jsonrpc":"2.0","id":907,"method":"tools/call","params":"x"}',
+      907,
+      -32600,
+      'params: expected an object',
+    ],
+    ['{"jsonrpc":"2.0","id":"a","method":"ping","params":[]}', 'a', -32600, 'params: expected an object'],
+    ['{"jsonrpc":"2.0","id":3,"method":"ping","params":{"_meta":5}}', 3, -32600, 'params._meta: expected an'],
+    ['{"jsonrpc":"2.0","id":1.5,"method":"ping"}', 1.5, -32600, 'id: expected'],
+    ['{"jsonrpc":"2.0","id":5}', 5, -32600, 'method is missing'],
+    ['{"jsonrpc":"2.0","id":5,"method":"ping","more":1}', 5, -32600, 'unknown member: more'],
+    [request(8, { name: 5 }), 8, -32602, 'params.name: expected a string'],
+    [request(8, { name: 'node_status', arguments: [] }), 8, -32602, 'params.arguments: expected an object'],
+    ['{"jsonrpc":"2.0","id":8,"method":"tools/call"}', 8, -32602, 'params is missing'],
+    [
+      '{"jsonrpc":"2.0","id":8,"method":"initialize","params":{}}',
+      8,
+      -32602,
+      'params.protocolVersion is missing',
+    ],
+    [
+      '{"jsonrpc":"2.0","id":8,"method":"prompts/get","params":{"name":1}}',
+      8,
+      -32602,
+      'params.name: expected a',
+    ],
+    [
+      '{"jsonrpc":"2.0","id":8,"method":"logging/setLevel","params":{"level":"loud"}}',
+      8,
+      -32602,
+      'params.level: ',
+    ],
+  ])('of the wrong form (%s) is answered under its id with one sentence', async (line, id, code, fault) => {
+    const { input, transport, taken, answers } = connection()
+    await transport.start()
+    input.write(`${line}\n${request(7)}\n`)
+    await settled()
+    expect(answers()).toMatchObject([{ id, error: { code, message: expect.stringContaining(fault) } }])
+    expect(answers()[0]?.error.message).toMatch(/^[^\n]{1,400}$/)
     expect(taken).toMatchObject([{ id: 7 }])
   })
 

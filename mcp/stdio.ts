@@ -1,6 +1,6 @@
 /**
  * Lines of JSON-RPC on two streams, with a limit: a message that is too long is answered and skipped, whatever is not
- * JSON is answered, and the connection goes on. It has the shape that the SDK expects of a transport.
+ * JSON or is refused is answered, and the connection goes on. It has the shape that the SDK expects of a transport.
  */
 import type { Readable, Writable } from 'node:stream'
 
@@ -11,8 +11,11 @@ const NEWLINE = 0x0a
 const PARSE_ERROR = -32700
 const INVALID_REQUEST = -32600
 
-type Message = Record<string, unknown>
 type Id = string | number | null
+
+/** Why a message is not taken: a code of JSON-RPC and a sentence. */
+export type Refused = { readonly code: number; readonly sentence: string }
+export type Judge = (message: unknown) => Refused | undefined
 
 export class LineTransport {
   onmessage?: (message: object) => void
@@ -20,13 +23,16 @@ export class LineTransport {
   onerror?: (error: Error) => void
   readonly #input: Readable
   readonly #output: Writable
+  readonly #judge: Judge
   #held: Buffer[] = []
   #bytes = 0
   #skipped: { head: Buffer; tail: Buffer } | undefined
 
-  constructor(input: Readable, output: Writable) {
+  /** What `judge` lets pass is an object. */
+  constructor(input: Readable, output: Writable, judge: Judge) {
     this.#input = input
     this.#output = output
+    this.#judge = judge
   }
 
   async start(): Promise<void> {
@@ -86,8 +92,9 @@ export class LineTransport {
       this.#refuse(null, PARSE_ERROR, 'expected one message of JSON on each line')
       return
     }
-    if (isMessage(message)) this.onmessage?.(message)
-    else this.#refuse(null, INVALID_REQUEST, 'expected a message of JSON-RPC 2.0')
+    const refused = this.#judge(message)
+    if (refused === undefined) this.onmessage?.(message as object)
+    else this.#refuse(idOf(message), refused.code, refused.sentence)
   }
 
   #refuseLong({ head, tail }: { head: Buffer; tail: Buffer }, bytes: number): void {
@@ -101,10 +108,12 @@ export class LineTransport {
   }
 }
 
-function isMessage(value: unknown): value is object {
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) return false
-  const { jsonrpc, method, id } = value as Message
-  return jsonrpc === '2.0' && (typeof method === 'string' || id !== undefined)
+/** The id to answer under; that of a response is one of ours, and the client may have the same for its own. */
+function idOf(message: unknown): Id {
+  if (message === null || typeof message !== 'object' || 'result' in message || 'error' in message)
+    return null
+  const { id } = message as { id?: unknown }
+  return typeof id === 'string' || typeof id === 'number' ? id : null
 }
 
 const ID = String.raw`"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,100}")`
