@@ -129,5 +129,11 @@ describe('a file', () => {
   test('that is not there, or named from nowhere, is refused with a sentence', async () => {
     await expect(files({}).allowed(at('project', 'none'))).rejects.toThrow('there is no such file')
     await expect(files({}).allowed('notes.md')).rejects.toThrow('is not an absolute path')
+    await expect(files({}).allowed('/a\0b')).rejects.toThrow('a path has no NUL in it')
+  })
+
+  test('of the system is never sent, and nobody is told to open its folder', async () => {
+    for (const path of ['/proc/self/environ', '/dev/zero', '/sys/kernel/notes'])
+      await expect(files({}).allowed(path)).rejects.toThrow(`${path} is of the system and no file of a user`)
   })
 })

@@ -28,6 +28,21 @@ export type Folders = {
   dataDir(): Promise<string>
 }
 
+/** What the kernel shows as files. */
+const SYSTEM = ['/proc', '/sys', '/dev'] as const
+/** A folder of users in its midst. */
+const SHARED_MEMORY = '/dev/shm'
+
+function requireUsual(path: string): void {
+  if (path.includes('\0')) refuse('a path has no NUL in it')
+  if (!isAbsolute(path)) refuse(`${path} is not an absolute path`)
+}
+
+function requireUsers(path: string, real: string): void {
+  if (isWithin(SHARED_MEMORY, real) || !SYSTEM.some(folder => isWithin(folder, real))) return
+  refuse(`${path} is of the system and no file of a user; it is never sent`)
+}
+
 /** The files that a call names, each as the one that may be sent. */
 export async function opened(
   given: { file?: string | undefined; attach?: string[] | undefined },
@@ -42,8 +57,9 @@ export async function opened(
 export function openFiles(folders: Folders): Files {
   return {
     async allowed(path) {
-      if (!isAbsolute(path)) return refuse(`${path} is not an absolute path`)
+      requireUsual(path)
       const real = realPath(path)
+      requireUsers(path, real)
       if (isWithin(realPath(await folders.dataDir()), real)) return real
       if (isSecret(real) || isSecret(path))
         return refuse(`${path} is a place of secrets, which are never sent`)

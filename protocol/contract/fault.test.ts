@@ -91,3 +91,11 @@ test('a value that is none at all is named as a whole', () => {
     'the request: expected an object',
   )
 })
+
+test('a number far beyond a bound is refused with the bound, as one just beyond it', () => {
+  const shape = z.strictObject({ wait_s: z.int().min(0).max(45) })
+  for (const wait_s of [46, 1e17])
+    expect(faultOf(shape.safeParse({ wait_s }).error ?? new z.ZodError([]), { wait_s }, 'the request')).toBe(
+      'wait_s: expected 45 or less',
+    )
+})

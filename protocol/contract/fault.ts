@@ -18,8 +18,24 @@ const kinds: Record<string, string> = {
 
 /** The first thing wrong; `whole` names the value itself. */
 export function faultOf(error: z.ZodError, value: unknown, whole: string): string {
-  const [issue] = error.issues
+  const issue = tightest(error.issues)
   return issue === undefined ? `${whole} does not have the expected form` : faultIn(issue, value, whole)
+}
+
+/** The first thing wrong; where several bounds of one place were passed, the one that all of them ask for. */
+function tightest([first, ...others]: readonly Issue[]): Issue | undefined {
+  if (first?.code !== 'too_big') return first
+  const place = first.path.join('.')
+  return others.reduce<Issue>(
+    (least, issue) =>
+      issue.code === 'too_big' &&
+      least.code === 'too_big' &&
+      issue.path.join('.') === place &&
+      issue.maximum < least.maximum
+        ? issue
+        : least,
+    first,
+  )
 }
 
 /** The same of one issue. */
