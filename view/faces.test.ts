@@ -45,6 +45,11 @@ describe('a node', () => {
     ['with something to say', { warnings: ['the disk is nearly full'] }, ['warning']],
   ])('%s says so', (_what, status, faces) => expect(kinds(status)).toEqual(faces))
 
+  test('whose hub is not reached says when it was last heard of', () => {
+    const offline = { ...hub, state: 'offline' as const, last_contact_at: NOW - 38_000 }
+    expect(banners(viewOf([], { hub: offline }), NOW)[0]?.says).toBe('hub not reached; last heard of 38s ago')
+  })
+
   test('that is gone names what starts it', () => {
     const lost = { state: 'lost', says: 'no node answers', since: NOW, retryAt: NOW + 2_500 } as const
     const [face] = banners({ ...firstView, connection: lost }, NOW)

@@ -149,7 +149,7 @@ function registering(progress: number | undefined): Face {
 }
 
 function unreachable(hub: { last_contact_at: number | null }, why: string, now: number): Face {
-  const since = hub.last_contact_at === null ? '' : ` for ${span(now - hub.last_contact_at)}`
+  const since = hub.last_contact_at === null ? '' : `; last heard of ${span(now - hub.last_contact_at)} ago`
   return { kind: 'hub_unreachable', tone: 'warn', says: `hub not reached${since}${why}`, next: 'svc doctor' }
 }
 

@@ -74,6 +74,13 @@ test('a verified receipt of words contradicts itself in no word', () => {
   )
 })
 
+test('a verified receipt of a failed task reads as no failed verification', () => {
+  const receipt = { id: 'r', verified: true, status: 'FAILED', result_cid: 'c' }
+  expect(sayReceipt({ side: 'received', receipt }, 'bob')?.says).toBe(
+    'receipt verified, signed by you; it records that the task failed: ended without an answer (FAILED)',
+  )
+})
+
 test('a price that waits says who decides', () => {
   expect(sayPayment({ amount: 1, network: 'hub:x', state: 'open' }, 'bob').says).toBe(
     'bob asks 1 credit; you decide',

@@ -134,14 +134,17 @@ export function sayReceipt(
     return { says: `receipt NOT verified: ${cleanLine(receipt.fault)}`, tone: 'bad' }
   if (!receipt.verified)
     return { says: `receipt not verified yet (${cleanLine(receipt.status)})`, tone: 'warn' }
-  const status =
-    receipt.status === 'UNVERIFIED'
-      ? '; the answer is words, which no program can check (UNVERIFIED)'
-      : `: ${cleanLine(receipt.status)}`
+  const status = RECEIPTS[receipt.status] ?? `: ${cleanLine(receipt.status)}`
   return {
     says: `receipt verified, signed by ${provider}${status}`,
     tone: 'good',
   }
+}
+
+/** What a verified receipt records, where its status alone could be read as the outcome of the verification. */
+const RECEIPTS: Readonly<Record<string, string>> = {
+  UNVERIFIED: '; the answer is words, which no program can check (UNVERIFIED)',
+  FAILED: '; it records that the task failed: ended without an answer (FAILED)',
 }
 
 /** What a payment is, in one sentence. */
