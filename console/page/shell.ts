@@ -2,9 +2,9 @@
 
 import { cleanLine } from '../../view/clean.ts'
 import { banners, type Face } from '../../view/faces.ts'
-import { type Screen, screens, taskRows } from '../../view/rows.ts'
+import { type Screen, screens, taskItems } from '../../view/rows.ts'
 import { shortAid, type Tone } from '../../view/sentences.ts'
-import type { View } from '../../view/state.ts'
+import type { Side, View } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button, chip, nextOf, sentence } from './parts.ts'
@@ -46,10 +46,22 @@ function standing({ connection, status }: View): [Tone, string] {
   return [tones[hub.state] ?? 'quiet', hub.state]
 }
 
+/** Tasks of a side, among those that are loaded, with something unread. */
+const unreadOf = ({ interactions }: View, side: Side): number =>
+  [...interactions.values()].filter(item => item.side === side && item.unread > 0).length
+
+/** What was read may still wait for a yes. */
+function sentCount(view: View): [number, string] {
+  const unread = unreadOf(view, 'sent')
+  return unread > 0
+    ? [unread, 'unread']
+    : [taskItems(view, 'sent', { pendingOnly: true }).length, 'waiting for you']
+}
+
 function nav(app: App): Drawn {
   const numbers: Partial<Record<Screen, [number, string]>> = {
-    inbox: [app.view.status?.counts.unread ?? 0, 'unread'],
-    sent: [taskRows(app.view, 'sent', { now: 0, pendingOnly: true }).length, 'waiting for you'],
+    inbox: [unreadOf(app.view, 'received'), 'unread'],
+    sent: sentCount(app.view),
   }
   return h(
     'nav',

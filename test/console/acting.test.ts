@@ -80,4 +80,26 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
     await page.getByText(/^3 of 5/).waitFor()
     await context.close()
   })
+
+  test('the badge of a screen counts what is unread on it, and nothing of the other', async () => {
+    const { alice, bob } = world
+    for (const { interaction_id: id } of (await alice.handlers.results({}, never)).items)
+      await alice.handlers.thread({ interaction_id: id, mark_read: true }, never)
+    const mine = await delegated(alice, bob, 'answer me')
+    const { page, context } = await open('#/node')
+    const tab = (name: string) => page.getByRole('link', { name: new RegExp(`^${name}`) })
+    const badge = (name: string, says: string) => tab(name).getByText(says, { exact: true })
+    const unreadOf = async (name: 'inbox' | 'results') =>
+      (await alice.handlers[name]({}, never)).items.filter(item => item.unread > 0).length
+    await bob.handlers.message({ interaction_id: mine, text: 'here' }, never)
+    await until('the answer is unread', async () => (await unreadOf('results')) === 1)
+    await delegated(bob, alice, 'look at this')
+    const others = `${await unreadOf('inbox')} unread`
+    await badge('From me', '1 unread').waitFor()
+    await badge('To me', others).waitFor()
+    await page.goto(`${world.url}#/sent/${mine}`)
+    await tab('From me').locator('.count').waitFor({ state: 'detached' })
+    await badge('To me', others).waitFor()
+    await context.close()
+  })
 })
