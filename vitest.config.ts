@@ -4,12 +4,15 @@ const slow = ['**/*.slow.test.ts']
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
   'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
+  'test/tool-words.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'test/fuzz/programs.test.ts',
-  'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,hubs,identity,modules,old-copies,paid-words,payments,payments-crash,settings,strangers}.test.ts',
+  'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,delegation,hubs,identity,modules,old-copies,paid-words,payments,payments-crash,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',
+  'autoreply/command.test.ts',
   'autoreply/attack/attack.test.ts',
   'cli/commands/archive.test.ts',
+  'daemon/control/auto-reply.test.ts',
   'hub/test/{broken-files,crash,disk-faults,log,moving,operator,other-users,payments-crash,privacy,rotate,streams-and-signals,untaken-answers}.test.ts',
 ]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
