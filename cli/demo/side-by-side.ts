@@ -43,7 +43,11 @@ export async function openBoth(world: World, signal: AbortSignal): Promise<void>
     tmux('set-option', '-g', option, value)
   tmux('split-window', '-h', '-t', 'demo', inbox('bob'))
   tmux('select-pane', '-L', '-t', 'demo')
-  const attached = spawn('tmux', ['-S', socket, 'attach-session', '-t', 'demo'], { env, stdio: 'inherit' })
+  // what the inboxes draw is UTF-8, whatever the locale says
+  const attached = spawn('tmux', ['-u', '-S', socket, 'attach-session', '-t', 'demo'], {
+    env,
+    stdio: 'inherit',
+  })
   const inboxes = tmux('list-panes', '-a', '-F', '#{pane_pid}').trim().split('\n').map(Number)
   const server = Number(tmux('display-message', '-p', '-t', 'demo', '#{pid}').trim())
   const end = () => {
