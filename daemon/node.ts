@@ -55,6 +55,8 @@ export type NodeOptions = {
   random?: (length: number) => Uint8Array
   log?: Logger
   timings?: Partial<Timings>
+  /** Nobody was told the control port yet: where somebody takes it first, the one that is got is kept instead. */
+  isPortNew?: boolean
   /** The page of the console, where it is not the built one. */
   consolePage?: () => string | undefined
   /** Called when a client asked the node to stop. */
@@ -145,7 +147,8 @@ async function assemble(
     lifetime: lifetime.signal,
   })
   const parts = { ctx, token, tickets, build: buildInfo.build, page: options.consolePage ?? builtPage }
-  await listen(ctx, { handlers, control, console: parts, name: options.name, env: options.env }, undo)
+  const door = { handlers, control, console: parts, name: options.name, env: options.env }
+  await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
   const work = async (): Promise<void> => {
@@ -217,6 +220,7 @@ type Door = {
   control: ControlAddress
   name: string | undefined
   env: Environment
+  isPortNew: boolean
 }
 
 /** Opens the control interface and tells the clients of this user where it is. */
@@ -236,7 +240,9 @@ async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Pro
     socket: controlSocket(env, ctx.dir),
   })
   control.bound = await server.listen()
-  if (port !== 0 && control.bound !== config.control_addr) {
+  const isElsewhere = port !== 0 && control.bound !== config.control_addr
+  if (isElsewhere && door.isPortNew) ctx.settings.change({ control_addr: control.bound })
+  else if (isElsewhere) {
     control.missed = config.control_addr
     ctx.log.warn({ wanted: control.missed, address: control.bound }, 'the control address is in use')
   }

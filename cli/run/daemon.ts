@@ -62,8 +62,9 @@ function sayWarnings(io: Io, node: Node): void {
 /** Starts the node of the selected identity; a data directory that is new gets a control port of its own. */
 async function openNode(io: Io, { dir, name }: Selection, onShutdown: () => void): Promise<Node> {
   try {
-    if (!existsSync(join(dir, 'config.json'))) await choosePort(io, dir)
-    return await startNode({ dir, name, env: io.env, onShutdown })
+    const isPortNew = !existsSync(join(dir, 'config.json'))
+    if (isPortNew) await choosePort(io, dir)
+    return await startNode({ dir, name, env: io.env, isPortNew, onShutdown })
   } catch (error) {
     throw explain(error as Error, dir)
   }

@@ -324,6 +324,18 @@ describe('the control interface', () => {
     held.server.close()
   })
 
+  test('a new node that lost its port to another one keeps the port it got, and warns of nothing', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-new-'))
+    const held = await holding(await freeControlPort(new Set()))
+    writeConfig(dir, { ...readConfig(dir), control_addr: held.address })
+    await using node = await startNode({ dir, env: { SVC_RUNTIME_DIR: join(dir, 'run') }, isPortNew: true })
+    expect(node.controlAddress).not.toBe(held.address)
+    expect(readConfig(dir).control_addr).toBe(node.controlAddress)
+    const { warnings } = await node.handlers.status(undefined, new AbortController().signal)
+    expect(warnings).not.toContainEqual(expect.stringContaining('control_addr'))
+    held.server.close()
+  })
+
   test('an address that its owner chose is taken or none', async () => {
     const dir = mkdtempSync(join(tmpdir(), 'svc-chosen-'))
     const held = await holding(await portOfChoice())
