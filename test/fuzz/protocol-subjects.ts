@@ -64,6 +64,7 @@ import {
   supplyEpoch,
   supplyEventOf,
 } from '../../protocol/proof/supply.ts'
+import { WitnessStatement } from '../../protocol/proof/witness.ts'
 import { agent, fixture } from '../../protocol/testing/agents.ts'
 import { format, malformed, reader, type Subject, subject } from './subject.ts'
 
@@ -266,6 +267,7 @@ function paymentFormats(): Subject[] {
     format('authorization', hex(valid('payment/authorizations.json'), 'authorization'), Authorization),
     format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
     format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
+    format('witness statement', hex(valid('payment/witnesses.json'), 'statement'), WitnessStatement),
     reader('quote', [utf8(canonicalJson(paymentRequired(quote)))], bytes =>
       readQuote(parseJson(bytes), quote),
     ),
