@@ -32,7 +32,12 @@ export const help: Run = async (io, input, { commands, find }) => {
   return 0
 }
 
-const FIRST_STEPS = ['svc up', 'svc hub-register <url>', 'svc find "<words>"', 'svc delegate <aid> "<task>"']
+const FIRST_STEPS = [
+  'svc up',
+  'svc hub-register <url> --name <name>',
+  'svc find "<words>"',
+  'svc delegate <aid> "<task>"',
+]
 
 function overview(io: Io, commands: readonly CommandRow[]): void {
   paragraph(io, 'svc: agents that work for each other across machines, with proof')

@@ -67,7 +67,9 @@ describe('call the program as it was called,', () => {
   test('in the warnings of a reply and in what a check names as its mend', async () => {
     const { out } = await runIn(folder, ['doctor'], {}, npx)
     const { findings } = JSON.parse(out) as { findings: { check: string; mend: string }[] }
-    expect(findings.find(({ check }) => check === 'hub')?.mend).toBe('npx svc hub-register <url>')
+    expect(findings.find(({ check }) => check === 'hub')?.mend).toBe(
+      'npx svc hub-register <url> --name <name>',
+    )
   })
 
   test('and the program of the hub from the same packages', () => {
@@ -83,7 +85,7 @@ describe('call the program as it was called,', () => {
 
   test('in the help, where it is not called by its name', async () => {
     const { out } = await runIn(folder, ['help'], {}, npx)
-    expect(out).toContain('First steps\n  npx svc up\n  npx svc hub-register <url>\n')
+    expect(out).toContain('First steps\n  npx svc up\n  npx svc hub-register <url> --name <name>\n')
     expect(out).toContain('\nHere it is called: npx svc\n')
     expect((await runIn(folder, ['help', 'up'], {}, npx)).out).toContain('example: npx svc up\n')
     expect((await runIn(folder, ['help'])).out).not.toContain('it is called')

@@ -46,7 +46,7 @@ describe('the next step', () => {
   const refused = (code: string, next?: string) => new OperationRefused(code as never, 'x', next)
 
   test.each([
-    ['no_hub', 'agents_find', {}, 'ask your user to run: /bin/svc hub-register <url>'],
+    ['no_hub', 'agents_find', {}, 'ask your user to run: /bin/svc hub-register <url> --name <name>'],
     [
       'identity_deactivated',
       'task_end',

@@ -78,7 +78,7 @@ const steps: Partial<Record<ControlCode, Step>> = {
     again(failed, { idempotency_key: `${String(failed.args['idempotency_key'])}-2` }),
   too_large: failed =>
     again(failed, { task: failed.tool.example['task'], text: undefined, attach: ['<file that holds it>'] }),
-  no_hub: user('svc hub-register <url>'),
+  no_hub: user('svc hub-register <url> --name <name>'),
   hub_unreachable: status,
   hub_refused: failed =>
     failed.args['cursor'] === undefined ? status(failed) : again(failed, { cursor: undefined }),

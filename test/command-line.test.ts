@@ -292,7 +292,7 @@ test.runIf(hasScript)('in a terminal a start names the next step that is possibl
     stop()
     return /try: (.*)\r\n/.exec(stdout)?.[1]
   }
-  expect([upIn('alice'), upIn('bob')]).toEqual(['svc id new <name>', 'svc hub-register <url>'])
+  expect([upIn('alice'), upIn('bob')]).toEqual(['svc id new <name>', 'svc hub-register <url> --name <name>'])
 })
 
 test.runIf(hasScript)('in a terminal a node without a hub offers the three ways on, once', () => {
@@ -305,8 +305,8 @@ test.runIf(hasScript)('in a terminal a node without a hub offers the three ways 
     spawnSync('bash', ['-c', `${command} stop`], { env })
     return [...stdout.matchAll(/try: (.*)\r\n/g)].map(([, next]) => next)
   }
-  expect(up()).toEqual(['svc hub-register <url>', 'svc-hub serve', 'svc demo'])
-  expect(up()).toEqual(['svc hub-register <url>', 'svc help'])
+  expect(up()).toEqual(['svc hub-register <url> --name <name>', 'svc-hub serve', 'svc demo'])
+  expect(up()).toEqual(['svc hub-register <url> --name <name>', 'svc help'])
 })
 
 test.runIf(hasScript)(

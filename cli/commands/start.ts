@@ -107,13 +107,13 @@ function sayNext(io: Io, dir: string, status: NodeStatus): void {
     return
   }
   notice(io, 'this node has no hub yet. Join one, host one on this machine, or see a demo first:')
-  hint(io, 'svc hub-register <url>\nsvc-hub serve\nsvc demo')
+  hint(io, 'svc hub-register <url> --name <name>\nsvc-hub serve\nsvc demo')
   notes.write([...seen, WAYS])
 }
 
 function nextStep({ deactivated, hub }: NodeStatus): string {
   if (deactivated) return 'this identity is deactivated\nsvc id new <name>'
-  return hub === null ? 'svc hub-register <url>\nsvc help' : 'svc inbox\nsvc find\nsvc help'
+  return hub === null ? 'svc hub-register <url> --name <name>\nsvc help' : 'svc inbox\nsvc find\nsvc help'
 }
 
 type Started = {

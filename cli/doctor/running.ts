@@ -36,7 +36,7 @@ function checkHub(
   { answers, isApart }: HubSeen,
 ): Finding {
   if (hub === null || url === null)
-    return note('hub', 'this node is registered at no hub', 'svc hub-register <url>')
+    return note('hub', 'this node is registered at no hub', 'svc hub-register <url> --name <name>')
   const reason = hub.reason === undefined ? '' : `: ${hub.reason}`
   if (hub.state === 'online') return ok('hub', `${url} answers`)
   if (hub.state === 'registering') return note('hub', `registering at ${url}`, 'wait, then svc status')

@@ -122,11 +122,11 @@ test('a turn without words is named by its kind, and one that waits says why', (
 
 test('what a check found stands with its mend', () => {
   const findings = [
-    { check: 'hub', state: 'note', found: 'none', mend: 'svc hub-register <url>' },
+    { check: 'hub', state: 'note', found: 'none', mend: 'svc hub-register <url> --name <name>' },
     { check: 'disk', state: 'ok', found: 'has room' },
   ]
   expect(shown({ ok: true, findings })).toBe(
-    'ok  yes\n\nNOTE hub: none\n      mend: svc hub-register <url>\nOK disk: has room\n',
+    'ok  yes\n\nNOTE hub: none\n      mend: svc hub-register <url> --name <name>\nOK disk: has room\n',
   )
 })
 

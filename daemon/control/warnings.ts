@@ -137,7 +137,7 @@ export function settingsWarning(config: Config): string | undefined {
 /** Why what was just committed does not leave this machine now, or is not answered. */
 export function waitingWarning(hub: Needs['hub'], delivery: DeliveryState | null = null): string | undefined {
   if (hub.home !== undefined) return stoppedWarning(hub) ?? offlineWarning(hub, delivery)
-  return 'this node is registered at no hub; what it sends waits here until svc hub-register <url>'
+  return 'this node is registered at no hub; what it sends waits here until svc hub-register <url> --name <name>'
 }
 
 /**

@@ -18,7 +18,7 @@ export const controlCodes = {
   idempotency_conflict: { status: 409, next: 'use another idempotency key for another content' },
   petname_taken: { status: 409, next: 'svc contact rm <name>' },
   too_large: { status: 413, next: 'send less, or several messages' },
-  no_hub: { status: 409, next: 'svc hub-register <url>' },
+  no_hub: { status: 409, next: 'svc hub-register <url> --name <name>' },
   hub_unreachable: { status: 502, next: 'svc status' },
   hub_refused: { status: 502, next: 'svc status' },
   hub_incompatible: {

@@ -84,7 +84,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
   test('a node without a hub says what comes next, and an empty list its address', async () => {
     const node = await starting('alone', {})
     const { page, context } = await openConsole(browser, plain(node.controlAddress))
-    await page.locator('.banner').getByText('svc hub-register <url>').waitFor()
+    await page.locator('.banner').getByText('svc hub-register <url> --name <name>').waitFor()
     await page.locator('.face.empty').getByText(node.aid).waitFor()
     for (const [key, words] of [
       ['2', /delegated nothing yet/],
@@ -147,7 +147,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     })
     const { page, context, wrong } = await openConsole(browser, printed.console_url)
     await isOpen(page)
-    await page.locator('.banner').getByText('svc hub-register <url>').waitFor()
+    await page.locator('.banner').getByText('svc hub-register <url> --name <name>').waitFor()
     expect(wrong).toEqual([])
     await context.close()
 

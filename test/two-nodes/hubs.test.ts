@@ -159,7 +159,7 @@ describe('a task that cannot go', () => {
     const reply = await node.handlers.delegate({ to: nobody, task: 'x' }, never)
     expect(reply).toMatchObject({
       state: 'queued',
-      warning: expect.stringContaining('svc hub-register <url>'),
+      warning: expect.stringContaining('svc hub-register <url> --name <name>'),
     })
   })
 })
