@@ -1,6 +1,6 @@
 /** Times on a screen. */
 import { expect, test } from 'vitest'
-import { age, clock, size, span } from './ages.ts'
+import { age, clock, day, hourAge, sayHour, size, span } from './ages.ts'
 import { NOW } from './testing.ts'
 
 test.each([
@@ -12,6 +12,23 @@ test.each([
   [86_400_000, '1d'],
   [14 * 86_400_000, '2w'],
 ])('%i ms ago is %s', (ms, says) => expect(age(NOW - ms, NOW)).toBe(says))
+
+const HOUR = 3_600_000
+test.each([
+  [0, '<1h', 'within the hour'],
+  [HOUR - 1, '<1h', 'within the hour'],
+  [HOUR, '~1h', 'about an hour ago'],
+  [5.5 * HOUR, '~5h', 'about 5 hours ago'],
+  [49 * HOUR, '2d', '2d ago'],
+  [100 * 24 * HOUR, 'Aug 26', 'Aug 26'],
+])('an hour that began %i ms ago is %s', (ms, short, long) =>
+  expect([hourAge(NOW - ms, NOW), sayHour(NOW - ms, NOW)]).toEqual([short, long]),
+)
+
+test('a day is told without a clock', () => {
+  const midnight = NOW - 12 * HOUR
+  expect([day(midnight, NOW), day(midnight - 1, NOW)]).toEqual(['today', '21 Nov 2026'])
+})
 
 test('what is older than ten weeks has its month', () => {
   expect(age(NOW - 100 * 86_400_000, NOW)).toMatch(/^Aug 26$/)

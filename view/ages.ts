@@ -14,6 +14,29 @@ export function age(at: number, now: number): string {
   return span(apart)
 }
 
+/** Hubs tell the hour in which an agent was last seen, and no more: `<1h`, `~3h`, then days as {@link age} gives them. */
+export function hourAge(hour: number, now: number): string {
+  const apart = now - hour
+  if (apart < HOUR) return '<1h'
+  return apart < DAY ? `~${span(apart)}` : age(hour, now)
+}
+
+/** {@link hourAge} in words. */
+export function sayHour(hour: number, now: number): string {
+  const apart = now - hour
+  if (apart < HOUR) return 'within the hour'
+  if (apart >= DAY) return `${age(hour, now)}${apart < DATE_FROM ? ' ago' : ''}`
+  const hours = Math.floor(apart / HOUR)
+  return `about ${hours === 1 ? 'an hour' : `${hours} hours`} ago`
+}
+
+/** The day alone, of a time that is known to the day (UTC). */
+export function day(at: number, now: number): string {
+  const date = new Date(at)
+  if (date.toISOString().slice(0, 10) === new Date(now).toISOString().slice(0, 10)) return 'today'
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`
+}
+
 /** How long something takes or lasts: `40s`, `12m`, `3h`, `5d`, `6w`. */
 export function span(ms: number): string {
   if (ms < MINUTE) return `${Math.max(0, Math.floor(ms / 1000))}s`

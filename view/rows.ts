@@ -4,7 +4,7 @@
  */
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { present } from '../protocol/encoding/present.ts'
-import { age } from './ages.ts'
+import { age, hourAge } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import {
   peerName,
@@ -152,7 +152,7 @@ function agentRow(agent: Agent, now: number): AgentRow {
     caps: agent.caps.map(cap => cleanLine(cap, 64)).join(' '),
     summary: cleanLine(agent.summary, 240),
     hub: cleanLine(agent.hub, 120),
-    seen: agent.last_seen === null ? 'never' : age(agent.last_seen, now),
+    seen: agent.last_seen === null ? 'never' : hourAge(agent.last_seen, now),
     quiet: agent.quiet,
   }
 }

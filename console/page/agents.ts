@@ -1,4 +1,5 @@
 /** Agents of the hub's directory: search, what each says of itself, and handing one a task. */
+import { day, sayHour } from '../../view/ages.ts'
 import { cleanLine } from '../../view/clean.ts'
 import { screenFace } from '../../view/faces.ts'
 import { type AgentRow, agentRows } from '../../view/rows.ts'
@@ -110,7 +111,7 @@ export function agentPane(app: App, aid: string): Drawn {
           'aria-label': 'Copy the address',
         }),
       ],
-      ...agentFacts(agent),
+      ...agentFacts(agent, Date.now()),
     ]),
     petname === undefined || petname === null
       ? contactForm(app, aid)
@@ -119,12 +120,14 @@ export function agentPane(app: App, aid: string): Drawn {
   )
 }
 
-function agentFacts(agent: Agent | undefined): (readonly [string, ...(Drawn | string)[]])[] {
+function agentFacts(agent: Agent | undefined, now: number): (readonly [string, ...(Drawn | string)[]])[] {
   if (agent === undefined) return []
   return [
     ['Calls itself', h('bdi', {}, cleanLine(agent.name, 64) || 'nothing')],
     ['Capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ') || 'none named'],
     ['Home hub', cleanLine(agent.hub, 120)],
+    ['Registered', day(agent.registered_at, now)],
+    ['Last seen', agent.last_seen === null ? 'never' : sayHour(agent.last_seen, now)],
   ]
 }
 
