@@ -23,7 +23,12 @@ const PEEK_AFTER_MS = 150
 const KEPT_AFTER_MS = 700
 
 export type Drawn = { readonly text: string; readonly cursor: Frame['cursor'] }
-export type Ways = { readonly colours: boolean; readonly isReader: boolean }
+export type Ways = {
+  readonly colours: boolean
+  readonly isReader: boolean
+  /** The terminal has not taken yet what was written; frames wait until it has. */
+  readonly isBusy: () => boolean
+}
 
 export class Driver {
   readonly live: Live
@@ -34,6 +39,8 @@ export class Driver {
   #kept: Composer | undefined
   #keep: NodeJS.Timeout | undefined
   #rows: readonly string[] = []
+  /** Where it begins is decided. */
+  #hasBegun = false
   readonly #cache = new RowCache()
   readonly #effects: Effects
   readonly #host: Host
@@ -92,6 +99,7 @@ export class Driver {
   }
 
   press(presses: readonly Press[]): void {
+    this.#hasBegun = true
     for (const press of presses) {
       const { model, effects } = pressed(this.#scene(), press)
       this.#model = this.#settle(model)
@@ -101,7 +109,9 @@ export class Driver {
   }
 
   paste(text: string): void {
-    this.#show(pasted(this.#scene(), text))
+    const { model, effects } = pasted(this.#scene(), text)
+    this.#show(model)
+    for (const effect of effects) void this.#effects.run(effect)
   }
 
   resize(size: Size): void {
@@ -118,12 +128,21 @@ export class Driver {
   }
 
   #show(model: Model): void {
-    const next = this.#settle(this.#taught(model))
+    const next = this.#settle(this.#taught(this.#begun(model)))
     this.#model = next
     this.#rows = this.#cache.rows(next, this.live.view).ids
     this.#lookInto()
     this.#keepDraft()
     this.#tell()
+  }
+
+  /** Who was handed nothing and has delegated begins where there is something to see. */
+  #begun(model: Model): Model {
+    const { received, sent } = this.live.view.lists
+    if (this.#hasBegun || !received.loaded || !sent.loaded) return model
+    this.#hasBegun = true
+    const sides = [...this.live.view.interactions.values()].map(({ side }) => side)
+    return sides.length > 0 && !sides.includes('received') ? { ...model, screen: 'sent' } : model
   }
 
   /** What is said once: the ways on of a node without a hub, and a line about what comes up for the first time. */
@@ -187,7 +206,11 @@ export class Driver {
     return { text: painted(frame.lines, this.#ways.colours), cursor: frame.cursor }
   }
 
+  /** The terminal takes frames again. */
+  readonly drawAnew = (): void => this.#tell()
+
   #tell(): void {
+    if (this.#ways.isBusy()) return
     const before = this.#drawn
     const next = this.#draw()
     const isSame =

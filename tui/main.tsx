@@ -13,10 +13,14 @@ const FRAMES_PER_SECOND = 60
 const WORDS_MAX = 400
 /** After a stop signal the process stands still before this is over. */
 const STOP_MS = 50
+/** What a terminal does not take within this time is let go. */
+const LAST_WORDS_MS = 1_000
+const SIGNALS = ['SIGTERM', 'SIGHUP', 'SIGINT'] as const
 
 /** Resolves once the person quits. */
 export async function openInbox(host: Host, isReader: boolean): Promise<void> {
   const { stdout } = process
+  neverWaitFor(stdout)
   let lend: Lend | undefined
   const driver = new Driver(
     host,
@@ -36,9 +40,10 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
       copy: text => void stdout.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`),
       quit: () => instance.unmount(),
     },
-    { colours: hasColours(host.env), isReader },
+    { colours: hasColours(host.env), isReader, isBusy: () => stdout.writableNeedDrain },
     { columns: stdout.columns, rows: stdout.rows },
   )
+  stdout.on('drain', driver.drawAnew)
   const instance = render(<App driver={driver} onTerminal={given => (lend = given)} />, {
     alternateScreen: !isReader,
     incrementalRendering: true,
@@ -48,6 +53,8 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
     kittyKeyboard: { mode: 'auto' },
     interactive: true,
   })
+  // a terminal that is gone
+  stdout.on('error', () => instance.unmount())
   // printed on the screen of before, where it is read
   const crash = (error: unknown) => {
     instance.unmount()
@@ -55,10 +62,50 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
     process.exit(1)
   }
   process.on('uncaughtException', crash)
+  const ended = endOnSignals(() => {
+    driver.stop()
+    instance.unmount()
+  })
   try {
     await instance.waitUntilExit()
+    await flushed()
   } finally {
     process.off('uncaughtException', crash)
+    stdout.off('drain', driver.drawAnew)
+    ended()
     driver.stop()
   }
+}
+
+/** Writes to a terminal wait for whoever reads it, and nothing else runs then, no signal is heard; these don't. */
+function neverWaitFor(stdout: NodeJS.WriteStream): void {
+  const { _handle: handle } = stdout as { _handle?: { setBlocking?: (on: boolean) => void } }
+  handle?.setBlocking?.(false)
+}
+
+/** Ends as the signal says once the terminal is whole, or after a while where nobody reads it; gives what stops that. */
+function endOnSignals(close: () => void): () => void {
+  const listeners = SIGNALS.map(signal => {
+    const end = async () => {
+      close()
+      await flushed()
+      for (const one of SIGNALS) process.removeAllListeners(one)
+      process.kill(process.pid, signal)
+    }
+    process.once(signal, end)
+    return () => void process.off(signal, end)
+  })
+  return () => {
+    for (const off of listeners) off()
+  }
+}
+
+/** Once the terminal has taken everything, or does not. */
+async function flushed(): Promise<void> {
+  const { stdout } = process
+  const written = new Promise<void>(resolve => {
+    if (stdout.writableLength === 0 || stdout.destroyed) resolve()
+    else stdout.once('drain', resolve).once('error', () => resolve())
+  })
+  await Promise.race([written, pause(LAST_WORDS_MS, undefined, { ref: true })])
 }

@@ -1,6 +1,8 @@
 /** What the inbox does to a terminal: it draws without flicker and gives it back whole, however it ends. */
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasTmux, PROMPT, type Terminal, Tmux, withTmux } from './tmux.ts'
 import { openInbox, openPair, type Pair } from './world.ts'
@@ -15,6 +17,9 @@ const frames = (bytes: string) => countOf(bytes, `${ESC}[?2026h`)
 const read = (path: string) => readFileSync(path, 'utf8')
 /** The shell waits for a line. */
 const AT_PROMPT = new RegExp(`(^|\\n)${PROMPT.trim()}\\s*$`)
+
+const UNREAD = new URL('unread-terminal.py', import.meta.url).pathname
+const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0
 
 /** The process that the shell of a terminal runs. */
 function child(terminal: Terminal): number {
@@ -78,6 +83,21 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
     process.kill(child(terminal), signal)
     await isWhole(terminal)
   })
+
+  test.skipIf(!hasPython).each(['SIGTERM', 'SIGHUP'])(
+    'that nobody reads any more keeps nothing alive after %s',
+    async signal => {
+      const { world } = pair
+      const { stdout } = await promisify(execFile)(
+        'python3',
+        [UNREAD, signal, 'no tasks yet', world.node, world.programs.svc, 'tui'],
+        { env: { ...process.env, ...world.env('bob') } },
+      )
+      const [ended, seconds] = stdout.trim().split(' ')
+      expect(ended).toBe('ended')
+      expect(Number(seconds)).toBeLessThan(5)
+    },
+  )
 
   test('is whole after a crash, which says what broke', async () => {
     const breaks = `process.on('SIGUSR2', () => setImmediate(() => { throw new Error('it broke here') }))`
