@@ -1,9 +1,9 @@
 /** The last line: a question, what was said, the line being written, else the keys that help here. */
 
+import { allows } from '../view/allowed.ts'
 import { cleanLine } from '../view/clean.ts'
 import { isGone } from '../view/faces.ts'
 import { type Action, keysOf, keyText, type Place } from '../view/keys.ts'
-import { allows } from './allowed.ts'
 import { cut, type Line, type Segment, spread, widthOf } from './cells.ts'
 import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
@@ -22,12 +22,14 @@ const ASKS: Record<Prompt['kind'], string> = {
   decline: 'decline, because (may be empty): ',
   rate: 'rating 1-5 and words if you like: ',
   hub: 'address of the hub: ',
+  hub_name: 'your name there: ',
   question: 'ask the auto-reply (may be empty): ',
 }
 
 export function foot(scene: Scene, place: Place, width: number): Foot {
   const { model } = scene
   if (model.prompt !== undefined && model.confirm === undefined) return promptLine(model.prompt, width)
+  if (model.refused !== undefined) return { line: refusalLine(model.refused, width) }
   if (model.toast !== undefined)
     return {
       line: [
@@ -51,6 +53,15 @@ function promptLine({ kind, buffer, completions }: Prompt, width: number): Foot 
       : `  ${completions.n + 1}/${completions.all.length}`
   const line: Line = [{ text: label, bold: true }, { text: lines[row] ?? '' }, { text: more, tone: 'quiet' }]
   return { line, cursor: { x: widthOf(label) + column } }
+}
+
+/** It stays where it is, with the key that goes on. */
+function refusalLine(says: string, width: number): Line {
+  const right = keysOf('refused').flatMap(row =>
+    row.hint === undefined ? [] : hint(row.keys[0] as string, row.hint),
+  )
+  const room = width - right.reduce((sum, { text }) => sum + widthOf(text), 2)
+  return spread([{ text: ` ${cut(says, room)}`, tone: 'warn', bold: true }], right, width)
 }
 
 const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'delegate', 'end', 'verify']

@@ -39,12 +39,15 @@ export type PromptKind =
   | 'rate'
   | 'question'
   | 'hub'
+  | 'hub_name'
 export type Prompt = {
   readonly kind: PromptKind
   readonly buffer: Buffer
   /** What `tab` found, and which of them stands in the line. */
   readonly completions?: { readonly all: readonly string[]; readonly n: number }
-  /** The task or agent that it is about. */
+  /** Which of the lines before stands here, counted from the newest, and what was typed before that. */
+  readonly recalled?: { readonly n: number; readonly typed: string }
+  /** The task, agent or hub that it is about. */
   readonly about?: string
 }
 
@@ -80,9 +83,13 @@ export type Model = {
   readonly confirm?: Confirm | undefined
   readonly help?: { readonly place: string; readonly top: number } | undefined
   readonly output?: Output | undefined
+  /** Command lines that were run, the newest last. */
+  readonly history: readonly string[]
   /** Digits typed so far. */
   readonly count: string
   readonly toast?: Toast | undefined
+  /** Why the key that begins a text did nothing; stands until it was taken note of. */
+  readonly refused?: string | undefined
   /** What `u` does. */
   readonly undo?: { readonly says: string; readonly effect: Effect } | undefined
   /** Tasks and agents with a kept draft. */
@@ -142,6 +149,7 @@ export const firstModel = (size: Size): Model => ({
   pendingOnly: false,
   nodeTop: 0,
   count: '',
+  history: [],
   drafts: new Set(),
   lessons: [],
   isQuitting: false,

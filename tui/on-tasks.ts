@@ -1,9 +1,9 @@
 /** What keys do to the selected task, on the two lists and in a conversation. Whatever can't be undone is asked again. */
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { allows, sayNot } from '../view/allowed.ts'
 import { approvalOf } from '../view/approvals.ts'
 import type { Action } from '../view/keys.ts'
-import { peerName, sayState } from '../view/sentences.ts'
-import { allows } from './allowed.ts'
+import { peerName } from '../view/sentences.ts'
 import { emptyBuffer } from './edit.ts'
 import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
@@ -24,18 +24,13 @@ export function onTasks(scene: Scene, action: Action): Step | undefined {
   if (work === undefined) return undefined
   const task = taskOf(scene)
   if (task === undefined) return stay(toast(model, 'no task is selected'))
-  return allows(scene.view, task, action) ? work(scene, task) : stay(toast(model, sayNot(task, action)))
+  if (allows(scene.view, task, action)) return work(scene, task)
+  const says = sayNot(task, action)
+  return stay(WRITES.includes(action) ? { ...model, refused: says } : toast(model, says))
 }
 
-/** Why a key does nothing now. */
-function sayNot(task: InteractionSummary, action: Action): string {
-  if (action === 'approve') return 'nothing here waits for a yes'
-  if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
-  if (action === 'rate') return 'only a task of yours with a receipt is rated'
-  const { word } = sayState(task.state, task.side)
-  if (task.state === 'pending') return 'it waits for your yes first; a approves it, N declines it'
-  return `this task is ${word}; d delegates a new one`
-}
+/** Keys behind which people go on typing: where one is refused, what is typed then must be no keys. */
+const WRITES: readonly Action[] = ['reply', 'editor', 'attach', 'decline', 'rate', 'save']
 
 /** A question with what is known by now of what it means. */
 export function confirmNow({ view }: Pick<Scene, 'view'>, confirm: Confirm): Confirm {
@@ -71,8 +66,8 @@ const approve: Work = ({ model, view }, task) => {
   const yes = act('approve', { interaction_id: task.interaction_id }, says)
   const id = task.interaction_id
   const step = ask(model, { asks: approval.asks, facts: approval.facts, yes, about: id })
-  const effects: Effect[] = [{ type: 'account' }, { type: 'open_thread', id, read: false }]
-  return approval.kind === 'payment' ? { ...step, effects } : step
+  const look: Effect = { type: 'open_thread', id, read: false }
+  return { ...step, effects: approval.kind === 'payment' ? [{ type: 'account' }, look] : [look] }
 }
 
 const end: Work = ({ model }, task) => {

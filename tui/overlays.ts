@@ -79,6 +79,7 @@ const NAMES: Record<Place, string> = {
   compose: 'writing',
   prompt: 'a line',
   confirm: 'a question',
+  refused: 'a refusal',
   help: 'help',
   output: 'reading',
   welcome: 'welcome',

@@ -1,5 +1,5 @@
 /** The page of the node, and what stands beside the lists of agents and of records. */
-import { age, clock } from '../view/ages.ts'
+import { age, clock, day, sayHour } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { screenFace } from '../view/faces.ts'
 import { evidenceRows, headRows } from '../view/rows.ts'
@@ -46,12 +46,12 @@ export function agentPage({ model, view, now }: Scene, width: number, height: nu
         ['hub', cleanLine(agent.hub, 120)],
         ['capabilities', agent.caps.map(cap => cleanLine(cap, 64)).join(', ')],
         ['says of itself', cleanText(agent.summary)],
-        ['registered', clock(agent.registered_at, now)],
+        ['registered', day(agent.registered_at, now)],
         [
           'last seen',
           agent.last_seen === null
             ? 'never'
-            : `${age(agent.last_seen, now)}${agent.quiet ? ', quiet since' : ''}`,
+            : `${sayHour(agent.last_seen, now)}${agent.quiet ? ', quiet since' : ''}`,
         ],
       ],
       width,
@@ -137,7 +137,7 @@ function identity(view: View, width: number, now: number): Line[] {
         [
           'hub',
           status.hub_url === null
-            ? 'none yet; :hub-register <url>'
+            ? 'none yet; :hub-register <url> --name <name>'
             : `${cleanLine(status.hub_url)}  ${hub?.state ?? ''}${contact}`,
         ],
         ['wire', hub === null ? '' : `${hub.wire ?? '?'}, ${hub.sealed ? 'sealed' : 'NOT sealed'}`],
@@ -156,7 +156,10 @@ function identity(view: View, width: number, now: number): Line[] {
           `${counts.strangers_refused} tasks of strangers, ${counts.foreign} messages of nobody's task`,
         ],
         ['files', cleanLine(status.data_dir)],
-        ['version', `${cleanLine(status.version)}, key event ${status.kel_seq}, pid ${status.pid}`],
+        [
+          'version',
+          `${cleanLine(status.version)}, commit ${cleanLine(status.commit ?? 'unknown').slice(0, 12)}, key event ${status.kel_seq}, pid ${status.pid}`,
+        ],
       ],
       width,
     ),

@@ -53,8 +53,10 @@ export class Screen {
   }
 
   paste(text: string): this {
-    this.model = pasted(this.scene, text)
-    return this
+    const { model, effects } = pasted(this.scene, text)
+    this.effects.push(...effects)
+    this.model = model
+    return this.show(this.view)
   }
 
   get frame(): Frame {

@@ -91,14 +91,25 @@ describe('a yes', () => {
       const { model } = new Screen(viewOf([item(1, more)])).press(key)
       return [model.confirm, model.composer, model.prompt, model.toast?.says]
     }
-    expect(said('r', { state: 'ended' })).toEqual([
-      undefined,
-      undefined,
-      undefined,
-      expect.stringContaining('ended'),
-    ])
-    expect(said('r', { state: 'pending' })[3]).toContain('waits for your yes')
+    expect(said('a', {})).toEqual([undefined, undefined, undefined, expect.stringContaining('nothing here')])
     expect(said('v', {})[3]).toContain('no receipt yet')
+  })
+
+  test.each([
+    ['r', 'pending', 'a approves it'],
+    ['f', 'pending', 'a approves it'],
+    ['ctrl-e', 'ended', 'd delegates a new one'],
+    ['r', 'ended', 'd delegates a new one'],
+    ['N', 'ended', 'd delegates a new one'],
+    ['*', 'open', 'only a task of yours with a receipt'],
+  ] as const)('%s on a task that is %s: what is typed behind the refusal is no keys', (key, state, says) => {
+    const screen = new Screen(viewOf([item(1, { state })])).press(key)
+    expect(screen.text).toContain(says)
+    const before = screen.model
+    screen.press('"Any day: 3 quick ones?"')
+    expect([screen.model, acts(screen)]).toEqual([before, []])
+    expect(screen.press('enter').text).not.toContain(says)
+    expect(screen.model.screen).toBe('inbox')
   })
 
   test('can be given to nothing where nothing waits', () => {
@@ -181,6 +192,25 @@ test('what is written reaches a screen reader without what moves', () => {
 test('words pasted over the list do nothing', () => {
   const screen = new Screen(viewOf([stranger])).paste('ay\rq')
   expect([screen.effects, screen.model.confirm, screen.model.isQuitting]).toEqual([[], undefined, false])
+})
+
+test('words pasted into the filter filter, and want all rows', () => {
+  const screen = new Screen(viewOf([item(1, { preview: 'invoice' }), item(2)])).press('/').paste('inv\n')
+  expect(screen.text).not.toContain('task 2')
+  expect(screen.effects).toContainEqual({ type: 'all' })
+})
+
+test('commands that were run come back with the arrows, each once, and what was typed stays', () => {
+  const screen = new Screen(many(1))
+  for (const line of ['status', 'find x', 'status']) screen.press(':', `"${line}"`, 'enter', 'esc')
+  const shown = (...keys: string[]) => screen.press(...keys).model.prompt?.buffer.text
+  expect(shown(':', '"ver"', 'up')).toBe('status')
+  expect([shown('up'), shown('up'), shown('down'), shown('down')]).toEqual([
+    'find x',
+    'find x',
+    'status',
+    'ver',
+  ])
 })
 
 test('a filter shows the rows that fit while it is typed, and esc takes it off', () => {
@@ -313,7 +343,9 @@ describe('a node without a hub', () => {
   })
   test('joins the hub of an address', () => {
     const screen = fresh().press('j', '"hub.example"', 'enter')
-    expect(screen.effects).toContainEqual({ type: 'command', line: "hub-register 'https://hub.example'" })
+    expect(screen.text).toContain('your name there')
+    const line = "hub-register 'https://hub.example' --name 'alice'"
+    expect(screen.press('"alice"', 'enter').effects).toContainEqual({ type: 'command', line })
   })
   test('reads how a hub is hosted, sees the demo, or goes on without', () => {
     expect(fresh().press('h').effects).toContainEqual(

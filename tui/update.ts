@@ -15,6 +15,7 @@ import { pressCompose, pressPrompt } from './writing.ts'
 /** Where keys go now. */
 export function placeOf(model: Model): Place {
   if (model.confirm !== undefined) return 'confirm'
+  if (model.refused !== undefined) return 'refused'
   if (model.help !== undefined) return 'help'
   if (model.output !== undefined) return 'output'
   if (model.prompt !== undefined) return 'prompt'
@@ -63,6 +64,10 @@ function isDigit(key: string, { count }: Model): boolean {
 
 function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step {
   if (place === 'confirm') return answered(scene.model, action)
+  if (place === 'refused')
+    return action === 'suspend'
+      ? stay(scene.model, { type: 'suspend' })
+      : stay(without(scene.model, 'refused'))
   if (place === 'help' || place === 'output') return reading(scene, action)
   if (place === 'welcome') return welcomed(scene.model, action)
   return (
@@ -96,7 +101,7 @@ function welcomed(model: Model, action: Action): Step {
     case 'suspend':
       return stay(model, { type: 'suspend' })
     default:
-      return stay(toast(chosen, ':hub-register <url> joins a hub whenever you like'))
+      return stay(toast(chosen, ':hub-register <url> --name <name> joins a hub whenever you like'))
   }
 }
 

@@ -2,7 +2,7 @@
 import { present } from '../protocol/encoding/present.ts'
 import { cleanText } from '../view/clean.ts'
 import { actionOf } from '../view/keys.ts'
-import { type Buffer, emptyBuffer, insert, moveLine, steps } from './edit.ts'
+import { type Buffer, bufferOf, emptyBuffer, insert, moveLine, steps } from './edit.ts'
 import { layoutOf } from './layout.ts'
 import { act, type Composer, type Effect, type Model, type Prompt } from './model.ts'
 import type { Press } from './press.ts'
@@ -69,19 +69,38 @@ function closed(model: Model, composer: Composer): Step {
 }
 
 /** Words that were pasted go in whole, and never as keys. */
-export function pasted(scene: Scene, text: string): Model {
+export function pasted(scene: Scene, text: string): Step {
   const { model } = scene
-  if (model.confirm !== undefined || model.help !== undefined || model.output !== undefined) return model
+  const { confirm, help, output, refused } = model
+  if ([confirm, help, output, refused].some(one => one !== undefined)) return stay(model)
   if (model.prompt !== undefined) {
     const line = text.replace(/[\r\n]+/g, ' ').trim()
-    return {
-      ...model,
-      prompt: { ...without(model.prompt, 'completions'), buffer: insert(model.prompt.buffer, line) },
-    }
+    return typed(model, model.prompt, insert(model.prompt.buffer, line))
   }
   if (model.composer === undefined || model.composer.isSending)
-    return toast(model, 'pasted words are no keys here; r replies, : takes a command')
-  return { ...model, composer: { ...model.composer, buffer: insert(model.composer.buffer, text) } }
+    return stay(toast(model, 'pasted words are no keys here; r replies, : takes a command'))
+  return stay({ ...model, composer: { ...model.composer, buffer: insert(model.composer.buffer, text) } })
+}
+
+/** A line that was changed. Rows are filtered while one types, and all of them are wanted then. */
+function typed(model: Model, prompt: Prompt, buffer: Buffer): Step {
+  const { completions: _shown, recalled: _before, ...rest } = prompt
+  const next = { ...model, prompt: { ...rest, buffer } }
+  if (prompt.kind !== 'filter') return stay(next)
+  return stay(
+    withPane(next, { filter: cleanText(buffer.text) }),
+    ...(buffer.text === '' ? [] : [{ type: 'all' } as const]),
+  )
+}
+
+/** A command that was run before, or what was typed, in the line. */
+function recalled(model: Model, prompt: Prompt, by: 1 | -1): Step {
+  const { history } = model
+  if (prompt.kind !== 'command') return stay(model)
+  const { n, typed } = prompt.recalled ?? { n: 0, typed: prompt.buffer.text }
+  const to = Math.min(Math.max(0, n + by), history.length)
+  const buffer = bufferOf(to === 0 ? typed : (history.at(-to) as string))
+  return stay({ ...model, prompt: { ...without(prompt, 'completions'), buffer, recalled: { n: to, typed } } })
 }
 
 export function pressPrompt(scene: Scene, press: Press): Step {
@@ -98,6 +117,9 @@ export function pressPrompt(scene: Scene, press: Press): Step {
       return taken(scene, prompt)
     case 'complete':
       return stay(model, { type: 'complete', prompt, back: false })
+    case 'previous':
+    case 'next':
+      return recalled(model, prompt, press.key === 'up' ? 1 : -1)
     case 'suspend':
       return stay(model, { type: 'suspend' })
     default:
@@ -113,13 +135,7 @@ export function pressPrompt(scene: Scene, press: Press): Step {
         ? prompt.buffer
         : insert(prompt.buffer, press.text)
       : step(prompt.buffer)
-  const next = { ...model, prompt: { ...without(prompt, 'completions'), buffer } }
-  if (prompt.kind !== 'filter') return stay(next)
-  // rows are filtered while one types, and all of them are wanted then
-  return stay(
-    withPane(next, { filter: cleanText(buffer.text) }),
-    ...(buffer.text === '' ? [] : [{ type: 'all' } as const]),
-  )
+  return typed(model, prompt, buffer)
 }
 
 /** What a line means once enter takes it; an empty one means nothing but where that is a meaning. */
@@ -129,7 +145,7 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
     text === ''
       ? stay(closed)
       : stay(
-          { ...closed, isWelcome: false },
+          { ...withHistory(closed, text), isWelcome: false },
           /^q(uit)?$/.test(text) ? { type: 'quit' } : { type: 'command', line: text },
         ),
   find: (closed, text) =>
@@ -144,9 +160,20 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
   hub: (closed, text) =>
     text === '' || text === 'https://'
       ? stay(closed)
-      : stay(closed, { type: 'command', line: `hub-register ${quoted(text)}` }),
+      : stay({ ...closed, prompt: { kind: 'hub_name', buffer: emptyBuffer, about: text } }),
+  hub_name: (closed, text, about) =>
+    text === ''
+      ? stay(toast(closed, 'others find you by a name; :hub-register <url> --name <name> joins', 'warn'))
+      : stay(closed, { type: 'command', line: `hub-register ${quoted(about)} --name ${quoted(text)}` }),
   question: (closed, text) => stay(closed, act('autoReplyTest', text === '' ? {} : { question: text }, '')),
 }
+
+const HISTORY_MAX = 100
+
+const withHistory = (model: Model, line: string): Model => ({
+  ...model,
+  history: [...model.history.filter(one => one !== line), line].slice(-HISTORY_MAX),
+})
 
 const taken = ({ model }: Scene, { kind, buffer, about = '' }: Prompt): Step =>
   TAKEN[kind](without(model, 'prompt'), buffer.text.trim(), about)

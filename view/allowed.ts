@@ -1,7 +1,8 @@
-/** What can be done with a task now, by the list that the node gives with its conversation, or by its state until that is here. */
+/** What can be done with a task now, by the list that the node gives with its conversation, or by its state until that is here; and why something cannot. */
 import type { InteractionState, InteractionSummary } from '../protocol/control/shapes.ts'
-import type { Action } from '../view/keys.ts'
-import type { View } from '../view/state.ts'
+import type { Action } from './keys.ts'
+import { sayState } from './sentences.ts'
+import type { View } from './state.ts'
 
 /** The node's words for what keys do. */
 const NEEDED: Partial<Record<Action, readonly string[]>> = {
@@ -39,4 +40,14 @@ export function allows(view: View, item: InteractionSummary, action: Action): bo
   const thread = view.threads.get(item.interaction_id)?.thread
   const given = thread?.state === item.state ? thread.actions : BY_STATE[item.state]
   return needed.some(name => given.includes(name))
+}
+
+/** Why a key does nothing now, and what to press instead. */
+export function sayNot(item: InteractionSummary, action: Action): string {
+  if (action === 'approve') return 'nothing here waits for a yes'
+  if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
+  if (action === 'rate') return 'only a task of yours with a receipt is rated'
+  if (item.state === 'pending' && item.side === 'received')
+    return 'it waits for your yes first; a approves it, N declines it'
+  return `this task is ${sayState(item.state, item.side).word}; d delegates a new one`
 }

@@ -45,6 +45,24 @@ describe('an approval', () => {
     expect(Object.fromEntries(approval?.facts ?? [])['from']).toBe(BOB)
   })
 
+  test('of a stranger names the hub, and the files as soon as they are known', () => {
+    const asked = item(1, { state: 'pending', peer_name: null, attachments: 2 })
+    const facts = (view: Parameters<typeof approvalOf>[0], of = asked) =>
+      Object.fromEntries(approvalOf(view, of)?.facts ?? [])
+    expect(facts(viewOf([]))).toMatchObject({ hub: 'https://hub.example', files: '2 files' })
+    const file = { media_type: 'text/plain', bytes: 1200, cid: 'bafkrei', path: null }
+    const attachments = [
+      { ...file, name: 'a.md' },
+      { ...file, name: 'b\u202eexe.md' },
+    ]
+    const thread = threadOf(1, { turns: [turn(1, { kind: 'delegate', attachments })] })
+    const view = reduce(viewOf([]), reply('thread', { interaction_id: idOf(1) }, thread))
+    expect(facts(view)['files']).toBe('2 files: a.md (1.2 kB), bexe.md (1.2 kB)')
+    expect(facts(viewOf([]), item(1, { state: 'pending', peer_name: null }))['files']).toBe('none')
+    const hub = { ...statusOf().hub, sealed: false } as NonNullable<ReturnType<typeof statusOf>['hub']>
+    expect(facts(viewOf([], { hub }))['hub']).toContain('NOT sealed')
+  })
+
   test('is nothing where nothing waits', () => {
     expect(approvalOf(viewOf([]), item(1))).toBeUndefined()
     expect(

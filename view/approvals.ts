@@ -1,5 +1,6 @@
 /** What a person is asked before a yes: a stranger's task, or a payment with payee, amount, hub, purpose and what is left of the day. */
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { size } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import { peerName, sayCredits, shortAid } from './sentences.ts'
 import type { View } from './state.ts'
@@ -15,25 +16,49 @@ export type Approval = {
 
 /** What of an interaction waits for a yes, if anything does. */
 export function approvalOf(view: View, item: InteractionSummary): Approval | undefined {
-  if (item.side === 'received' && item.state === 'pending') return taskApproval(item)
+  if (item.side === 'received' && item.state === 'pending') return taskApproval(view, item)
   if (item.side === 'sent' && item.payment?.state === 'open') return paymentApproval(view, item)
   return undefined
 }
 
-function taskApproval(item: InteractionSummary): Approval {
+function taskApproval(view: View, item: InteractionSummary): Approval {
   return {
     kind: 'task',
     interactionId: item.interaction_id,
     asks: `Take this task of a stranger, ${shortAid(item.peer)}?`,
     facts: [
       ['from', cleanLine(item.peer)],
+      ['hub', ownHub(view)],
       ['task', cleanLine(item.preview, 160)],
+      ['files', filesOf(view, item)],
       [
         'then',
         'they may write to you in this task, and your auto-reply may answer where it answers strangers',
       ],
     ],
   }
+}
+
+/** The hub over which it came, and whether its operator could read it. */
+function ownHub({ status }: View): string {
+  if (status?.hub_url == null) return 'none now'
+  return `${cleanLine(status.hub_url, 120)}${status.hub?.sealed === false ? ', which can read it: mail there is NOT sealed' : ''}`
+}
+
+const FILES_NAMED_MAX = 6
+
+/** What came with a task, by name and size as soon as its conversation is here. */
+function filesOf(view: View, item: InteractionSummary): string {
+  if (item.attachments === 0) return 'none'
+  const turns = view.threads.get(item.interaction_id)?.thread?.turns ?? []
+  const files = turns.flatMap(turn => (turn.mine ? [] : turn.attachments))
+  const many = item.attachments === 1 ? '1 file' : `${item.attachments} files`
+  if (files.length === 0) return many
+  const named = files
+    .slice(0, FILES_NAMED_MAX)
+    .map(file => `${cleanLine(file.name, 80)} (${size(file.bytes)})`)
+  const more = files.length > named.length ? `, and ${files.length - named.length} more` : ''
+  return `${many}: ${named.join(', ')}${more}`
 }
 
 function paymentApproval(view: View, item: InteractionSummary): Approval {

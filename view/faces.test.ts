@@ -45,6 +45,16 @@ describe('a node', () => {
     ['with something to say', { warnings: ['the disk is nearly full'] }, ['warning']],
   ])('%s says so', (_what, status, faces) => expect(kinds(status)).toEqual(faces))
 
+  test('says how many messages wait, in the number of them', () => {
+    const offline = { ...hub, state: 'offline' as const }
+    const says = (outbox: number) =>
+      banners(viewOf([], { hub: offline, counts: { ...counts, outbox } }), NOW)[1]?.says
+    expect([says(1), says(2)]).toEqual([
+      '1 message waits on this machine and goes out by itself',
+      '2 messages wait on this machine and go out by themselves',
+    ])
+  })
+
   test('whose hub is not reached says when it was last heard of', () => {
     const offline = { ...hub, state: 'offline' as const, last_contact_at: NOW - 38_000 }
     expect(banners(viewOf([], { hub: offline }), NOW)[0]?.says).toBe('hub not reached; last heard of 38s ago')
@@ -54,7 +64,7 @@ describe('a node', () => {
     const lost = { state: 'lost', says: 'no node answers', since: NOW, retryAt: NOW + 2_500 } as const
     const [face] = banners({ ...firstView, connection: lost }, NOW)
     expect(face).toMatchObject({ kind: 'node_down', next: 'svc up' })
-    expect(face?.says).toContain('trying again in 3s')
+    expect(face?.says).toBe('no node answers; trying again in 3s')
   })
 
   test('of which nothing was heard for long is not taken for fresh', () => {

@@ -45,19 +45,10 @@ export function banners(view: View, now: number): Face[] {
 function connectionFaces({ connection, heardAt }: View, now: number): Face[] {
   switch (connection.state) {
     case 'lost': {
-      const again =
-        connection.retryAt > now
-          ? `, trying again in ${span(connection.retryAt - now + 999)}`
-          : ', trying again'
+      const wait = connection.retryAt - now
+      const again = wait > 0 ? `trying again in ${span(wait + 999)}` : 'trying again'
       const next = connection.next ?? 'svc up'
-      return [
-        {
-          kind: 'node_down',
-          tone: 'bad',
-          says: `the node does not answer${again}: ${cleanLine(connection.says)}`,
-          next,
-        },
-      ]
+      return [{ kind: 'node_down', tone: 'bad', says: `${cleanLine(connection.says)}; ${again}`, next }]
     }
     case 'stopped':
       return [{ kind: 'node_stopped', tone: 'bad', says: 'the node was stopped', next: 'svc up' }]
@@ -116,7 +107,7 @@ function hubFaces({ status }: View, now: number): Face[] {
         kind: 'no_hub',
         tone: 'warn',
         says: 'no hub yet: nobody can reach you, and nothing leaves',
-        next: 'svc hub-register <url>',
+        next: 'svc hub-register <url> --name <name>',
       },
     ]
   const why = hub.reason === undefined ? '' : `: ${cleanLine(hub.reason)}`
@@ -156,19 +147,22 @@ function unreachable(hub: { last_contact_at: number | null }, why: string, now: 
 function queueFaces({ status }: View): Face[] {
   const waiting = status?.counts.outbox ?? 0
   if (waiting === 0 || status?.hub?.state === 'online') return []
-  const what = waiting === 1 ? '1 message waits' : `${waiting} messages wait`
-  return [{ kind: 'queue', tone: 'wait', says: `${what} on this machine and go out by themselves` }]
+  const says =
+    waiting === 1
+      ? '1 message waits on this machine and goes out by itself'
+      : `${waiting} messages wait on this machine and go out by themselves`
+  return [{ kind: 'queue', tone: 'wait', says }]
 }
 
 const warningFaces = ({ status }: View): Face[] =>
   (status?.warnings ?? []).map(says => ({ kind: 'warning', tone: 'warn', says: cleanLine(says) }))
 
 const EMPTY: Record<Screen, (view: View) => Face> = {
-  inbox: ({ status }) => ({
+  inbox: ({ status, interactions }) => ({
     kind: 'empty',
     tone: 'quiet',
     says: `no tasks yet. Others reach you as ${cleanLine(status?.name ?? '') || 'your address'}: ${cleanLine(status?.aid ?? '')}`,
-    next: 'give your address to somebody',
+    next: `give your address to somebody${interactions.size === 0 ? '' : '; what you delegated stands on screen 2'}`,
   }),
   sent: () => ({
     kind: 'empty',

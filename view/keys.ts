@@ -15,6 +15,8 @@ export type Place =
   | 'compose'
   | 'prompt'
   | 'confirm'
+  /** Why the key that begins a text did nothing. */
+  | 'refused'
   | 'help'
   | 'output'
   /** A node without a hub: the ways on. */
@@ -214,7 +216,7 @@ export const keys: readonly KeyRow[] = [
     keys: ['ctrl-z'],
     action: 'suspend',
     says: 'to the shell, fg comes back',
-    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm', 'welcome'],
+    places: [...browsing, 'compose', 'prompt', 'help', 'output', 'confirm', 'refused', 'welcome'],
   },
   { keys: ['?'], action: 'help', says: 'these keys', places: [...browsing, 'help'], hint: 'keys' },
   { keys: ['q'], action: 'back', says: 'back', places: ['thread'] },
@@ -241,10 +243,14 @@ export const keys: readonly KeyRow[] = [
 
   { keys: ['enter'], action: 'open', says: 'take it', places: ['prompt'], hint: 'enter' },
   { keys: ['tab'], action: 'complete', says: 'complete', places: ['prompt'], hint: 'complete' },
+  { keys: ['up'], action: 'previous', says: 'the command before', places: ['prompt'] },
+  { keys: ['down'], action: 'next', says: 'the command after it', places: ['prompt'] },
   { keys: ['esc', 'ctrl-c'], action: 'back', says: 'close', places: ['prompt'], hint: 'close' },
 
   { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
   { keys: ['n', 'esc', 'q', 'ctrl-c'], action: 'no', says: 'no', places: ['confirm'], hint: 'no' },
+
+  { keys: ['enter', 'esc', 'ctrl-c'], action: 'back', says: 'go on', places: ['refused'], hint: 'go on' },
 
   { keys: ['j'], action: 'join', says: 'join a hub by its address', places: ['welcome'], hint: 'join a hub' },
   { keys: ['h'], action: 'host', says: 'host a hub on this machine', places: ['welcome'], hint: 'host one' },

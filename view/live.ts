@@ -318,7 +318,7 @@ export class Live {
 
   #refusal(error: unknown): Refusal {
     const at = this.#around.now()
-    const says = error instanceof Error ? error.message : 'the connection ended'
+    const says = error instanceof Error ? error.message : 'the connection to the node ended'
     const next = error instanceof NodeRefused || error instanceof NodeGone ? error.next : undefined
     const code = error instanceof NodeRefused ? error.code : 'unreachable'
     return { code, says, at, ...present({ next }) }
