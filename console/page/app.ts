@@ -28,6 +28,8 @@ export class App {
   readonly build: string
   readonly ui: Ui
   readonly #draw: () => void
+  /** Until the task that is being opened is here, or was refused. */
+  opening: Promise<void> = Promise.resolve()
   #unsay: ReturnType<typeof setTimeout> | undefined
   #seen = ''
 
@@ -95,7 +97,7 @@ export class App {
     const { live } = this
     if (screen === 'inbox' || screen === 'sent') {
       if (open === undefined) live.closeThread()
-      else void live.openThread(open, document.visibilityState === 'visible')
+      else this.opening = live.openThread(open, document.visibilityState === 'visible')
     } else live.closeThread()
     if (screen === 'agents' && !this.view.agents.loaded) void live.find(this.view.agents.query)
     if (screen === 'evidence') void live.openEvidence()

@@ -1,4 +1,5 @@
 /** Keys of the page: those of the one table whose actions it has, where nobody is typing and no dialog asks. */
+import { sayNot } from '../../view/allowed.ts'
 import { type Action, actionOf, type KeyRow, keysOf, type Place } from '../../view/keys.ts'
 import { agentRows, screens } from '../../view/rows.ts'
 import type { App } from './app.ts'
@@ -26,8 +27,9 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   first: app => move(app, () => 0),
   last: app => move(app, (_, last) => last),
   open: app => onSelected(app, id => app.open(id)),
-  back: app => app.ui.open !== undefined && always(app.open(undefined)),
+  back: app => app.ui.open !== undefined && always(backToRow(app)),
   filter: () => focus('filter'),
+  clear_filter: app => clearFilter(app),
   find: () => focus('filter'),
   pending_only: app => always(app.set({ needsOnly: !app.ui.needsOnly })),
   refresh: app => {
@@ -42,16 +44,16 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   toggle_accept: app => always(toggleAccept(app)),
   auto_reply_off: app => always(turnOff(app)),
   test_auto_reply: app => always(tryAutoReply(app)),
-  reply: app => onTask(app, 'message'),
-  attach: app => onTask(app, 'attach'),
-  approve: app => onTask(app, 'approve'),
-  decline: app => onTask(app, 'decline'),
-  end: app => onTask(app, 'end') || onTask(app, 'accept_end'),
-  accept_end: app => onTask(app, 'accept_end'),
-  cancel: app => onTask(app, 'cancel'),
-  save: app => onTask(app, 'save'),
-  verify: app => onTask(app, 'verify'),
-  rate: app => onTask(app, 'review'),
+  reply: app => onTask(app, 'reply', 'message'),
+  attach: app => onTask(app, 'attach', 'attach'),
+  approve: app => onTask(app, 'approve', 'approve'),
+  decline: app => onTask(app, 'decline', 'decline'),
+  end: app => onTask(app, 'end', 'end', 'accept_end'),
+  accept_end: app => onTask(app, 'accept_end', 'accept_end'),
+  cancel: app => onTask(app, 'cancel', 'cancel'),
+  save: app => onTask(app, 'save', 'save'),
+  verify: app => onTask(app, 'verify', 'verify'),
+  rate: app => onTask(app, 'rate', 'review'),
 }
 
 const always = (_: unknown): boolean => true
@@ -64,8 +66,8 @@ export function onKey(app: App, event: KeyboardEvent): void {
     if (key === 'esc') (event.target as HTMLElement).blur()
     return
   }
-  // what has the focus does with Enter what it always does
-  if (key === 'enter' || (key.length === 1 && !app.ui.keysOn)) return
+  // a control that has the focus does with Enter what it always does
+  if ((key === 'enter' && isControl(event.target)) || (key.length === 1 && !app.ui.keysOn)) return
   const action = actionOf(placeOf(app), key)
   if (action !== undefined && does[action]?.(app, key) === true) event.preventDefault()
 }
@@ -86,34 +88,67 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLTextAreaElement ||
   target instanceof HTMLSelectElement
 
+function clearFilter(app: App): boolean {
+  const { screen, filter } = app.ui
+  if ((filter[screen] ?? '') === '') return false
+  return always(app.set({ filter: { ...filter, [screen]: '' } }))
+}
+
+const isControl = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('a, button, summary, label, [tabindex="0"]') !== null
+
 function focus(id: string): boolean {
   const element = document.getElementById(id)
   element?.focus()
   return element !== null
 }
 
+/** The selected row; the first one where none was selected yet. */
+const selected = (app: App): string | undefined =>
+  app.ui.open ?? app.ui.cursor[app.ui.screen] ?? idsOf(app)[0]
+
 function onSelected(app: App, run: (id: string) => void): boolean {
-  const id = app.ui.open ?? app.ui.cursor[app.ui.screen]
+  const id = selected(app)
   if (id === undefined) return false
   run(id)
   return true
 }
+
+/** The list, with the focus on the row from which it was left. */
+function backToRow(app: App): void {
+  app.open(undefined)
+  const id = app.ui.cursor[app.ui.screen]
+  if (id !== undefined) rowOf(id)?.focus({ preventScroll: true })
+}
+
+const rowOf = (id: string): HTMLElement | null =>
+  document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`)
 
 /** Opens the selected agent and goes to a field of its form. */
 function inAgent(app: App, field: string): boolean {
   return app.ui.screen === 'agents' && onSelected(app, id => app.open(id)) && always(focus(field))
 }
 
-/** What can be done with the open task; a row that is only selected is opened first, so that one sees what it is. */
-function onTask(app: App, name: string): boolean {
+/** Does something with the open task. A row that is only selected is opened first, so that one sees what it is. */
+function onTask(app: App, action: Action, ...names: string[]): boolean {
   const { screen, open } = app.ui
-  const id = open ?? app.ui.cursor[screen]
+  if (screen !== 'inbox' && screen !== 'sent') return false
+  const id = selected(app)
   if (id === undefined) return false
-  if (open === undefined) return always(app.open(id))
+  if (open === undefined) app.open(id)
+  const isHere = app.view.threads.get(id)?.thread !== undefined
+  if (isHere) doIn(app, id, action, names)
+  else void app.opening.then(() => app.ui.open === id && doIn(app, id, action, names))
+  return true
+}
+
+function doIn(app: App, id: string, action: Action, names: readonly string[]): void {
   const thread = app.view.threads.get(id)?.thread
-  const found = thread && doable(app, thread).find(one => one.name === name)
-  found?.run()
-  return found !== undefined
+  const item = app.view.interactions.get(id)
+  const can = thread === undefined ? [] : doable(app, thread)
+  const found = names.flatMap(name => can.filter(one => one.name === name))[0]
+  if (found !== undefined) found.run()
+  else if (item !== undefined) app.say(sayNot(item, action), 'warn')
 }
 
 function move(app: App, to: (at: number, last: number) => number): boolean {
@@ -124,7 +159,7 @@ function move(app: App, to: (at: number, last: number) => number): boolean {
   const next = Math.max(0, Math.min(last, to(ids.indexOf(app.ui.cursor[screen] ?? ''), last)))
   const id = ids[next]
   app.set({ cursor: { ...app.ui.cursor, [screen]: id }, shown: Math.max(app.ui.shown, next + 1) })
-  const row = document.querySelector<HTMLElement>(`[data-row="${CSS.escape(id ?? '')}"]`)
+  const row = rowOf(id ?? '')
   row?.focus({ preventScroll: true })
   row?.scrollIntoView({ block: 'nearest' })
   return true

@@ -54,12 +54,14 @@ const identityCard = (app: App, status: Status): Drawn =>
       ['Summary', h('span', { dir: 'auto' }, cleanLine(status.summary) || 'none')],
       ['Capabilities', status.caps.map(cap => cleanLine(cap, 64)).join(', ') || 'none named'],
       ['Data directory', h('code', {}, cleanLine(status.data_dir))],
-      ['Version', cleanLine(`${status.version} ${status.build}`)],
+      ['Version', cleanLine(status.version)],
+      ['Commit', h('code', {}, cleanLine(status.commit ?? 'unknown'))],
     ]),
   )
 
 function hubCard({ hub, hub_url: url, counts }: Status, now: number): Drawn {
-  if (hub === null) return card('Hub', h('p', {}, 'No hub yet. ', h('code', {}, 'svc hub-register <url>')))
+  if (hub === null)
+    return card('Hub', h('p', {}, 'No hub yet. ', h('code', {}, 'svc hub-register <url> --name <name>')))
   return card(
     'Hub',
     facts([

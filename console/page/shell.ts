@@ -46,9 +46,8 @@ function standing({ connection, status }: View): [Tone, string] {
   return [tones[hub.state] ?? 'quiet', hub.state]
 }
 
-/** Tasks of a side, among those that are loaded, with something unread. */
-const unreadOf = ({ interactions }: View, side: Side): number =>
-  [...interactions.values()].filter(item => item.side === side && item.unread > 0).length
+/** Tasks of a side with something unread, those that are not loaded among them. */
+const unreadOf = ({ status }: View, side: Side): number => status?.counts[`unread_${side}`] ?? 0
 
 /** What was read may still wait for a yes. */
 function sentCount(view: View): [number, string] {

@@ -232,6 +232,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     aid: ctx.identity.aid,
     version: parts.version,
     build: buildInfo.build,
+    commit: buildInfo.commit,
     data_dir: ctx.dir,
     hub_url: home?.url ?? null,
     name: config.name,
@@ -260,7 +261,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
             ...present({ pow_progress: powProgress }),
           },
     counts: {
-      unread: count('SELECT count(*) AS n FROM interactions WHERE last_in > read_to'),
+      ...unreadCounts(ctx),
       pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
       outbox: outboxSize(ctx.store),
       foreign: counted(ctx.store, 'foreign'),
@@ -270,6 +271,16 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     ...present({ spend: config.spend }),
     ...warningsView(ctx, parts),
   }
+}
+
+function unreadCounts({ store }: Needs) {
+  const of = (side: 'received' | 'sent') =>
+    store.get<{ n: number }>(
+      'SELECT count(*) AS n FROM interactions WHERE last_in > read_to AND side = ?',
+      side,
+    )?.n ?? 0
+  const [received, sent] = [of('received'), of('sent')]
+  return { unread: received + sent, unread_received: received, unread_sent: sent }
 }
 
 function warningsView(ctx: Needs, parts: NodeParts): Pick<NodeStatus, 'warnings' | 'quoting_warnings'> {

@@ -264,6 +264,8 @@ export const nodeStatusShape = z.strictObject({
   version: z.string(),
   /** Name of the build that the node runs. */
   build: z.string(),
+  /** Of the sources from which it was built. */
+  commit: z.string().optional(),
   data_dir: z.string(),
   hub_url: z.string().nullable(),
   name: z.string(),
@@ -297,7 +299,10 @@ export const nodeStatusShape = z.strictObject({
     })
     .nullable(),
   counts: z.strictObject({
+    /** Tasks with something that nobody read yet, and how many of them came and went. */
     unread: count,
+    unread_received: count.optional(),
+    unread_sent: count.optional(),
     pending: count,
     outbox: count,
     /** Messages refused because they came from nobody's interaction. */

@@ -102,4 +102,45 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
     await badge('To me', others).waitFor()
     await context.close()
   })
+
+  test('the keys of a task act on the selected row, which is opened first, and Enter opens it', async () => {
+    const { alice, bob } = world
+    const id = await delegated(bob, alice, 'the row of the keys')
+    const { page, context } = await open('#/inbox')
+    const row = page.locator(`[data-row="${id}"]`)
+    await row.waitFor()
+    // nothing is selected yet, and nothing has the focus: Enter opens the first row
+    await page.keyboard.press('Enter')
+    await page.locator('.turn .words', { hasText: 'the row of the keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('.turn').first().waitFor({ state: 'detached' })
+    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset['row'])).toBe(id)
+    await page.keyboard.press('e')
+    await dialogOf(page).getByRole('heading', { name: 'End this task with bob?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('r')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('composer')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('v')
+    await page.getByRole('status').getByText('There is no receipt yet').waitFor()
+    await page.keyboard.press('*')
+    await page.getByRole('status').getByText('Only a task of yours with a receipt is rated').waitFor()
+    expect(await stateOf(alice, id)).toBe('open')
+    await context.close()
+  })
+
+  test('the badge of a screen counts tasks that are not loaded', async () => {
+    const { alice, bob } = world
+    for (let n = 0; n < 52; n += 1) await delegated(bob, alice, `one of many ${n}`)
+    const { unread_received: unread } = (await alice.handlers.status(undefined, never)).counts
+    expect(unread).toBeGreaterThan(51)
+    const { page, context } = await open('#/inbox')
+    await page
+      .getByRole('link', { name: /^To me/ })
+      .getByText(`${unread} unread`, { exact: true })
+      .waitFor()
+    await context.close()
+  })
 })
