@@ -179,6 +179,7 @@ type Served = {
 function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): OperatorContext {
   const { store, verifier } = hub.context
   return {
+    aid: hub.context.identity.aid,
     store,
     agents: hub.agents,
     now,

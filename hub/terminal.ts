@@ -29,6 +29,7 @@ export const commandNames = [
   'ranges',
   'quota',
   'grant',
+  'witness',
   'rotate',
   'stats',
   'backup',

@@ -96,6 +96,8 @@ describe('the rooms of the hub', () => {
     supply_epoch: 'ledger-writes.ts',
     supply_piece: 'ledger-writes.ts',
     supply_record: 'ledger-writes.ts',
+    witness: 'witness-store.ts',
+    witness_statement: 'witness-store.ts',
     used_proof: 'sign-ups.ts',
   }
 

@@ -28,6 +28,7 @@ import { carryOut } from '../operator/orders.ts'
 import { RANGE_EXPECTED } from '../operator/range-orders.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
+import { isWitnessUrl, WITNESS_URL_EXPECTED } from '../operator/witness-orders.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
 import { whenFree } from '../store/sqlite/lock.ts'
@@ -163,6 +164,7 @@ function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): Opera
   const { store, identity, blobs } = data
   const log = makeLog(toStderr, Date.now)
   return {
+    aid: identity.aid,
     store,
     agents: new Agents({ store, identity, blobs, now: Date.now, random: systemRandom }),
     now: Date.now,
@@ -238,6 +240,20 @@ export function rangesOrder(what: string | undefined, range: string | undefined)
   if (what !== 'refuse' && what !== 'allow') throw new UsageError(`expected ls, refuse or allow, got ${what}`)
   if (range === undefined || addressRangeOf(range) === undefined) throw new UsageError(RANGE_EXPECTED)
   return { command: 'ranges', [what]: range }
+}
+
+/** `add`, `rm` or `ls`; what remains of the words is another command. */
+export function witnessOrder(what: string | undefined, aid: string | undefined, url?: string): Order {
+  const extra = what === 'add' ? undefined : url
+  if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`)
+  if (what === 'rm') return { command: 'witness', remove: aidOf(aid) }
+  if (what === 'add') {
+    if (url !== undefined && !isWitnessUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
+    return { command: 'witness', add: aidOf(aid), ...present({ url }) }
+  }
+  if (what !== undefined && what !== 'ls') throw new UsageError(`expected ls, add, rm or run, got ${what}`)
+  if (aid !== undefined) throw new UsageError(`unexpected argument: ${aid}`)
+  return { command: 'witness' }
 }
 
 export function aidOf(text: string | undefined): string {

@@ -42,6 +42,14 @@ const mistakes: [code: number, lines: string[]][] = [
       ...['admission ajar', 'ranges refuse 192.0.2.0/99', 'ranges allow x', 'ranges drop', 'agents all'],
       ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
       ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
+      ...[
+        'witness x',
+        'witness add x',
+        `witness add ${AID} x`,
+        'witness rm',
+        `witness rm ${AID} x`,
+        'witness ls x',
+      ],
       ...['nonsense', 'stats --nonsense', 'stats more', 'serve --listen', 'help nonsense'],
     ],
   ],
@@ -50,6 +58,7 @@ const mistakes: [code: number, lines: string[]][] = [
     [
       ...OF_ONE.map(command => `${command} ${AID}`),
       `grant ${AID} 5 --reason x`,
+      ...['witness', `witness add ${AID}`, `witness rm ${AID}`],
       ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],
       ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
     ],

@@ -16,6 +16,7 @@ import {
   rangesOrder,
   serve,
   UsageError,
+  witnessOrder,
 } from './commands.ts'
 
 /** Where help and refusals go. */
@@ -148,6 +149,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     flags: [...placeFlags, 'reason'],
     positionals: 2,
     run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
+  },
+  witness: {
+    usage: 'witness [ls | add <AID> [<url>] | rm <AID>]',
+    summary: 'show or set who watches what your hub publishes of its credits, at most 64',
+    flags: placeFlags,
+    positionals: 3,
+    run: ([what, aid, url], flags) => order(witnessOrder(what, aid, url), configOf(flags)),
   },
   rotate: {
     usage: 'rotate',

@@ -20,6 +20,7 @@ import { Checkpoints } from './supply/checkpoints.ts'
 import { BookKeeper } from './supply/keeper.ts'
 import { Publication } from './supply/publication.ts'
 import { liabilitySecret } from './supply/secret.ts'
+import { Witnesses } from './supply/witnesses.ts'
 
 const SWEEP_EVERY_MS = 60_000
 const SWEEP_ROWS_MAX = 500
@@ -36,6 +37,7 @@ export type Hub = {
   issuance: Issuance
   supply: SupplyChain
   checkpoints: Checkpoints
+  witnesses: Witnesses
   statements: Statements
   publication: Publication
   books: BookKeeper
@@ -92,6 +94,7 @@ export async function composeHub(context: HubContext): Promise<Hub> {
     statements: new Statements(context),
     publication,
     checkpoints,
+    witnesses: new Witnesses(context, { agents, keyLogs, supply }),
     books,
     sessions,
     polls,

@@ -1,5 +1,6 @@
 /** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
+import type { SupplyHead } from '../store/ledger-port.ts'
 import { StoreBroken, StoreFull } from '../store/port.ts'
 
 export type RefusalReason =
@@ -11,6 +12,7 @@ export type RefusalReason =
   | 'envelopeMalformed'
   | 'expiryTooFar'
   | 'expired'
+  | 'headConflict'
   | 'identityDeactivated'
   | 'keyEventTimeOutside'
   | 'keyLogForked'
@@ -61,6 +63,8 @@ export type Facts = {
   limitBytes?: number
   /** What of the request is over that limit, where it is not the body. */
   part?: string
+  /** Of two records at one place of the supply chain: what stands here, and what a witness says. */
+  heads?: { own: SupplyHead; witnessed: SupplyHead }
   challenge?: { seed: Uint8Array; bits: number; notAfterMs: number }
   retryAfterMs?: number
 }

@@ -15,6 +15,7 @@ import type { FileLeases } from './leases.ts'
 /** Agents on one page of a listing. */
 export const LISTED_MAX = 500
 export const GRANT_REASON_CHARS_MAX = 200
+const WITNESS_URL_CHARS_MAX = 256
 const count = z.int().min(0).optional()
 const ofAgent = <const C extends string>(command: C) =>
   z.strictObject({ command: z.literal(command), aid: aidShape })
@@ -61,6 +62,13 @@ export const orderShape = z.discriminatedUnion('command', [
     /** Names this order: repeated, it gives nothing more. */
     id: z.string().regex(/^[0-9a-f]{32}$/),
   }),
+  z.strictObject({
+    command: z.literal('witness'),
+    add: aidShape.optional(),
+    /** Where the one that is added can be asked. */
+    url: z.string().max(WITNESS_URL_CHARS_MAX).optional(),
+    remove: aidShape.optional(),
+  }),
   z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
   z.strictObject({ command: z.literal('running') }),
@@ -72,6 +80,8 @@ export type OrderOf<C extends Order['command']> = Extract<Order, { command: C }>
 export type OrderResult = Record<string, unknown>
 
 export type OperatorContext = {
+  /** Of this hub. */
+  aid: string
   /** Gives credits. */
   issuance: () => Promise<Issuance>
   store: Store

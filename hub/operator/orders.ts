@@ -14,6 +14,7 @@ import {
   quotaMembers,
 } from './order-shapes.ts'
 import { ranges } from './range-orders.ts'
+import { standstill, witnesses } from './witness-orders.ts'
 
 type Carrier<C extends Order['command']> = (
   order: OrderOf<C>,
@@ -32,6 +33,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   ranges,
   quota,
   grant,
+  witness: witnesses,
   rotate,
   stats: (_, context) => stats(context),
   running: async (_, { running }) => ({ ...(await running?.()) }),
@@ -82,6 +84,8 @@ function isChange(order: Order): boolean {
       return order.quota !== undefined || order.reset === true
     case 'ranges':
       return (order.refuse ?? order.allow) !== undefined
+    case 'witness':
+      return (order.add ?? order.remove) !== undefined
     default:
       return CHANGES.has(order.command)
   }
@@ -96,6 +100,8 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
   const { aid, amount, id } = order
   if ((await context.agents.find(aid)) === undefined)
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
+  const why = await standstill(context)
+  if (why !== undefined) throw new StoreRefused(why)
   const issuance = await context.issuance()
   if (!(await issuance.grant(aid, amount, fromHex(id))))
     throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)

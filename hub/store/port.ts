@@ -4,6 +4,7 @@
  */
 import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
 import type { LedgerStore } from './ledger-port.ts'
+import type { WitnessStore } from './witness-port.ts'
 
 /** The disk is full: sends are refused, everything that makes room goes on. */
 export class StoreFull extends Failure {
@@ -219,7 +220,7 @@ export type StoredReview = {
 /** `ratings` is the sum of all ratings, `mostOfOne` the number of reviews by the reviewer with the most. */
 export type Reputation = { reviews: number; ratings: number; reviewers: number; mostOfOne: number }
 
-export interface Store extends LedgerStore {
+export interface Store extends LedgerStore, WitnessStore {
   /** Queues an envelope. */
   enqueue(item: Enqueue): Promise<EnqueueResult>
   /** Removes envelopes from a mailbox and keeps the confirmations that came along. */

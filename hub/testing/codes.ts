@@ -2,6 +2,7 @@
  * For tests: for each route of wire 3 and each code that its row names, a request that is refused with that code; and
  * one for each common code (hub API §7).
  */
+import { contentId } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { deactivate, encodeKel } from '../../protocol/identity/kel.ts'
 import type { Code } from '../../protocol/wire3/codes.ts'
@@ -28,6 +29,7 @@ import {
 } from './mail.ts'
 import { reviewUpload } from './reviews.ts'
 import { bodyOf, sendRow } from './routes.ts'
+import { namedWitness, sendStatement, statementAt } from './witnesses.ts'
 
 const MINUTE_MS = 60_000
 const KIB = 1024
@@ -228,6 +230,30 @@ const reviewCases: Record<string, Case> = {
   },
 }
 
+const witnessCases: Record<string, Case> = {
+  unknown_aid: ({ hub }) => sendStatement(hub, new TestAgent(hub)),
+  aid_deactivated: async ({ hub }) => {
+    const witness = await namedWitness(hub)
+    witness.log = deactivate(witness.log, { seed: witness.nextSeed, ts: hub.clock.now() })
+    return await sendStatement(hub, witness)
+  },
+  kel_invalid: async ({ hub }) => {
+    const witness = await namedWitness(hub)
+    const { attestation } = statementAt(hub, witness)
+    return await callRoute(hub, 'witness', { attestation, kel: toBase64url(random(50)) })
+  },
+  kel_fork: async ({ hub }) => {
+    const witness = await namedWitness(hub)
+    const twin = copyOf(witness)
+    witness.rotate()
+    await sendStatement(hub, witness)
+    twin.rotate()
+    return await sendStatement(hub, twin, { observedAt: hub.clock.now() + 1 })
+  },
+  head_conflict: async ({ hub }) =>
+    sendStatement(hub, await namedWitness(hub), { headId: contentId(random(8)) }),
+}
+
 /** What a route has beyond its address bucket and, on GET routes, an AID that nobody has. */
 const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
   relaySession: {
@@ -254,6 +280,7 @@ const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
       callRoute(hub, 'directoryBucket', { prefix: toBase64url(new Uint8Array(2)), bits: 10 }),
   },
   uploadReview: reviewCases,
+  witness: witnessCases,
   removedGateway: { gateway_removed: ({ agent }) => sendRow('removedGateway', agent) },
   agentKeys: { unknown_aid: unknown('agentKeys') },
   agentKel: { unknown_aid: unknown('agentKel') },

@@ -10,6 +10,7 @@ import { cardOf } from './cards.ts'
 import { type Reply, random, request, TestAgent } from './hub.ts'
 import { order, payment, redemption } from './payments.ts'
 import { reviewUpload } from './reviews.ts'
+import { statementOf } from './witnesses.ts'
 
 export const rows = Object.entries(wire3Routes) as [Wire3RouteName, RouteRow][]
 
@@ -43,6 +44,7 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
   x402Settle: agent => samplePayment(agent),
   x402Redeem: agent => redemption(agent, 1, 'reference').request,
   x402Capture: agent => order(agent, payment(agent, agent, 1), 1),
+  witness: agent => statementOf(agent),
   x402Release: agent => order(agent, payment(agent, agent, 1), 0),
 }
 

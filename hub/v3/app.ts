@@ -172,7 +172,7 @@ export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
       ...pageHandlers(hub, baseUrl, about),
       ...accountHandlers(hub),
       ...paymentHandlers(hub),
-      ...supplyHandlers(hub),
+      ...supplyHandlers(hub, baseUrl),
     },
   }
 

@@ -1,5 +1,6 @@
 /** The one place where refusals of the core become codes, statuses, members and headers of wire 3 (hub API §7). */
 import type { RouteRow } from '../../protocol/contract/route.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
@@ -19,6 +20,7 @@ const codeOf = {
   envelopeMalformed: 'bad_envelope',
   expiryTooFar: 'bad_exp',
   expired: 'expired',
+  headConflict: 'head_conflict',
   identityDeactivated: 'aid_deactivated',
   keyEventTimeOutside: 'kel_ts_out_of_window',
   keyLogForked: 'kel_fork',
@@ -118,6 +120,7 @@ function memberValues(facts: Facts): Record<string, unknown> {
     floor: facts.floorMs,
     stored_seq: facts.storedSeq,
     max_bits: facts.maxBits,
+    ...headMembers(facts),
     required_wire: WIRE,
     required_svc: WIRE_RELEASE,
     challenge: challenge && {
@@ -125,6 +128,17 @@ function memberValues(facts: Facts): Record<string, unknown> {
       bits: challenge.bits,
       not_after: challenge.notAfterMs,
     },
+  }
+}
+
+function headMembers({ heads }: Facts): Record<string, unknown> {
+  if (heads === undefined) return {}
+  const { own, witnessed } = heads
+  return {
+    seq: own.seq,
+    head_id: cidText(own.id),
+    witnessed_seq: witnessed.seq,
+    witnessed_id: cidText(witnessed.id),
   }
 }
 

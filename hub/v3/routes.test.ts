@@ -16,6 +16,7 @@ import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing/routes.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
+import { namedWitness, statementAt } from '../testing/witnesses.ts'
 
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
 const jsonRows = of(row => row.request !== undefined)
@@ -24,9 +25,11 @@ const signedRows = of(row => row.auth === 'signed')
 const DAY_MS = 86_400_000
 let hub: TestHub
 let agent: TestAgent
+let witness: TestAgent
 
 beforeAll(async () => {
   hub = await startTestHub({ limits: { probationMs: 0 } })
+  witness = await namedWitness(hub)
   agent = await agentWithCard()
 })
 afterAll(() => hub.close())
@@ -39,7 +42,8 @@ async function agentWithCard(): Promise<TestAgent> {
 }
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
-const sample = (name: Wire3RouteName) => sampleBody(name, agent)
+const sample = (name: Wire3RouteName): Record<string, unknown> =>
+  name === 'witness' ? statementAt(hub, witness) : sampleBody(name, agent)
 /** Members of an object shape, and whether `value` fits each. */
 const members = (shape: z.ZodType | undefined): [string, z.ZodType][] =>
   shape !== undefined && 'shape' in shape ? Object.entries(shape.shape as Record<string, z.ZodType>) : []

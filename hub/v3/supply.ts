@@ -1,19 +1,21 @@
 /** What a hub publishes of its supply over wire 3 (hub API §4.4, §6). */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
-import { ISSUANCE_LIMIT_MAX } from '../../protocol/wire3/routes/credits.ts'
+import { ISSUANCE_LIMIT_MAX } from '../../protocol/wire3/routes/supply.ts'
 import type { Hub } from '../core/hub.ts'
+import type { ShownStatement, WitnessList } from '../core/supply/witnesses.ts'
 import { textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 
-type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint'
+type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint' | 'witnesses' | 'witness'
 
 const ISSUANCE_LIMIT_DEFAULT = 500
+const MS_PER_SECOND = 1000
 
-export function supplyHandlers(hub: Hub): Part<Names> {
+export function supplyHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
   const { publication } = hub
   const { identity } = hub.context
   return {
@@ -54,5 +56,45 @@ export function supplyHandlers(hub: Hub): Part<Names> {
     async checkpoint() {
       return textReply('text/plain; charset=utf-8', await hub.checkpoints.note())
     },
+    async witnesses() {
+      const list = await hub.witnesses.list()
+      return {
+        chain_did: chainDid(identity.aid),
+        attestations: list.statements.map(shownStatement),
+        health: healthOf(list, hub.context.now()),
+        witness_endpoints: list.named.flatMap(({ aid, url }) => (url === undefined ? [] : [{ aid, url }])),
+        verify: `svc verify --attestation <attestation> --hub ${baseUrl()}`,
+        note: NOTE,
+      }
+    },
+    async witness({ body, address }) {
+      const attestation = fromBase64url(body.attestation)
+      const kel = body.kel === undefined ? undefined : fromBase64url(body.kel)
+      return { status: await hub.witnesses.take({ attestation, kel, address }) }
+    },
+  }
+}
+
+const NOTE =
+  'Each witness followed the chain link by link up to the record that it names. Compare these with the chain that you are shown; one that names another record at its place is evidence of two histories.'
+
+const shownStatement = ({ body, bytes, kel }: ShownStatement) => ({
+  witness: body.witness,
+  seq: body.seq,
+  head_id: cidText(body.headId),
+  observed_at: body.observedAt,
+  attestation: toBase64url(bytes),
+  ...present({ kel: kel && toBase64url(kel) }),
+})
+
+function healthOf({ statements, named, latest, unwitnessed }: WitnessList, nowMs: number) {
+  const seen = latest === undefined ? undefined : nowMs - latest.observedMs
+  return {
+    witnesses: named.length,
+    attestations: statements.length,
+    latest_seq: latest?.seq ?? null,
+    stale_seconds: seen === undefined ? null : Math.max(0, Math.floor(seen / MS_PER_SECOND)),
+    unwitnessed_records: unwitnessed,
+    witness_aids: named.map(({ aid }) => aid),
   }
 }

@@ -44,6 +44,11 @@ export const codes = {
   ),
   expired: row(400, 'the envelope has expired; seal it again with a later expiry'),
   gateway_removed: row(410, 'the payment gateway was removed; reach the agent through its node'),
+  head_conflict: row(
+    409,
+    'the chain of this hub does not have the witnessed record {witnessed_id} at place {witnessed_seq}; keep both as evidence, and sign nothing more',
+    { members: ['seq', 'head_id', 'witnessed_seq', 'witnessed_id'] },
+  ),
   home_unreachable: row(502, 'the hub of the recipient did not answer; retry after the stated time', {
     retryAfter: 60,
   }),

@@ -6,12 +6,14 @@ import { creditRoutes } from './routes/credits.ts'
 import { publicRoutes } from './routes/public.ts'
 import { registryRoutes } from './routes/registry.ts'
 import { relayRoutes } from './routes/relay.ts'
+import { supplyRoutes } from './routes/supply.ts'
 
 export const wire3Routes = {
   ...relayRoutes,
   ...registryRoutes,
   ...publicRoutes,
   ...creditRoutes,
+  ...supplyRoutes,
 } as const
 
 export type Wire3Routes = typeof wire3Routes

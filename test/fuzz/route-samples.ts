@@ -58,6 +58,7 @@ export const bodies: Partial<Record<Wire3RouteName, unknown>> = {
   x402Redeem: { x402Version: 2, paymentPayload, reference: 'invoice 7' },
   x402Capture: { order: text(200) },
   x402Release: { order: text(200) },
+  witness: { attestation: text(240), kel },
   uploadReview: { receipt: text(900), review: text(120), rsalt: text(32) },
 }
 

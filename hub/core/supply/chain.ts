@@ -16,6 +16,7 @@ import type { NewSupplyRecord, SupplyHead } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS, HOUR_MS } from '../limits.ts'
 import { type Built, epochOfNothing } from './epochs.ts'
+import { chainHeld } from './held.ts'
 
 /** Proofs of an epoch are kept for so many days. */
 export const PROOF_DAYS = 14
@@ -50,14 +51,18 @@ export class SupplyChain {
     return this.#head
   }
 
-  /** Posts what must go with a record, which is signed for it and stored in the same transaction. */
+  /**
+   * Posts what must go with a record, which is signed for it and stored in the same transaction; `stopped` while the chain
+   * may not go on.
+   */
   withChange<T extends { outcome: string }>(
     kind: 'issued' | 'retired',
     change: CreditChange,
     post: (record: NewSupplyRecord) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T | { outcome: 'stopped' }> {
     const type = kind === 'issued' ? creditIssued : creditRetired
     return this.#alone(async () => {
+      if (await this.#isHeld()) return { outcome: 'stopped' }
       const record = this.#sign(type, creditPayload(change))
       const result = await post(record)
       if (result.outcome === 'posted') this.#head = { seq: record.seq, id: record.id }
@@ -68,6 +73,7 @@ export class SupplyChain {
   /** Adds the epoch that `build` makes while no other record is under way; nothing where it makes none. */
   appendEpoch(build: (head: SupplyHead) => Promise<Built | undefined>): Promise<void> {
     return this.#alone(async () => {
+      if (await this.#isHeld()) return
       const built = await build(this.#head)
       if (built === undefined) return
       const { epoch, pieces } = built
@@ -83,6 +89,11 @@ export class SupplyChain {
       if (!added) throw new Error('the supply chain went on without its writer')
       this.#head = { seq: record.seq, id: record.id }
     })
+  }
+
+  /** Whether a witness has seen more than is here. */
+  async #isHeld(): Promise<boolean> {
+    return (await chainHeld(this.#context.store, this.#head)) !== undefined
   }
 
   #sign(eventType: string, payload: CborValue): NewSupplyRecord {

@@ -11,6 +11,7 @@ import { DAY_MS, HOUR_MS } from '../limits.ts'
 import type { SupplyChain } from './chain.ts'
 import type { EpochGiven, FromEpochWorker } from './epoch-worker.ts'
 import type { Built } from './epochs.ts'
+import { chainHeld, heldSentence } from './held.ts'
 import type { Publication, PublishedEpoch } from './publication.ts'
 import { liabilitySecret } from './secret.ts'
 
@@ -34,6 +35,7 @@ export class BookKeeper {
   #trialsAtMs = 0
   /** The books do not agree, and the operator knows: no epoch is written and nothing is paid until they do. */
   #disagreeing = false
+  #heldWhy: string | undefined
 
   constructor(context: HubContext, { supply, credits, issuance, publication }: Parts) {
     this.#context = context
@@ -87,6 +89,7 @@ export class BookKeeper {
   }
 
   async #writeEpoch(): Promise<void> {
+    if (await this.#isHeld()) return
     const day = Math.floor(this.#context.now() / DAY_MS) - 1
     const last = await this.#publication.newestEpoch()
     if (day <= last.epoch.day) return
@@ -95,6 +98,15 @@ export class BookKeeper {
       const secret = await liabilitySecret(this.#context)
       return await this.#build({ day, fromDay: last.epoch.day + 1, secret })
     })
+  }
+
+  /** The operator is told once why the chain stands still. */
+  async #isHeld(): Promise<boolean> {
+    const held = await chainHeld(this.#context.store, this.#supply.head)
+    const why = held && heldSentence(held)
+    if (why !== undefined && why !== this.#heldWhy) this.#context.alert(why, {})
+    this.#heldWhy = why
+    return why !== undefined
   }
 
   async #hasMoved(last: PublishedEpoch, head: SupplyHead): Promise<boolean> {

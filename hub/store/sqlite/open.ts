@@ -12,6 +12,7 @@ import { readOverview, readOverviewOf, readRefusedRanges } from './operator-read
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
 import { isProofUsed, signUpsOf } from './sign-ups.ts'
+import { witnessesOver } from './witness-store.ts'
 import { WriterClient } from './writer-client.ts'
 
 export const DATABASE_FILE = 'hub.db'
@@ -143,6 +144,7 @@ function storeOver(
       await writer.write('putSetting', { name, value })
     },
     ...ledgerOver(reader, writer),
+    ...witnessesOver(reader, writer),
     sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
     unusedFiles: async names =>
       names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),

@@ -6,6 +6,7 @@ import { type Database, type FaultClass, faultClass, rollBack } from './database
 import { addProofPiece, appendEpoch, post } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { addReview } from './review-store.ts'
+import { keepAhead, keepStatement, putWitness, removeWitness } from './witness-store.ts'
 
 export const writes = {
   enqueue,
@@ -26,6 +27,10 @@ export const writes = {
   post,
   addProofPiece,
   appendEpoch,
+  putWitness,
+  removeWitness,
+  keepStatement,
+  keepAhead,
 }
 
 export type WriteName = keyof typeof writes

@@ -1,32 +1,25 @@
 /**
- * Routes of credits (hub API §4.4, §6): an agent's own account, payments as x402 makes them, and what the hub publishes
- * of its supply. A refused payment is an outcome and answers 200; a refused request says the same beside its code.
+ * Routes of credits (hub API §4.4): an agent's own account, and payments as x402 makes them. A refused payment is an
+ * outcome and answers 200; a refused request says the same beside its code.
  */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
 import { aidShape, blobText, bytesText, count, millis, textShape } from '../../contract/shapes.ts'
 import { AUTHORIZATION_BYTES_MAX, HOLD_ORDER_BYTES_MAX, REFERENCE_BYTES_MAX } from '../../proof/payment.ts'
-import { codes } from './shapes.ts'
+import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
-const RECORD_BYTES_MAX = 8 * KIB
 const RECEIPT_BYTES_MAX = 1 * KIB
 export const LEDGER_LIMIT_MAX = 500
-export const ISSUANCE_LIMIT_MAX = 5000
 /** Free members (`extensions`, `extra`) hold what others put there. */
 const PAYMENT_BYTES_MAX = 32 * KIB
 const PAYMENT_VALUES_MAX = 1024
 
 const free = z.record(z.string(), z.unknown())
-const credits = z.int().min(0)
 /** A name that a hub gives: of a network, a transaction, a reason, the next page. */
 const nameText = textShape(128)
 /** Unix milliseconds up to the year 9999, which every calendar writes alike. */
 const moment = millis.max(253_402_300_799_999)
-const whole = (digits: number) =>
-  z.string().regex(new RegExp(`^[0-9]{1,${digits}}$`), {
-    error: `expected a whole number of at most ${digits} digits`,
-  })
 
 /** One entry of `accepts` in x402, version 2. */
 const requirements = z.strictObject({
@@ -110,7 +103,6 @@ const ofPayment = { bodyBytes: PAYMENT_BYTES_MAX, values: PAYMENT_VALUES_MAX }
 
 const account = { window_days: count, oldest_seq: count.nullable() }
 const pageOf = { limit: whole(3).optional(), before: whole(16).optional() }
-const record = blobText(RECORD_BYTES_MAX)
 
 export const creditRoutes = {
   balance: route({
@@ -255,71 +247,5 @@ export const creditRoutes = {
     codes: codes('rate_limited'),
     refused: notPaid,
     limits: { bodyBytes: 2 * KIB },
-  }),
-  supply: route({
-    method: 'GET',
-    path: '/x402/supply',
-    auth: 'none',
-    reply: z.strictObject({
-      day: count,
-      from_day: count,
-      issued: credits,
-      retired: credits,
-      outstanding: credits,
-      held: credits,
-      owed_by_peers: credits,
-      due_to_peers: credits,
-      root: bytesText(32),
-      root_sum: credits,
-      depth: count,
-      accounts: count,
-      ledger_hw: count,
-      chain_hw: count,
-      seq: count,
-      id: z.string(),
-      record,
-    }),
-    codes: codes('rate_limited'),
-  }),
-  issuance: route({
-    method: 'GET',
-    path: '/x402/issuance',
-    auth: 'none',
-    query: z.strictObject({ from: whole(16).optional(), limit: whole(4).optional() }),
-    reply: z.strictObject({
-      chain_did: z.string(),
-      entries: z.array(
-        z.strictObject({
-          seq: count,
-          id: z.string(),
-          prev_id: z.string(),
-          kind: z.string(),
-          at: millis,
-          aid: aidShape.optional(),
-          amount: credits.optional(),
-          reason: z.string().optional(),
-          record,
-        }),
-      ),
-      head_seq: count,
-      head_id: z.string(),
-      next: z.string().optional(),
-    }),
-    codes: codes('rate_limited'),
-  }),
-  issuanceHead: route({
-    method: 'GET',
-    path: '/x402/issuance/head',
-    auth: 'none',
-    reply: z.strictObject({ chain_did: z.string(), seq: count, head_id: z.string() }),
-    codes: codes('rate_limited'),
-  }),
-  checkpoint: route({
-    method: 'GET',
-    path: '/x402/checkpoint',
-    auth: 'none',
-    own: true,
-    produces: 'text',
-    codes: codes('rate_limited'),
   }),
 } as const

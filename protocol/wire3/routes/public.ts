@@ -2,11 +2,10 @@
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
 import { aidShape, bytesText, count, visibilityShape } from '../../contract/shapes.ts'
-import { agentEntry, codes, kel, page } from './shapes.ts'
+import { agentEntry, codes, kel, LISTING_WEIGHT, page } from './shapes.ts'
 
 const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
 /** A listing reads as much as several requests; it counts as so many in the bucket of its address. */
-const LISTING_WEIGHT = 5
 const term = z.string().min(1).max(256)
 /** A card as its agent signed it; a hub serves none that it has not verified. */
 const cardShape = z.record(z.string(), z.unknown())

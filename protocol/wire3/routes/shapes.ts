@@ -6,6 +6,9 @@ import { KEL_BYTES_MAX } from '../../identity/kel.ts'
 import type { Code } from '../codes.ts'
 
 const NOTICE_BYTES_MAX = 512
+const SUPPLY_RECORD_BYTES_MAX = 8 * 1024
+/** Requests that a listing counts as. */
+export const LISTING_WEIGHT = 5
 
 export const kel = blobText(KEL_BYTES_MAX)
 export const keys = blobText(KEY_SET_BYTES_MAX)
@@ -27,6 +30,14 @@ export const agentEntry = z.strictObject({
   registered_at: millis,
   quiet: z.boolean(),
 })
+/** Credits, none included. */
+export const credits = z.int().min(0)
+export const supplyRecord = blobText(SUPPLY_RECORD_BYTES_MAX)
+/** A number in a query. */
+export const whole = (digits: number) =>
+  z.string().regex(new RegExp(`^[0-9]{1,${digits}}$`), {
+    error: `expected a whole number of at most ${digits} digits`,
+  })
 export const page = {
   limit: z
     .string()

@@ -1,0 +1,30 @@
+/** What the witnesses of the hub's supply chain ask of the store: who they are, and what each signed. */
+
+/** One whom the operator named. */
+export type WitnessRow = {
+  aid: string
+  url: string | undefined
+  /** Its key history, once it has sent one. */
+  kel: Uint8Array | undefined
+  /** Its last statement about a record that the chain here does not have. */
+  ahead: Uint8Array | undefined
+}
+
+export type KeptStatement = { witness: string; seq: number; observedMs: number; statement: Uint8Array }
+export type NewStatement = KeptStatement & { kel: Uint8Array; keptSinceDay: number }
+
+export interface WitnessStore {
+  witness(aid: string): Promise<WitnessRow | undefined>
+  /** In AID order. */
+  witnesses(): Promise<WitnessRow[]>
+  /** Names a witness or gives it another address; false where there are `max` others already. */
+  putWitness(given: { aid: string; url: string | undefined; max: number }): Promise<boolean>
+  /** Forgets a witness with all its statements; false where it was none. */
+  removeWitness(aid: string): Promise<boolean>
+  /** Keeps a statement that is newer than those of its witness; false where it is not, or its witness is gone. */
+  keepStatement(given: NewStatement): Promise<boolean>
+  /** Keeps a statement about a record that the chain does not have. */
+  keepAhead(given: { witness: string; kel: Uint8Array; statement: Uint8Array }): Promise<void>
+  /** All that are kept, by witness, the newest of each first. */
+  witnessStatements(): Promise<KeptStatement[]>
+}

@@ -1,0 +1,131 @@
+/** Routes of a hub's supply (hub API §4.4, §6): its signed chain, the epoch of each day, and what its witnesses say. */
+import * as z from 'zod'
+import { route } from '../../contract/route.ts'
+import { aidShape, blobText, bytesText, count, millis } from '../../contract/shapes.ts'
+import { WITNESS_BYTES_MAX } from '../../proof/witness.ts'
+import { codes, credits, LISTING_WEIGHT, supplyRecord as record, whole } from './shapes.ts'
+
+const KIB = 1024
+export const ISSUANCE_LIMIT_MAX = 5000
+/** Of a witness's key history, which every reader of the list gets. */
+const WITNESS_KEL_BYTES_MAX = 16 * KIB
+const WITNESSES_REPLY_BYTES_MAX = 4 * 1024 * KIB
+
+export const supplyRoutes = {
+  supply: route({
+    method: 'GET',
+    path: '/x402/supply',
+    auth: 'none',
+    reply: z.strictObject({
+      day: count,
+      from_day: count,
+      issued: credits,
+      retired: credits,
+      outstanding: credits,
+      held: credits,
+      owed_by_peers: credits,
+      due_to_peers: credits,
+      root: bytesText(32),
+      root_sum: credits,
+      depth: count,
+      accounts: count,
+      ledger_hw: count,
+      chain_hw: count,
+      seq: count,
+      id: z.string(),
+      record,
+    }),
+    codes: codes('rate_limited'),
+  }),
+  issuance: route({
+    method: 'GET',
+    path: '/x402/issuance',
+    auth: 'none',
+    query: z.strictObject({ from: whole(16).optional(), limit: whole(4).optional() }),
+    reply: z.strictObject({
+      chain_did: z.string(),
+      entries: z.array(
+        z.strictObject({
+          seq: count,
+          id: z.string(),
+          prev_id: z.string(),
+          kind: z.string(),
+          at: millis,
+          aid: aidShape.optional(),
+          amount: credits.optional(),
+          reason: z.string().optional(),
+          record,
+        }),
+      ),
+      head_seq: count,
+      head_id: z.string(),
+      next: z.string().optional(),
+    }),
+    codes: codes('rate_limited'),
+  }),
+  issuanceHead: route({
+    method: 'GET',
+    path: '/x402/issuance/head',
+    auth: 'none',
+    reply: z.strictObject({ chain_did: z.string(), seq: count, head_id: z.string() }),
+    codes: codes('rate_limited'),
+  }),
+  checkpoint: route({
+    method: 'GET',
+    path: '/x402/checkpoint',
+    auth: 'none',
+    own: true,
+    produces: 'text',
+    codes: codes('rate_limited'),
+  }),
+  witnesses: route({
+    method: 'GET',
+    path: '/x402/witnesses',
+    auth: 'none',
+    reply: z.strictObject({
+      chain_did: z.string(),
+      attestations: z.array(
+        z.strictObject({
+          witness: aidShape,
+          seq: count,
+          head_id: z.string(),
+          observed_at: millis,
+          attestation: blobText(WITNESS_BYTES_MAX),
+          kel: blobText(WITNESS_KEL_BYTES_MAX).optional(),
+        }),
+      ),
+      health: z.strictObject({
+        witnesses: count,
+        attestations: count,
+        latest_seq: count.nullable(),
+        stale_seconds: count.nullable(),
+        unwitnessed_records: count,
+        witness_aids: z.array(aidShape),
+      }),
+      witness_endpoints: z.array(z.strictObject({ aid: aidShape, url: z.string() })),
+      verify: z.string(),
+      note: z.string(),
+    }),
+    codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT, replyBytes: WITNESSES_REPLY_BYTES_MAX },
+  }),
+  witness: route({
+    method: 'POST',
+    path: '/x402/witness',
+    auth: 'anonymous',
+    request: z.strictObject({
+      attestation: blobText(WITNESS_BYTES_MAX),
+      kel: blobText(WITNESS_KEL_BYTES_MAX).optional(),
+    }),
+    reply: z.strictObject({ status: z.enum(['stored', 'unchanged']) }),
+    codes: codes(
+      'rate_limited',
+      'unknown_aid',
+      'aid_deactivated',
+      'kel_invalid',
+      'kel_fork',
+      'head_conflict',
+    ),
+    limits: { bodyBytes: 2 * WITNESS_KEL_BYTES_MAX },
+  }),
+} as const
