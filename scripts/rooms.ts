@@ -182,6 +182,18 @@ export const rooms: Record<string, Room> = {
       ...hubBase,
     ],
   },
+  'hub/witness': {
+    purpose: 'watching the supply chain of another hub, and taking back what one has kept of ours',
+    uses: [
+      ...formats,
+      'protocol/wire3',
+      'hub/faults.ts',
+      'hub/store',
+      'hub/core',
+      'hub/data-dir.ts',
+      'hub/terminal.ts',
+    ],
+  },
   'hub/cli': {
     purpose: 'commands of the program svc-hub',
     uses: [
@@ -195,6 +207,7 @@ export const rooms: Record<string, Room> = {
       'hub/operator',
       'hub/log.ts',
       'hub/serve.ts',
+      'hub/witness',
       ...hubBase,
     ],
   },

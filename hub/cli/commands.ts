@@ -28,7 +28,6 @@ import { carryOut } from '../operator/orders.ts'
 import { RANGE_EXPECTED } from '../operator/range-orders.ts'
 import { serviceManager } from '../operator/service-manager.ts'
 import { orderRunningHub } from '../operator/socket.ts'
-import { isWitnessUrl, WITNESS_URL_EXPECTED } from '../operator/witness-orders.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { StoreRefused } from '../store/port.ts'
 import { whenFree } from '../store/sqlite/lock.ts'
@@ -204,7 +203,7 @@ export async function agents(
 
 type AgentPage = { agents: unknown[]; next?: string; refused_lately?: unknown[] }
 
-function noHub(directory: string): StoreRefused {
+export function noHub(directory: string): StoreRefused {
   return new StoreRefused(
     `there is no hub in ${directory}; name its data directory with --data-dir, or create one with: svc-hub init --data-dir ${directory}`,
   )
@@ -215,7 +214,7 @@ function placed(command: string, { dataDir }: Config): string {
   return dataDir === resolve(DATA_DIR_DEFAULT) ? command : `${command} --data-dir ${dataDir}`
 }
 
-function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
+export function openOffline(config: Config): ReturnType<typeof openDataDirectory> {
   keepPrivate()
   return openDataDirectory({
     directory: config.dataDir,
@@ -240,20 +239,6 @@ export function rangesOrder(what: string | undefined, range: string | undefined)
   if (what !== 'refuse' && what !== 'allow') throw new UsageError(`expected ls, refuse or allow, got ${what}`)
   if (range === undefined || addressRangeOf(range) === undefined) throw new UsageError(RANGE_EXPECTED)
   return { command: 'ranges', [what]: range }
-}
-
-/** `add`, `rm` or `ls`; what remains of the words is another command. */
-export function witnessOrder(what: string | undefined, aid: string | undefined, url?: string): Order {
-  const extra = what === 'add' ? undefined : url
-  if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`)
-  if (what === 'rm') return { command: 'witness', remove: aidOf(aid) }
-  if (what === 'add') {
-    if (url !== undefined && !isWitnessUrl(url)) throw new UsageError(WITNESS_URL_EXPECTED)
-    return { command: 'witness', add: aidOf(aid), ...present({ url }) }
-  }
-  if (what !== undefined && what !== 'ls') throw new UsageError(`expected ls, add, rm or run, got ${what}`)
-  if (aid !== undefined) throw new UsageError(`unexpected argument: ${aid}`)
-  return { command: 'witness' }
 }
 
 export function aidOf(text: string | undefined): string {

@@ -58,7 +58,8 @@ const mistakes: [code: number, lines: string[]][] = [
     [
       ...OF_ONE.map(command => `${command} ${AID}`),
       `grant ${AID} 5 --reason x`,
-      ...['witness', `witness add ${AID}`, `witness rm ${AID}`],
+      ...['witness', `witness add ${AID}`, `witness rm ${AID}`, 'witness run http://127.0.0.1:9 --once'],
+      'restore --from-witness http://127.0.0.1:9',
       ...['stats', 'agents', 'admission', 'ranges', 'ranges refuse 192.0.2.0/24', 'rotate', 'doctor'],
       ...[`backup ${join(folder, 'saved')}`, `restore ${none}`, `restore ${none} --check`],
     ],

@@ -16,8 +16,8 @@ import {
   rangesOrder,
   serve,
   UsageError,
-  witnessOrder,
 } from './commands.ts'
+import { returnChain, witness } from './witness.ts'
 
 /** Where help and refusals go. */
 export type Terminal = { out: (text: string) => void; err: (text: string) => void }
@@ -52,6 +52,11 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
   },
   existing: { summary: 'serve only a hub that is there already, and make none' },
+  once: { summary: 'with run: look once, not every hour' },
+  'from-witness': {
+    value: 'URL',
+    summary: 'take back what a witness has seen of the supply chain since, from its hub',
+  },
   check: { summary: 'only verify the backup, write nothing' },
   reason: { value: 'TEXT', summary: 'what the credits are given for' },
   reset: { summary: "go back to the hub's own limits" },
@@ -151,11 +156,12 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
   },
   witness: {
-    usage: 'witness [ls | add <AID> [<url>] | rm <AID>]',
-    summary: 'show or set who watches what your hub publishes of its credits, at most 64',
-    flags: placeFlags,
+    usage: 'witness [ls | add <AID> [<url>] | rm <AID> | run <url>]',
+    summary:
+      'show or set who watches what your hub publishes of its credits, at most 64; or watch another hub, every hour',
+    flags: [...placeFlags, 'once'],
     positionals: 3,
-    run: ([what, aid, url], flags) => order(witnessOrder(what, aid, url), configOf(flags)),
+    run: ([what, who, url], flags) => witness([what, who, url], flags['once'] === true, configOf(flags)),
   },
   rotate: {
     usage: 'rotate',
@@ -188,13 +194,18 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
   },
   restore: {
     usage: 'restore <backup>',
-    summary: 'create a data directory from a backup, or verify one with --check',
-    flags: [...placeFlags, 'check'],
+    summary:
+      'create a data directory from a backup, or verify one with --check; --from-witness alone completes a restored one',
+    flags: [...placeFlags, 'check', 'from-witness'],
     positionals: 1,
     run: async ([backup], flags) => {
       const { check, restore } = await import('../operator/commands.ts')
+      const url = flags['from-witness'] as string | undefined
+      if (url !== undefined && backup === undefined) return await returnChain(url, configOf(flags))
       const folder = needed(backup, 'a backup')
-      return flags['check'] === true ? await check(folder) : await restore(folder, configOf(flags))
+      if (flags['check'] === true) return await check(folder)
+      const code = await restore(folder, configOf(flags))
+      return url === undefined || code !== 0 ? code : await returnChain(url, configOf(flags))
     },
   },
   doctor: {

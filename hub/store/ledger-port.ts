@@ -14,6 +14,7 @@ export type TransferReason =
   | 'return'
   | 'refund'
   | 'redemption'
+  | 'restored'
 
 /** One step of a transfer: so much from one account to another. */
 export type Move = { from: AccountName; to: AccountName; amount: number }
@@ -125,6 +126,13 @@ export type ProofPiece = { day: number; level: number; piece: number; bytes: Uin
 /** The level of {@link ProofPiece} that holds the names. */
 export const NAMES_LEVEL = -1
 
+export type ReturnedSupply = {
+  records: NewSupplyRecord[]
+  epochs: KeptEpoch[]
+  keptSinceDay: number
+  postings: Posting[]
+}
+
 export interface LedgerStore {
   /** Where a thread of its own may read. */
   readonly path: string
@@ -154,6 +162,8 @@ export interface LedgerStore {
   addProofPiece(piece: ProofPiece): Promise<void>
   /** Adds an epoch to the supply chain if its head is still the one before, and forgets the proofs of earlier days. */
   appendEpoch(record: NewSupplyRecord, epoch: Omit<KeptEpoch, 'seq'>, keptSinceDay: number): Promise<boolean>
+  /** Records that were here before, with their epochs and transfers: all of it, or nothing and a failure. */
+  returnSupply(given: ReturnedSupply): Promise<void>
   /** The epoch of a day, or the newest one. */
   keptEpoch(day: number | undefined): Promise<KeptEpoch | undefined>
   proofPiece(of: Omit<ProofPiece, 'bytes'>): Promise<Uint8Array | undefined>

@@ -13,6 +13,9 @@ export type WitnessRow = {
 export type KeptStatement = { witness: string; seq: number; observedMs: number; statement: Uint8Array }
 export type NewStatement = KeptStatement & { kel: Uint8Array; keptSinceDay: number }
 
+/** A part of a chain, the length of all of it, and what was signed about its head. */
+export type WatchedPart = { length: number; records: Uint8Array[]; statement: Uint8Array }
+
 export interface WitnessStore {
   witness(aid: string): Promise<WitnessRow | undefined>
   /** In AID order. */
@@ -27,4 +30,6 @@ export interface WitnessStore {
   keepAhead(given: { witness: string; kel: Uint8Array; statement: Uint8Array }): Promise<void>
   /** All that are kept, by witness, the newest of each first. */
   witnessStatements(): Promise<KeptStatement[]>
+  /** Records of another hub's chain that is watched from this data directory; undefined where it is not. */
+  watchedRecords(of: { hub: string; from: number; limit: number }): Promise<WatchedPart | undefined>
 }

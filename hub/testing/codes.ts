@@ -280,6 +280,7 @@ const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
       callRoute(hub, 'directoryBucket', { prefix: toBase64url(new Uint8Array(2)), bits: 10 }),
   },
   uploadReview: reviewCases,
+  witnessed: { unknown_aid: unknown('witnessed') },
   witness: witnessCases,
   removedGateway: { gateway_removed: ({ agent }) => sendRow('removedGateway', agent) },
   agentKeys: { unknown_aid: unknown('agentKeys') },

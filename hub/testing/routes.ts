@@ -58,6 +58,7 @@ const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   ledger: { limit: '10', before: '100' },
   redemptions: { limit: '10', before: '100' },
   issuance: { from: '0', limit: '10' },
+  witnessed: { from: '0', limit: '10' },
 }
 
 /** A body with all members that its route takes. */

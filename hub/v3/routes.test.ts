@@ -2,8 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import type { RouteRow } from '../../protocol/contract/route.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { headers } from '../../protocol/wire3/headers.ts'
 import type { Wire3RouteName } from '../../protocol/wire3/routes.ts'
+import { WatchedChains } from '../store/sqlite/watched-chains.ts'
 import {
   random,
   registeredAgent,
@@ -16,7 +18,7 @@ import { sealedUnderCapability, sendHeaders } from '../testing/mail.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { cardBody, pathOf, rows, sampleBody, sampleQuery, sendRow } from '../testing/routes.ts'
 import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
-import { namedWitness, statementAt } from '../testing/witnesses.ts'
+import { namedWitness, statementAt, statementOf } from '../testing/witnesses.ts'
 
 const of = (accepts: (row: RouteRow) => boolean) => rows.filter(([, row]) => accepts(row))
 const jsonRows = of(row => row.request !== undefined)
@@ -238,6 +240,11 @@ describe('every GET route', () => {
     // proofs are of days that have ended
     hub.clock.advance(DAY_MS)
     await hub.running.hub.books.turn()
+    const chains = WatchedChains.open(hub.directory)
+    const statement = fromBase64url(statementOf(witness).attestation)
+    const [before, place, kel] = [0, '', random(9)]
+    chains.keep({ hub: agent.aid, before, records: [random(99)], kel, length: 1, place, statement })
+    chains.close()
   })
 
   const shown = of(row => row.method === 'GET' && (row.reply ?? row.produces) !== undefined)

@@ -5,12 +5,13 @@ import { present } from '../../protocol/encoding/present.ts'
 import { chainDid } from '../../protocol/proof/evidence.ts'
 import { ISSUANCE_LIMIT_MAX } from '../../protocol/wire3/routes/supply.ts'
 import type { Hub } from '../core/hub.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { ShownStatement, WitnessList } from '../core/supply/witnesses.ts'
 import { textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 
-type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint' | 'witnesses' | 'witness'
+type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint' | 'witnesses' | 'witness' | 'witnessed'
 
 const ISSUANCE_LIMIT_DEFAULT = 500
 const MS_PER_SECOND = 1000
@@ -65,6 +66,20 @@ export function supplyHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
         witness_endpoints: list.named.flatMap(({ aid, url }) => (url === undefined ? [] : [{ aid, url }])),
         verify: `svc verify --attestation <attestation> --hub ${baseUrl()}`,
         note: NOTE,
+      }
+    },
+    async witnessed({ params, query }) {
+      const of = params['aid'] ?? ''
+      const from = Number(query.from ?? 0)
+      const limit = limitOf(query.limit, ISSUANCE_LIMIT_DEFAULT, ISSUANCE_LIMIT_DEFAULT)
+      const kept = await hub.context.store.watchedRecords({ hub: of, from, limit })
+      if (kept === undefined) throw new Refusal('unknownAgent')
+      return {
+        chain_did: chainDid(of),
+        from,
+        records: kept.records.map(record => toBase64url(record)),
+        length: kept.length,
+        attestation: toBase64url(kept.statement),
       }
     },
     async witness({ body, address }) {

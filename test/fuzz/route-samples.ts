@@ -71,5 +71,6 @@ export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = 
   redemptions: { limit: '10', before: '7' },
   liabilityProof: { day: '20600' },
   issuance: { from: '0', limit: '10' },
+  witnessed: { from: '0', limit: '10' },
   research: { cursor: text(44) },
 }

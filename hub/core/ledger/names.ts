@@ -7,6 +7,7 @@ import type { AccountName } from '../../store/ledger-port.ts'
 export const ISSUE: AccountName = { kind: 'issue', name: '' }
 export const RETIRED: AccountName = { kind: 'retired', name: '' }
 export const agentAccount = (aid: string): AccountName => ({ kind: 'agent', name: aid })
+export const peerAccount = (aid: string): AccountName => ({ kind: 'peer', name: aid })
 export const heldAccount = (transaction: Uint8Array): AccountName => ({
   kind: 'held',
   name: toHex(transaction),
@@ -16,4 +17,6 @@ export const heldAccount = (transaction: Uint8Array): AccountName => ({
 const hashed = (id: string): Uint8Array => sha256(utf8(id))
 export const trialId = (aid: string): Uint8Array => hashed(`trial:${aid}`)
 export const grantId = (command: Uint8Array): Uint8Array => hashed(`grant:${toHex(command)}`)
+/** Of what came back with a record of the supply chain. */
+export const returnedId = (record: Uint8Array): Uint8Array => hashed(`returned:${cidText(record)}`)
 export const endId = (transaction: Uint8Array): Uint8Array => hashed(`end:${cidText(transaction)}`)

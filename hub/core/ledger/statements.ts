@@ -89,6 +89,8 @@ const reasons: Record<TransferReason, [gained: EntryReason, given: EntryReason]>
   return: ['returned', 'returned'],
   refund: ['refund', 'refund'],
   redemption: ['redemption', 'redemption'],
+  // came back with the supply chain after a restore
+  restored: ['grant', 'redemption'],
 }
 
 function reasonOf({ reason, delta }: LedgerEntry): EntryReason {

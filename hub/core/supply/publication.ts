@@ -3,7 +3,7 @@
 import { ChainRecord } from '../../../protocol/proof/evidence.ts'
 import { liabilitySalt, type PathStep } from '../../../protocol/proof/liability.ts'
 import { type CreditChange, type Epoch, supplyEventOf } from '../../../protocol/proof/supply.ts'
-import type { LedgerStore } from '../../store/ledger-port.ts'
+import { type KeptEpoch, type LedgerStore, NAMES_LEVEL } from '../../store/ledger-port.ts'
 import { proofOf } from './epochs.ts'
 
 /** Records of one answer. */
@@ -57,12 +57,19 @@ export class Publication {
   async proof(aid: string, day: number | undefined): Promise<LiabilityProof | undefined> {
     const kept = await this.#store.keptEpoch(day)
     if (kept === undefined) return undefined
+    if (!(await this.#hasTree(kept))) return undefined
     const secret = await this.#secret()
     const proof = await proofOf(this.#store, { ...kept, secret }, aid)
     if (proof === undefined) return undefined
     const { epoch, record } = await this.#epochAt(kept.seq)
     const salt = liabilitySalt(secret, aid, kept.day)
     return { epoch, ...proof, salt, record }
+  }
+
+  /** An epoch that came back after a restore has its record alone. */
+  async #hasTree({ day, accounts }: KeptEpoch): Promise<boolean> {
+    const first = { day, level: NAMES_LEVEL, piece: 0 }
+    return accounts === 0 || (await this.#store.proofPiece(first)) !== undefined
   }
 
   async #epochAt(seq: number): Promise<PublishedEpoch> {

@@ -21,6 +21,9 @@ export function ledgerOver(reader: Database, writer: WriterClient): Omit<LedgerS
     },
     appendEpoch: (record, epoch, keptSinceDay) =>
       writer.write('appendEpoch', { record, epoch, keptSinceDay }),
+    async returnSupply(given) {
+      await writer.write('returnSupply', given)
+    },
     keptEpoch: async day => ledger.readKeptEpoch(reader, day),
     proofPiece: async of => ledger.readProofPiece(reader, of),
     ledgerHw: async () => ledger.readLedgerHw(reader),

@@ -7,6 +7,7 @@ import type {
   Posting,
   PostResult,
   ProofPiece,
+  ReturnedSupply,
   Totals,
 } from '../ledger-port.ts'
 import type { Database } from './database.ts'
@@ -236,13 +237,28 @@ export function appendEpoch(
   const { record, epoch, keptSinceDay } = change
   if (!goesOn(db, record)) return false
   insertRecord(db, record)
-  db.run(
-    'INSERT OR REPLACE INTO supply_epoch (day, seq, accounts) VALUES (?, ?, ?)',
-    epoch.day,
-    record.seq,
-    epoch.accounts,
-  )
+  keepEpochs(db, [{ ...epoch, seq: record.seq }], keptSinceDay)
+  return true
+}
+
+function keepEpochs(db: Database, epochs: readonly KeptEpoch[], keptSinceDay: number): void {
+  const sql = 'INSERT OR REPLACE INTO supply_epoch (day, seq, accounts) VALUES (?, ?, ?)'
+  for (const { day, seq, accounts } of epochs) db.run(sql, day, seq, accounts)
   db.run('DELETE FROM supply_epoch WHERE day < ?', keptSinceDay)
   db.run('DELETE FROM supply_piece WHERE day < ?', keptSinceDay)
+}
+
+/** Adds records that were here before, then the transfers that go with them; throws where one does not fit. */
+export function returnSupply(db: Database, given: ReturnedSupply): true {
+  const { records, epochs, keptSinceDay, postings } = given
+  for (const record of records) {
+    if (!goesOn(db, record)) throw new Error(`record ${record.seq} does not go on from the supply chain`)
+    insertRecord(db, record)
+  }
+  if (epochs.length > 0) keepEpochs(db, epochs, keptSinceDay)
+  for (const posting of postings) {
+    const { outcome } = post(db, posting)
+    if (outcome !== 'posted') throw new Error(`a transfer that comes back is not posted: ${outcome}`)
+  }
   return true
 }

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'no
 import { join } from 'node:path'
 import { freeBytes } from '../files.ts'
 import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
+import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
@@ -54,7 +55,8 @@ export function openStore(options: StoreOptions): Store {
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
   const room = () => roomOf(options.directory, reader, bytesMax)
-  return { ...storeOver(reader, writer, reserve), path, room }
+  const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }
+  return { ...store, path, room }
 }
 
 /** Opening needs a little room; on a full disk the reserve gives it, so that mail can be collected and make more. */
@@ -82,7 +84,7 @@ function storeOver(
   reader: ReturnType<typeof openReader>,
   writer: WriterClient,
   reserve: string,
-): Omit<Store, 'path' | 'room'> {
+): Omit<Store, 'path' | 'room' | keyof WitnessStore> {
   const freeingRoom = async <T>(change: () => Promise<T>): Promise<T> => {
     try {
       return await change()
@@ -144,7 +146,6 @@ function storeOver(
       await writer.write('putSetting', { name, value })
     },
     ...ledgerOver(reader, writer),
-    ...witnessesOver(reader, writer),
     sweep: (nowMs, limit) => freeingRoom(() => writer.write('sweep', { nowMs, limit })),
     unusedFiles: async names =>
       names.filter(name => reader.one(reads.hotQueries.fileUsed, name) === undefined),

@@ -1,6 +1,7 @@
 /** Witnesses and their statements in the database. Changes run inside a transaction. */
 import type { KeptStatement, NewStatement, WitnessRow, WitnessStore } from '../witness-port.ts'
 import type { Database } from './database.ts'
+import { readWatched } from './watched-chains.ts'
 import type { WriterClient } from './writer-client.ts'
 
 const COLUMNS = 'aid, url, kel, ahead'
@@ -78,7 +79,7 @@ export function keepAhead(
   return true
 }
 
-export function witnessesOver(reader: Database, writer: WriterClient): WitnessStore {
+export function witnessesOver(path: string, reader: Database, writer: WriterClient): WitnessStore {
   return {
     witness: async aid => readWitness(reader, aid),
     witnesses: async () => readWitnesses(reader),
@@ -89,5 +90,6 @@ export function witnessesOver(reader: Database, writer: WriterClient): WitnessSt
       await writer.write('keepAhead', given)
     },
     witnessStatements: async () => readStatements(reader),
+    watchedRecords: async of => readWatched(path, of),
   }
 }

@@ -3,7 +3,7 @@ import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
-import { addProofPiece, appendEpoch, post } from './ledger-writes.ts'
+import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { addReview } from './review-store.ts'
 import { keepAhead, keepStatement, putWitness, removeWitness } from './witness-store.ts'
@@ -27,6 +27,7 @@ export const writes = {
   post,
   addProofPiece,
   appendEpoch,
+  returnSupply,
   putWitness,
   removeWitness,
   keepStatement,

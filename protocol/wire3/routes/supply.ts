@@ -109,6 +109,22 @@ export const supplyRoutes = {
     codes: codes('rate_limited'),
     limits: { weight: LISTING_WEIGHT, replyBytes: WITNESSES_REPLY_BYTES_MAX },
   }),
+  witnessed: route({
+    method: 'GET',
+    path: '/x402/witnessed/{aid}',
+    auth: 'none',
+    own: true,
+    query: z.strictObject({ from: whole(16).optional(), limit: whole(4).optional() }),
+    reply: z.strictObject({
+      chain_did: z.string(),
+      from: count,
+      records: z.array(record),
+      length: count,
+      attestation: blobText(WITNESS_BYTES_MAX),
+    }),
+    codes: codes('rate_limited', 'unknown_aid'),
+    limits: { weight: LISTING_WEIGHT },
+  }),
   witness: route({
     method: 'POST',
     path: '/x402/witness',

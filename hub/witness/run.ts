@@ -1,0 +1,54 @@
+/** `svc-hub witness run`: looks at the supply chain of another hub once, or every hour until it is ended. */
+import { setTimeout } from 'node:timers/promises'
+import { Failure, Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
+import { readIdentity } from '../core/identity.ts'
+import { HOUR_MS } from '../core/limits.ts'
+import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
+import { StoreRefused } from '../store/port.ts'
+import { WatchedChains } from '../store/sqlite/watched-chains.ts'
+import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
+import { OtherHub } from './other-hub.ts'
+import { lookAt } from './watch.ts'
+
+type Given = { url: string; directory: string; isOnce: boolean; ended: Promise<unknown> }
+
+export async function runWitness({ url, directory, isOnce, ended }: Given): Promise<number> {
+  keepPrivate()
+  requireIdentity(directory)
+  const chains = WatchedChains.open(directory)
+  const other = new OtherHub(url)
+  try {
+    if (isOnce) return await lookOnce(other, directory, chains)
+    const gone = new AbortController()
+    void ended.then(() => gone.abort())
+    while (!gone.signal.aborted) {
+      await lookOnce(other, directory, chains)
+      await setTimeout(HOUR_MS, undefined, { signal: gone.signal }).catch(() => undefined)
+    }
+    return 0
+  } finally {
+    chains.close()
+  }
+}
+
+/** The identity is read anew each time: its hub may have rotated the key. */
+async function lookOnce(other: OtherHub, directory: string, chains: WatchedChains): Promise<number> {
+  try {
+    const identity = readIdentity(directory)
+    return await print(await lookAt(other, { identity, chains, now: Date.now }))
+  } catch (error) {
+    if (!(error instanceof Refusal) && !(error instanceof Failure)) throw error
+    process.stderr.write(`svc-hub: ${wordsOf(error)}\n`)
+    return EXIT_FAILED
+  }
+}
+
+function requireIdentity(directory: string): void {
+  const parts = partsOf(directory)
+  refuseUnusable(parts)
+  refuseForeign(directory)
+  if (parts.state !== 'whole')
+    throw new StoreRefused(
+      `${directory} holds no identity to sign with; make one: svc-hub init --data-dir ${directory}`,
+    )
+}
