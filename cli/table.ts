@@ -41,4 +41,5 @@ export const groupDefaults: Readonly<Record<string, string>> = {
   autoreply: 'autoreply show',
   price: 'price ls',
   spend: 'spend show',
+  a2a: 'a2a status',
 }

@@ -5,10 +5,12 @@ import pino, { type Logger } from 'pino'
 import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
+import { A2aInterface } from './a2a/interface.ts'
 import type { Context } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import { builtPage, type ConsoleParts } from './control/console.ts'
 import type { Handlers } from './control/handlers.ts'
+import { callsOf } from './control/invoke.ts'
 import { operationsOf } from './control/operations.ts'
 import { ControlServer } from './control/server.ts'
 import { Tickets } from './control/tickets.ts'
@@ -128,7 +130,8 @@ async function assemble(
   const tickets = new Tickets(now, random)
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
-  const handlers = operationsOf(ctx, {
+  const a2a = openedA2a(ctx, modules, () => handlers)
+  const handlers: Handlers = operationsOf(ctx, {
     membership,
     sync,
     autoReply,
@@ -140,6 +143,7 @@ async function assemble(
     modules,
     payer,
     audit,
+    a2a,
     wallet: payments && new payments.Wallet(ctx),
     version: buildInfo.version,
     wake,
@@ -159,6 +163,8 @@ async function assemble(
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())
+    await a2a.start()
+    working.defer(() => a2a.stop())
   }
   if (ctx.hub.unsettled === undefined) await work()
   else {
@@ -174,6 +180,20 @@ async function assemble(
   undo.defer(() => lifetime.abort())
   log.info({ aid: identity.aid, address: control.bound }, 'node started')
   return { aid: identity.aid, controlAddress: control.bound, handlers, ctx, wake }
+}
+
+/** The A2A interface, which calls the operations of the node as its other clients do. */
+function openedA2a(ctx: Context, modules: Modules, handlers: () => Handlers): A2aInterface {
+  const call = () => callsOf({ handlers: handlers(), ctx })
+  return new A2aInterface(
+    { ...ctx, modules },
+    {
+      delegate: given => call()('delegate', given),
+      message: given => call()('message', given),
+      end: given => call()('end', given),
+      cancel: given => call()('cancel', given),
+    },
+  )
 }
 
 /** What of the node itself must stand in nothing that is published; modules declare what they hold. */

@@ -315,10 +315,21 @@ export const rooms: Record<string, Room> = {
     purpose: 'operations and views over loopback',
     uses: [...nodeTop, 'autoreply'],
   },
+  'daemon/a2a': {
+    purpose: 'tasks for agents over A2A 1.0: cards, JSON-RPC, HTTP+JSON, streams, pushes',
+    uses: [...nodeTop, 'daemon/control'],
+  },
   'daemon/maintenance.ts': { purpose: 'what a node does from time to time', uses: nodeTop },
   'daemon/node.ts': {
     purpose: 'composition of the running node',
-    uses: [...nodeTop, 'daemon/ground.ts', 'daemon/control', 'daemon/maintenance.ts', 'autoreply'],
+    uses: [
+      ...nodeTop,
+      'daemon/ground.ts',
+      'daemon/control',
+      'daemon/a2a',
+      'daemon/maintenance.ts',
+      'autoreply',
+    ],
   },
 
   mcp: {

@@ -266,11 +266,13 @@ describe('commands', () => {
     ])
   })
 
-  test('--attach, --extra-arg, --folder and --head repeat, everything else is given once', () => {
+  test('--attach, --extra-arg, --folder, --head and hosts repeat, everything else is given once', () => {
     const repeating = commands.flatMap(command =>
       command.flags.filter(flag => flag.repeat).map(flag => `${command.path} ${flag.name}`),
     )
     expect(repeating.sort()).toEqual([
+      'a2a on --host',
+      'a2a on --push-host',
       'autoreply set --extra-arg',
       'autoreply test --extra-arg',
       'daemon --folder',

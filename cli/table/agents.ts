@@ -1,11 +1,12 @@
 /** Commands for what coding agents run. */
 import type { CommandRow } from '../command.ts'
-import { may, need, on, takes, toolFlags } from './row.ts'
+import { many, may, need, on, takes, toolFlags } from './row.ts'
 
 const HOOK_FORMATS = ['text', 'claude', 'codex', 'gemini'] as const
 
 const node = () => import('../commands/node.ts')
 const other = () => import('../commands/other.ts')
+const a2a = () => import('../commands/a2a.ts')
 
 export const agentsCommands: readonly CommandRow[] = [
   {
@@ -25,6 +26,44 @@ export const agentsCommands: readonly CommandRow[] = [
     flags: [on('--no-start', 'start no node; refuse where none runs'), ...toolFlags],
     example: 'svc mcp --read-only',
     load: async () => (await node()).mcp,
+  },
+  {
+    path: 'a2a on',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'let programs that speak A2A give tasks to agents, at an address of this machine',
+    flags: [
+      takes('--addr', 'HOST:PORT', 'where it listens (127.0.0.1:41241, or the next that is free)'),
+      many('--host', 'NAME', 'a further name under which it is called, such as that of a proxy'),
+      many('--push-host', 'HOST', 'a host that may be told of news, besides public ones over https'),
+    ],
+    example: 'svc a2a on',
+    load: async () => (await a2a()).a2aOn,
+  },
+  {
+    path: 'a2a off',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'close that interface; what was begun goes on',
+    example: 'svc a2a off',
+    load: async () => (await a2a()).a2aOff,
+  },
+  {
+    path: 'a2a status',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'whether it is open, and where',
+    example: 'svc a2a status',
+    load: async () => (await a2a()).a2aStatus,
+  },
+  {
+    path: 'a2a token',
+    group: 'agents',
+    needsDaemon: true,
+    summary: 'print the token that opens it',
+    flags: [on('--new', 'make a new one; the one before opens nothing any more')],
+    example: 'svc a2a token',
+    load: async () => (await a2a()).a2aToken,
   },
   {
     path: 'hook inbox',

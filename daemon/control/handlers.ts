@@ -32,4 +32,8 @@ export type PaymentOperations = Pick<
   Handlers,
   'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'reconcile' | 'auditHub'
 >
-export type NodeOperations = Omit<Handlers, keyof TaskOperations | keyof PaymentOperations>
+export type A2aOperations = Pick<Handlers, 'a2a' | 'a2aSet' | 'a2aToken'>
+export type NodeOperations = Omit<
+  Handlers,
+  keyof TaskOperations | keyof PaymentOperations | keyof A2aOperations
+>

@@ -3,6 +3,7 @@ import type * as http from 'node:http'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 
 /** How long the rest of a body that is too large is read. */
 const DROPPED_FOR_MS = 5_000
@@ -13,6 +14,24 @@ export function listening(server: http.Server, listen: () => void): Promise<void
     server.once('listening', resolve)
     listen()
   })
+}
+
+const PORT_ATTEMPTS_MAX = 8
+
+/** Listens on a port, or on another one where that is in use and there is another; without one it throws. */
+export async function listeningOn(
+  server: http.Server,
+  { host, port, otherPort }: { host: string; port: number; otherPort: (() => Promise<number>) | undefined },
+): Promise<void> {
+  for (let attempt = 1, at = port; ; attempt++) {
+    try {
+      return await listening(server, () => server.listen(at, host))
+    } catch (error) {
+      const isTaken = systemCode(error) === 'EADDRINUSE' && attempt < PORT_ATTEMPTS_MAX
+      if (otherPort === undefined || !isTaken) throw error
+      at = await otherPort()
+    }
+  }
 }
 
 export function closed(server: http.Server): Promise<void> {

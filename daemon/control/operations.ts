@@ -2,6 +2,7 @@
 import { type OperationName, operations } from '../../protocol/control/operations.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { type A2aParts, a2aOperations } from './a2a.ts'
 import type { Handlers } from './handlers.ts'
 import { type NodeParts, nodeOperations } from './node-operations.ts'
 import { type PaymentParts, paymentOperations } from './payments.ts'
@@ -9,11 +10,12 @@ import { type TaskParts, taskOperations } from './task-operations.ts'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
-export function operationsOf(ctx: Context, parts: NodeParts & TaskParts & PaymentParts): Handlers {
+export function operationsOf(ctx: Context, parts: NodeParts & TaskParts & PaymentParts & A2aParts): Handlers {
   const handlers: Handlers = {
     ...nodeOperations(ctx, parts),
     ...taskOperations(ctx, parts),
     ...paymentOperations(ctx, parts),
+    ...a2aOperations(ctx, parts),
   }
   const rows = Object.entries(handlers).map(([name, handler]) => {
     const { staysOpen } = operations[name as OperationName]

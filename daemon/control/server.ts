@@ -13,7 +13,6 @@ import { controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
@@ -24,7 +23,7 @@ import { serveAttachment } from './attachments.ts'
 import { type ConsoleParts, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
-import { closed, listening, readBody, refusal, send } from './http.ts'
+import { closed, listening, listeningOn, readBody, refusal, send } from './http.ts'
 import { INTERNAL, invoke } from './invoke.ts'
 import { OwnOrigins } from './origin.ts'
 
@@ -32,7 +31,6 @@ type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
 const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
-const PORT_ATTEMPTS_MAX = 8
 
 export type ControlOptions = {
   ctx: Needs
@@ -81,26 +79,13 @@ export class ControlServer {
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
-    await this.#listenOn(host)
+    const { port, otherPort } = this.#options
+    await listeningOn(this.#server, { host, port, otherPort })
     await this.#listenLocally()
     const bound = (this.#server.address() as AddressInfo).port
     this.#origins = new OwnOrigins(host, bound, this.#options.hosts)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
-  }
-
-  async #listenOn(host: string): Promise<void> {
-    const { otherPort } = this.#options
-    let port = this.#options.port
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await listening(this.#server, () => this.#server.listen(port, host))
-      } catch (error) {
-        const isTaken = systemCode(error) === 'EADDRINUSE' && attempt < PORT_ATTEMPTS_MAX
-        if (otherPort === undefined || !isTaken) throw error
-        port = await otherPort()
-      }
-    }
   }
 
   /** A file system without sockets leaves the address alone. */

@@ -9,11 +9,13 @@ import {
   SUMMARY_BYTES_MAX,
 } from '../../protocol/contract/limits.ts'
 import { capTag, lineShape, plainShape, visibilityShape } from '../../protocol/contract/shapes.ts'
+import { hostName } from '../../protocol/control/a2a.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
 import { GUEST_MESSAGES_MAX } from '../../protocol/control/node.ts'
 import { type AutoReplyConfig, autoReplyConfig } from '../../protocol/control/shapes.ts'
 import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
+import { A2aConfig } from './a2a-config.ts'
 import { ModulesConfig } from './module-config.ts'
 import { PricesConfig, SpendConfig } from './payment-config.ts'
 
@@ -21,12 +23,6 @@ export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
 
 const CONSOLE_HOSTS_MAX = 16
-const hostName = z
-  .string()
-  .max(261)
-  .regex(/^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::[0-9]{1,5})?$/i, {
-    error: 'expected a host name, with a port or without one, such as box.example:8080',
-  })
 
 export const Config = z
   .strictObject({
@@ -51,6 +47,7 @@ export const Config = z
     modules: ModulesConfig.optional(),
     prices: PricesConfig.optional(),
     spend: SpendConfig.optional(),
+    a2a: A2aConfig.optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {
     message: 'voucher_addr and voucher_url must be given together',
@@ -138,4 +135,10 @@ export const LOOPBACK_HOSTS: readonly string[] = ['127.0.0.1', 'localhost', '[::
 
 export function controlPort(config: Config): number {
   return Number(config.control_addr.slice(config.control_addr.lastIndexOf(':') + 1))
+}
+
+/** Host and port of an address; a host of IPv6 stays in its brackets. */
+export function addressOf(address: string): [host: string, port: string] {
+  const at = address.lastIndexOf(':')
+  return [address.slice(0, at), address.slice(at + 1)]
 }

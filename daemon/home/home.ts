@@ -239,7 +239,16 @@ function isZombie(pid: number): boolean {
  * that is free, where somebody holds them all.
  */
 export async function freeControlPort(taken: ReadonlySet<number>): Promise<number> {
-  for (let port = CONTROL_PORT_FIRST; port < CONTROL_PORT_END; port++) {
+  return freePort(CONTROL_PORT_FIRST, CONTROL_PORT_END, taken)
+}
+
+/** The first loopback port of a range that is not in use, `taken` left out; 0 where none is free. */
+export async function freePort(
+  first: number,
+  end: number,
+  taken: ReadonlySet<number> = new Set(),
+): Promise<number> {
+  for (let port = first; port < end; port++) {
     if (!taken.has(port) && (await isPortFree(port))) return port
   }
   return 0

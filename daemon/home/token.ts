@@ -1,4 +1,4 @@
-/** The bearer token of the control interface: made at the first start, compared in constant time. */
+/** The bearer tokens of the local interfaces: each made at its first start, compared in constant time. */
 import { join } from 'node:path'
 import { equalSecret } from '#crypto'
 import { utf8 } from '../../protocol/encoding/bytes.ts'
@@ -6,13 +6,29 @@ import { findFile, replaceFile } from '../platform/files.ts'
 
 const TOKEN_BYTES = 24
 
+/** Files of the tokens, each of the interface that it opens. */
+export const tokenFiles = { control: 'control_token.txt', a2a: 'a2a_token.txt' } as const
+
 /** The token of a data directory; deleting the file and restarting makes a new one. */
-export function ensureToken(dir: string, random: (length: number) => Uint8Array): string {
-  const path = join(dir, 'control_token.txt')
+export function ensureToken(
+  dir: string,
+  random: (length: number) => Uint8Array,
+  name: keyof typeof tokenFiles = 'control',
+): string {
+  const path = join(dir, tokenFiles[name])
   const stored = findFile(path)?.toString('utf8').trim()
   if (stored) return stored
+  return renewToken(dir, random, name)
+}
+
+/** A new token in the place of the one before. */
+export function renewToken(
+  dir: string,
+  random: (length: number) => Uint8Array,
+  name: keyof typeof tokenFiles,
+): string {
   const token = Buffer.from(random(TOKEN_BYTES)).toString('hex')
-  replaceFile(path, `${token}\n`)
+  replaceFile(join(dir, tokenFiles[name]), `${token}\n`)
   return token
 }
 

@@ -10,6 +10,10 @@ const root = new URL('../..', import.meta.url).pathname
 
 /** Tables that grow as long as a node lives. */
 const HISTORY = [
+  'a2a_events',
+  'a2a_messages',
+  'a2a_pushes',
+  'a2a_tasks',
   'chain',
   'interactions',
   'message_attachments',

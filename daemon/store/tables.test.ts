@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { a2aEventsTable, a2aMessagesTable, a2aPushesTable, a2aTasksTable } from './a2a.ts'
 import { heldTable, issuedTable, revocationsTable } from './capabilities.ts'
 import { chainTable } from './chain.ts'
 import { columnOf, type Table } from './columns.ts'
@@ -35,6 +36,10 @@ const tables: readonly Table[] = [
   ratingsTable,
   quotesTable,
   paymentsTable,
+  a2aTasksTable,
+  a2aMessagesTable,
+  a2aEventsTable,
+  a2aPushesTable,
   chainTable,
   countersTable,
   memoryTable,

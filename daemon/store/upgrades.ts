@@ -110,4 +110,67 @@ CREATE TABLE ratings (
   comment TEXT NOT NULL
 ) STRICT;
 `,
+  /* sql */ `
+-- Tasks that came over the A2A interface: agent is the AID that they are for, or empty for calls of this node itself.
+CREATE TABLE a2a_tasks (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  agent TEXT NOT NULL,
+  context TEXT NOT NULL,
+  interaction INTEGER REFERENCES interactions (key),
+  -- The call that is not paid for yet, while there is no interaction.
+  request BLOB,
+  -- The client wants no more than the answer: the node ends the task with it.
+  ends INTEGER NOT NULL DEFAULT 0,
+  state TEXT NOT NULL,
+  state_at INTEGER NOT NULL,
+  -- The status as clients are told it.
+  status TEXT NOT NULL,
+  -- Whether nothing more may happen.
+  over INTEGER NOT NULL DEFAULT 0,
+  -- Number of the newest event.
+  events INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX a2a_tasks_by_time ON a2a_tasks (state_at, key);
+CREATE INDEX a2a_tasks_by_agent ON a2a_tasks (agent, state_at, key);
+CREATE INDEX a2a_tasks_by_context ON a2a_tasks (context, state_at, key);
+CREATE INDEX a2a_tasks_by_interaction ON a2a_tasks (interaction);
+CREATE INDEX a2a_tasks_unfinished ON a2a_tasks (key) WHERE over = 0;
+
+-- Messages of clients as they came, once for each id.
+CREATE TABLE a2a_messages (
+  key INTEGER PRIMARY KEY,
+  agent TEXT NOT NULL,
+  id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  task INTEGER NOT NULL REFERENCES a2a_tasks (key),
+  -- The message of the thread that it became.
+  message INTEGER,
+  body TEXT NOT NULL,
+  UNIQUE (agent, id)
+) STRICT;
+CREATE INDEX a2a_messages_of_task ON a2a_messages (task, key);
+
+-- What clients are told of a task, in its order; never rewritten.
+CREATE TABLE a2a_events (
+  task INTEGER NOT NULL REFERENCES a2a_tasks (key),
+  n INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  -- The message of the thread whose answer it tells.
+  message INTEGER,
+  PRIMARY KEY (task, n)
+) STRICT, WITHOUT ROWID;
+
+-- Where clients want to be told, and up to which event they were.
+CREATE TABLE a2a_pushes (
+  task INTEGER NOT NULL REFERENCES a2a_tasks (key),
+  id TEXT NOT NULL,
+  config TEXT NOT NULL,
+  told INTEGER NOT NULL,
+  tries INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL,
+  PRIMARY KEY (task, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX a2a_pushes_due ON a2a_pushes (next_at);
+`,
 ]

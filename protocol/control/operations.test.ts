@@ -10,6 +10,7 @@ const { aid } = agent('alice')
 describe('an operation', () => {
   test('that only reads is one of these', () => {
     expect(those(name => operations[name].reads)).toEqual([
+      'a2a',
       'attachmentLink',
       'autoReplyRuns',
       'autoReplyShow',
@@ -32,9 +33,9 @@ describe('an operation', () => {
     ])
   })
 
-  test('that changes something is closed to an ended identity and an old copy, but for four', () => {
+  test('that changes something is closed to an ended identity and an old copy, but for six', () => {
     const open = those(name => !operations[name].reads && operations[name].staysOpen)
-    expect(open).toEqual(['autoReplyOff', 'consoleTicket', 'pull', 'shutdown'])
+    expect(open).toEqual(['a2aSet', 'a2aToken', 'autoReplyOff', 'consoleTicket', 'pull', 'shutdown'])
     const refusing = those(name =>
       ['identity_deactivated', 'old_copy'].every(code => (operations[name].codes as string[]).includes(code)),
     )

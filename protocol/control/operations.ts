@@ -4,6 +4,7 @@
  */
 import * as z from 'zod'
 import { type QueryOf, type ReplyOf, type RequestOf, route } from '../contract/route.ts'
+import { a2aOperations } from './a2a.ts'
 import { autoReplyOperations } from './autoreply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { nodeOperations } from './node.ts'
@@ -16,6 +17,7 @@ export const operations = {
   ...autoReplyOperations,
   ...capabilityOperations,
   ...paymentOperations,
+  ...a2aOperations,
 } as const
 
 export type Operations = typeof operations

@@ -1,0 +1,41 @@
+/** `svc a2a`: the interface by which programs of this machine reach agents over A2A. */
+import { present } from '../../protocol/encoding/present.ts'
+import { connect } from '../client/control.ts'
+import type { Input, Run } from '../command.ts'
+import { printReply } from '../io.ts'
+import { flag, flags } from './values.ts'
+
+/** The names that were given; one that is empty takes all of them away. */
+function names(input: Input, name: string): string[] | undefined {
+  const given = flags(input, name)
+  return given.length === 0 ? undefined : given.filter(value => value !== '')
+}
+
+export const a2aOn: Run = async (io, input) => {
+  const reply = await connect(io, input).call('a2aSet', {
+    on: true,
+    ...flag(input, '--addr', 'addr'),
+    ...present({ hosts: names(input, '--host'), push_hosts: names(input, '--push-host') }),
+  })
+  printReply(io, reply)
+  return 0
+}
+
+export const a2aOff: Run = async (io, input) => {
+  printReply(io, await connect(io, input).call('a2aSet', { on: false }))
+  return 0
+}
+
+export const a2aStatus: Run = async (io, input) => {
+  printReply(io, await connect(io, input).call('a2a'))
+  return 0
+}
+
+/** Prints the token and nothing else. */
+export const a2aToken: Run = async (io, input) => {
+  const { token } = await connect(io, input).call('a2aToken', {
+    ...present({ renew: input.flags.has('--new') || undefined }),
+  })
+  io.out(`${token}\n`)
+  return 0
+}

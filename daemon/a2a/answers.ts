@@ -1,0 +1,158 @@
+/**
+ * What an agent answered, as parts of A2A. An answer that is a JSON object with the one member `a2a` says itself what it
+ * means, as a SendMessageResponse whose ids may be left out; words are an answer to go on from, the result of a call is
+ * its end.
+ */
+import { readFileSync } from 'node:fs'
+import * as z from 'zod'
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import type { JsonValue } from '../../protocol/encoding/json.ts'
+import { parseJson } from '../../protocol/encoding/json.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { parseResultDocument } from '../../protocol/proof/documents.ts'
+import type { Context } from '../context.ts'
+import type { Message as ThreadMessage } from '../store/threads.ts'
+import { type Artifact, metadataShape, partsShape, type TaskState, taskStates } from './shapes.ts'
+
+type Needs = Pick<Context, 'threads' | 'attachments'>
+
+/** Files up to this stand in the answer itself; of a larger one the name. */
+const INLINE_BYTES_MAX = 1024 * 1024
+const NAME_CHARACTERS_MAX = 120
+
+/** An artifact, and whether it goes on with one of the same id. */
+export type Piece = { artifact: Artifact; append: boolean; lastChunk: boolean }
+export type Answer = {
+  pieces: Piece[]
+  /** What the status says. */
+  parts: object[] | undefined
+  /** Undefined where the answer leaves it to the course of the task. */
+  state: TaskState | undefined
+  /** The answer is no task but these words. */
+  isDirect?: boolean
+  /** It says that it is of A2A and is not. */
+  isMalformed?: boolean
+}
+
+const says = z.object({ parts: partsShape })
+const artifact = z.object({
+  artifactId: z.string().max(128).optional(),
+  name: z.string().max(255).optional(),
+  description: z.string().max(4096).optional(),
+  parts: partsShape,
+  metadata: metadataShape.optional(),
+})
+const ownWords = z.union([
+  z.strictObject({ message: says }),
+  z.strictObject({
+    task: z.object({
+      status: z.object({ state: z.enum(taskStates), message: says.optional() }),
+      artifacts: z.array(artifact).max(64).optional(),
+    }),
+  }),
+])
+
+/** Reads one message of the other side. */
+export function answerOf(ctx: Needs, message: ThreadMessage): Answer {
+  const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
+  if (own !== undefined) return ownAnswer(own, message)
+  const files = filesOf(ctx, message)
+  if (message.kind === kinds.result) return resultAnswer(message, files)
+  const words = message.text === '' ? [] : [{ text: message.text }]
+  const parts = [...words, ...files]
+  if (parts.length === 0) return { pieces: [], parts: undefined, state: undefined }
+  return {
+    pieces: [whole({ artifactId: idOf(message), parts })],
+    parts: words.length === 0 ? undefined : words,
+    state: undefined,
+  }
+}
+
+const idOf = (message: ThreadMessage): string => `answer-${message.number}`
+const whole = (artifact: Artifact): Piece => ({ artifact, append: false, lastChunk: true })
+
+function a2aIn(text: string): JsonValue | undefined {
+  if (!/^\s*\{\s*"a2a"\s*:/.test(text)) return undefined
+  try {
+    const value = parseJson(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return Object.keys(value).length === 1 ? value['a2a'] : undefined
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+function ownAnswer(value: JsonValue, message: ThreadMessage): Answer {
+  const read = ownWords.safeParse(value)
+  if (!read.success) {
+    const parts = [{ text: 'the agent answered in the form of A2A, with members that are not as expected' }]
+    return { pieces: [], parts, state: 'TASK_STATE_FAILED', isMalformed: true }
+  }
+  if ('message' in read.data)
+    return {
+      pieces: [],
+      parts: read.data.message.parts.map(part => present(part)),
+      state: 'TASK_STATE_COMPLETED',
+      isDirect: true,
+    }
+  const { status, artifacts = [] } = read.data.task
+  const named = artifacts.map((given, n) => ({
+    ...present(given),
+    artifactId: given.artifactId ?? `${idOf(message)}.${n + 1}`,
+    parts: given.parts.map(part => present(part)),
+  }))
+  const pieces = named.map(({ artifactId }, n) => ({
+    artifact: named[n] as Artifact,
+    append: named.slice(0, n).some(earlier => earlier.artifactId === artifactId),
+    lastChunk: !named.slice(n + 1).some(later => later.artifactId === artifactId),
+  }))
+  return { pieces, parts: status.message?.parts.map(part => present(part)), state: status.state }
+}
+
+const effectStates: Readonly<Record<string, TaskState>> = {
+  OK: 'TASK_STATE_COMPLETED',
+  UNVERIFIED: 'TASK_STATE_COMPLETED',
+  FAILED: 'TASK_STATE_FAILED',
+  UNAVAILABLE: 'TASK_STATE_REJECTED',
+}
+
+function resultAnswer(message: ThreadMessage, files: object[]): Answer {
+  const decoded = decodePayload(message.kind, message.payload)
+  const document = 'document' in decoded.payload ? decoded.payload.document : undefined
+  const result = document === undefined ? undefined : parseResultDocument(document)
+  if (result === undefined || !('status' in result)) {
+    const parts = [{ text: message.text }]
+    const artifact = { artifactId: idOf(message), parts: [...parts, ...files] }
+    return { pieces: [whole(artifact)], parts, state: 'TASK_STATE_COMPLETED' }
+  }
+  const state = effectStates[result.status]
+  const isDone = state === 'TASK_STATE_COMPLETED'
+  const parts = [{ data: result as JsonValue, mediaType: 'application/json' }, ...files]
+  const pieces = isDone ? [whole({ artifactId: idOf(message), name: 'result', parts })] : []
+  return { pieces, parts: [{ text: result.message }], state }
+}
+
+function filesOf(ctx: Needs, message: ThreadMessage): object[] {
+  return ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
+    const id = cidText(cid)
+    const path = size <= INLINE_BYTES_MAX ? ctx.attachments.find(id) : undefined
+    const about = {
+      filename: plainLine(name, NAME_CHARACTERS_MAX),
+      mediaType: plainLine(mediaType, NAME_CHARACTERS_MAX),
+      metadata: { cid: id, bytes: size },
+    }
+    return path === undefined
+      ? {
+          text: `${about.filename} (${size} bytes): save it with svc pull`,
+          ...about,
+          mediaType: 'text/plain',
+        }
+      : { raw: readFileSync(path).toString('base64'), ...about }
+  })
+}
+
+export const messageIdOf = (message: ThreadMessage): string => toBase64url(message.messageId)

@@ -1,0 +1,225 @@
+/**
+ * The course of tasks as clients of A2A are told it: what happens in an interaction becomes numbered events, once each and
+ * for good, so that every stream, every push and every look tells the same. A task that is over stays so.
+ */
+import type { OperationInput } from '../../protocol/control/operations.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+import {
+  type A2aTaskRow,
+  a2aTaskAt,
+  a2aTaskOf,
+  addA2aEvent,
+  setA2aInteraction,
+  toldUpTo,
+  unfinishedA2aTasks,
+} from '../store/a2a.ts'
+import { quoteOf } from '../store/payments.ts'
+import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
+import { isCut, isOver, isRequester } from '../tasks/conversation.ts'
+import { type Answer, answerOf, messageIdOf } from './answers.ts'
+import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
+
+export type CourseNeeds = Pick<
+  Context,
+  'identity' | 'store' | 'threads' | 'attachments' | 'events' | 'log' | 'now'
+>
+/** What the node does for a task without being asked. */
+export type Ending = (given: OperationInput<'end'>) => Promise<unknown>
+
+/** What changes without a sign, such as a task that a person cancelled, is found by itself. */
+const LOOK_MS = 15_000
+
+type Standing = { state: TaskState; message: Message | undefined }
+
+export class Course {
+  readonly #ctx: CourseNeeds
+  readonly #end: Ending
+  readonly #listeners = new Set<(task: number) => void>()
+  #stop = () => {}
+
+  constructor(ctx: CourseNeeds, end: Ending) {
+    this.#ctx = ctx
+    this.#end = end
+  }
+
+  start(): void {
+    const { store, threads, events } = this.#ctx
+    const stopListening = events.listen(({ data }) => {
+      const id = data['interaction_id']
+      const interaction = typeof id === 'string' ? threads.findById(id) : undefined
+      if (interaction === undefined) return
+      const task = a2aTaskOf(store, interaction.key)
+      if (task !== undefined) this.#attempt(task)
+      else this.#lookAll('TASK_STATE_AUTH_REQUIRED')
+    })
+    const timer = setInterval(() => this.#lookAll(), LOOK_MS)
+    timer.unref()
+    this.#stop = () => {
+      stopListening()
+      clearInterval(timer)
+    }
+    this.#lookAll()
+  }
+
+  stop(): void {
+    this.#stop()
+  }
+
+  /** Hears of every task that has something new to tell. */
+  listen(listener: (task: number) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The task as it stands now, with all that happened told. */
+  look(key: number): A2aTaskRow {
+    const { store } = this.#ctx
+    const before = a2aTaskAt(store, key)
+    const after = before.over === 1 ? before : store.transaction(() => this.#tell(key), 'node.a2a')
+    if (after.events > before.events) this.announce(key)
+    this.#endWhere(after)
+    return after
+  }
+
+  announce(key: number): void {
+    for (const listener of this.#listeners) listener(key)
+  }
+
+  #lookAll(state?: TaskState): void {
+    for (const task of unfinishedA2aTasks(this.#ctx.store))
+      if (state === undefined || task.state === state) this.#attempt(task)
+  }
+
+  #attempt({ key }: A2aTaskRow): void {
+    try {
+      this.look(key)
+    } catch (error) {
+      this.#ctx.log.error({ err: error, task: key }, 'a2a: a task could not be followed')
+    }
+  }
+
+  /** Tells what is new of a task; runs inside a transaction. */
+  #tell(key: number): A2aTaskRow {
+    const { store, threads } = this.#ctx
+    const task = a2aTaskAt(store, key)
+    if (task.interaction === null) return task
+    const interaction = this.#followPayment(task, threads.byKey(task.interaction))
+    const fresh = this.#answersAfter(interaction, toldUpTo(store, key))
+    const pieces = fresh.flatMap(({ message, answer }) =>
+      answer.pieces.map((_, n) => ({ body: JSON.stringify({ piece: n }), message: message.key })),
+    )
+    if (pieces.length > 0 && task.state === 'TASK_STATE_SUBMITTED')
+      this.#tellStatus(key, { state: 'TASK_STATE_WORKING', message: undefined })
+    for (const piece of pieces) addA2aEvent(store, key, piece)
+    const standing = this.#standing(task, interaction)
+    const told = JSON.parse(a2aTaskAt(store, key).status) as TaskStatus
+    const isNews = told.state !== standing.state || told.message?.messageId !== standing.message?.messageId
+    if (isNews) this.#tellStatus(key, standing)
+    return a2aTaskAt(store, key)
+  }
+
+  #tellStatus(key: number, { state, message }: Standing): void {
+    const at = this.#ctx.now()
+    const status = JSON.stringify(statusOf(state, at, message))
+    const standing = { state, at, status, isOver: isFinal(state) }
+    addA2aEvent(this.#ctx.store, key, { body: `{"status":${status}}`, message: null }, standing)
+  }
+
+  /** A task that was paid for goes on as another interaction. */
+  #followPayment(task: A2aTaskRow, interaction: Interaction): Interaction {
+    const { store, threads } = this.#ctx
+    const paidAs = quoteOf(store, interaction.key)?.paidAs
+    if (!paidAs) return interaction
+    setA2aInteraction(store, task.key, paidAs)
+    return threads.byKey(paidAs)
+  }
+
+  /** Words of the agent after a message of the thread. */
+  #answersAfter(interaction: Interaction, after: number): { message: ThreadMessage; answer: Answer }[] {
+    const { threads } = this.#ctx
+    const agent = isRequester(interaction) ? 'in' : 'out'
+    return threads
+      .messages(interaction.key, after)
+      .filter(({ direction, kind }) => direction === agent && wordKinds.includes(kind))
+      .filter(({ kind }) => kind !== kinds.quote)
+      .map(message => ({ message, answer: answerOf(this.#ctx, message) }))
+  }
+
+  #standing(task: A2aTaskRow, interaction: Interaction): Standing {
+    const left = leftState(interaction)
+    if (left !== undefined) return { state: left, message: this.#saying(task, interaction.reason ?? '') }
+    const newest = this.#answersAfter(interaction, lastAsked(this.#ctx, interaction)).at(-1)
+    const isDone = task.ends === 1 || interaction.endBy === 'peer' || interaction.state === 'ended'
+    if (newest !== undefined) {
+      const state = newest.answer.state ?? (isDone ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
+      const { parts } = newest.answer
+      const message = parts && agentMessage(task, messageIdOf(newest.message), parts)
+      return { state, message }
+    }
+    const price = this.#priceOf(task, interaction)
+    if (price !== undefined) return price
+    if (interaction.state === 'ended' || interaction.state === 'end_proposed')
+      return { state: 'TASK_STATE_COMPLETED', message: undefined }
+    const state = interaction.state === 'queued' ? 'TASK_STATE_SUBMITTED' : 'TASK_STATE_WORKING'
+    return { state, message: this.#saying(task, interaction.reason ?? '') }
+  }
+
+  /** The agent wants to be paid, which is for a person or the rules of this node to decide. */
+  #priceOf(task: A2aTaskRow, interaction: Interaction): Standing | undefined {
+    const quote = quoteOf(this.#ctx.store, interaction.key)
+    if (quote === undefined || quote.amount === null || quote.state === 'paid') return undefined
+    const why = quote.reason === null ? '' : `: ${quote.reason}`
+    const price = `the agent asks for ${quote.amount} credits${why}`
+    if (quote.state === 'refused') return { state: 'TASK_STATE_REJECTED', message: this.#saying(task, price) }
+    const text = `${price}; whoever runs this node pays with: svc approve ${interaction.id}`
+    return { state: 'TASK_STATE_AUTH_REQUIRED', message: this.#saying(task, text) }
+  }
+
+  /** Words of the node itself. */
+  #saying(task: A2aTaskRow, text: string): Message | undefined {
+    return text === '' ? undefined : agentMessage(task, `${task.id}.${text.length}`, [{ text }])
+  }
+
+  /** Both sides end what the agent, or the client, is done with: no client of A2A can say more than that. */
+  #endWhere(task: A2aTaskRow): void {
+    if (task.over === 0 || task.interaction === null) return
+    const interaction = this.#ctx.threads.byKey(task.interaction)
+    if (!isRequester(interaction) || isOver(interaction) || isCut(interaction) || interaction.endBy === 'me')
+      return
+    this.#end({ interaction_id: interaction.id, mode: 'either' }).catch(error =>
+      this.#ctx.log.warn({ err: error, interaction: interaction.id }, 'a2a: a task could not be ended'),
+    )
+  }
+}
+
+/** Key of the newest words of the side that asks. */
+function lastAsked({ store }: Pick<CourseNeeds, 'store'>, interaction: Interaction): number {
+  const row = store.get<{ key: number | null }>(
+    `SELECT max(key) AS key FROM messages WHERE interaction = ? AND direction = ? AND kind IN (${kinds.delegate}, ${kinds.message})`,
+    interaction.key,
+    isRequester(interaction) ? 'out' : 'in',
+  )
+  return row?.key ?? 0
+}
+
+function leftState({ state }: Interaction): TaskState | undefined {
+  if (state === 'declined') return 'TASK_STATE_REJECTED'
+  if (state === 'cancelled') return 'TASK_STATE_CANCELED'
+  return state === 'failed' ? 'TASK_STATE_FAILED' : undefined
+}
+
+export function agentMessage(
+  { id, context }: Pick<A2aTaskRow, 'id' | 'context'>,
+  messageId: string,
+  parts: object[],
+): Message {
+  return { messageId, taskId: id, contextId: context, role: 'ROLE_AGENT', parts }
+}
+
+export const statusOf = (state: TaskState, at: number, message?: Message): TaskStatus => ({
+  state,
+  timestamp: new Date(at).toISOString(),
+  ...present({ message }),
+})

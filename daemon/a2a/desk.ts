@@ -1,0 +1,115 @@
+/** What each method of A2A does here: tasks of agents, by the operations of the node. */
+import type { Context } from '../context.ts'
+import { type A2aTaskRow, a2aTaskById, countA2aTasks, listA2aTasks } from '../store/a2a.ts'
+import type { Course } from './course.ts'
+import { refuseA2a } from './errors.ts'
+import type { Operations, Sending } from './sending.ts'
+import { type Given, isFinal, isInterrupted, type Message, type Task, type TaskState } from './shapes.ts'
+import { directAnswer, taskView } from './views.ts'
+
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
+
+const PAGE_DEFAULT = 50
+/** Clients give up on an answer that does not begin; one that asks again gets the same task. */
+const WAIT_MS = 270_000
+
+export type DeskParts = { course: Course; sending: Sending; operations: Operations }
+
+export class Desk {
+  readonly #ctx: Needs
+  readonly #parts: DeskParts
+
+  constructor(ctx: Needs, parts: DeskParts) {
+    this.#ctx = ctx
+    this.#parts = parts
+  }
+
+  /** Gives an agent a message; resolves once the task is over or waits for the client, or at once where it says so. */
+  async send(
+    agent: string,
+    given: Given<'SendMessageRequest'>,
+    signal: AbortSignal,
+    onTask: (task: A2aTaskRow) => void,
+  ): Promise<{ task: Task } | { message: Message }> {
+    const { task } = await this.#parts.sending.send(agent, given)
+    onTask(task)
+    const { returnImmediately = false, historyLength } = given.configuration ?? {}
+    const settled = returnImmediately ? task : await this.#settled(task, signal)
+    const message = directAnswer(this.#ctx, settled)
+    if (message !== undefined && !returnImmediately) return { message }
+    return { task: taskView(this.#ctx, settled, { historyLength }) }
+  }
+
+  get(agent: string | undefined, { id, historyLength }: Given<'GetTaskRequest'>): Task {
+    return taskView(this.#ctx, this.find(agent, id), { historyLength })
+  }
+
+  list(agent: string | undefined, given: Given<'ListTasksRequest'>) {
+    const { store } = this.#ctx
+    const { pageSize = PAGE_DEFAULT, historyLength = 0, includeArtifacts = false } = given
+    const filter = {
+      agent,
+      context: given.contextId,
+      state: given.status,
+      since: given.statusTimestampAfter === undefined ? 0 : Date.parse(given.statusTimestampAfter),
+    }
+    const rows = listA2aTasks(store, { ...filter, before: pageAt(given.pageToken), limit: pageSize + 1 })
+    const page = rows.slice(0, pageSize)
+    const last = rows.length > pageSize ? page.at(-1) : undefined
+    return {
+      tasks: page.map(row => taskView(this.#ctx, row, { historyLength, artifacts: includeArtifacts })),
+      nextPageToken: last === undefined ? '' : `${last.stateAt}.${last.key}`,
+      pageSize,
+      totalSize: countA2aTasks(store, filter),
+    }
+  }
+
+  async cancel(agent: string | undefined, { id }: Given<'CancelTaskRequest'>): Promise<Task> {
+    const task = this.find(agent, id)
+    if (task.state === 'TASK_STATE_CANCELED') return taskView(this.#ctx, task)
+    if (isFinal(task.state as TaskState)) refuseA2a('TaskNotCancelable', 'the task is over')
+    if (task.interaction === null) return refuseA2a('TaskNotCancelable')
+    const { id: interaction_id } = this.#ctx.threads.byKey(task.interaction)
+    await this.#parts.operations.cancel({ interaction_id })
+    return taskView(this.#ctx, this.#parts.course.look(task.key))
+  }
+
+  /** The task of an id as it stands; of any agent where none is named. */
+  find(agent: string | undefined, id: string): A2aTaskRow {
+    const found = a2aTaskById(this.#ctx.store, id)
+    if (found === undefined || (agent !== undefined && found.agent !== agent))
+      return refuseA2a('TaskNotFound')
+    return this.#parts.course.look(found.key)
+  }
+
+  #settled(task: A2aTaskRow, signal: AbortSignal): Promise<A2aTaskRow> {
+    const { course } = this.#parts
+    const rests = ({ state }: A2aTaskRow) => isFinal(state as TaskState) || isInterrupted(state as TaskState)
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer)
+        stop()
+        signal.removeEventListener('abort', settle)
+        try {
+          resolve(course.look(task.key))
+        } catch (error) {
+          reject(error)
+        }
+      }
+      const timer = setTimeout(settle, WAIT_MS)
+      const stop = course.listen(key => {
+        if (key === task.key && rests(course.look(key))) settle()
+      })
+      signal.addEventListener('abort', settle)
+      if (signal.aborted || rests(course.look(task.key))) settle()
+    })
+  }
+}
+
+function pageAt(token: string | undefined): { stateAt: number; key: number } | undefined {
+  if (token === undefined || token === '') return undefined
+  const [, stateAt, key] = /^(\d{1,15})\.(\d{1,15})$/.exec(token) ?? []
+  if (stateAt === undefined)
+    refuseA2a('InvalidParams', 'expected the nextPageToken of the page before', 'pageToken')
+  return { stateAt: Number(stateAt), key: Number(key) }
+}

@@ -1,0 +1,118 @@
+/** The A2A interface of a running node: opened, moved and closed as the settings say, with a token of its own. */
+import { join } from 'node:path'
+import { wordsOf } from '../../protocol/encoding/errors.ts'
+import type { Context } from '../context.ts'
+import type { A2aPort } from '../control/a2a.ts'
+import { A2A_HOST, A2A_PORT_END, A2A_PORT_FIRST } from '../home/a2a-config.ts'
+import { addressOf } from '../home/config.ts'
+import { freePort } from '../home/home.ts'
+import { ensureToken, renewToken, tokenFiles } from '../home/token.ts'
+import { refuse } from '../refusal.ts'
+import type { ownCard } from './cards.ts'
+import { Course, type CourseNeeds } from './course.ts'
+import { Desk } from './desk.ts'
+import { PushDesk } from './pushes.ts'
+import { type Operations, Sending } from './sending.ts'
+import { A2aServer } from './server.ts'
+import { Service } from './service.ts'
+
+type Needs = CourseNeeds &
+  Pick<Context, 'dir' | 'settings' | 'contacts' | 'random'> &
+  Parameters<typeof ownCard>[0]
+
+const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
+
+export class A2aInterface implements A2aPort {
+  readonly #ctx: Needs
+  readonly #course: Course
+  readonly #pushes: PushDesk
+  readonly #service: Service
+  #server: A2aServer | undefined
+  #bound: string | undefined
+  #token: string | undefined
+  #fault: string | undefined
+  #changing: Promise<void> = Promise.resolve()
+
+  /** `operations` are those of the node, asked for when they are needed. */
+  constructor(ctx: Needs, operations: Operations) {
+    this.#ctx = ctx
+    const course = new Course(ctx, given => operations.end(given))
+    const sending = new Sending(ctx, course, operations)
+    const desk = new Desk(ctx, { course, sending, operations })
+    this.#course = course
+    this.#pushes = new PushDesk(ctx, course)
+    this.#service = new Service(ctx, { desk, sending, course, pushes: this.#pushes })
+  }
+
+  get url(): string | undefined {
+    if (this.#bound === undefined) return undefined
+    const [host = '', port = ''] = addressOf(this.#bound)
+    return `http://${WILDCARDS[host] ?? host}:${port}`
+  }
+
+  get warning(): string | undefined {
+    const { enabled = false, addr = '' } = this.#ctx.settings.current.a2a ?? {}
+    if (this.#fault !== undefined) return this.#fault
+    const isElsewhere = enabled && this.#bound !== undefined && !addr.endsWith(':0') && addr !== this.#bound
+    return isElsewhere ? `${addr} is in use; the interface is at ${this.#bound}` : undefined
+  }
+
+  /** Opens it where it is on; what it cannot do it says in its status. */
+  async start(): Promise<void> {
+    this.#course.start()
+    this.#pushes.start()
+    await this.apply().catch(error => this.#ctx.log.warn({ err: error }, 'the A2A interface does not run'))
+  }
+
+  async stop(): Promise<void> {
+    this.#course.stop()
+    await this.#changing.catch(() => undefined)
+    await this.#close()
+    await this.#pushes.stop()
+  }
+
+  apply(): Promise<void> {
+    this.#changing = this.#changing.catch(() => undefined).then(() => this.#reopen())
+    return this.#changing
+  }
+
+  token(renew: boolean): { token: string; file: string } {
+    const { dir, random } = this.#ctx
+    this.#token = renew ? renewToken(dir, random, 'a2a') : ensureToken(dir, random, 'a2a')
+    return { token: this.#token, file: join(dir, tokenFiles.a2a) }
+  }
+
+  async #reopen(): Promise<void> {
+    await this.#close()
+    this.#fault = undefined
+    const settings = this.#ctx.settings.current.a2a
+    if (settings?.enabled !== true) return
+    this.token(false)
+    const [host = A2A_HOST, port = '0'] = addressOf(settings.addr)
+    const isGiven = host === A2A_HOST && Number(port) >= A2A_PORT_FIRST && Number(port) < A2A_PORT_END
+    const server = new A2aServer({
+      ctx: this.#ctx,
+      service: this.#service,
+      course: this.#course,
+      token: () => this.#token ?? '',
+      host,
+      port: Number(port),
+      hosts: settings.hosts ?? [],
+      otherPort: isGiven ? () => freePort(A2A_PORT_FIRST, A2A_PORT_END) : undefined,
+    })
+    try {
+      this.#bound = await server.listen()
+      this.#server = server
+    } catch (error) {
+      this.#fault = `the A2A interface cannot listen on ${settings.addr}: ${wordsOf(error)}; choose another address: svc a2a on --addr HOST:PORT`
+      refuse('bad_request', this.#fault)
+    }
+  }
+
+  async #close(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    this.#bound = undefined
+    await server?.close()
+  }
+}

@@ -1,0 +1,182 @@
+/** Push notifications: addresses that clients want called, and the calls, each event in its order until it was taken. */
+
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Context } from '../context.ts'
+import {
+  type A2aPushRow,
+  type A2aTaskRow,
+  a2aEventsAfter,
+  a2aPush,
+  a2aPushesOf,
+  a2aTaskAt,
+  dueA2aPushes,
+  notePushed,
+  putA2aPush,
+  putOffPush,
+  removeA2aPush,
+} from '../store/a2a.ts'
+import type { Course } from './course.ts'
+import { refuseA2a } from './errors.ts'
+import type { PushConfig } from './shapes.ts'
+import { post, TargetRefused, targetOf } from './targets.ts'
+import { eventView } from './views.ts'
+
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'settings' | 'log' | 'now' | 'random'>
+
+const ID_BYTES = 12
+const PER_TASK_MAX = 8
+const AT_ONCE_MAX = 16
+const LOOK_MS = 10_000
+const PAUSE_FIRST_MS = 5_000
+/** After so many tries in a row, for more than half an hour, what was to be told is left untold. */
+const TRIES_MAX = 9
+
+export class PushDesk {
+  readonly #ctx: Needs
+  readonly #course: Course
+  readonly #lifetime = new AbortController()
+  #stop = () => {}
+  #round: Promise<void> | undefined
+  #isAgain = false
+
+  constructor(ctx: Needs, course: Course) {
+    this.#ctx = ctx
+    this.#course = course
+  }
+
+  start(): void {
+    const stopListening = this.#course.listen(() => this.#wake())
+    const timer = setInterval(() => this.#wake(), LOOK_MS)
+    timer.unref()
+    this.#stop = () => {
+      stopListening()
+      clearInterval(timer)
+    }
+    this.#wake()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop()
+    this.#lifetime.abort()
+    await this.#round
+  }
+
+  /** Refuses an address that the node would not call. */
+  check({ url, token = '', authentication }: PushConfig): void {
+    const said = [token, authentication?.scheme ?? '', authentication?.credentials ?? '']
+    if (said.some(text => !/^[\x20-\x7e]*$/.test(text)))
+      refuseA2a('InvalidParams', 'tokens and credentials are plain ASCII', 'authentication')
+    try {
+      targetOf(url, this.#hosts)
+    } catch (error) {
+      if (!(error instanceof TargetRefused)) throw error
+      refuseA2a('InvalidParams', error.message, 'url')
+    }
+  }
+
+  create(task: A2aTaskRow, given: PushConfig): object {
+    this.check(given)
+    return this.#put(task, given)
+  }
+
+  /** Keeps what came with a message. */
+  keep(task: A2aTaskRow, given: PushConfig | undefined): void {
+    if (given !== undefined) this.#put(task, given)
+  }
+
+  get(task: A2aTaskRow, id: string): object {
+    const row = a2aPush(this.#ctx.store, task.key, id)
+    return row === undefined
+      ? refuseA2a('TaskNotFound', 'there is no such push configuration')
+      : view(task, row)
+  }
+
+  list(task: A2aTaskRow): object {
+    return { configs: a2aPushesOf(this.#ctx.store, task.key).map(row => view(task, row)), nextPageToken: '' }
+  }
+
+  remove(task: A2aTaskRow, id: string): void {
+    const { store } = this.#ctx
+    store.transaction(() => removeA2aPush(store, task.key, id), 'node.a2a')
+  }
+
+  get #hosts(): readonly string[] {
+    return this.#ctx.settings.current.a2a?.push_hosts ?? []
+  }
+
+  #put(task: A2aTaskRow, given: PushConfig): object {
+    const { store, random, now } = this.#ctx
+    const id = given.id ?? toBase64url(random(ID_BYTES))
+    const { url, token, authentication } = given
+    const auth = authentication && present(authentication)
+    return store.transaction(() => {
+      const others = a2aPushesOf(store, task.key).filter(row => row.id !== id)
+      if (others.length >= PER_TASK_MAX)
+        refuseA2a('InvalidParams', `a task has at most ${PER_TASK_MAX} push configurations`)
+      const config = JSON.stringify(present({ url, token, authentication: auth }))
+      putA2aPush(store, { task: task.key, id, config, told: task.events, nextAt: now() })
+      store.afterCommit(() => this.#wake())
+      return view(task, a2aPush(store, task.key, id) as A2aPushRow)
+    }, 'node.a2a')
+  }
+
+  #wake(): void {
+    this.#isAgain = true
+    this.#round ??= this.#rounds().finally(() => {
+      this.#round = undefined
+    })
+  }
+
+  async #rounds(): Promise<void> {
+    while (this.#isAgain && !this.#lifetime.signal.aborted) {
+      this.#isAgain = false
+      const due = dueA2aPushes(this.#ctx.store, this.#ctx.now(), AT_ONCE_MAX)
+      const told = await Promise.all(due.map(row => this.#tell(row)))
+      if (told.some(Boolean)) this.#isAgain = true
+    }
+  }
+
+  /** Tells the next event; whether there may be more to tell. */
+  async #tell(row: A2aPushRow): Promise<boolean> {
+    const { store, log, now } = this.#ctx
+    const task = a2aTaskAt(store, row.task)
+    const [event] = a2aEventsAfter(store, row.task, row.told)
+    const item = event && eventView(this.#ctx, task, event)
+    if (event === undefined) return false
+    const failed = item === undefined ? undefined : await this.#call(row, JSON.stringify(item))
+    if (this.#lifetime.signal.aborted) return false
+    return store.transaction(() => {
+      if (failed === undefined) notePushed(store, row, event.n)
+      else if (row.tries + 1 >= TRIES_MAX) notePushed(store, row, task.events)
+      else putOffPush(store, row, now() + PAUSE_FIRST_MS * 2 ** row.tries)
+      if (failed !== undefined) log.warn({ task: task.id, config: row.id, why: failed }, 'a2a: a push failed')
+      return failed === undefined
+    }, 'node.a2a')
+  }
+
+  /** Why a call was not taken; undefined where it was. */
+  async #call(row: A2aPushRow, body: string): Promise<string | undefined> {
+    const { url, token, authentication } = JSON.parse(row.config) as Omit<
+      PushConfig,
+      'id' | 'taskId' | 'tenant'
+    >
+    const headers = present({
+      'Content-Type': 'application/a2a+json',
+      'X-A2A-Notification-Token': token,
+      Authorization: authentication && `${authentication.scheme} ${authentication.credentials ?? ''}`.trim(),
+    })
+    try {
+      const status = await post(targetOf(url, this.#hosts), headers, body, this.#lifetime.signal)
+      return status >= 200 && status < 300 ? undefined : `status ${status}`
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+}
+
+const view = (task: A2aTaskRow, { id, config }: A2aPushRow): object => ({
+  id,
+  taskId: task.id,
+  ...(JSON.parse(config) as object),
+})

@@ -1,0 +1,64 @@
+/** Answers of the A2A interface over HTTP: JSON, refusals of either binding, and event streams. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { A2aRefused } from './errors.ts'
+import type { StreamItem } from './shapes.ts'
+import type { Sink } from './streams.ts'
+
+const A2A_JSON = 'application/a2a+json'
+const HEARTBEAT_MS = 15_000
+const BACKLOG_BYTES_MAX = 1024 * 1024
+
+/** The type that a client asks for; older ones know `application/json` alone. */
+export const mediaTypeFor = ({ headers }: IncomingMessage): string =>
+  (headers.accept ?? '').toLowerCase().includes(A2A_JSON) ? A2A_JSON : 'application/json'
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  type = 'application/json',
+): void {
+  if (response.headersSent || response.destroyed) return
+  const text = JSON.stringify(body)
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }).end(text)
+}
+
+/** A refusal as `google.rpc.Status` (§11.6). */
+export const statusBody = (refused: A2aRefused) => ({
+  error: {
+    code: refused.row.http,
+    status: refused.row.status,
+    message: refused.message,
+    details: refused.details(),
+  },
+})
+
+/** A refusal as JSON-RPC writes it (§9.5). */
+export const rpcError = (id: string | number | null, refused: A2aRefused) => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: refused.row.rpc, message: refused.message, data: refused.details() },
+})
+
+/** Opens a stream of events; a reader that does not keep up is cut off, and goes on after the last id that it has. */
+export function openStream(response: ServerResponse, wrap: (item: StreamItem) => object): Sink {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'keep-alive' })
+  response.flushHeaders()
+  const heartbeat = setInterval(() => response.write(': alive\n\n'), HEARTBEAT_MS)
+  response.on('close', () => clearInterval(heartbeat))
+  return {
+    write(item, id) {
+      if (response.destroyed) return false
+      if (response.writableLength > BACKLOG_BYTES_MAX) {
+        response.destroy()
+        return false
+      }
+      response.write(`id: ${id}\ndata: ${JSON.stringify(wrap(item))}\n\n`)
+      return true
+    },
+    end() {
+      clearInterval(heartbeat)
+      response.end()
+    },
+  }
+}

@@ -1,0 +1,202 @@
+/** SendMessage: a message of a client becomes a task, or words in one, once for each message id. */
+import { sha256 } from '#crypto'
+import type { OperationInput, OperationReply } from '../../protocol/control/operations.ts'
+import { equal, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { canonicalJson, type JsonValue } from '../../protocol/encoding/json.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Context } from '../context.ts'
+import {
+  type A2aTaskRow,
+  a2aMessage,
+  a2aTaskAt,
+  a2aTaskById,
+  addA2aMessage,
+  addA2aTask,
+  setA2aEnds,
+} from '../store/a2a.ts'
+import { type Course, statusOf } from './course.ts'
+import { refuseA2a } from './errors.ts'
+import { type Asked, askedBy, withFiles } from './parts.ts'
+import { type Given, isFinal, type TaskState, type UserMessage } from './shapes.ts'
+
+type Used = 'delegate' | 'message' | 'end' | 'cancel'
+/** The operations of the node, which this interface calls as every other client does. */
+export type Operations = {
+  [N in Used]: (given: OperationInput<N>) => Promise<OperationReply<N>>
+}
+export type SendingNeeds = Pick<Context, 'store' | 'threads' | 'now' | 'random'>
+
+/** In the metadata of a message: this node ends the task with the answer, and both sides sign for it. */
+export const END_KEY = 'svc.end'
+/** Credits that may be paid for the task, within the rules of this node for agents. */
+export const PAY_KEY = 'svc.max_credits'
+const CONTEXT_BYTES = 16
+const WORDS_NEEDED = 'a task needs words or a file'
+
+/** `since`: the newest event before the message; undefined where the message had come before. */
+export type Sent = { task: A2aTaskRow; since: number | undefined }
+
+export class Sending {
+  readonly #ctx: SendingNeeds
+  readonly #course: Course
+  readonly #operations: Operations
+  /** Messages that are on their way in: the same one twice at a moment is one. */
+  readonly #underway = new Map<string, Promise<Sent>>()
+
+  constructor(ctx: SendingNeeds, course: Course, operations: Operations) {
+    this.#ctx = ctx
+    this.#course = course
+    this.#operations = operations
+  }
+
+  /** Commits the message for an agent; the same message again is the same task. */
+  async send(agent: string, given: Given<'SendMessageRequest'>): Promise<Sent> {
+    const { message } = given
+    const key = JSON.stringify([agent, message.messageId])
+    const before = this.#underway.get(key)
+    if (before !== undefined) await before.catch(() => undefined)
+    const sent = this.#committed(agent, message) ?? this.#begin(key, agent, message)
+    return await sent
+  }
+
+  #begin(key: string, agent: string, message: UserMessage): Promise<Sent> {
+    const sent = this.#commit(agent, message).finally(() => this.#underway.delete(key))
+    this.#underway.set(key, sent)
+    return sent
+  }
+
+  /** What this message id became; another message must not bear it. */
+  #committed(agent: string, message: UserMessage): Sent | undefined {
+    const { store } = this.#ctx
+    const known = a2aMessage(store, agent, message.messageId)
+    if (known === undefined) return undefined
+    if (!equal(known.digest, digestOf(message)))
+      refuseA2a(
+        'InvalidParams',
+        'this message id was used for another message; give each message an id of its own',
+        'message.messageId',
+      )
+    return { task: this.#course.look(known.task), since: undefined }
+  }
+
+  async #commit(agent: string, message: UserMessage): Promise<Sent> {
+    const task = message.taskId === undefined ? undefined : this.#continued(agent, message)
+    const asked = askedBy(message.parts)
+    const row =
+      task === undefined ? await this.#open(agent, message, asked) : await this.#say(task, message, asked)
+    return { task: this.#course.look(row.key), since: task?.events ?? 0 }
+  }
+
+  /** The task that a message goes on with. */
+  #continued(agent: string, { taskId = '', contextId }: UserMessage): A2aTaskRow {
+    const found = a2aTaskById(this.#ctx.store, taskId)
+    if (found === undefined || found.agent !== agent) return refuseA2a('TaskNotFound')
+    const task = this.#course.look(found.key)
+    if (contextId !== undefined && contextId !== task.context)
+      refuseA2a('InvalidParams', 'the task belongs to another context', 'message.contextId')
+    if (isFinal(task.state as TaskState))
+      refuseA2a(
+        'UnsupportedOperation',
+        'the task is over and takes no more messages; send one without its id for a new task',
+      )
+    return task
+  }
+
+  async #open(agent: string, message: UserMessage, asked: Asked): Promise<A2aTaskRow> {
+    if ('words' in asked && asked.words.trim() === '' && asked.files.length === 0)
+      refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
+    const { messageId, metadata = {} } = message
+    const credits = metadata[PAY_KEY]
+    const pays = typeof credits === 'number' && Number.isSafeInteger(credits) && credits > 0
+    const order = {
+      to: agent,
+      idempotency_key: keyOf(agent, messageId),
+      ...(pays && { pay: true, pay_as: 'agent' as const, max_credits: credits }),
+    }
+    const { interaction_id } =
+      'capability' in asked
+        ? await this.#operations.delegate({ ...order, capability: asked.capability, args: asked.args })
+        : await withFiles(asked.files, attach =>
+            this.#operations.delegate({ ...order, task: asked.words, attach }),
+          )
+    return this.#keepTask(agent, message, interaction_id)
+  }
+
+  #keepTask(agent: string, message: UserMessage, id: string): A2aTaskRow {
+    const { store, threads, now, random } = this.#ctx
+    const interaction = threads.findById(id)
+    if (interaction === undefined) throw new Error('a task that was just delegated is not there')
+    const [first] = threads.messages(interaction.key, 0, 1)
+    const at = now()
+    const state = 'TASK_STATE_SUBMITTED'
+    return store.transaction(() => {
+      const task = addA2aTask(store, {
+        id,
+        agent,
+        context: message.contextId ?? toBase64url(random(CONTEXT_BYTES)),
+        interaction: interaction.key,
+        request: null,
+        ends: endsIn(message) ? 1 : 0,
+        state,
+        stateAt: at,
+        status: JSON.stringify(statusOf(state, at)),
+      })
+      this.#keepMessage(task, message, first?.key ?? null)
+      return task
+    }, 'node.a2a')
+  }
+
+  async #say(task: A2aTaskRow, message: UserMessage, asked: Asked): Promise<A2aTaskRow> {
+    if ('capability' in asked)
+      return refuseA2a('UnsupportedOperation', 'a call is a task of its own; send it without a taskId')
+    const { store, threads } = this.#ctx
+    if (task.interaction === null) return refuseA2a('UnsupportedOperation', 'the call waits for its payment')
+    const { id, key } = threads.byKey(task.interaction)
+    const isSilent = asked.words.trim() === '' && asked.files.length === 0
+    if (isSilent && !endsIn(message)) refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
+    if (!isSilent)
+      await withFiles(asked.files, attach =>
+        this.#operations.message({
+          interaction_id: id,
+          text: asked.words,
+          attach,
+          idempotency_key: keyOf(task.agent, message.messageId),
+        }),
+      )
+    return store.transaction(() => {
+      if (endsIn(message)) setA2aEnds(store, task.key)
+      const said = threads.messages(key).findLast(({ direction }) => direction === 'out')
+      this.#keepMessage(task, message, said?.key ?? null)
+      return a2aTaskAt(store, task.key)
+    }, 'node.a2a')
+  }
+
+  #keepMessage(task: A2aTaskRow, message: UserMessage, key: number | null): void {
+    addA2aMessage(this.#ctx.store, {
+      agent: task.agent,
+      id: message.messageId,
+      digest: digestOf(message),
+      task: task.key,
+      message: key,
+      body: JSON.stringify(withoutFiles(message)),
+    })
+  }
+}
+
+const endsIn = ({ metadata }: UserMessage): boolean => metadata?.[END_KEY] === true
+
+const digestOf = (message: UserMessage): Uint8Array =>
+  sha256(utf8(canonicalJson(JSON.parse(JSON.stringify(message)) as JsonValue)))
+
+const keyOf = (agent: string, messageId: string): string =>
+  `a2a ${toBase64url(sha256(utf8(`${agent}\0${messageId}`)))}`
+
+/** The message as the history tells it; bytes of files stand in the thread. */
+function withoutFiles(message: UserMessage): object {
+  const parts = message.parts.map(({ raw, ...part }) =>
+    present(
+      raw === undefined ? part : { ...part, text: `[${part.filename ?? 'file'}]`, mediaType: 'text/plain' },
+    ),
+  )
+  return present({ ...message, parts })
+}

@@ -1,0 +1,281 @@
+/**
+ * The A2A interface: cards, JSON-RPC and HTTP+JSON for programs of this machine. The attackers are a page in the user's
+ * browser, another user of the machine, and a client that sends without end or reads nothing: Host and Origin must be
+ * ours, everything but the node's own card needs the token, bodies, times and connections are bounded.
+ */
+import * as http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { type JsonValue, parseJson } from '../../protocol/encoding/json.ts'
+import type { Context } from '../context.ts'
+import { closed, listeningOn, readBody } from '../control/http.ts'
+import { OwnOrigins } from '../control/origin.ts'
+import { isBearer } from '../home/token.ts'
+import { CARD_PATH, cardOf, PROTOCOL_VERSION } from './cards.ts'
+import type { Course } from './course.ts'
+import { type A2aRefused, refuseA2a } from './errors.ts'
+import { isMethod, type MethodName, methodAt, methods, ownSegments } from './methods.ts'
+import { mediaTypeFor, openStream, rpcError, sendJson, statusBody } from './reply.ts'
+import { type Asking, type Outcome, refusedAs, type Service } from './service.ts'
+import { type Following, follow } from './streams.ts'
+
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
+
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 60_000
+const CONNECTIONS_MAX = 256
+/** Files stand in bodies as base64. */
+const BODY_BYTES_MAX = 8 * 1024 * 1024
+const VALUES_MAX = 20_000
+
+export type ServerOptions = {
+  ctx: Needs
+  service: Service
+  course: Course
+  token: () => string
+  host: string
+  port: number
+  hosts: readonly string[]
+  otherPort: (() => Promise<number>) | undefined
+}
+
+type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; url: URL }
+/** An agent's part of the path, and what stands below it. */
+type Place = { tenant: string | undefined; path: string }
+
+export class A2aServer {
+  readonly #options: ServerOptions
+  readonly #server: http.Server
+  readonly #closing = new AbortController()
+  readonly #oneAtATime = new OneAtATime()
+  #origins = new OwnOrigins('', 0, [])
+  #bound = ''
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+    const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }
+    this.#server = http.createServer(timeouts, (request, response) => {
+      if (!this.#oneAtATime.admit(request.socket, response)) return
+      this.#handle(request, response).catch(error => this.#fail(response, error))
+    })
+    this.#server.maxConnections = CONNECTIONS_MAX
+  }
+
+  /** Listens; resolves with the address as `host:port`. */
+  async listen(): Promise<string> {
+    const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
+    const { port, otherPort, hosts } = this.#options
+    await listeningOn(this.#server, { host, port, otherPort })
+    const bound = (this.#server.address() as AddressInfo).port
+    this.#origins = new OwnOrigins(host, bound, hosts)
+    this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
+    return this.#bound
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    await closed(this.#server)
+  }
+
+  async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    response.setHeader('X-Content-Type-Options', 'nosniff')
+    const foreign = this.#origins.fault(request)
+    if (foreign !== undefined) return plainError(response, 403, 'PERMISSION_DENIED', foreign)
+    const url = new URL(request.url ?? '/', 'http://a2a')
+    const place = placeOf(url.pathname)
+    const exchange = { request, response, url }
+    if (place.path === CARD_PATH && place.tenant === undefined) return this.#card(exchange, place)
+    response.setHeader('Cache-Control', 'no-store')
+    if (!isBearer(request.headers.authorization, this.#options.token())) {
+      response.setHeader('WWW-Authenticate', 'Bearer realm="svc a2a"')
+      const sentence = 'the bearer token is missing or wrong; svc a2a token prints it'
+      return plainError(response, 401, 'UNAUTHENTICATED', sentence)
+    }
+    if (place.path === CARD_PATH) return this.#card(exchange, place)
+    if (place.path === '/') return this.#rpc(exchange, place)
+    return this.#rest(exchange, place)
+  }
+
+  #card({ request, response }: Exchange, { tenant }: Place): void {
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      notThere(response)
+      return
+    }
+    const { service } = this.#options
+    const agent = tenant === undefined ? undefined : service.agentCalled(tenant)
+    const card = cardOf(service.card(agent, this.#baseOf(request, tenant), false), tenant === undefined)
+    response.setHeader('Cache-Control', card.cacheControl)
+    response.setHeader('ETag', card.etag)
+    if (request.headers['if-none-match'] === card.etag) response.writeHead(304).end()
+    else sendJson(response, 200, JSON.parse(card.text))
+  }
+
+  async #rpc(exchange: Exchange, place: Place): Promise<void> {
+    const { request, response } = exchange
+    if (request.method !== 'POST') return notThere(response)
+    let id: string | number | null = null
+    try {
+      const call = parsed(await body(request))
+      id = idOf(call)
+      requireVersion(exchange)
+      const { name, params } = callOf(call)
+      const outcome = await this.#call(name, params, exchange, place)
+      const wrap = (result: object) => ({ jsonrpc: '2.0', id, result })
+      this.#answer(exchange, outcome, wrap, 'application/json')
+    } catch (error) {
+      sendJson(response, 200, rpcError(id, this.#refused(error)))
+    }
+  }
+
+  async #rest(exchange: Exchange, place: Place): Promise<void> {
+    const { request, response, url } = exchange
+    const found = methodAt(request.method ?? '', place.path)
+    const type = mediaTypeFor(request)
+    if (found === undefined) return notThere(response)
+    if ('verbs' in found) {
+      response.setHeader('Allow', found.verbs.join(', '))
+      return plainError(response, 405, 'UNIMPLEMENTED', `this path takes ${found.verbs.join(', ')}`)
+    }
+    try {
+      requireVersion(exchange)
+      const { 'A2A-Version': _, ...query } = Object.fromEntries(url.searchParams)
+      const bytes = await body(request)
+      const given = request.method === 'POST' && bytes.length > 0 ? parsed(bytes) : {}
+      if (typeof given !== 'object' || given === null || Array.isArray(given)) refuseA2a('JSONParse')
+      const params = { ...query, ...(given as object), ...decoded(found.given) } as JsonValue
+      const outcome = await this.#call(found.name, params, exchange, place)
+      this.#answer(exchange, outcome, item => item, type)
+    } catch (error) {
+      const refused = this.#refused(error)
+      sendJson(response, refused.row.http, statusBody(refused), type)
+    }
+  }
+
+  #call(
+    name: MethodName,
+    params: JsonValue,
+    { request, response }: Exchange,
+    { tenant }: Place,
+  ): Promise<Outcome> {
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    const lastEventId = request.headers['last-event-id']
+    const asking: Asking = {
+      tenant,
+      base: this.#baseOf(request, tenant),
+      lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+      signal: AbortSignal.any([gone.signal, this.#closing.signal]),
+    }
+    return this.#options.service.call(name, params, asking)
+  }
+
+  #answer({ response }: Exchange, outcome: Outcome, wrap: (item: object) => object, type: string): void {
+    if ('reply' in outcome) sendJson(response, 200, wrap(outcome.reply), type)
+    else if (!response.destroyed) this.#stream(response, outcome.follow, wrap)
+  }
+
+  #stream(response: http.ServerResponse, following: Following, wrap: (item: object) => object): void {
+    const { ctx, course } = this.#options
+    const sink = openStream(response, wrap)
+    const stop = follow(ctx, course, following, sink)
+    const end = () => sink.end()
+    this.#closing.signal.addEventListener('abort', end)
+    response.on('close', () => {
+      stop()
+      this.#closing.signal.removeEventListener('abort', end)
+    })
+  }
+
+  /** The address of an agent, as this client calls the interface. */
+  #baseOf({ headers }: http.IncomingMessage, tenant: string | undefined): string {
+    const scheme = headers['x-forwarded-proto'] === 'https' ? 'https' : 'http'
+    const base = `${scheme}://${headers.host ?? this.#bound}`
+    return tenant === undefined ? base : `${base}/${encodeURIComponent(tenant)}`
+  }
+
+  #refused(error: unknown): A2aRefused {
+    return refusedAs(error, this.#options.ctx.log)
+  }
+
+  #fail(response: http.ServerResponse, error: unknown): void {
+    const refused = this.#refused(error)
+    sendJson(response, refused.row.http, statusBody(refused))
+  }
+}
+
+/** The agent that a path is below, where its first part is none of the interface's own. */
+function placeOf(pathname: string): Place {
+  const [, first = ''] = pathname.split('/')
+  if (first === '' || ownSegments.includes(first)) return { tenant: undefined, path: pathname }
+  const rest = pathname.slice(first.length + 1)
+  return { tenant: decodedSegment(first), path: rest === '' ? '/' : rest }
+}
+
+function decodedSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return refuseA2a('InvalidParams', 'the path is not encoded as an address is')
+  }
+}
+
+const decoded = (given: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, decodedSegment(value)]))
+
+async function body(request: http.IncomingMessage): Promise<Uint8Array> {
+  try {
+    return await readBody(request, { limits: { bodyBytes: BODY_BYTES_MAX } })
+  } catch (error) {
+    if (error instanceof OperationRefused) return refuseA2a('InvalidRequest', error.message)
+    throw error
+  }
+}
+
+function parsed(bytes: Uint8Array): JsonValue {
+  try {
+    return parseJson(bytes, { valuesMax: VALUES_MAX })
+  } catch (error) {
+    if (error instanceof Malformed) return refuseA2a('JSONParse', `the body is not JSON: ${error.message}`)
+    throw error
+  }
+}
+
+function idOf(call: JsonValue): string | number | null {
+  const id = typeof call === 'object' && call !== null && !Array.isArray(call) ? call['id'] : undefined
+  return typeof id === 'string' || typeof id === 'number' ? id : null
+}
+
+function callOf(call: JsonValue): { name: MethodName; params: JsonValue } {
+  if (typeof call !== 'object' || call === null || Array.isArray(call) || call['jsonrpc'] !== '2.0')
+    return refuseA2a('InvalidRequest')
+  const { method, params = {} } = call
+  if (typeof method !== 'string') return refuseA2a('InvalidRequest')
+  if (!isMethod(method))
+    return refuseA2a(
+      'MethodNotFound',
+      `there is no such method; these are: ${Object.keys(methods).join(', ')}`,
+    )
+  if (typeof params !== 'object' || params === null || Array.isArray(params))
+    return refuseA2a('InvalidParams', 'params: expected an object')
+  return { name: method, params }
+}
+
+/** Major and minor number alone count; none means 0.3 (§3.6.2). */
+function requireVersion({ request, url }: Exchange): void {
+  const header = request.headers['a2a-version']
+  const given = (typeof header === 'string' ? header : undefined) ?? url.searchParams.get('A2A-Version') ?? ''
+  if (given === PROTOCOL_VERSION || given.startsWith(`${PROTOCOL_VERSION}.`)) return
+  refuseA2a(
+    'VersionNotSupported',
+    `this interface speaks A2A ${PROTOCOL_VERSION}; say so in the header A2A-Version`,
+  )
+}
+
+function plainError(response: http.ServerResponse, code: number, status: string, message: string): void {
+  sendJson(response, code, { error: { code, status, message, details: [] } })
+}
+
+const notThere = (response: http.ServerResponse): void =>
+  plainError(response, 404, 'NOT_FOUND', 'there is nothing at this path; the card names the addresses')

@@ -1,0 +1,200 @@
+/** The methods of A2A by their names: parameters read, agent found, answered by the desk. Both bindings call this alone. */
+import type { Logger } from 'pino'
+import { faultIn } from '../../protocol/contract/fault.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
+import type { JsonValue } from '../../protocol/encoding/json.ts'
+import type { Context } from '../context.ts'
+import { agentCard, ownCard } from './cards.ts'
+import type { Course } from './course.ts'
+import type { Desk } from './desk.ts'
+import { type A2aError, A2aRefused, refuseA2a } from './errors.ts'
+import type { MethodName } from './methods.ts'
+import type { PushDesk } from './pushes.ts'
+import type { Sending } from './sending.ts'
+import { type Given, isFinal, type RequestName, requests, type TaskState } from './shapes.ts'
+import type { Following } from './streams.ts'
+
+type Needs = Pick<Context, 'identity' | 'settings' | 'contacts' | 'log'> & Parameters<typeof ownCard>[0]
+
+/** For whom and how a client asks. */
+export type Asking = {
+  /** First segment of the path, where there is one. */
+  tenant: string | undefined
+  /** Address of the interface, as the client calls it. */
+  base: string
+  lastEventId: string | undefined
+  signal: AbortSignal
+}
+export type Outcome = { reply: object } | { follow: Following }
+
+export type ServiceParts = { desk: Desk; sending: Sending; course: Course; pushes: PushDesk }
+
+export class Service {
+  readonly #ctx: Needs
+  readonly #parts: ServiceParts
+
+  constructor(ctx: Needs, parts: ServiceParts) {
+    this.#ctx = ctx
+    this.#parts = parts
+  }
+
+  /** Throws {@link A2aRefused}. */
+  async call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> {
+    try {
+      return await this.#call(name, params, asking)
+    } catch (error) {
+      throw refusedAs(error, this.#ctx.log)
+    }
+  }
+
+  #call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> | Outcome {
+    const { desk, pushes } = this.#parts
+    const read = <N extends RequestName>(shape: N): Given<N> => readAs(shape, params)
+    const agent = this.#agentOf(asking, params)
+    switch (name) {
+      case 'SendMessage':
+        return this.#send(agent, read('SendMessageRequest'), asking.signal)
+      case 'SendStreamingMessage':
+        return this.#stream(agent, read('SendMessageRequest'), asking.lastEventId)
+      case 'SubscribeToTask':
+        return { follow: this.#subscribe(agent, read('SubscribeToTaskRequest').id, asking.lastEventId) }
+      case 'GetTask':
+        return { reply: desk.get(agent, read('GetTaskRequest')) }
+      case 'ListTasks':
+        return { reply: desk.list(agent, read('ListTasksRequest')) }
+      case 'CancelTask':
+        return desk.cancel(agent, read('CancelTaskRequest')).then(reply => ({ reply }))
+      case 'CreateTaskPushNotificationConfig': {
+        const given = read('TaskPushNotificationConfig')
+        return { reply: pushes.create(desk.find(agent, given.taskId), given) }
+      }
+      case 'GetTaskPushNotificationConfig': {
+        const { taskId, id } = read('GetTaskPushNotificationConfigRequest')
+        return { reply: pushes.get(desk.find(agent, taskId), id) }
+      }
+      case 'ListTaskPushNotificationConfigs': {
+        const { taskId } = read('ListTaskPushNotificationConfigsRequest')
+        return { reply: pushes.list(desk.find(agent, taskId)) }
+      }
+      case 'DeleteTaskPushNotificationConfig': {
+        const { taskId, id } = read('DeleteTaskPushNotificationConfigRequest')
+        pushes.remove(desk.find(agent, taskId), id)
+        return { reply: {} }
+      }
+      case 'GetExtendedAgentCard':
+        return { reply: this.card(agent, asking.base, true) }
+    }
+  }
+
+  async #send(
+    agent: string | undefined,
+    given: Given<'SendMessageRequest'>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { desk, pushes } = this.#parts
+    const wanted = given.configuration?.taskPushNotificationConfig
+    if (wanted !== undefined) pushes.check(wanted)
+    const reply = await desk.send(addressed(agent), given, signal, task => pushes.keep(task, wanted))
+    return { reply }
+  }
+
+  async #stream(
+    agent: string | undefined,
+    given: Given<'SendMessageRequest'>,
+    lastEventId: string | undefined,
+  ): Promise<Outcome> {
+    const { sending, pushes } = this.#parts
+    const { taskPushNotificationConfig: wanted, historyLength } = given.configuration ?? {}
+    if (wanted !== undefined) pushes.check(wanted)
+    const { task, since } = await sending.send(addressed(agent), given)
+    pushes.keep(task, wanted)
+    const after = lastEventId === undefined ? since : eventNumber(lastEventId, task.events)
+    return { follow: { task, after, untilInterrupted: true, historyLength } }
+  }
+
+  #subscribe(agent: string | undefined, id: string, lastEventId: string | undefined): Following {
+    const task = this.#parts.desk.find(agent, id)
+    if (isFinal(task.state as TaskState) && lastEventId === undefined)
+      refuseA2a('UnsupportedOperation', 'the task is over, nothing more will happen; GetTask has all of it')
+    const after = lastEventId === undefined ? undefined : eventNumber(lastEventId, task.events)
+    const untilInterrupted = false
+    return { task, after, untilInterrupted, historyLength: undefined }
+  }
+
+  card(agent: string | undefined, base: string, isExtended: boolean): object {
+    if (agent === undefined) return ownCard(this.#ctx, base, isExtended)
+    return agentCard({ aid: agent, name: this.#ctx.contacts.petnameOf(agent) }, base)
+  }
+
+  /** The AID that a tenant means; undefined where it is this node itself, or nobody was named. */
+  agentCalled(tenant: string): string | undefined {
+    const aid = this.#ctx.contacts.resolve(tenant)
+    if (aid === undefined)
+      return refuseA2a('InvalidParams', `"${tenant}" is no AID and no contact; see svc contact ls`, 'tenant')
+    return aid === this.#ctx.identity.aid ? undefined : aid
+  }
+
+  #agentOf({ tenant }: Asking, params: JsonValue): string | undefined {
+    const given = (params as { tenant?: unknown } | null)?.tenant
+    const named = typeof given === 'string' && given !== '' ? given : undefined
+    const [agent, ...others] = [tenant, named]
+      .filter(name => name !== undefined)
+      .map(name => this.agentCalled(name))
+    if (others.some(other => other !== agent))
+      refuseA2a('InvalidParams', 'the address names another agent than the tenant', 'tenant')
+    return agent
+  }
+}
+
+function addressed(agent: string | undefined): string {
+  return (
+    agent ??
+    refuseA2a(
+      'UnsupportedOperation',
+      'name the agent that the message is for: /<AID or petname>/message:send, or tenant in the parameters',
+    )
+  )
+}
+
+function readAs<N extends RequestName>(name: N, params: JsonValue): Given<N> {
+  const read = requests[name].safeParse(params)
+  if (read.success) return read.data as Given<N>
+  const [issue] = read.error.issues
+  if (issue === undefined) return refuseA2a('InvalidParams')
+  return refuseA2a(
+    'InvalidParams',
+    faultIn(issue, params, 'the parameters'),
+    issue.path.map(String).join('.'),
+  )
+}
+
+function eventNumber(text: string, newest: number): number {
+  const n = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (!(n <= newest)) refuseA2a('InvalidParams', 'there is no event of this id', 'Last-Event-ID')
+  return n
+}
+
+const errorOf: Partial<Record<OperationRefused['code'], A2aError>> = {
+  bad_request: 'InvalidParams',
+  unknown_peer: 'InvalidParams',
+  idempotency_conflict: 'InvalidParams',
+  too_large: 'InvalidParams',
+  file_unreadable: 'InvalidParams',
+  unknown_interaction: 'TaskNotFound',
+  wrong_state: 'UnsupportedOperation',
+  no_hub: 'UnsupportedOperation',
+  no_credits: 'UnsupportedOperation',
+  identity_deactivated: 'UnsupportedOperation',
+  old_copy: 'UnsupportedOperation',
+}
+
+/** Whatever was thrown, as a client is told it; mistakes of ours are logged and not told. */
+export function refusedAs(error: unknown, log: Logger): A2aRefused {
+  if (error instanceof A2aRefused) return error
+  if (error instanceof OperationRefused)
+    return new A2aRefused(errorOf[error.code] ?? 'Internal', error.message)
+  if (error instanceof Malformed) return new A2aRefused('InvalidParams', error.message)
+  log.error({ err: error }, 'a2a')
+  return new A2aRefused('Internal', 'the node failed to handle the request')
+}

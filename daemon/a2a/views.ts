@@ -1,0 +1,104 @@
+/** Tasks and their events as A2A writes them. */
+import { present } from '../../protocol/encoding/present.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
+import type { Context } from '../context.ts'
+import { type A2aEventRow, type A2aTaskRow, a2aEventsAfter, a2aMessagesOf } from '../store/a2a.ts'
+import type { Message as ThreadMessage } from '../store/threads.ts'
+import { isRequester } from '../tasks/conversation.ts'
+import { answerOf, messageIdOf } from './answers.ts'
+import { agentMessage } from './course.ts'
+import { refuseA2a } from './errors.ts'
+import type { Artifact, Message, StreamItem, Task, TaskStatus } from './shapes.ts'
+
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
+
+/** How much of the history is told where the client does not say. */
+const HISTORY_DEFAULT = 100
+
+type Wanted = { historyLength?: number | undefined; artifacts?: boolean }
+
+export function taskView(ctx: Needs, task: A2aTaskRow, wanted: Wanted = {}): Task {
+  const history = historyOf(ctx, task, wanted.historyLength ?? HISTORY_DEFAULT)
+  const artifacts = wanted.artifacts === false ? [] : artifactsOf(ctx, task)
+  return {
+    id: task.id,
+    contextId: task.context,
+    status: JSON.parse(task.status) as TaskStatus,
+    ...present({
+      artifacts: artifacts.length === 0 ? undefined : artifacts,
+      history: history.length === 0 ? undefined : history,
+    }),
+  }
+}
+
+/** An event as every stream and every push tells it. */
+export function eventView(ctx: Needs, task: A2aTaskRow, event: A2aEventRow): StreamItem | undefined {
+  const about = { taskId: task.id, contextId: task.context }
+  const body = JSON.parse(event.body) as { status: TaskStatus } | { piece: number }
+  if ('status' in body) return { statusUpdate: { ...about, status: body.status } }
+  const piece = pieceAt(ctx, event, body.piece)
+  if (piece === undefined) return undefined
+  const { artifact, append, lastChunk } = piece
+  return { artifactUpdate: { ...about, artifact, append, lastChunk } }
+}
+
+function pieceAt(ctx: Needs, { message }: A2aEventRow, n: number) {
+  return message === null ? undefined : answerOf(ctx, ctx.threads.message(message)).pieces[n]
+}
+
+/** What was told so far; pieces of one artifact are put together. */
+function artifactsOf(ctx: Needs, task: A2aTaskRow): Artifact[] {
+  const whole = new Map<string, Artifact>()
+  for (const event of a2aEventsAfter(ctx.store, task.key, 0)) {
+    const item = eventView(ctx, task, event)
+    if (item === undefined || !('artifactUpdate' in item)) continue
+    const { artifact, append } = item.artifactUpdate
+    const earlier = append === true ? whole.get(artifact.artifactId) : undefined
+    const parts = [...(earlier?.parts ?? []), ...artifact.parts]
+    whole.set(artifact.artifactId, { ...earlier, ...artifact, parts })
+  }
+  return [...whole.values()]
+}
+
+/** The newest messages of both sides, oldest first; files stand in the artifacts. */
+function historyOf(ctx: Needs, task: A2aTaskRow, length: number): Message[] {
+  if (length === 0) return []
+  const asked = a2aMessagesOf(ctx.store, task.key).map(({ message, body }) => ({
+    key: message ?? 0,
+    said: { ...(JSON.parse(body) as Message), taskId: task.id, contextId: task.context },
+  }))
+  const answered = task.interaction === null ? [] : agentWords(ctx, task, task.interaction)
+  return [...asked, ...answered]
+    .sort((a, b) => a.key - b.key)
+    .slice(-length)
+    .map(({ said }) => said)
+}
+
+function agentWords(ctx: Needs, task: A2aTaskRow, key: number): { key: number; said: Message }[] {
+  const agent = isRequester(ctx.threads.byKey(key)) ? 'in' : 'out'
+  const isWords = ({ direction, kind }: ThreadMessage) =>
+    direction === agent && (kind === kinds.message || kind === kinds.result)
+  return ctx.threads
+    .messages(key)
+    .filter(isWords)
+    .flatMap(message => {
+      const { parts } = answerOf(ctx, message)
+      return parts === undefined
+        ? []
+        : [{ key: message.key, said: agentMessage(task, messageIdOf(message), parts) }]
+    })
+}
+
+/** The words that an agent meant as its whole answer, without a task; an answer that cannot be read is refused. */
+export function directAnswer(ctx: Needs, task: A2aTaskRow): Message | undefined {
+  if (task.interaction === null || task.over === 0) return undefined
+  const agent = isRequester(ctx.threads.byKey(task.interaction)) ? 'in' : 'out'
+  const newest = ctx.threads
+    .messages(task.interaction)
+    .findLast(({ direction, kind }) => direction === agent && kind === kinds.message)
+  const answer = newest && answerOf(ctx, newest)
+  if (answer?.isMalformed === true) refuseA2a('InvalidAgentResponse')
+  if (newest === undefined || answer?.isDirect !== true) return undefined
+  const { taskId: _, ...message } = agentMessage(task, messageIdOf(newest), answer.parts ?? [])
+  return message
+}

@@ -1,0 +1,40 @@
+/** Operations on the A2A interface, which the node opens and closes behind this port. */
+import { present } from '../../protocol/encoding/present.ts'
+import type { Context } from '../context.ts'
+import { A2A_HOST, A2A_PORT_FIRST } from '../home/a2a-config.ts'
+import type { A2aOperations } from './handlers.ts'
+
+export type A2aPort = {
+  /** Where it answers; undefined while it does not run. */
+  readonly url: string | undefined
+  /** Why it does not run as it was set. */
+  readonly warning: string | undefined
+  /** Opens, moves or closes it as the settings say now; throws where it cannot listen. */
+  apply(): Promise<void>
+  token(renew: boolean): { token: string; file: string }
+}
+
+export type A2aParts = { a2a: A2aPort }
+
+export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts): A2aOperations {
+  const view = () => {
+    const { enabled = false, addr, hosts, push_hosts } = ctx.settings.current.a2a ?? {}
+    const { url, warning } = a2a
+    const card_url = url && `${url}/.well-known/agent-card.json`
+    return { on: enabled, ...present({ url, card_url, addr, hosts, push_hosts, warning }) }
+  }
+  return {
+    async a2a() {
+      return view()
+    },
+    async a2aSet({ on, ...given }) {
+      const before = ctx.settings.current.a2a ?? { enabled: false, addr: `${A2A_HOST}:${A2A_PORT_FIRST}` }
+      ctx.settings.change({ a2a: { ...before, ...present(given), enabled: on } })
+      await a2a.apply()
+      return view()
+    },
+    async a2aToken({ renew = false }) {
+      return a2a.token(renew)
+    },
+  }
+}
