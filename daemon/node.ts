@@ -131,6 +131,7 @@ async function assemble(
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
   const a2a = openedA2a(ctx, modules, () => handlers)
+  publication.declare('the A2A token', () => a2a.secrets)
   const handlers: Handlers = operationsOf(ctx, {
     membership,
     sync,

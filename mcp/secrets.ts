@@ -21,7 +21,7 @@ const NAMES: readonly RegExp[] = [
   /^(.*[.\-_])?kubeconfig(\.(ya?ml|json))?$/i,
   /^(credentials|secrets?|auth|oauth_creds|service[-_]?account|\.?claude)(\.(json|ya?ml|toml|ini|txt))?$/i,
   /^\.credentials\.json$/i,
-  /^(shadow|gshadow|wallet\.dat|identity\.kel|control_token\.txt|login data|cookies|key[34]\.db|logins\.json)$/i,
+  /^(shadow|gshadow|wallet\.dat|identity\.kel|(control|a2a)_token\.txt|login data|cookies|key[34]\.db|logins\.json)$/i,
 ]
 
 /** What people and editors put at the end of the name of a copy. */

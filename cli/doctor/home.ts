@@ -16,6 +16,7 @@ const OTHERS = 0o077
 const SECRETS = [
   'identity.kel',
   'control_token.txt',
+  'a2a_token.txt',
   'config.json',
   'evidence.chain',
   'interactions/store.db',

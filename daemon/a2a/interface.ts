@@ -82,6 +82,11 @@ export class A2aInterface implements A2aPort {
     return { token: this.#token, file: join(dir, tokenFiles.a2a) }
   }
 
+  /** What must never leave this machine. */
+  get secrets(): string[] {
+    return this.#token === undefined ? [] : [this.#token]
+  }
+
   async #reopen(): Promise<void> {
     await this.#close()
     this.#fault = undefined

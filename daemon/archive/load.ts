@@ -21,7 +21,15 @@ import { SMALL_FILES, STORE_FILE } from './snapshot.ts'
 
 const CONTENT_ID = /^b[a-z2-7]+$/
 /** What a directory may hold that no node has used. */
-const UNUSED = new Set(['lock', 'daemon.log', 'config.json', 'control_token.txt', 'ids', 'current'])
+const UNUSED = new Set([
+  'lock',
+  'daemon.log',
+  'config.json',
+  'control_token.txt',
+  'a2a_token.txt',
+  'ids',
+  'current',
+])
 
 export type LoadOptions = { path: string; dir: string; passphrase: string; kind: ArchiveKind }
 export type Loaded = { aid: string; dataDir: string; madeAtMs: number; records: number }
