@@ -130,8 +130,7 @@ async function assemble(
   const tickets = new Tickets(now, random)
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
-  const a2a = openedA2a(ctx, modules, () => handlers)
-  publication.declare('the A2A token', () => a2a.secrets)
+  const a2a = openedA2a(ctx, { modules, publication }, () => handlers)
   const handlers: Handlers = operationsOf(ctx, {
     membership,
     sync,
@@ -164,8 +163,7 @@ async function assemble(
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())
-    await a2a.start()
-    working.defer(() => a2a.stop())
+    await working.use(a2a).start()
   }
   if (ctx.hub.unsettled === undefined) await work()
   else {
@@ -184,9 +182,13 @@ async function assemble(
 }
 
 /** The A2A interface, which calls the operations of the node as its other clients do. */
-function openedA2a(ctx: Context, modules: Modules, handlers: () => Handlers): A2aInterface {
+function openedA2a(
+  ctx: Context,
+  { modules, publication }: { modules: Modules; publication: Publication },
+  handlers: () => Handlers,
+): A2aInterface {
   const call = () => callsOf({ handlers: handlers(), ctx })
-  return new A2aInterface(
+  const a2a = new A2aInterface(
     { ...ctx, modules },
     {
       delegate: given => call()('delegate', given),
@@ -195,6 +197,8 @@ function openedA2a(ctx: Context, modules: Modules, handlers: () => Handlers): A2
       cancel: given => call()('cancel', given),
     },
   )
+  publication.declare('the A2A token', () => a2a.secrets)
+  return a2a
 }
 
 /** What of the node itself must stand in nothing that is published; modules declare what they hold. */

@@ -22,7 +22,7 @@ type Needs = CourseNeeds &
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
 
-export class A2aInterface implements A2aPort {
+export class A2aInterface implements A2aPort, AsyncDisposable {
   readonly #ctx: Needs
   readonly #course: Course
   readonly #pushes: PushDesk
@@ -64,7 +64,7 @@ export class A2aInterface implements A2aPort {
     await this.apply().catch(error => this.#ctx.log.warn({ err: error }, 'the A2A interface does not run'))
   }
 
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#course.stop()
     await this.#changing.catch(() => undefined)
     await this.#close()
