@@ -11,6 +11,7 @@ import type { Contacts } from './peers/contacts.ts'
 import type { PeerBook } from './peers/peers.ts'
 import type { Events } from './platform/events.ts'
 import type { Timings } from './platform/timings.ts'
+import type { Transfers } from './platform/transfers.ts'
 import type { Wakers } from './platform/waker.ts'
 import type { Store } from './store/open.ts'
 import type { Threads } from './store/threads.ts'
@@ -32,6 +33,7 @@ export type Ground = {
   readonly wakers: Wakers
   readonly timings: Timings
   readonly events: Events
+  readonly transfers: Transfers
   readonly log: Logger
   readonly now: () => number
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */

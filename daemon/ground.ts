@@ -21,6 +21,7 @@ import { Clock } from './platform/clock.ts'
 import { Events } from './platform/events.ts'
 import { ensureSecretDirectory, removeTemporary } from './platform/files.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
+import { Transfers } from './platform/transfers.ts'
 import { makeWakers } from './platform/waker.ts'
 import { openStore } from './store/open.ts'
 import { Threads } from './store/threads.ts'
@@ -81,6 +82,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     wakers,
     timings: { ...defaultTimings, ...options.timings },
     events,
+    transfers: new Transfers(events, now),
     log,
     now,
     hubNow: () => hub.timeMs,

@@ -6,7 +6,7 @@ import { module as payments } from '#x402'
 import { buildInfo } from '../protocol/build-info.ts'
 import { toBase64, toBase64url, toHex } from '../protocol/encoding/bytes.ts'
 import { A2aInterface } from './a2a/interface.ts'
-import type { Context } from './context.ts'
+import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import { builtPage, type ConsoleParts } from './control/console.ts'
 import type { Handlers } from './control/handlers.ts'
@@ -27,7 +27,7 @@ import {
 import { controlSocket } from './home/socket.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
-import type { HubClient } from './hubs/hub.ts'
+import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
 import { type Identity, phraseOfSeed } from './identity/identity.ts'
@@ -99,13 +99,27 @@ function groundOptions({ dir, env, now, random, log, timings = {} }: NodeOptions
 
 type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
+const hubInputs = (
+  { identity, now, random, attachments, transfers }: Ground,
+  connections: Connections,
+  publication: Publication,
+): HubInputs => ({
+  identity,
+  connections,
+  now,
+  random,
+  spoolFolder: attachments.folder,
+  publication,
+  receiving: bytes => transfers.receiving(bytes),
+})
+
 async function assemble(
   ground: GroundOptions,
   options: NodeOptions,
   undo: AsyncDisposableStack,
 ): Promise<Assembled> {
   const below = await openGround(ground, undo)
-  const { identity, store, attachments, random, wakers, log } = below
+  const { identity, store, random, wakers, log } = below
   const { now } = ground
   const topUps = new TopUps(below)
   const publication = new Publication()
@@ -114,8 +128,7 @@ async function assemble(
   const ctx: Context = { ...below, topUps, modules }
   const connections = new Connections()
   const sync = new Sync(ctx, new PowSolver(store, below.now))
-  const inputs = { identity, connections, now, random, spoolFolder: attachments.folder, publication }
-  const membership = new Membership(ctx, inputs, sync)
+  const membership = new Membership(ctx, hubInputs(below, connections, publication), sync)
   membership.open()
   const relay = new Relay(ctx)
   const outbox = new Outbox(ctx)
@@ -126,8 +139,7 @@ async function assemble(
   const audit = payments && new payments.Audit(ctx)
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
   const autoReply = new AutoReply(ctx, options.env, token)
-  const control = new ControlAddress()
-  const tickets = new Tickets(now, random)
+  const [control, tickets] = [new ControlAddress(), new Tickets(now, random)]
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
   const a2a = openedA2a(ctx, { modules, publication }, () => handlers)

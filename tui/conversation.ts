@@ -2,7 +2,15 @@
 import type { InteractionSummary, Turn, VerifyVerdict } from '../protocol/control/shapes.ts'
 import { size } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
-import { messageFacts, peerName, sayPayment, sayReceipt, sayState, type Tone } from '../view/sentences.ts'
+import {
+  messageFacts,
+  peerName,
+  sayPayment,
+  sayReceipt,
+  saySending,
+  sayState,
+  type Tone,
+} from '../view/sentences.ts'
 import type { Thread, View } from '../view/state.ts'
 import { fitted, type Line, type Segment, spread, widthOf, wrapped } from './cells.ts'
 import type { Scene } from './scene.ts'
@@ -112,7 +120,11 @@ function standingLines(view: View, thread: Thread, width: number): Line[] {
   const peer = peerName(thread)
   const verdict = view.verdicts.get(thread.interaction_id)
   const receipt = sayReceipt(thread, peer)
+  const sending = view.transfers.sending.get(thread.interaction_id)
   const said = [
+    ...(sending === undefined
+      ? []
+      : [{ says: `↑ ${bar(sending)} ${saySending(sending)}; H holds it back`, tone: 'wait' as const }]),
     ...(thread.payment === undefined ? [] : [sayPayment(thread.payment, peer)]),
     ...(receipt === undefined ? [] : [receipt]),
     ...(verdict === undefined ? [] : [sayVerdict(verdict)]),
@@ -121,6 +133,10 @@ function standingLines(view: View, thread: Thread, width: number): Line[] {
     wrapped(says, width - 4).map((text): Line => [{ text: ` ${text}`, tone }]),
   )
 }
+
+const BAR = 20
+const bar = ({ sent, total }: { sent: number; total: number }): string =>
+  '█'.repeat(Math.min(BAR, Math.floor((BAR * sent) / total))).padEnd(BAR, '░')
 
 function sayVerdict({ verdict, says }: VerifyVerdict): { says: string; tone: Tone } {
   const tone = verdict === 'invalid' ? 'bad' : verdict === 'valid' ? 'good' : 'warn'

@@ -64,7 +64,7 @@ function refusalLine(says: string, width: number): Line {
   return spread([{ text: ` ${cut(says, room)}`, tone: 'warn', bold: true }], right, width)
 }
 
-const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'delegate', 'end', 'verify']
+const ABOUT_A_TASK: readonly Action[] = ['open', 'reply', 'approve', 'hold', 'delegate', 'end', 'verify']
 const browsesTasks = (place: Place): boolean => place === 'inbox' || place === 'sent' || place === 'thread'
 
 /** The keys of this place that have a word, as many as fit; `?` always does. */

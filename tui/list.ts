@@ -1,7 +1,7 @@
 /** The rows of a list as lines: only those in sight are made. */
 
 import { screenFace } from '../view/faces.ts'
-import { agentRows, evidenceRows, type TaskRow, taskRow } from '../view/rows.ts'
+import { agentRows, evidenceRows, sentOf, type TaskRow, taskRow } from '../view/rows.ts'
 import {
   cell,
   cut,
@@ -56,7 +56,7 @@ function rowLines(scene: Scene, width: number, height: number): Line[] {
   if (model.screen === 'evidence') return evidenceLines(scene, width, height)
   const { items } = cache.rows(model, view)
   return items.slice(top, top + height).map(item => {
-    const row = taskRow(item, now)
+    const row = taskRow(item, now, sentOf(view, item))
     return taskLine(row, width, { isSelected: row.id === selected, hasDraft: model.drafts.has(row.id) })
   })
 }

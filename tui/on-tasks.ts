@@ -94,6 +94,15 @@ const withdraw: Work = ({ model }, task) =>
     yes: act('cancel', { interaction_id: task.interaction_id }, 'withdrawn'),
   })
 
+/** Nothing is lost either way, so that it asks for nothing; what is on its way to the hub stops, too. */
+const hold: Work = ({ model }, { interaction_id: id, delivery }) => {
+  const sending = (on: boolean) =>
+    act('sending', { interaction_id: id, on }, on ? 'sent on' : 'held back; it stays queued on this machine')
+  const isHeld = delivery?.held === true
+  const undo = { says: isHeld ? 'hold it back' : 'send it on', effect: sending(!isHeld) }
+  return stay(model, { ...sending(isHeld), undo })
+}
+
 const verify: Work = ({ model }, task) =>
   stay(model, act('verify', { interaction_id: task.interaction_id }, ''))
 
@@ -121,6 +130,7 @@ const ACTIONS: Partial<Record<Action, Work>> = {
   end,
   accept_end: acceptEnd,
   cancel: withdraw,
+  hold,
   verify,
   decline: ({ model }, task) =>
     prompt(model, { kind: 'decline', buffer: emptyBuffer, about: task.interaction_id }),

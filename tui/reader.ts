@@ -1,7 +1,7 @@
 /** The screen for a screen reader: what matters now in a few plain lines, top down, without frames and columns. */
 import { cleanText } from '../view/clean.ts'
 import { banners, screenFace } from '../view/faces.ts'
-import { agentRows, evidenceRows, taskRow } from '../view/rows.ts'
+import { agentRows, evidenceRows, sentOf, taskRow } from '../view/rows.ts'
 import { cut, type Line, wrapped } from './cells.ts'
 import { conversationLines } from './conversation.ts'
 import { foot } from './foot.ts'
@@ -99,7 +99,7 @@ function rowText({ model, view, cache, now }: Scene, at: number): string {
   }
   const item = cache.rows(model, view).items[at]
   if (item === undefined) return ''
-  const row = taskRow(item, now)
+  const row = taskRow(item, now, sentOf(view, item))
   const notes = row.notes.map(note => note.says).join(', ')
   const unread = row.unread > 0 ? `, ${row.unread} unread` : ''
   return `${row.peer}${row.isStranger ? ', no contact' : ''}, ${row.state}, ${row.age}${unread}: ${row.text}${notes === '' ? '' : `. ${notes}`}`

@@ -355,3 +355,50 @@ describe('a node without a hub', () => {
     expect(fresh().press('esc').text).toContain('no tasks yet')
   })
 })
+
+describe('what is on its way to the hub', () => {
+  const id = idOf(1)
+  const going = item(1, { side: 'sent', delivery: { state: 'queued' } })
+  const event = (data: object) => ({
+    type: 'event' as const,
+    event: { id: '1', event: 'transfer', data },
+    at: NOW,
+  })
+  const sending = (data: object) =>
+    [reply('thread', { interaction_id: id }, threadOf(1, { side: 'sent' })), event(data)].reduce(
+      reduce,
+      viewOf([going]),
+    )
+
+  test('says how far it is in the list and in the conversation, and no more once it is over', () => {
+    const screen = new Screen(sending({ interaction_id: id, sent: 16_000_000, total: 64_000_000 }))
+    screen.press('2', 'enter')
+    expect(screen.text).toContain('↑25 %')
+    expect(screen.text).toContain('█████░░░░░░░░░░░░░░░ 25 % of 64.0 MB sent to the hub')
+    screen.show(reduce(screen.view, event({ interaction_id: id, over: true })))
+    expect(screen.text).not.toContain('25 %')
+  })
+
+  test('is held back with one key, which says what stays, and sent on with the same', () => {
+    const screen = new Screen(sending({ interaction_id: id, sent: 1, total: 4 })).press('2', 'H')
+    expect(acts(screen)).toMatchObject([
+      {
+        name: 'sending',
+        input: { interaction_id: id, on: false },
+        says: expect.stringContaining('stays queued'),
+      },
+    ])
+    screen.show(viewOf([{ ...going, delivery: { state: 'queued', held: true } }]))
+    expect(screen.text).toContain('held back')
+    expect(acts(screen.press('H')).at(-1)).toMatchObject({ input: { on: true } })
+    screen.show(viewOf([item(1, { side: 'sent', delivery: { state: 'at_hub' } })]))
+    expect(screen.press('H').text).toContain('nothing of this task waits on this machine')
+  })
+
+  test('is said of mail that comes, while it comes', () => {
+    const screen = new Screen(reduce(viewOf([]), event({ received: 12_000_000 })))
+    expect(screen.text).toContain('mail is coming in: 12.0 MB so far')
+    screen.show(reduce(screen.view, event({ over: true })))
+    expect(screen.text).not.toContain('coming in')
+  })
+})

@@ -33,6 +33,7 @@ const BY_STATE: Record<InteractionState, readonly string[]> = {
 
 export function allows(view: View, item: InteractionSummary, action: Action): boolean {
   if (action === 'verify') return item.receipt !== undefined
+  if (action === 'hold') return item.delivery?.state === 'queued'
   const needed = NEEDED[action]
   if (needed === undefined) return true
   if (action === 'approve' && item.payment?.state === 'open') return true
@@ -46,6 +47,7 @@ export function allows(view: View, item: InteractionSummary, action: Action): bo
 export function sayNot(item: InteractionSummary, action: Action): string {
   if (action === 'approve') return 'nothing here waits for a yes'
   if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
+  if (action === 'hold') return 'nothing of this task waits on this machine'
   if (action === 'rate') return 'only a task of yours with a receipt is rated'
   if (item.state === 'pending' && item.side === 'received')
     return 'it waits for your yes first; a approves it, N declines it'

@@ -1,6 +1,6 @@
 /** The faces of every state: what a screen shows while it loads, when it is empty, and what is wrong with the node. */
 import { present } from '../protocol/encoding/present.ts'
-import { span } from './ages.ts'
+import { size, span } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import type { Screen } from './rows.ts'
 import type { Tone } from './sentences.ts'
@@ -22,6 +22,7 @@ export type FaceKind =
   | 'registering'
   | 'not_sealed'
   | 'queue'
+  | 'receiving'
   | 'stale'
   | 'polling'
   | 'warning'
@@ -38,6 +39,7 @@ export function banners(view: View, now: number): Face[] {
     ...identityFaces(view),
     ...hubFaces(view, now),
     ...queueFaces(view),
+    ...receivingFaces(view),
     ...warningFaces(view),
   ]
 }
@@ -153,6 +155,11 @@ function queueFaces({ status }: View): Face[] {
       : `${waiting} messages wait on this machine and go out by themselves`
   return [{ kind: 'queue', tone: 'wait', says }]
 }
+
+const receivingFaces = ({ transfers: { received } }: View): Face[] =>
+  received === undefined
+    ? []
+    : [{ kind: 'receiving', tone: 'wait', says: `mail is coming in: ${size(received)} so far` }]
 
 const warningFaces = ({ status }: View): Face[] =>
   (status?.warnings ?? []).map(says => ({ kind: 'warning', tone: 'warn', says: cleanLine(says) }))

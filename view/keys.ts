@@ -52,6 +52,7 @@ export type Action =
   | 'approve'
   | 'decline'
   | 'cancel'
+  | 'hold'
   | 'save'
   | 'verify'
   | 'rate'
@@ -137,6 +138,13 @@ export const keys: readonly KeyRow[] = [
   { keys: ['e'], action: 'end', says: 'propose to end, or agree to it', places: tasks, hint: 'end' },
   { keys: ['A'], action: 'accept_end', says: 'agree to end', places: tasks },
   { keys: ['X'], action: 'cancel', says: 'withdraw a task of yours', places: tasks },
+  {
+    keys: ['H'],
+    action: 'hold',
+    says: 'hold back what goes out, or send it on',
+    places: tasks,
+    hint: 'hold',
+  },
   { keys: ['f'], action: 'attach', says: 'reply with files', places: tasks },
   { keys: ['S'], action: 'save', says: 'save the files of the task', places: tasks },
   { keys: ['v'], action: 'verify', says: 'verify the receipt', places: tasks, hint: 'verify' },

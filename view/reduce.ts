@@ -2,7 +2,17 @@
 import type { OperationInput, OperationName, OperationReply } from '../protocol/control/operations.ts'
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import type { NodeEventSeen } from './door.ts'
-import type { Connection, List, Refusal, Side, Thread, ThreadHeld, View } from './state.ts'
+import {
+  type Connection,
+  firstView,
+  type List,
+  type Refusal,
+  type Side,
+  type Thread,
+  type ThreadHeld,
+  type Transfers,
+  type View,
+} from './state.ts'
 
 /** A reply with what was asked, by operation. */
 export type Replied = {
@@ -206,9 +216,23 @@ function withRecords(view: View, { reply }: Extract<Replied, { name: 'evidence' 
   }
 }
 
+/** How far it is; `over` says that it has arrived, was refused, or was stopped. */
+function transferred(transfers: Transfers, data: unknown): Transfers {
+  const { interaction_id: id, sent, total, received } = (data ?? {}) as Record<string, unknown>
+  if (typeof id !== 'string')
+    return { ...transfers, received: typeof received === 'number' ? received : undefined }
+  const sending = new Map(transfers.sending)
+  if (typeof sent === 'number' && typeof total === 'number' && total > 0) sending.set(id, { sent, total })
+  else sending.delete(id)
+  return { ...transfers, sending }
+}
+
 function withEvent(view: View, { id, event, data }: NodeEventSeen, at: number): View {
   const cursor = id ?? view.cursor
   const seen = { ...view, heardAt: at, cursor }
+  if (event === 'transfer') return { ...seen, transfers: transferred(view.transfers, data) }
+  // what went on while nobody listened may be over
+  if (event === 'open' || event === 'reset') return { ...seen, transfers: firstView.transfers }
   if (event !== 'autoreply') return seen
   const { interaction_id: interactionId, event: what } = (data ?? {}) as Record<string, unknown>
   if (typeof interactionId !== 'string') return seen

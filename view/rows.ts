@@ -8,9 +8,11 @@ import { age, hourAge } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import {
   peerName,
+  percent,
   sayPayment,
   sayReceipt,
   sayRecord,
+  saySending,
   sayState,
   shortAid,
   shortDelivery,
@@ -61,7 +63,12 @@ export function taskItems(
 
 /** The rows of {@link taskItems}; where there are many, a screen makes only those that it shows, with {@link taskRow}. */
 export const taskRows = (view: View, side: Side, options: TaskOptions & { now: number }): TaskRow[] =>
-  taskItems(view, side, options).map(item => taskRow(item, options.now))
+  taskItems(view, side, options).map(item => taskRow(item, options.now, sentOf(view, item)))
+
+/** How far what goes out of a task is, while it does. */
+type Sent = { sending?: { sent: number; total: number } }
+export const sentOf = ({ transfers }: View, item: InteractionSummary): Sent =>
+  present({ sending: transfers.sending.get(item.interaction_id) })
 
 const searched = (item: InteractionSummary): string =>
   `${item.peer_name ?? ''} ${item.peer} ${item.state} ${item.capability ?? ''} ${item.preview} ${item.interaction_id}`
@@ -82,7 +89,7 @@ function needOf(item: InteractionSummary): Need | undefined {
   return undefined
 }
 
-export function taskRow(item: InteractionSummary, now: number): TaskRow {
+export function taskRow(item: InteractionSummary, now: number, { sending }: Sent = {}): TaskRow {
   const peer = peerName(item)
   const said = sayState(item.state, item.side)
   const need = needOf(item)
@@ -100,15 +107,19 @@ export function taskRow(item: InteractionSummary, now: number): TaskRow {
     unread: item.unread,
     files: item.attachments,
     ...present({ need }),
-    notes: notesOf(item, peer),
+    notes: notesOf(item, peer, sending),
   }
 }
 
-function notesOf(item: InteractionSummary, peer: string): TaskRow['notes'] {
+const HELD = { word: 'held back', tone: 'warn' } as const
+
+function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending']): TaskRow['notes'] {
   const notes: { says: string; short: string; tone: Tone }[] = []
   const { delivery, rating, review, payment } = item
-  if (delivery !== undefined && delivery.state !== 'delivered') {
-    const { word, tone } = shortDelivery[delivery.state]
+  if (sending !== undefined)
+    notes.push({ says: saySending(sending), short: `↑${percent(sending.sent, sending.total)}`, tone: 'wait' })
+  else if (delivery !== undefined && delivery.state !== 'delivered') {
+    const { word, tone } = delivery.held === true ? HELD : shortDelivery[delivery.state]
     notes.push({ says: word, short: word, tone })
   }
   const receipt = sayReceipt(item, peer)

@@ -1,6 +1,6 @@
 /** What a person reads about a task, a message, a payment or a receipt: words of ours around cleaned words of others. */
 import type { Delivery, InteractionState, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
-import { clock, span } from './ages.ts'
+import { clock, size, span } from './ages.ts'
 import { cleanLine } from './clean.ts'
 import type { Thread } from './state.ts'
 
@@ -43,6 +43,7 @@ export function sayDelivery(delivery: Delivery, peer: string, now: number): { sa
   const why = delivery.reason === undefined ? '' : `: ${cleanLine(delivery.reason)}`
   switch (delivery.state) {
     case 'queued':
+      if (delivery.held === true) return { says: 'held back on this machine, by you', tone: 'warn' }
       return { says: `waits on this machine${why}${sayNext(delivery, now)}`, tone: 'wait' }
     case 'at_hub':
       return { says: `at the hub; ${peer} has not confirmed it yet`, tone: 'wait' }
@@ -54,6 +55,14 @@ export function sayDelivery(delivery: Delivery, peer: string, now: number): { sa
       return { says: `no proof that it arrived${why}`, tone: 'warn' }
   }
 }
+
+/** How far a message is on its way to the hub. */
+export function saySending({ sent, total }: { sent: number; total: number }): string {
+  return `${percent(sent, total)} of ${size(total)} sent to the hub`
+}
+
+export const percent = (part: number, whole: number): string =>
+  `${Math.min(100, Math.floor((100 * part) / whole))} %`
 
 function sayNext({ next_try_at: at }: Delivery, now: number): string {
   if (at === undefined) return ''

@@ -40,6 +40,12 @@ export type ThreadHeld = { thread?: Thread; loading: boolean; refusal?: Refusal 
 /** The last runs of the auto-reply, the newest first. */
 export type AutoReplyRun = { interactionId: string; event: string; at: number }
 
+/** What is on its way: messages to the hub by their task, and mail that comes. Bytes. */
+export type Transfers = {
+  readonly sending: ReadonlyMap<string, { readonly sent: number; readonly total: number }>
+  readonly received: number | undefined
+}
+
 export type View = {
   connection: Connection
   /** When the node last answered anything. */
@@ -48,6 +54,7 @@ export type View = {
   cursor: string | undefined
   status: NodeStatus | undefined
   interactions: ReadonlyMap<string, InteractionSummary>
+  transfers: Transfers
   lists: Readonly<Record<Side, List>>
   threads: ReadonlyMap<string, ThreadHeld>
   agents: {
@@ -86,6 +93,7 @@ export const firstView: View = {
   cursor: undefined,
   status: undefined,
   interactions: new Map(),
+  transfers: { sending: new Map(), received: undefined },
   lists: { received: nothing, sent: nothing },
   threads: new Map(),
   agents: { query: '', found: [], ...nothing },

@@ -119,6 +119,10 @@ const withReason = (input: Input) => ({
 export const decline = asks((control, input) => control.call('decline', withReason(input)))
 export const cancel = asks((control, input) => control.call('cancel', withReason(input)))
 
+export const hold = asks((control, input) =>
+  control.call('sending', { interaction_id: first(input), on: input.flags.has('--off') }),
+)
+
 export const thread = asks((control, input) =>
   control.call('thread', { interaction_id: first(input), max_chars: 1_000_000, mark_read: true }),
 )

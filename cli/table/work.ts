@@ -213,6 +213,17 @@ export const workCommands: readonly CommandRow[] = [
     load: async () => (await work()).cancel,
   },
   {
+    path: 'hold',
+    group: 'work',
+    needsDaemon: true,
+    client: true,
+    summary: 'keep what a task still has to send on this machine (--off sends it)',
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    flags: [on('--off', 'let it leave')],
+    example: 'svc hold <id>',
+    load: async () => (await work()).hold,
+  },
+  {
     path: 'results',
     group: 'work',
     needsDaemon: true,

@@ -51,6 +51,7 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   end: app => onTask(app, 'end', 'end', 'accept_end'),
   accept_end: app => onTask(app, 'accept_end', 'accept_end'),
   cancel: app => onTask(app, 'cancel', 'cancel'),
+  hold: app => onTask(app, 'hold', 'hold'),
   save: app => onTask(app, 'save', 'save'),
   verify: app => onTask(app, 'verify', 'verify'),
   rate: app => onTask(app, 'rate', 'review'),

@@ -105,6 +105,9 @@ function always(app: App, thread: Thread): Doable[] {
       ? []
       : [{ name: 'verify', label: 'Verify', key: 'v', run: () => void verify(app, id) }]),
     ...(files.length === 0 ? [] : [{ name: 'save', label: 'Save the files', isElsewhere: true, run: save }]),
+    ...(app.view.interactions.get(id)?.delivery?.state === 'queued'
+      ? [{ name: 'hold', label: 'Hold back', isElsewhere: true, run: () => hold(app, id) }]
+      : []),
     ...(thread.actions.includes('message')
       ? [{ name: 'attach', label: 'Attach', isElsewhere: true, run: attach }]
       : []),
@@ -114,3 +117,10 @@ function always(app: App, thread: Thread): Doable[] {
 /** A rating is given once. */
 const isDone = (app: App, name: string, id: string): boolean =>
   name === 'review' && app.view.interactions.get(id)?.rating !== undefined
+
+/** Keeps what the task still has to send on this machine, or lets it leave. */
+export function hold(app: App, id: string): void {
+  const on = app.view.interactions.get(id)?.delivery?.held === true
+  const says = on ? 'sent on' : 'held back; it stays queued on this machine'
+  void app.act('sending', { interaction_id: id, on }, says)
+}

@@ -1,14 +1,14 @@
 /** One task: every message with what it is, receipt and payment, what can be done now, and the composer. */
 import { size } from '../../view/ages.ts'
 import { cleanLine, cleanText } from '../../view/clean.ts'
-import { messageFacts, peerName, sayPayment, sayState } from '../../view/sentences.ts'
+import { messageFacts, peerName, sayPayment, saySending, sayState } from '../../view/sentences.ts'
 import type { Thread, ThreadHeld } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { composer } from './composer.ts'
 import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, mark, sentence, toned } from './parts.ts'
 import { receiptCard } from './receipt.ts'
-import { doable } from './thread-actions.ts'
+import { doable, hold } from './thread-actions.ts'
 
 type Turn = Thread['turns'][number]
 
@@ -50,6 +50,7 @@ function threadBody(app: App, thread: Thread, now: number): Drawn {
       { class: 'turns', key: 'turns', 'aria-label': 'Messages' },
       thread.turns.map(turn => turnItem(app, thread, turn, now)),
     ),
+    sendingCard(app, thread),
     thread.payment !== undefined && paymentCard(thread, peer),
     item !== undefined && receiptCard(app, thread, item),
     thread.actions.includes('message')
@@ -193,6 +194,27 @@ function attachments(app: App, id: string, turn: Turn): Drawn {
             }),
       ),
     ),
+  )
+}
+
+/** What is on its way to the hub, or held back here, with what changes that. */
+function sendingCard(app: App, { interaction_id: id }: Thread): Drawn | undefined {
+  const sending = app.view.transfers.sending.get(id)
+  const isHeld = app.view.interactions.get(id)?.delivery?.held === true
+  if (sending === undefined && !isHeld) return undefined
+  return h(
+    'div',
+    { class: 'callout sending', key: 'sending', role: 'group', 'aria-label': 'On its way' },
+    sending !== undefined &&
+      h('progress', {
+        max: sending.total,
+        value: sending.sent,
+        'aria-label': 'Sent to the hub',
+      }),
+    h('p', {}, sending === undefined ? 'Held back on this machine, by you.' : `${saySending(sending)}.`),
+    button(isHeld ? 'Send it on' : 'Hold it back', () => hold(app, id), {
+      title: 'Hold back, or send on (H)',
+    }),
   )
 }
 

@@ -22,6 +22,7 @@ export type TaskOperations = Pick<
   | 'attachmentLink'
   | 'end'
   | 'cancel'
+  | 'sending'
   | 'approve'
   | 'decline'
   | 'review'

@@ -7,6 +7,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { withTiers } from '../../protocol/proof/effect.ts'
 import type { Context } from '../context.ts'
+import { setSending } from '../mail/holding.ts'
 import type { Payer } from '../payments/payer.ts'
 import { refuse } from '../refusal.ts'
 import { quoteOf } from '../store/payments.ts'
@@ -172,6 +173,10 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async cancel(given) {
       return stateOf(change(ctx, () => cancel(ctx, at(given.interaction_id), given.reason ?? '')))
+    },
+
+    async sending({ interaction_id: id, on }) {
+      return setSending(ctx, at(id), on)
     },
 
     async approve(given) {

@@ -17,6 +17,7 @@ import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
+import { isHeld } from '../store/outbox.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
@@ -54,11 +55,13 @@ export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'deliver
     deadline_at: number
   }>('SELECT state, next_at, last_error, deadline_at FROM outbox WHERE message = ?', message.key)
   const reason = message.reason ?? entry?.last_error ?? undefined
+  const held = (entry?.state === 'queued' && isHeld(ctx.store, message.key)) || undefined
   return {
     state: message.delivery ?? 'unknown',
     ...present({
       reason,
-      next_try_at: entry === undefined ? undefined : Math.ceil(entry.next_at),
+      held,
+      next_try_at: entry === undefined || held ? undefined : Math.ceil(entry.next_at),
       give_up_at: entry?.deadline_at,
     }),
   }

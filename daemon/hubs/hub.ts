@@ -20,6 +20,8 @@ export type HubInputs = {
   spoolFolder: string
   /** What looks at everything that is published. */
   publication: Publication
+  /** Hears of the bytes of mail as they come, and of nothing once they are here. */
+  receiving?: (bytes: number | undefined) => void
 }
 
 /** One version of what node and hub say to each other. */
@@ -68,6 +70,8 @@ export type Delivery = {
   /** First contact needs a session; a capability is its own credential. */
   credential: 'session' | 'capability'
   content: () => ByteSource
+  /** Ends it on its way. */
+  signal?: AbortSignal
 }
 /** `isQuiet`: the recipient has not collected any mail for a while, as its hub says. */
 export type SendReply = { rid: string; viaHub?: string; duplicate: boolean; isQuiet?: boolean }

@@ -10,6 +10,7 @@ import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
 import {
   ACCESS_REFUSED,
   dueEntries,
+  isHeld,
   markAtHub,
   nextEntryAt,
   type OutboxEntry,
@@ -109,9 +110,25 @@ export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry
   let sealed: Sealed | undefined
   try {
     sealed = await sealMessage(ctx, entry)
-    atHub(ctx, entry, sealed, await hub.send(sealed.delivery))
+    atHub(ctx, entry, sealed, await deliver(ctx, hub, entry, sealed))
   } catch (error) {
     await afterFailure(ctx, { hub, entry, sealed }, error)
+  }
+}
+
+/** Hands an envelope to the hub, counted, until it is held back. */
+async function deliver(
+  ctx: Context,
+  hub: HubClient,
+  entry: OutboxEntry,
+  { delivery }: Sealed,
+): Promise<SendReply> {
+  const id = entry.interaction === null ? undefined : ctx.threads.byKey(entry.interaction).id
+  const { content, signal, end } = ctx.transfers.begin(entry.message, id, delivery)
+  try {
+    return await hub.send({ ...delivery, content, signal })
+  } finally {
+    end()
   }
 }
 
@@ -140,6 +157,7 @@ type Attempt = { hub: HubClient; entry: OutboxEntry; sealed: Sealed | undefined 
 async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Promise<void> {
   const { entry, sealed } = attempt
   if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability)
+  if (isHeld(ctx.store, entry.message)) return
   if (error instanceof Refused) return afterRefusal(ctx, { ...attempt, refused: error })
   if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, error.code)
   if (error instanceof WaitingForKeys && error.final) return finish(ctx, entry, 'failed', error.message)

@@ -26,6 +26,11 @@ export class Events {
     for (const listener of this.#listeners) listener(event)
   }
 
+  /** Tells who listens now, and keeps nothing: what goes on is told anew, what is over is an event of its own. */
+  tell(type: EventType, data: NodeEvent['data']): void {
+    for (const listener of this.#listeners) listener({ id: this.lastId, type, data })
+  }
+
   /** Events after `id`; undefined when some of them are no longer kept. */
   since(id: number): NodeEvent[] | undefined {
     const first = this.#kept[0]?.id ?? this.#nextId

@@ -72,6 +72,51 @@ export function holdBack(store: Store, message: number, until: number): void {
   store.run("UPDATE outbox SET next_at = ? WHERE message = ? AND state = 'queued'", until, message)
 }
 
+/** Why a message stays here although it could leave. */
+const HELD = 'held back by you'
+
+/** Keeps what a task still has to send here until {@link letGo}; how many messages. */
+export function holdAll(store: Store, interaction: number): number {
+  const { changes } = store.run(
+    "UPDATE outbox SET next_at = deadline_at, last_error = ? WHERE interaction = ? AND state = 'queued'",
+    HELD,
+    interaction,
+  )
+  return Number(changes)
+}
+
+/** Lets what was held back of a task leave now; how many messages. */
+export function letGo(store: Store, interaction: number, now: number): number {
+  const { changes } = store.run(
+    "UPDATE outbox SET next_at = ?, last_error = NULL WHERE interaction = ? AND state = 'queued' AND last_error = ?",
+    now,
+    interaction,
+    HELD,
+  )
+  return Number(changes)
+}
+
+/** Whether a message is held back, or stands behind one of its task that is. */
+export function isHeld(store: Store, message: number): boolean {
+  const row = store.get(
+    `SELECT 1 FROM outbox AS o JOIN outbox AS e ON e.interaction = o.interaction AND e.message <= o.message
+     WHERE o.message = ? AND o.state = 'queued' AND e.state = 'queued' AND e.last_error = ?`,
+    message,
+    HELD,
+  )
+  return row !== undefined
+}
+
+/** Messages of a task that are still here. */
+export function queuedOf(store: Store, interaction: number): number[] {
+  return store
+    .all<{ message: number }>(
+      "SELECT message FROM outbox WHERE interaction = ? AND state = 'queued'",
+      interaction,
+    )
+    .map(({ message }) => message)
+}
+
 /** Whether no envelope was ever made of a message, so that nobody has seen a byte of it. */
 export function isUnseen(store: Store, message: number): boolean {
   const row = store.get(
@@ -227,7 +272,11 @@ export function hurryEntries(store: Store, peer: string, now: number): boolean {
 
 /** Everything is sent anew: what was sealed names a key state or a mailbox of before. */
 export function sendAllAgain(store: Store, now: number): void {
-  store.run("UPDATE outbox SET state = 'queued', next_at = ?", now)
+  store.run(
+    "UPDATE outbox SET state = 'queued', next_at = ? WHERE state <> 'queued' OR last_error IS NOT ?",
+    now,
+    HELD,
+  )
 }
 
 /** The message is settled. */

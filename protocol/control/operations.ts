@@ -78,6 +78,7 @@ export const eventTypes = [
   'inbox',
   'message',
   'delivery',
+  'transfer',
   'effect',
   'evidence',
   'autoreply',

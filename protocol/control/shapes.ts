@@ -31,6 +31,8 @@ export type InteractionState = (typeof interactionStates)[number]
 export const deliveryShape = z.strictObject({
   state: z.enum(['queued', 'at_hub', 'delivered', 'failed', 'unknown']),
   reason: z.string().optional(),
+  /** It stays on this machine until `sending` lets it go. */
+  held: z.literal(true).optional(),
   /** Time of the next attempt, while there is one. */
   next_try_at: millis.optional(),
   /** Until when it is tried or asked about, while it is; without proof by then its state is `unknown`. */

@@ -221,6 +221,18 @@ export const taskOperations = {
     reply: stateReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),
+  /** Whether what a task still has to send leaves this machine, also what is on its way to the hub right now. */
+  sending: operation('/sending', {
+    reads: false,
+    request: byInteraction.extend({ on: z.boolean() }),
+    reply: z.strictObject({
+      interaction_id: interactionId,
+      held: z.boolean(),
+      /** Messages that are still on this machine. */
+      queued: count,
+    }),
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
   approve: operation('/approve', {
     reads: false,
     request: byInteraction,

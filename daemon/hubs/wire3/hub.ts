@@ -285,7 +285,8 @@ export class Wire3Hub implements HubClient {
     const send =
       delivery.credential === 'session' ? connections.signed : connections.anonymous(delivery.recipient)
     const body = delivery.content() as AsyncIterable<Uint8Array>
-    const signal = AbortSignal.timeout(SEND_TIMEOUT_MS)
+    const late = AbortSignal.timeout(SEND_TIMEOUT_MS)
+    const signal = delivery.signal === undefined ? late : AbortSignal.any([late, delivery.signal])
     const reply = await this.#calls.plain(routes.relaySend, send, { body, signal }, headers)
     return {
       rid: reply.rid,

@@ -8,6 +8,23 @@ import type { HubInputs, PollReply } from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
 import { PollSpool } from './poll-spool.ts'
 
+/** The bytes of an answer, told to who wants to know how many there are by now. */
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  { receiving }: Pick<HubInputs, 'receiving'>,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0
+  try {
+    for await (const part of body) {
+      bytes += part.length
+      receiving?.(bytes)
+      yield part
+    }
+  } finally {
+    receiving?.(undefined)
+  }
+}
+
 const POLL_SLACK_MS = 20_000
 
 export type PollOptions = { waitSeconds: number; afterId?: number; signal: AbortSignal }
@@ -25,7 +42,7 @@ export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOp
     held = response.headers.get('Preference-Applied') !== null
     spool.discard()
     spool = new PollSpool(inputs.spoolFolder, inputs.random)
-    return new Response(await spool.read(response.body), {
+    return new Response(await spool.read(counted(response.body, inputs)), {
       status: response.status,
       headers: response.headers,
     })
