@@ -99,6 +99,7 @@ function groundOptions({ dir, env, now, random, log, timings = {} }: NodeOptions
 
 type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
+/** With the clock of the machine: that of the node asks the hub. */
 const hubInputs = (
   { identity, now, random, attachments, transfers }: Ground,
   connections: Connections,
@@ -128,7 +129,7 @@ async function assemble(
   const ctx: Context = { ...below, topUps, modules }
   const connections = new Connections()
   const sync = new Sync(ctx, new PowSolver(store, below.now))
-  const membership = new Membership(ctx, hubInputs(below, connections, publication), sync)
+  const membership = new Membership(ctx, hubInputs({ ...below, now }, connections, publication), sync)
   membership.open()
   const relay = new Relay(ctx)
   const outbox = new Outbox(ctx)
