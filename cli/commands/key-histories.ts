@@ -79,7 +79,12 @@ async function fetchLogs(
 }
 
 /** `aid`: whose it must be, by what; undefined where nothing says it. */
-function readLog(bytes: Uint8Array, name: string, aid: string | undefined, by = 'the receipt'): VerifiedKel {
+export function readLog(
+  bytes: Uint8Array,
+  name: string,
+  aid: string | undefined,
+  by = 'the receipt',
+): VerifiedKel {
   try {
     const log = verifyKel(decodeKel(bytes))
     if (aid !== undefined && log.aid !== aid)

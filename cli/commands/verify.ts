@@ -29,6 +29,10 @@ const WAYS = {
   stored: { asks: ({ positionals }: Input) => positionals[0] !== undefined, name: 'an interaction id' },
   offline: { asks: ({ flags }: Input) => flags.has('--receipt'), name: '--receipt' },
   chain: { asks: ({ flags }: Input) => flags.has('--chain'), name: '--chain' },
+  witnessed: {
+    asks: ({ flags }: Input) => flags.has('--attestation') && !flags.has('--receipt'),
+    name: '--attestation',
+  },
   page: { asks: ({ flags }: Input) => flags.has('--page'), name: '--page' },
 } as const
 type Way = keyof typeof WAYS
@@ -40,6 +44,12 @@ export const verify: Run = async (io, input) => {
       return writePage(io, input)
     case 'chain':
       return verifyChain(io, input)
+    case 'witnessed': {
+      const { verifyWitnessed } = await import('./witnessed.ts')
+      const said = await verifyWitnessed(io, input)
+      printReply(io, said)
+      return said.verdict === 'valid' ? 0 : 1
+    }
     case 'offline':
       return printVerdict(io, await verifyOffline(io, input))
     default:
@@ -51,7 +61,10 @@ function wayOf(input: Input): Way {
   const asked = (Object.keys(WAYS) as Way[]).filter(way => WAYS[way].asks(input))
   const [way, another] = asked
   if (way === undefined)
-    throw new UsageRefused('expected an interaction id, --receipt, --chain or --page', 'svc help verify')
+    throw new UsageRefused(
+      'expected an interaction id, --receipt, --chain, --attestation or --page',
+      'svc help verify',
+    )
   if (another !== undefined)
     throw new UsageRefused(
       `${WAYS[way].name} and ${WAYS[another].name} were both given; give one of them`,

@@ -79,7 +79,7 @@ export const proofCommands: readonly CommandRow[] = [
     path: 'verify',
     group: 'proof',
     needsDaemon: false,
-    summary: 'verify a receipt or a chain, by interaction or offline',
+    summary: 'verify a receipt, a chain or the statement of a witness, by interaction or offline',
     positionals: [may('id', 'an interaction of your own')],
     flags: [
       takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
@@ -88,7 +88,7 @@ export const proofCommands: readonly CommandRow[] = [
       takes(
         '--attestation',
         'BASE64',
-        "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there; shows that a key retired since had signed it before; goes beside --kel as well",
+        "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there; shows that a key retired since had signed it before; goes beside --kel as well; without --receipt: the statement of a witness about the chain of the hub of --hub, which is compared with what it shows",
       ),
       takes('--result', 'FILE', 'the file with the result, to compare'),
       takes('--chain', 'FILE', 'a chain, as svc evidence export writes it, or a chain file beside --kel'),

@@ -126,7 +126,13 @@ const reportView = (report: AuditReport) => ({
   head_id: report.headId,
   issued: report.issued,
   retired: report.retired,
-  ...present({ fault: report.fault, day: report.day, owed: report.owed }),
+  ...present({
+    fault: report.fault,
+    day: report.day,
+    owed: report.owed,
+    witnessed_seq: report.witnessed?.seq,
+    witnessed_at: report.witnessed?.atMs,
+  }),
 })
 
 const spendOf = ({ settings }: Pick<Needs, 'settings'>): SpendConfig =>

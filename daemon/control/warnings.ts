@@ -15,6 +15,7 @@ import { alarmOf } from '../store/alarms.ts'
 import { counted } from '../store/counters.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 import type { DeliveryState } from '../store/messages.ts'
+import { witnessedOf } from '../store/witnessed.ts'
 import type { ControlAddress } from './address.ts'
 
 type Needs = Pick<
@@ -38,6 +39,15 @@ function creditsWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | 
   return alarm === undefined
     ? undefined
     : `nothing is paid in credits of ${home?.url}: ${alarm}; svc audit-hub --all shows it, and svc audit-hub --accept goes on`
+}
+
+/** Of a hub that had witnesses, as the last audit found it. */
+function witnessWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | undefined {
+  const { home } = hub
+  const kept = home && witnessedOf(store, home.identity.aid)
+  if (kept?.isStale !== true) return undefined
+  const last = new Date(kept.lastMs).toISOString()
+  return `no witness has watched the credits of ${home?.url} for more than 48 hours, the last one at ${last}; ask its operator, and pay no more than you can lose`
 }
 
 export function warningsOf(
@@ -64,6 +74,7 @@ export function warningsOf(
     [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
     [true, creditsWarning(ctx)],
+    [true, witnessWarning(ctx)],
     [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
     [true, settingsWarning(ctx.settings.current)],

@@ -130,6 +130,8 @@ export type SupplyPage = {
   headId: string
   isLast: boolean
 }
+/** What a witness of its supply chain signed, not verified; the key history stands beside one of each witness. */
+export type ShownStatement = { bytes: Uint8Array; kel: Uint8Array | undefined }
 /** The proof that an account stands in the tree of an epoch. */
 export type Liability = { record: Uint8Array; balance: number; salt: Uint8Array; path: PathStep[] }
 
@@ -150,6 +152,8 @@ export interface HubCredits {
   endHold(order: Uint8Array, end: 'capture' | 'release', signal: AbortSignal): Promise<Settled>
   /** Records of its supply chain from a number on, not verified, and the head that it names. */
   supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
+  /** What its witnesses signed; nothing where it has none, or knows of none. */
+  witnessStatements(signal: AbortSignal): Promise<ShownStatement[]>
   /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */
   liability(signal: AbortSignal): Promise<Liability | undefined>
 }

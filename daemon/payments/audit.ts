@@ -19,10 +19,12 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { forgetWitnessed } from '../store/witnessed.ts'
 import { maySign } from './may-sign.ts'
 import { ownSumsFault } from './own-sums.ts'
 import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
+import { askWitnesses, noteWitnessed, requireAsLong, requireWitnessed, type Witnessed } from './witnesses.ts'
 
 type Needs = Pick<
   Context,
@@ -45,6 +47,8 @@ export type AuditReport = {
   /** UTC day of the newest epoch that was read, and what it says that this agent is owed. */
   day: number | undefined
   owed: number | undefined
+  /** The newest record that a witness has seen, and when. */
+  witnessed: { seq: number; atMs: number } | undefined
   fault: string | undefined
 }
 
@@ -53,6 +57,7 @@ type Reading = {
   told: { headSeq: number; headId: string }
   /** Heads that it named before. */
   heads: ReadonlyMap<number, Uint8Array>
+  witnessed: Witnessed
   signal: AbortSignal
 }
 
@@ -98,6 +103,7 @@ export class Audit {
       endAlarm(this.#ctx.store, hub)
       forget(this.#ctx.store, placeName(hub))
       forgetHeads(this.#ctx.store, hub)
+      forgetWitnessed(this.#ctx.store, hub)
     }, 'node.audit')
   }
 
@@ -107,17 +113,19 @@ export class Audit {
     await hub.refresh()
     noteKeyState(this.#ctx, hub.identity.log)
     const heads = seenHeads(store, hub.identity.aid)
-    const from = all ? undefined : this.#placeAt(hub.identity.aid, heads)
+    const witnessed = await askWitnesses(this.#ctx, hub, signal)
+    const places = [...heads.keys(), ...witnessed.open.map(({ seq }) => seq)]
+    const from = all ? undefined : this.#placeAt(hub.identity.aid, places)
     const own = all ? undefined : identity.aid
     const reader = new SupplyReader(hub.identity.log, { own, ...(from && { from }) })
     const told = { headSeq: -1, headId: '' }
     let owed: number | undefined
     const fault = await faultIn(async () => {
-      await this.#read(hub, reader, { told, heads, signal })
+      await this.#read(hub, reader, { told, heads, witnessed, signal })
       owed = await this.#checkAccount(hub, reader, signal)
     })
     store.transaction(() => {
-      if (fault === undefined) this.#keep(hub.identity.aid, reader)
+      if (fault === undefined) this.#keep(hub.identity.aid, reader, witnessed)
       else this.#alarm(hub.identity.aid, fault)
     }, 'node.audit')
     const { length, head } = reader.head
@@ -130,11 +138,13 @@ export class Audit {
       retired: reader.sums.retired,
       day: reader.epoch?.epoch.day,
       owed,
+      witnessed: newestOf(witnessed),
       fault,
     }
   }
 
-  async #read(hub: HubClient, reader: SupplyReader, { told, heads, signal }: Reading): Promise<void> {
+  async #read(hub: HubClient, reader: SupplyReader, reading: Reading): Promise<void> {
+    const { told, heads, witnessed, signal } = reading
     for (let page = 0; page < PAGES_MAX; page++) {
       const { length } = reader.head
       const got = await hub.credits.supplyRecords(length, signal)
@@ -143,6 +153,7 @@ export class Audit {
       for (const record of got.records) {
         reader.add(record)
         requireSeen(reader.head, heads)
+        requireWitnessed(reader.head, witnessed)
       }
       told.headSeq = got.headSeq
       told.headId = got.headId
@@ -152,6 +163,10 @@ export class Audit {
     const { length, head } = reader.head
     if (told.headSeq !== length - 1 || told.headId !== cidText(head))
       throw new SupplyFault('the head that the hub names is not the last record', length)
+    requireAsLong(reader.head, witnessed)
+    for (const [seq, id] of heads)
+      if (seq > told.headSeq)
+        throw new SupplyFault(`the hub showed ${cidText(id)} there, and it is missing`, seq)
   }
 
   /** The tree of the newest epoch counts this account; what it says is owed. */
@@ -185,11 +200,12 @@ export class Audit {
     return checkSums(proof.balance)
   }
 
-  #keep(hub: string, reader: SupplyReader): void {
+  #keep(hub: string, reader: SupplyReader, witnessed: Witnessed): void {
     const { store, chain, hubNow } = this.#ctx
     const { length, head, issued, retired } = reader.place
     const place = JSON.stringify({ length, head: toBase64url(head), issued, retired })
     remember(store, placeName(hub), utf8(place))
+    noteWitnessed(this.#ctx, hub, witnessed)
     const seen = reader.head
     keepOnlyHead(store, hub, [seen.length - 1, seen.head])
     const headId = cidText(seen.head)
@@ -212,13 +228,20 @@ export class Audit {
   }
 
   /** Where the last reading ended; undefined where a head before that was seen since. */
-  #placeAt(hub: string, heads: ReadonlyMap<number, Uint8Array>): SupplyPlace | undefined {
+  #placeAt(hub: string, places: readonly number[]): SupplyPlace | undefined {
     const kept = recall(this.#ctx.store, placeName(hub))
     if (kept === undefined) return undefined
     const { head, ...place } = JSON.parse(fromUtf8(kept)) as Omit<SupplyPlace, 'head'> & { head: string }
-    const isBehind = [...heads.keys()].some(seq => seq < place.length)
+    const isBehind = places.some(seq => seq < place.length)
     return isBehind ? undefined : { ...place, head: fromBase64url(head) }
   }
+}
+
+function newestOf({ all }: Witnessed): AuditReport['witnessed'] {
+  const [first, ...others] = all
+  if (first === undefined) return undefined
+  const newest = others.reduce((best, one) => (one.observedAt > best.observedAt ? one : best), first)
+  return { seq: newest.seq, atMs: newest.observedAt }
 }
 
 /** What was seen at a place of the chain still stands there. */

@@ -130,6 +130,7 @@ export class ScriptedHub implements HubClient {
     redeem: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
     endHold: async () => ({ refused: 'hold_ended', says: 'no hold here' }),
     supplyRecords: async () => ({ chainDid: '', records: [], headSeq: 0, headId: '', isLast: true }),
+    witnessStatements: async () => [],
     liability: async () => undefined,
   }
 

@@ -82,6 +82,9 @@ export const paymentOperations = {
       /** The newest UTC day that was read now, and what the hub proved that it owes this agent at its end. */
       day: count.optional(),
       owed: credits.optional(),
+      /** The newest record that a witness of the hub has seen, and when. */
+      witnessed_seq: count.optional(),
+      witnessed_at: millis.optional(),
     }),
     codes: ['no_hub', 'no_credits', 'hub_unreachable'],
   }),

@@ -453,6 +453,7 @@ describe('what the hub publishes of its credits', () => {
     const { head_seq } = await audit()
     const [[, id] = [0, new Uint8Array()]] = seenHeads(alice.ctx.store, aid)
     noteHead(alice.ctx, aid, [head_seq + 1, Uint8Array.from(id, (byte, i) => (i === 35 ? byte ^ 1 : byte))])
+    expect((await audit()).fault).toContain('and it is missing')
     await bob.handlers.redeem({ amount: 1 }, never)
     expect((await audit()).fault).toContain('the hub showed another one before')
     expect(await audit({ accept: true })).toMatchObject({ verified: true })

@@ -13,6 +13,7 @@ import type {
   HubInputs,
   Liability,
   Settled,
+  ShownStatement,
   SupplyPage,
 } from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
@@ -121,6 +122,15 @@ export class Wire3Credits implements HubCredits {
     }
   }
 
+  async witnessStatements(signal: AbortSignal): Promise<ShownStatement[]> {
+    const send = this.#inputs.connections.signed
+    const told = await this.#calls.plain(routes.witnesses, send, { signal }).catch(unlessOlder)
+    return (told?.attestations ?? []).map(({ attestation, kel }) => ({
+      bytes: fromBase64url(attestation),
+      kel: kel === undefined ? undefined : fromBase64url(kel),
+    }))
+  }
+
   async liability(signal: AbortSignal): Promise<Liability | undefined> {
     const given = { params: { aid: this.#inputs.identity.aid }, signal }
     const told = await this.#calls.signed(routes.liabilityProof, given).catch(unlessUnavailable)
@@ -155,6 +165,12 @@ const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
   reply.success
     ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
     : { refused: reply.errorReason, says: reply.errorMessage }
+
+/** A hub of an earlier release has no witnesses. */
+function unlessOlder(error: unknown): undefined {
+  if (error instanceof Refused && error.code === 'not_found') return undefined
+  throw error
+}
 
 function unlessUnavailable(error: unknown): undefined {
   if (error instanceof Refused && error.code === 'proof_unavailable') return undefined
