@@ -13,7 +13,7 @@ import { attachmentFileName } from '../attachments/file-names.ts'
 import { refuseA2a } from './errors.ts'
 import type { Part } from './shapes.ts'
 
-/** Types of files that are taken, with the ending by which they are known on the way. */
+/** Types of files, with the ending by which they are known on the way. */
 export const fileTypes: Readonly<Record<string, string>> = {
   'text/plain': '.txt',
   'text/markdown': '.md',
@@ -69,19 +69,15 @@ function callIn(parts: readonly Part[]): Asked | undefined {
   )
 }
 
+/** Files may be of any type; words and data are what they are. */
 function requireType({ mediaType = '', text, data }: Part, index: number): void {
   const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? ''
-  if (type === '') return
-  const isTaken =
-    text !== undefined
-      ? type.startsWith('text/') || type === 'application/json'
-      : data !== undefined
-        ? type === 'application/json'
-        : Object.hasOwn(fileTypes, type)
+  if (type === '' || (text === undefined && data === undefined)) return
+  const isTaken = type === 'application/json' || (text !== undefined && type.startsWith('text/'))
   if (!isTaken)
     refuseA2a(
       'ContentTypeNotSupported',
-      `part ${index + 1} is of a type that is not taken here; the card names those that are (defaultInputModes)`,
+      `part ${index + 1} is of another type than its content: text is text/… or application/json, data is application/json`,
     )
 }
 

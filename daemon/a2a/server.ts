@@ -6,18 +6,17 @@
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
-import { OperationRefused } from '../../protocol/control/refusal.ts'
-import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { type JsonValue, parseJson } from '../../protocol/encoding/json.ts'
+import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
-import { closed, listeningOn, readBody } from '../control/http.ts'
+import { closed, listeningOn } from '../control/http.ts'
 import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
-import { CARD_PATH, cardOf, PROTOCOL_VERSION } from './cards.ts'
+import { CARD_PATH, cardOf } from './cards.ts'
 import type { Course } from './course.ts'
 import { type A2aRefused, refuseA2a } from './errors.ts'
-import { isMethod, type MethodName, methodAt, methods, ownSegments } from './methods.ts'
+import { type MethodName, methodAt } from './methods.ts'
 import { mediaTypeFor, openStream, rpcError, sendJson, statusBody } from './reply.ts'
+import { body, callOf, decoded, idOf, type Place, parsed, placeOf, requireVersion } from './requests.ts'
 import { type Asking, type Outcome, refusedAs, type Service } from './service.ts'
 import { type Following, follow } from './streams.ts'
 
@@ -26,9 +25,7 @@ type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
 const CONNECTIONS_MAX = 256
-/** Files stand in bodies as base64. */
-const BODY_BYTES_MAX = 8 * 1024 * 1024
-const VALUES_MAX = 20_000
+const CARDS_MAX = 256
 
 export type ServerOptions = {
   ctx: Needs
@@ -42,8 +39,6 @@ export type ServerOptions = {
 }
 
 type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; url: URL }
-/** An agent's part of the path, and what stands below it. */
-type Place = { tenant: string | undefined; path: string }
 
 export class A2aServer {
   readonly #options: ServerOptions
@@ -52,6 +47,7 @@ export class A2aServer {
   readonly #oneAtATime = new OneAtATime()
   #origins = new OwnOrigins('', 0, [])
   #bound = ''
+  readonly #cards = new Map<string, string>()
 
   constructor(options: ServerOptions) {
     this.#options = options
@@ -108,8 +104,17 @@ export class A2aServer {
     const card = cardOf(service.card(agent, this.#baseOf(request, tenant), false), tenant === undefined)
     response.setHeader('Cache-Control', card.cacheControl)
     response.setHeader('ETag', card.etag)
+    response.setHeader('Last-Modified', this.#changedAt(card.etag))
     if (request.headers['if-none-match'] === card.etag) response.writeHead(304).end()
     else sendJson(response, 200, JSON.parse(card.text))
+  }
+
+  /** When a card was first seen as it is. */
+  #changedAt(etag: string): string {
+    const at = this.#cards.get(etag) ?? new Date().toUTCString()
+    if (this.#cards.size >= CARDS_MAX) this.#cards.clear()
+    this.#cards.set(etag, at)
+    return at
   }
 
   async #rpc(exchange: Exchange, place: Place): Promise<void> {
@@ -203,74 +208,6 @@ export class A2aServer {
     const refused = this.#refused(error)
     sendJson(response, refused.row.http, statusBody(refused))
   }
-}
-
-/** The agent that a path is below, where its first part is none of the interface's own. */
-function placeOf(pathname: string): Place {
-  const [, first = ''] = pathname.split('/')
-  if (first === '' || ownSegments.includes(first)) return { tenant: undefined, path: pathname }
-  const rest = pathname.slice(first.length + 1)
-  return { tenant: decodedSegment(first), path: rest === '' ? '/' : rest }
-}
-
-function decodedSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return refuseA2a('InvalidParams', 'the path is not encoded as an address is')
-  }
-}
-
-const decoded = (given: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(given).map(([name, value]) => [name, decodedSegment(value)]))
-
-async function body(request: http.IncomingMessage): Promise<Uint8Array> {
-  try {
-    return await readBody(request, { limits: { bodyBytes: BODY_BYTES_MAX } })
-  } catch (error) {
-    if (error instanceof OperationRefused) return refuseA2a('InvalidRequest', error.message)
-    throw error
-  }
-}
-
-function parsed(bytes: Uint8Array): JsonValue {
-  try {
-    return parseJson(bytes, { valuesMax: VALUES_MAX })
-  } catch (error) {
-    if (error instanceof Malformed) return refuseA2a('JSONParse', `the body is not JSON: ${error.message}`)
-    throw error
-  }
-}
-
-function idOf(call: JsonValue): string | number | null {
-  const id = typeof call === 'object' && call !== null && !Array.isArray(call) ? call['id'] : undefined
-  return typeof id === 'string' || typeof id === 'number' ? id : null
-}
-
-function callOf(call: JsonValue): { name: MethodName; params: JsonValue } {
-  if (typeof call !== 'object' || call === null || Array.isArray(call) || call['jsonrpc'] !== '2.0')
-    return refuseA2a('InvalidRequest')
-  const { method, params = {} } = call
-  if (typeof method !== 'string') return refuseA2a('InvalidRequest')
-  if (!isMethod(method))
-    return refuseA2a(
-      'MethodNotFound',
-      `there is no such method; these are: ${Object.keys(methods).join(', ')}`,
-    )
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
-    return refuseA2a('InvalidParams', 'params: expected an object')
-  return { name: method, params }
-}
-
-/** Major and minor number alone count; none means 0.3 (§3.6.2). */
-function requireVersion({ request, url }: Exchange): void {
-  const header = request.headers['a2a-version']
-  const given = (typeof header === 'string' ? header : undefined) ?? url.searchParams.get('A2A-Version') ?? ''
-  if (given === PROTOCOL_VERSION || given.startsWith(`${PROTOCOL_VERSION}.`)) return
-  refuseA2a(
-    'VersionNotSupported',
-    `this interface speaks A2A ${PROTOCOL_VERSION}; say so in the header A2A-Version`,
-  )
 }
 
 function plainError(response: http.ServerResponse, code: number, status: string, message: string): void {

@@ -12,7 +12,7 @@ import { type A2aError, A2aRefused, refuseA2a } from './errors.ts'
 import type { MethodName } from './methods.ts'
 import type { PushDesk } from './pushes.ts'
 import type { Sending } from './sending.ts'
-import { type Given, isFinal, type RequestName, requests, type TaskState } from './shapes.ts'
+import { camelMembers, type Given, isFinal, type RequestName, requests, type TaskState } from './shapes.ts'
 import type { Following } from './streams.ts'
 
 type Needs = Pick<Context, 'identity' | 'settings' | 'contacts' | 'log'> & Parameters<typeof ownCard>[0]
@@ -42,7 +42,7 @@ export class Service {
   /** Throws {@link A2aRefused}. */
   async call(name: MethodName, params: JsonValue, asking: Asking): Promise<Outcome> {
     try {
-      return await this.#call(name, params, asking)
+      return await this.#call(name, camelMembers(params), asking)
     } catch (error) {
       throw refusedAs(error, this.#ctx.log)
     }

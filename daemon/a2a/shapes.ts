@@ -5,6 +5,20 @@
 import * as z from 'zod'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 
+/** Members whose content is the client's own. */
+const FREE: readonly string[] = ['metadata', 'data']
+
+/** Readers of ProtoJSON take the names of `a2a.proto` as well: `task_id` is `taskId`. */
+export function camelMembers(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(camelMembers)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]): [string, JsonValue] => {
+    const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    return [camel, FREE.includes(camel) ? member : camelMembers(member)]
+  })
+  return Object.fromEntries(members)
+}
+
 const ID_CHARACTERS_MAX = 128
 const PARTS_MAX = 64
 const PUSH_URL_CHARACTERS_MAX = 2048
