@@ -109,6 +109,11 @@ describe('bounds', () => {
   test.each([
     [{ listen: '127.0.0.1' }, 'listen: expected host:port, got 127.0.0.1; use a port from 0 to 65535'],
     [{ listen: '[::1]:65536' }, 'listen: expected host:port, got [::1]:65536'],
+    [{ checkpoint_witnesses: [{ url: 'x', key: 'y' }] }, 'checkpoint_witnesses: expected a URL, got x'],
+    [
+      { checkpoint_witnesses: [{ url: 'https://witness.example', key: 'y' }] },
+      'checkpoint_witnesses: expected the verifier key of a witness',
+    ],
     [{ operator_listen: 'x:y' }, 'operator_listen: expected host:port, got x:y'],
     [
       { operator_listen: '127.0.0.1:8088' },

@@ -9,9 +9,11 @@ import { Malformed } from '../protocol/encoding/bytes.ts'
 import { systemCode, systemFault } from '../protocol/encoding/errors.ts'
 import { parseJson } from '../protocol/encoding/json.ts'
 import { aboutFrom, aboutShape, aboutVariables } from './about-config.ts'
+import { checkpointShape, logWitnessesOf } from './checkpoint-config.ts'
 import { ConfigRefused, type Given } from './config-refused.ts'
 import type { About } from './core/about.ts'
 import type { Limits } from './core/limits.ts'
+import type { LogWitness } from './core/supply/checkpoints.ts'
 import { limitsOf, limitsShape } from './limits-config.ts'
 import { givingBack } from './store/files.ts'
 
@@ -31,6 +33,7 @@ const fileShape = z.strictObject({
   operator_listen: z.string().optional(),
   wire: z.literal(WIRES).optional(),
   ...aboutShape,
+  ...checkpointShape,
   limits: limitsShape.optional(),
 })
 
@@ -43,6 +46,8 @@ export type Config = {
   operatorListen?: Listen | undefined
   dataDir: string
   about?: About
+  /** Witnesses of transparency logs, to which checkpoints are offered. */
+  checkpointWitnesses?: LogWitness[]
   limits: Limits
   /** What was given outside the data directory, by name: files, variables, flags. A backup does not hold it. */
   outside?: string[]
@@ -81,6 +86,7 @@ export function readConfig(flags: ConfigFlags, env: Record<string, string | unde
     operatorListen: operatorListen && parseListen(operatorListen),
     dataDir: resolve(strongest('dataDir', 'data_dir', file.data_dir)?.text ?? DATA_DIR_DEFAULT),
     about: aboutFrom(env, file, path),
+    checkpointWitnesses: logWitnessesOf(file.checkpoint_witnesses, path),
     limits: limitsOf({ ...file.limits, ...limitsFrom(env['SVC_HUB_LIMITS']) }),
   }
   checkApart(config, operatorListen?.from ?? '')

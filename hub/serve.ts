@@ -22,6 +22,7 @@ import type { OperatorContext, Order, OrderResult, RunningState } from './operat
 import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { freeBytes } from './store/files.ts'
+import { CheckpointOffers } from './witness/offer.ts'
 
 export type ServeOptions = {
   config: Config
@@ -41,6 +42,7 @@ export type RunningHub = {
   hub: Hub
   line: Line
   listener: PublicServer
+  offers: CheckpointOffers
   aid: string
   created: boolean
   /** Address of the listener, as a URL. */
@@ -116,6 +118,7 @@ async function serve(
     random,
     alert: log.warn,
   })
+  const offers = new CheckpointOffers(hub.checkpoints, config.checkpointWitnesses ?? [], log.warn)
   const clock = new ClockWatch(now, Number((await store.setting(CLOCK_SETTING)) ?? 0), log.warn)
   let baseUrl = config.baseUrl ?? ''
   const line = lines[config.wire]({
@@ -147,6 +150,7 @@ async function serve(
     hub.polls.endAll()
     await listener.close()
     line.close()
+    await offers.stop()
     await hub.stop()
     await verifier.close()
     await data.close()
@@ -156,6 +160,7 @@ async function serve(
     hub,
     line,
     listener,
+    offers,
     aid: identity.aid,
     created: data.created,
     url,

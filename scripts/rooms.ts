@@ -47,6 +47,7 @@ const hubBase = [
   'hub/limits-config.ts',
   'hub/config-refused.ts',
   'hub/about-config.ts',
+  'hub/checkpoint-config.ts',
   'hub/config.ts',
   'hub/data-dir.ts',
 ]
@@ -141,6 +142,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'the settings by which a hub says whose it is',
     uses: ['protocol/encoding', 'hub/config-refused.ts', 'hub/core'],
   },
+  'hub/checkpoint-config.ts': {
+    purpose: 'the setting that names witnesses of transparency logs',
+    uses: ['protocol/encoding', 'protocol/proof', 'hub/config-refused.ts', 'hub/core'],
+  },
   'hub/config.ts': {
     purpose: 'the configuration: file, environment, flags',
     uses: [
@@ -149,6 +154,7 @@ export const rooms: Record<string, Room> = {
       'hub/limits-config.ts',
       'hub/config-refused.ts',
       'hub/about-config.ts',
+      'hub/checkpoint-config.ts',
       'hub/store',
       'hub/core',
     ],
@@ -167,6 +173,19 @@ export const rooms: Record<string, Room> = {
     purpose: 'the wires that this hub speaks',
     uses: ['hub/config.ts', 'hub/http', 'hub/v3'],
   },
+  'hub/witness': {
+    purpose:
+      'watching the supply chain of another hub, taking back what one has kept of ours, and offering checkpoints',
+    uses: [
+      ...formats,
+      'protocol/wire3',
+      'hub/faults.ts',
+      'hub/store',
+      'hub/core',
+      'hub/data-dir.ts',
+      'hub/terminal.ts',
+    ],
+  },
   'hub/serve.ts': {
     purpose: 'a running hub, put together',
     uses: [
@@ -179,19 +198,8 @@ export const rooms: Record<string, Room> = {
       'hub/log.ts',
       'hub/lines.ts',
       'hub/operator',
+      'hub/witness',
       ...hubBase,
-    ],
-  },
-  'hub/witness': {
-    purpose: 'watching the supply chain of another hub, and taking back what one has kept of ours',
-    uses: [
-      ...formats,
-      'protocol/wire3',
-      'hub/faults.ts',
-      'hub/store',
-      'hub/core',
-      'hub/data-dir.ts',
-      'hub/terminal.ts',
     ],
   },
   'hub/cli': {

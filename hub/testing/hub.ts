@@ -61,6 +61,7 @@ export type TestHubOptions = {
   directory?: string
   about?: About
   baseUrl?: string
+  checkpointWitnesses?: Config['checkpointWitnesses']
 }
 
 /** Every answer tells the time of the clock that was set, as that of a hub on its own machine does. */
@@ -84,7 +85,7 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
       listen: { host: '127.0.0.1', port: 0 },
       baseUrl: options.baseUrl,
       dataDir: directory,
-      ...present({ about: options.about }),
+      ...present({ about: options.about, checkpointWitnesses: options.checkpointWitnesses }),
       limits: { ...defaultLimits, ...options.limits },
     }
     const running = await startHub({

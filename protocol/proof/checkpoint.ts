@@ -19,12 +19,13 @@ function keyHash(origin: string, key: Uint8Array): Uint8Array {
   return sha256(concat(utf8(`${origin}\n`), Uint8Array.of(ED25519), key)).subarray(0, KEY_HASH_BYTES)
 }
 
-const textOf = (origin: string, { size, root }: Checkpoint): string =>
+/** The text that is signed, without the lines of signatures. */
+export const checkpointText = (origin: string, { size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${toBase64(root)}\n`
 
 /** The note with the signature of an identity key. */
 export function signedCheckpoint(seed: Uint8Array, origin: string, checkpoint: Checkpoint): string {
-  const text = textOf(origin, checkpoint)
+  const text = checkpointText(origin, checkpoint)
   const signature = concat(keyHash(origin, publicKey(seed)), sign(seed, utf8(text)))
   return `${text}\n— ${origin} ${toBase64(signature)}\n`
 }
@@ -34,7 +35,7 @@ export function checkpointHolds(
   note: string,
   { origin, key, checkpoint }: { origin: string; key: Uint8Array; checkpoint: Checkpoint },
 ): boolean {
-  const text = textOf(origin, checkpoint)
+  const text = checkpointText(origin, checkpoint)
   if (!note.startsWith(`${text}\n`)) return false
   const hash = keyHash(origin, key)
   return note

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { fromHex, toHex } from '../encoding/bytes.ts'
-import { CompactRange } from './merkle.ts'
+import { CompactRange, consistencyRanges } from './merkle.ts'
 
 /** Leaves and roots that implementations of RFC 6962 test themselves against. */
 const leaves = [
@@ -41,4 +42,43 @@ test('a leaf that looks like two nodes is none', () => {
   })
   forged.append(Buffer.concat([Uint8Array.of(1), ...nodes]))
   expect(toHex(forged.root())).not.toBe(toHex(two.root()))
+})
+
+test('the nodes between two sizes show that the smaller tree is where the larger one began', () => {
+  const hash = (...parts: Uint8Array[]) => createHash('sha256').update(Buffer.concat(parts)).digest()
+  const given = Array.from({ length: 33 }, (_, at) => Uint8Array.of(at))
+  const rootOf = (from: number, end: number): Buffer => {
+    if (end - from === 1) return hash(Uint8Array.of(0), given[from] as Uint8Array)
+    const half = from + 2 ** Math.ceil(Math.log2(end - from) - 1)
+    return hash(Uint8Array.of(1), rootOf(from, half), rootOf(half, end))
+  }
+  /** RFC 6962 §2.1.2 read upwards: both roots from the nodes, with the old tree's own where it is whole. */
+  const roots = (
+    old: number,
+    from: number,
+    end: number,
+    isWhole: boolean,
+    nodes: Buffer[],
+  ): [Buffer, Buffer] => {
+    if (old === end - from) {
+      const root = isWhole ? rootOf(from, end) : (nodes.shift() as Buffer)
+      return [root, root]
+    }
+    const half = 2 ** Math.ceil(Math.log2(end - from) - 1)
+    if (old <= half) {
+      const [before, after] = roots(old, from, from + half, isWhole, nodes)
+      return [before, hash(Uint8Array.of(1), after, nodes.shift() as Buffer)]
+    }
+    const [before, after] = roots(old - half, from + half, end, false, nodes)
+    const left = nodes.shift() as Buffer
+    return [hash(Uint8Array.of(1), left, before), hash(Uint8Array.of(1), left, after)]
+  }
+  for (let size = 1; size <= given.length; size++)
+    for (let old = 1; old < size; old++) {
+      const nodes = consistencyRanges(old, size).map(([from, end]) => rootOf(from, end))
+      expect(nodes.length).toBeLessThanOrEqual(63)
+      const [before, after] = roots(old, 0, size, true, nodes)
+      expect([before, after, nodes]).toEqual([rootOf(0, old), rootOf(0, size), []])
+    }
+  expect([consistencyRanges(0, 5), consistencyRanges(5, 5)]).toEqual([[], []])
 })

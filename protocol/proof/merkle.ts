@@ -12,6 +12,28 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array => sha256(concat(..
 const leafHash = (leaf: Uint8Array): Uint8Array => joined(LEAF, leaf)
 const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array => joined(NODE, left, right)
 
+/** Leaves from one on to another. */
+export type LeafRange = readonly [from: number, end: number]
+
+/**
+ * The nodes that show that the tree of the first `old` leaves is where that of `size` began (RFC 6962 §2.1.2), each by the
+ * leaves below it, in their order; none where there was nothing, or nothing came.
+ */
+export function consistencyRanges(old: number, size: number): LeafRange[] {
+  return old === 0 || old === size ? [] : rangesWithin(old, [0, size], true)
+}
+
+/** `isWhole`: the old tree ends with this subtree, and its root is known from there. */
+function rangesWithin(old: number, [from, end]: LeafRange, isWhole: boolean): LeafRange[] {
+  const size = end - from
+  if (old === size) return isWhole ? [] : [[from, end]]
+  const half = 2 ** Math.ceil(Math.log2(size) - 1)
+  const middle = from + half
+  return old <= half
+    ? [...rangesWithin(old, [from, middle], isWhole), [middle, end]]
+    : [...rangesWithin(old - half, [middle, end], false), [from, middle]]
+}
+
 /** Roots of the whole trees that a list falls into, the largest first: as many as its length has ones in base two. */
 export class CompactRange {
   #size = 0

@@ -29,6 +29,7 @@ import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
 import { Acceptance } from '../../protocol/proof/acceptance.ts'
 import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
+import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 import {
   documentBytes,
   parseRequestDocument,
@@ -268,6 +269,9 @@ function paymentFormats(): Subject[] {
     format('settlement receipt', hex(receipts.valid, 'receipt'), SettlementReceipt),
     format('order about a hold', hex(orders.valid, 'order'), HoldOrder),
     format('witness statement', hex(valid('payment/witnesses.json'), 'statement'), WitnessStatement),
+    reader('verifier key of a cosigner', [utf8(VERIFIER_KEY)], bytes =>
+      parseVerifierKey(new TextDecoder().decode(bytes)),
+    ),
     reader('quote', [utf8(canonicalJson(paymentRequired(quote)))], bytes =>
       readQuote(parseJson(bytes), quote),
     ),
@@ -275,6 +279,8 @@ function paymentFormats(): Subject[] {
     supplyReader(supplyEpoch, epochPayload(emptyEpoch)),
   ]
 }
+
+const VERIFIER_KEY = 'witness.example/w1+490ca8b1+BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
 
 const supplyReader = (eventType: string, sample: CborValue): Subject =>
   reader(`payload of ${eventType}`, [encode(sample)], bytes =>
