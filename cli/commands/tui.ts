@@ -1,9 +1,9 @@
 /** `svc tui`: the inbox in a terminal. Ink and React are loaded here and nowhere else. */
+import { draftsIn } from '../../daemon/home/drafts.ts'
 import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed } from '../io.ts'
 import { doorOf } from '../screen/door.ts'
-import { draftsIn } from '../screen/drafts.ts'
 import { notesIn } from '../screen/notes.ts'
 import { completionsOf, edited, fileAt, pathsFrom, runDemo, runLine } from '../screen/shell.ts'
 

@@ -9,7 +9,8 @@ import { sendOnKey } from './composer.ts'
 import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, field, typedIn } from './parts.ts'
 import { back } from './thread.ts'
-import { titles } from './ui.ts'
+import { titles, withPath } from './ui.ts'
+import { uploadField } from './upload.ts'
 
 export function agentList(app: App, now: number): Drawn {
   const { agents } = app.view
@@ -223,9 +224,10 @@ function wordsFields(app: App, aid: string): Drawn {
     h(
       'details',
       { class: 'attach', open: order.files !== '' },
-      h('summary', {}, 'Attach files of this machine'),
+      h('summary', {}, 'Attach files'),
+      uploadField(app, aid, path => app.setOrder(aid, { files: withPath(app.orderOf(aid), path) })),
       field(
-        'Paths, one a line',
+        'Files of the machine of the node by their paths, one a line',
         h('textarea', {
           id: 'order-files',
           rows: '2',

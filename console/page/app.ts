@@ -6,6 +6,7 @@ import type { Live } from '../../view/live.ts'
 import type { Screen } from '../../view/rows.ts'
 import type { Tone } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
+import { KeptDrafts } from './drafts.ts'
 import {
   addressOf,
   type Dialog,
@@ -19,9 +20,12 @@ import {
   routeOf,
   type Ui,
 } from './ui.ts'
+import type { Upload, Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
 const KEYS_OFF = 'svc-keys-off'
+
+type Parts = { live: Live; build: string; upload: Upload }
 
 export class App {
   readonly live: Live
@@ -33,10 +37,15 @@ export class App {
   #unsay: ReturnType<typeof setTimeout> | undefined
   #seen = ''
 
+  readonly upload: Upload
+  readonly #kept: KeptDrafts
+
   /** `build`: that of the page, which a node that was changed over leaves behind. */
-  constructor(live: Live, build: string, draw: () => void) {
+  constructor({ live, build, upload }: Parts, draw: () => void) {
     this.live = live
     this.build = build
+    this.upload = upload
+    this.#kept = new KeptDrafts(live)
     this.#draw = draw
     this.ui = {
       ...routeOf(location.hash),
@@ -47,6 +56,7 @@ export class App {
       dialog: undefined,
       drafts: new Map(),
       orders: new Map(),
+      uploads: new Map(),
       said: undefined,
       keysOn: isSet(KEYS_OFF) !== true,
     }
@@ -99,12 +109,23 @@ export class App {
       if (open === undefined) live.closeThread()
       else this.opening = live.openThread(open, document.visibilityState === 'visible')
     } else live.closeThread()
+    if (open !== undefined && screen !== 'evidence' && screen !== 'node') void this.#loadDraft(screen, open)
     if (screen === 'agents' && !this.view.agents.loaded) void live.find(this.view.agents.query)
     if (screen === 'evidence') void live.openEvidence()
     if (screen === 'node') {
       void live.openNode()
       void live.openAccount()
     }
+  }
+
+  /** What was written before on this page or on a terminal, unless somebody writes here already. */
+  async #loadDraft(screen: Screen, id: string): Promise<void> {
+    const draft = await this.#kept.load(id)
+    if (draft === undefined) return
+    if (screen === 'agents') {
+      if (this.orderOf(id) === emptyOrder) this.ui.orders.set(id, { ...emptyOrder, ...draft })
+    } else if (this.draftOf(id) === emptyDraft) this.ui.drafts.set(id, { ...emptyDraft, ...draft })
+    this.#draw()
   }
 
   /** Marks what came into the open thread as read, once for each time that something did. */
@@ -124,6 +145,7 @@ export class App {
 
   setDraft(id: string, change: Partial<Draft>): void {
     this.ui.drafts.set(id, { ...this.draftOf(id), ...change })
+    if ('text' in change || 'files' in change) this.#kept.keep(id, this.draftOf(id))
     this.#draw()
   }
 
@@ -133,13 +155,22 @@ export class App {
 
   setOrder(aid: string, change: Partial<Order>): void {
     this.ui.orders.set(aid, { ...this.orderOf(aid), ...change })
+    if ('text' in change || 'files' in change) this.#kept.keep(aid, this.orderOf(aid))
     this.#draw()
   }
 
-  /** Words or files that were written and not sent. */
-  get hasDrafts(): boolean {
-    const all = [...this.ui.drafts.values(), ...this.ui.orders.values()]
-    return all.some(draft => draft.text.trim() !== '' || draft.files.trim() !== '')
+  setUploads(of: string, uploads: readonly Uploading[]): void {
+    this.ui.uploads.set(of, uploads)
+    this.#draw()
+  }
+
+  /** What was written is not with the node yet, or a file is on its way there. */
+  get isBehind(): boolean {
+    return this.#kept.isBehind || [...this.ui.uploads.values()].some(going => going.length > 0)
+  }
+
+  keepDrafts(): void {
+    this.#kept.keepAll()
   }
 
   ask(dialog: Dialog): void {
@@ -187,6 +218,7 @@ export class App {
     try {
       const { warning } = await this.live.act('message', { interaction_id: id, text: draft.text, attach })
       this.ui.drafts.delete(id)
+      this.#kept.drop(id)
       this.say(
         warning === undefined ? 'sent' : `kept to be sent: ${cleanLine(warning)}`,
         warning ? 'warn' : 'good',
@@ -203,6 +235,7 @@ export class App {
     try {
       const { interaction_id: id, warning } = await this.live.act('delegate', inputOf(aid, order))
       this.ui.orders.delete(aid)
+      this.#kept.drop(aid)
       this.open(id, 'sent')
       this.say(
         warning === undefined ? 'the task is on its way' : cleanLine(warning),

@@ -2,6 +2,8 @@
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { typedIn } from './parts.ts'
+import { withPath } from './ui.ts'
+import { uploadField } from './upload.ts'
 
 export function composer(app: App, id: string, peer: string): Drawn {
   const draft = app.draftOf(id)
@@ -30,8 +32,9 @@ export function composer(app: App, id: string, peer: string): Drawn {
     h(
       'details',
       { class: 'attach', open: draft.files !== '' },
-      h('summary', {}, 'Attach files of this machine'),
-      h('label', { for: 'composer-files' }, 'Paths, one a line'),
+      h('summary', {}, 'Attach files'),
+      uploadField(app, id, path => app.setDraft(id, { files: withPath(app.draftOf(id), path) })),
+      h('label', { for: 'composer-files' }, 'Files of the machine of the node by their paths, one a line'),
       h('textarea', {
         id: 'composer-files',
         rows: '2',
@@ -55,7 +58,7 @@ export function composer(app: App, id: string, peer: string): Drawn {
       h(
         'span',
         { class: 'hint', id: 'composer-hint' },
-        isEmpty ? 'Ctrl-Enter sends' : 'Kept as a draft on this page · Ctrl-Enter sends',
+        isEmpty ? 'Ctrl-Enter sends' : 'Kept as a draft by your node · Ctrl-Enter sends',
       ),
     ),
   )

@@ -16,6 +16,7 @@ import { bannerList, header, liveRegion } from './shell.ts'
 import { taskList } from './tasks.ts'
 import { threadPane } from './thread.ts'
 import { titles } from './ui.ts'
+import { uploadWith } from './upload.ts'
 
 const TICK_MS = 1_000
 const SLOW_TICKS = 10
@@ -38,7 +39,7 @@ function around() {
 
 function start(place: HTMLElement, token: string, build: string): void {
   const live = new Live(doorOf(token), around())
-  const app = new App(live, build, () => draw(place, app))
+  const app = new App({ live, build, upload: uploadWith(token) }, () => draw(place, app))
   live.subscribe(() => {
     draw(place, app)
     app.seeOpenThread()
@@ -47,9 +48,12 @@ function start(place: HTMLElement, token: string, build: string): void {
   addEventListener('hashchange', () => app.arrive())
   addEventListener('keydown', event => onKey(app, event))
   addEventListener('beforeunload', event => {
-    if (app.hasDrafts) event.preventDefault()
+    if (!app.isBehind) return
+    app.keepDrafts()
+    event.preventDefault()
   })
   document.addEventListener('visibilitychange', () => {
+    if (document.hidden) app.keepDrafts()
     draw(place, app)
     app.seeOpenThread()
   })

@@ -1,6 +1,7 @@
 /** What the page knows beside the node: which screen, what is open and selected, drafts, and a dialog; and its addresses. */
 import { type Screen, screens } from '../../view/rows.ts'
 import type { Tone } from '../../view/sentences.ts'
+import type { Uploading } from './upload.ts'
 
 export type Draft = {
   text: string
@@ -45,6 +46,8 @@ export type Ui = {
   dialog: (Dialog & { fault?: string | undefined; busy?: boolean }) | undefined
   drafts: Map<string, Draft>
   orders: Map<string, Order>
+  /** Files on their way to the node, by the draft that they are for. */
+  uploads: Map<string, readonly Uploading[]>
   /** What was last done, said in the live region and shown for a while. */
   said: { text: string; tone: Tone } | undefined
   keysOn: boolean
@@ -55,11 +58,15 @@ export const emptyDraft: Draft = { text: '', files: '', busy: false }
 export const emptyOrder: Order = { ...emptyDraft, capability: '', args: '', pay: false, maxCredits: '' }
 
 /** Paths of a draft, as they are given to the node. */
-export const filesIn = ({ files }: Draft): string[] =>
+export const filesIn = ({ files }: Pick<Draft, 'files'>): string[] =>
   files
     .split('\n')
     .map(line => line.trim())
     .filter(line => line !== '')
+
+/** The paths of a draft with one more. */
+export const withPath = (draft: Pick<Draft, 'files'>, path: string): string =>
+  [...filesIn(draft), path].join('\n')
 
 export const titles: Record<Screen, string> = {
   inbox: 'To me',

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
+import { ATTACHMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { cidText, contentId, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { ATTACHMENT_BYTES_MAX, type Attachment } from '../../protocol/mail/message.ts'
+import type { Attachment } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
 import { faultPoint } from '../platform/faults.ts'
 import {
@@ -22,6 +23,7 @@ import { refuse } from '../refusal.ts'
 import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
 import { attachmentFileName, cleanName, type Saved, saveFile } from './file-names.ts'
+import { Uploads } from './uploads.ts'
 
 const READ_BYTES = 256 * 1024
 const TEMPORARY = 'incoming-'
@@ -54,6 +56,7 @@ export class Attachments {
   readonly folder: string
   /** Long texts of others, written out for readers that would be given a part only. */
   readonly #texts: string
+  readonly uploads: Uploads
   #random: (length: number) => Uint8Array
   #guarded: string[]
 
@@ -64,6 +67,7 @@ export class Attachments {
     ensureSecretDirectory(this.folder)
     this.#texts = join(storeFolder, 'texts')
     ensureSecretDirectory(this.#texts)
+    this.uploads = new Uploads(join(storeFolder, 'uploads'), random)
     this.#guarded = [...guarded, PROCESS_FILES].filter(path => fs.existsSync(path)).map(realPath)
   }
 
@@ -76,7 +80,8 @@ export class Attachments {
     const name = basename(real)
     const isReceived =
       (dirname(real) === realPath(this.folder) && CONTENT_ID.test(name)) ||
-      (dirname(real) === realPath(this.#texts) && TEXT_FILE.test(name))
+      (dirname(real) === realPath(this.#texts) && TEXT_FILE.test(name)) ||
+      this.uploads.holds(real)
     const isGuarded = this.#guarded.some(directory => isInside(directory, real)) || this.#isLinked(real)
     if (!isReceived && isGuarded) refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
     return real
@@ -180,8 +185,9 @@ export class Attachments {
     this.removeOldTexts()
   }
 
-  /** Removes texts that nobody was given for a while. */
+  /** Removes texts that nobody was given for a while, and uploads that nobody sent. */
   removeOldTexts(): void {
+    this.uploads.removeOld()
     for (const name of fs.readdirSync(this.#texts)) {
       const path = join(this.#texts, name)
       if (Date.now() - fs.statSync(path).mtimeMs > TEXT_FILE_LIFE_MS) fs.rmSync(path, { force: true })

@@ -26,6 +26,7 @@ import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { balanceOf, refuseWhileCreditsRemain } from './credits.ts'
 import { findAgents } from './directory.ts'
+import { draftOperations } from './drafts.ts'
 import { evidenceOperations } from './evidence.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
@@ -97,6 +98,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     async contacts() {
       return { contacts: ctx.contacts.list().map(contactView) }
     },
+    ...draftOperations(ctx),
     async contactAdd(given) {
       if (given.aid === ctx.identity.aid) refuse('bad_request', 'this is the AID of this node itself')
       const contact = ctx.contacts.add(given.aid, given.petname)

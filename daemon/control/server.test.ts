@@ -401,3 +401,46 @@ function firstEvents(path: string, count: number): Promise<string[]> {
     request.on('error', error => (request.destroyed ? undefined : reject(error)))
   })
 }
+
+describe('a file of the page', () => {
+  const upload = (name: string, body: string, headers: Record<string, string> = bearer()) =>
+    ask('POST', `/upload?name=${encodeURIComponent(name)}`, headers, body)
+
+  test('lies in a folder that nobody guesses, under a name without a way elsewhere, for its owner alone', async () => {
+    const { status, text } = await upload('../../../config.json', 'words')
+    const { path, bytes } = JSON.parse(text) as { path: string; bytes: number }
+    expect([status, bytes]).toEqual([200, 5])
+    expect(path).toMatch(/\/uploads\/[0-9a-f]{32}\/config\.json$/)
+    expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['words', 0o600])
+    // it may be sent, and what lies beside it may not
+    expect(node.ctx.attachments.take(path)).toMatchObject({ name: 'config.json', size: 5 })
+    expect(() => node.ctx.attachments.take(join(dir, 'config.json'))).toThrow('belongs to svc itself')
+    node.ctx.attachments.uploads.spent([path])
+    node.ctx.attachments.uploads.removeOld()
+    expect(existsSync(path)).toBe(true)
+  })
+
+  test.each([
+    ['without the token', {}, 401],
+    ['of a page elsewhere', { Origin: 'http://evil.example' }, 403],
+    ['of another site', { 'Sec-Fetch-Site': 'cross-site' }, 403],
+    ['for another host', { Host: 'evil.example' }, 403],
+    ['that is larger than an attachment may be', { 'Content-Length': String(64 * 1024 * 1024 + 1) }, 413],
+  ])('%s is not taken', async (_what, headers, status) => {
+    const given = status === 401 ? headers : { ...bearer(), ...headers }
+    expect((await upload('a.txt', 'x', given)).status).toBe(status)
+  })
+
+  test('that is cut off leaves nothing', async () => {
+    const count = () => readdirSync(dir, { recursive: true }).length
+    const before = count()
+    const [host, port] = node.controlAddress.split(':')
+    const socket = connect(Number(port), host)
+    socket.write(
+      `POST /upload?name=a.txt HTTP/1.1\r\nHost: ${node.controlAddress}\r\nAuthorization: Bearer ${token}\r\nContent-Length: 100\r\n\r\nabc`,
+    )
+    await expect.poll(count).toBeGreaterThan(before)
+    socket.destroy()
+    await expect.poll(count).toBe(before)
+  })
+})

@@ -19,6 +19,7 @@ import { NONCE, proofOf } from '../home/proof.ts'
 import { isBearer } from '../home/token.ts'
 import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
+import { refuse } from '../refusal.ts'
 import { serveAttachment } from './attachments.ts'
 import { type ConsoleParts, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
@@ -138,6 +139,7 @@ export class ControlServer {
     if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
     if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(request, response, url)
+    if (key === `POST ${controlRoutes.upload.path}`) return this.#takeUpload(request, response, url)
     const found = rows.get(key)
     if (found === undefined) return send(response, 404, refusal('not_found', 'there is no such operation'))
     await this.#operate(found.name, found.row, request, response, url)
@@ -162,6 +164,17 @@ export class ControlServer {
     const read = row.request.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
     send(response, 200, await tradeTicket(this.#options.console, request, read.data.ticket))
+  }
+
+  /** One file, written as it comes. */
+  async #takeUpload(request: http.IncomingMessage, response: http.ServerResponse, url: URL): Promise<void> {
+    const row = controlRoutes.upload
+    const given = Object.fromEntries(url.searchParams)
+    const read = row.query.safeParse(given)
+    if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
+    if (Number(request.headers['content-length'] ?? 0) > row.limits.bodyBytes)
+      refuse('too_large', 'the file is larger than 64 MiB')
+    send(response, 200, await this.#options.ctx.attachments.uploads.take(read.data.name, request))
   }
 
   async #operate(

@@ -62,6 +62,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       if (to === undefined)
         return refuse('unknown_peer', `"${given.to}" is not a contact${await suggestPeers(ctx, given.to)}`)
       const asked = delegateTask(ctx, given)
+      ctx.attachments.uploads.spent(given.attach)
       const id = await answeredTask(ctx, asked, {
         seconds: given.wait_s ?? 0,
         signal,
@@ -143,6 +144,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       if (text === '' && attach.length === 0)
         refuse('bad_request', 'a message needs a text, a file or an attachment')
       const message = sendText(ctx, interaction, { text, attach, key: given.idempotency_key })
+      ctx.attachments.uploads.spent(attach)
       return {
         interaction_id: interaction.id,
         message_id: messageIdText(message),

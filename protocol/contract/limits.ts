@@ -4,6 +4,7 @@ const KIB = 1024
 const MIB = 1024 * KIB
 
 export const ENVELOPE_BYTES_MAX = 96 * MIB
+export const ATTACHMENT_BYTES_MAX = 64 * MIB
 export const DACK_BYTES = 540
 export const KEY_SET_BYTES_MAX = 8 * KIB
 

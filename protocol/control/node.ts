@@ -10,7 +10,7 @@ import {
   plainShape,
   visibilityShape,
 } from '../contract/shapes.ts'
-import { LONG_MS, operation, paging } from './operation.ts'
+import { LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
 import {
   chainHeadShape,
   contactShape,
@@ -25,6 +25,8 @@ import {
 const EVIDENCE_LIMIT_MAX = 1000
 /** Open tasks and messages that one stranger may be given. */
 export const GUEST_MESSAGES_MAX = 10_000
+
+const draftFor = z.union([interactionId, aidShape])
 
 const identityReply = z.strictObject({
   aid: aidShape,
@@ -85,6 +87,20 @@ export const nodeOperations = {
     method: 'GET',
     reads: true,
     reply: z.strictObject({ contacts: z.array(contactShape) }),
+  }),
+  /** What was written and not sent, for a task or an agent by its id; both screens keep it here. */
+  draft: operation('/draft', {
+    reads: true,
+    request: z.strictObject({ for: draftFor }),
+    reply: z.strictObject({ text: z.string(), files: z.array(z.string()) }),
+  }),
+  /** Without words and files it is removed. */
+  draftKeep: operation('/draft/keep', {
+    reads: false,
+    afterEnd: true,
+    request: z.strictObject({ for: draftFor, text, files: z.array(z.string().max(4096)).max(64) }),
+    reply: z.strictObject({ kept: z.boolean() }),
+    limits: { bodyBytes: TEXT_BODY_BYTES },
   }),
   contactAdd: operation('/contact/add', {
     reads: false,

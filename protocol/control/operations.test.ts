@@ -17,6 +17,7 @@ describe('an operation', () => {
       'balance',
       'capabilityList',
       'contacts',
+      'draft',
       'evidence',
       'evidenceHeads',
       'find',
@@ -33,9 +34,17 @@ describe('an operation', () => {
     ])
   })
 
-  test('that changes something is closed to an ended identity and an old copy, but for six', () => {
+  test('that changes something is closed to an ended identity and an old copy, but for seven', () => {
     const open = those(name => !operations[name].reads && operations[name].staysOpen)
-    expect(open).toEqual(['a2aSet', 'a2aToken', 'autoReplyOff', 'consoleTicket', 'pull', 'shutdown'])
+    expect(open).toEqual([
+      'a2aSet',
+      'a2aToken',
+      'autoReplyOff',
+      'consoleTicket',
+      'draftKeep',
+      'pull',
+      'shutdown',
+    ])
     const refusing = those(name =>
       ['identity_deactivated', 'old_copy'].every(code => (operations[name].codes as string[]).includes(code)),
     )
@@ -63,6 +72,7 @@ describe('an operation', () => {
       delegate: 2 * 1024 * 1024,
       message: 2 * 1024 * 1024,
       end: 2 * 1024 * 1024,
+      draftKeep: 2 * 1024 * 1024,
       profileSet: 256 * 1024,
       autoReplySet: 256 * 1024,
       autoReplyTest: 256 * 1024,

@@ -3,6 +3,7 @@
  * its clients. Members are wire names, because replies are printed as they are.
  */
 import * as z from 'zod'
+import { ATTACHMENT_BYTES_MAX } from '../contract/limits.ts'
 import { type QueryOf, type ReplyOf, type RequestOf, route } from '../contract/route.ts'
 import { a2aOperations } from './a2a.ts'
 import { autoReplyOperations } from './autoreply.ts'
@@ -57,6 +58,17 @@ export const controlRoutes = {
     auth: 'open',
     produces: 'bytes',
     query: z.strictObject({ cid: z.string(), exp: z.string(), cap: z.string() }),
+  }),
+  /** A file of the page, as bytes; `path` is named among the files of a message. */
+  upload: route({
+    method: 'POST',
+    path: '/upload',
+    auth: 'bearer',
+    query: z.strictObject({ name: z.string().min(1).max(1024) }),
+    reply: z.strictObject({ path: z.string(), bytes: z.int() }),
+    codes: ['too_large', 'disk_full', 'bad_request'],
+    limits: { bodyBytes: ATTACHMENT_BYTES_MAX },
+    own: true,
   }),
   events: route({
     method: 'GET',

@@ -31,7 +31,6 @@ export const MESSAGE_ID_BYTES = 16
 export const INTERACTION_ID_BYTES = 16
 export const HEAD_BYTES_MAX = 1024 * 1024
 export const ATTACHMENTS_MAX = 64
-export const ATTACHMENT_BYTES_MAX = 64 * 1024 * 1024
 const NAME_BYTES_MAX = 255
 const SEAL_LABEL = 'svc-seal/v1'
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { draftsIn } from './drafts.ts'
-import { notesIn } from './notes.ts'
 
 const folder = () => mkdtempSync(join(tmpdir(), 'drafts-'))
 const name = 'i'.repeat(22)
@@ -34,11 +33,4 @@ test('a file that is no draft is left alone', () => {
   drafts.write(name, { text: 'x', files: [] })
   writeFileSync(join(dir, 'drafts', `${name}.json`), '{"text":')
   expect(drafts.read(name)).toBeUndefined()
-})
-
-test('what was seen once is remembered', () => {
-  const dir = folder()
-  expect(notesIn(dir).read()).toEqual([])
-  notesIn(dir).write(['stranger'])
-  expect(notesIn(dir).read()).toEqual(['stranger'])
 })

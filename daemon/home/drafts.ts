@@ -1,14 +1,23 @@
-/** Drafts of the terminal inbox, beside the data of the node: for the eyes of its user alone. */
+/** What was written and not sent on the screens, beside the data of the node: for the eyes of its user alone. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensureSecretDirectory, findFile, removeDurably, replaceFile } from '../../daemon/platform/files.ts'
-import type { Draft, Host } from '../../tui/host.ts'
+import { ensureSecretDirectory, findFile, removeDurably, replaceFile } from '../platform/files.ts'
 
 const ENDING = '.json'
+/** Paths of files go along. */
+export type Draft = { readonly text: string; readonly files: readonly string[] }
+/** By the task or the agent that they are for; what has another name is no draft. */
+export type Drafts = {
+  names(): readonly string[]
+  read(name: string): Draft | undefined
+  write(name: string, draft: Draft): void
+  remove(name: string): void
+}
+
 /** Ids of tasks and AIDs: nothing that leads out of the folder. */
 const NAME = /^[A-Za-z0-9_-]{22,64}$/
 
-export function draftsIn(dataDir: string): Host['drafts'] {
+export function draftsIn(dataDir: string): Drafts {
   const folder = join(dataDir, 'drafts')
   const pathOf = (name: string): string | undefined =>
     NAME.test(name) ? join(folder, `${name}${ENDING}`) : undefined

@@ -1,0 +1,101 @@
+/** Files of the browser, given to the node one after the other: how far each is, and how it is called off. */
+import { size } from '../../view/ages.ts'
+import { cleanLine } from '../../view/clean.ts'
+import { NodeGone, NodeRefused } from '../../view/door.ts'
+import { percent } from '../../view/sentences.ts'
+import type { App } from './app.ts'
+import { type Drawn, h } from './h.ts'
+import { button } from './parts.ts'
+
+export const FILE_BYTES_MAX = 64 * 1024 * 1024
+
+export type Uploading = { name: string; sent: number; total: number; stop: () => void }
+export type Upload = (
+  file: File,
+  onProgress: (sent: number) => void,
+) => { done: Promise<string>; stop: () => void }
+
+/** Gives a file to the node; resolves to the path under which a message names it. */
+export function uploadWith(token: string): Upload {
+  return (file, onProgress) => {
+    // fetch tells nothing of what has left
+    const request = new XMLHttpRequest()
+    const done = new Promise<string>((resolve, reject) => {
+      request.upload.addEventListener('progress', ({ loaded }) => onProgress(loaded))
+      request.addEventListener('load', () => {
+        const said = answerOf(request.responseText)
+        if (request.status === 200 && said.path !== undefined) resolve(said.path)
+        else
+          reject(new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file'))
+      })
+      request.addEventListener('error', () => reject(new NodeGone('the file did not get to the node')))
+      request.addEventListener('abort', () => reject(new NodeGone('the upload was called off')))
+    })
+    request.open('POST', `/upload?name=${encodeURIComponent(file.name)}`)
+    request.setRequestHeader('Authorization', `Bearer ${token}`)
+    request.setRequestHeader('Content-Type', 'application/octet-stream')
+    request.send(file)
+    return { done, stop: () => request.abort() }
+  }
+}
+
+function answerOf(text: string): { path?: string; reason?: string; error?: string } {
+  try {
+    return JSON.parse(text) as { path?: string }
+  } catch {
+    return {}
+  }
+}
+
+/** The field that takes files of the browser, and those that are on their way; `take` gets the path of each. */
+export function uploadField(app: App, of: string, take: (path: string) => void): Drawn {
+  const going = app.ui.uploads.get(of) ?? []
+  return h(
+    'div',
+    { class: 'field', key: 'upload' },
+    h('label', { for: 'upload' }, 'Files from this browser, at most 64 MiB each'),
+    h('input', {
+      id: 'upload',
+      type: 'file',
+      multiple: true,
+      onchange: event => {
+        const input = event.target as HTMLInputElement
+        const files = [...(input.files ?? [])]
+        input.value = ''
+        void giveAll(app, of, files, take)
+      },
+    }),
+    going.map(({ name, sent, total, stop }, i) =>
+      h(
+        'p',
+        { class: 'line', key: `${i} ${name}` },
+        h('bdi', {}, cleanLine(name, 80)),
+        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${cleanLine(name, 80)}` }),
+        h('span', { class: 'soft' }, `${percent(sent, total)} of ${size(total)}`),
+        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${cleanLine(name, 80)}` }),
+      ),
+    ),
+  )
+}
+
+async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
+  for (const file of files) {
+    if (file.size > FILE_BYTES_MAX) app.say(`${cleanLine(file.name, 80)} is larger than 64 MiB`, 'bad')
+    else await give(app, of, file, take)
+  }
+}
+
+async function give(app: App, of: string, file: File, take: (path: string) => void): Promise<void> {
+  const without = () => (app.ui.uploads.get(of) ?? []).filter(one => one.stop !== stop)
+  const show = (sent: number) =>
+    app.setUploads(of, [...without(), { name: file.name, sent, total: Math.max(1, file.size), stop }])
+  const { done, stop } = app.upload(file, sent => show(sent))
+  show(0)
+  try {
+    take(await done)
+  } catch (error) {
+    app.say(error instanceof Error ? error.message : 'the file was not taken', 'warn')
+  } finally {
+    app.setUploads(of, without())
+  }
+}

@@ -1,0 +1,20 @@
+/** What was written and not sent, for the screens: they keep it with the node, whichever of them it was written on. */
+import type { Context } from '../context.ts'
+import { draftsIn } from '../home/drafts.ts'
+import type { Handlers } from './handlers.ts'
+
+export function draftOperations({ dir }: Pick<Context, 'dir'>): Pick<Handlers, 'draft' | 'draftKeep'> {
+  const drafts = draftsIn(dir)
+  return {
+    async draft({ for: name }) {
+      const { text = '', files = [] } = drafts.read(name) ?? {}
+      return { text, files: [...files] }
+    },
+    async draftKeep({ for: name, text, files }) {
+      const kept = text.trim() !== '' || files.length > 0
+      if (kept) drafts.write(name, { text, files })
+      else drafts.remove(name)
+      return { kept }
+    },
+  }
+}

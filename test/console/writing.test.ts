@@ -1,0 +1,113 @@
+/** What is written in the console: drafts that the node keeps, and files of the browser. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { noBrowser, startBrowser } from '../browser.ts'
+import { delegated, never, thread, until } from '../two-nodes/world.ts'
+import { openConsole, openWorld, type World } from './world.ts'
+
+const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
+const MB = 1_000_000
+
+describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () => {
+  let world: World
+  let browser: Browser
+  let id: string
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
+    id = await delegated(world.bob, world.alice, 'write to me')
+  }, 60_000)
+  afterAll(async () => {
+    await browser.close()
+    await world.close()
+  })
+
+  const open = (place = `#/inbox/${id}`) => openConsole(browser, `${world.url}${place}`)
+  const writing = (page: Page) => page.getByLabel('Write to bob')
+  const folder = (name: string) => join(world.lab.folder, 'alice', name)
+  const draftOf = (name: string) => {
+    const path = join(folder('drafts'), `${name}.json`)
+    return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as { text: string }) : undefined
+  }
+  /** Every file below a folder, wherever the node keeps it. */
+  const uploads = () =>
+    readdirSync(folder('.'), { recursive: true, encoding: 'utf8' }).filter(path =>
+      /uploads\/[0-9a-f]{32}\/./.test(path),
+    )
+
+  test('a draft is kept by the node, over a crash of the page, and nothing of it by the browser', async () => {
+    const first = await open()
+    await writing(first.page).fill('half a thought')
+    await until('the node has it', () => draftOf(id)?.text === 'half a thought')
+    const kept = await first.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }]))
+    expect(kept).not.toContain('thought')
+    await first.context.close()
+    const second = await open()
+    await expect.poll(() => writing(second.page).inputValue()).toBe('half a thought')
+    await second.page.keyboard.press('r')
+    await writing(second.page).fill('a whole one')
+    await second.page.keyboard.press('Control+Enter')
+    await second.page.locator('.turn.mine .words', { hasText: 'a whole one' }).waitFor()
+    await until('it is kept no more', () => draftOf(id) === undefined)
+    await second.context.close()
+  })
+
+  test('a draft of a new task is kept under the agent', async () => {
+    const { page, context } = await open(`#/agents/${world.bob.aid}`)
+    await page.getByRole('textbox', { name: 'Task', exact: true }).fill('do this')
+    await until('the node has it', () => draftOf(world.bob.aid)?.text === 'do this')
+    await page.reload()
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'Task', exact: true }).inputValue())
+      .toBe('do this')
+    await page.getByRole('textbox', { name: 'Task', exact: true }).fill('')
+    await until('it is kept no more', () => draftOf(world.bob.aid) === undefined)
+    await context.close()
+  })
+
+  test('files of the browser go along under their names, byte for byte', async () => {
+    const { page, context, wrong } = await open()
+    const path = join(world.lab.folder, 'from the browser.bin')
+    const bytes = Buffer.alloc(2 * MB, 'x')
+    writeFileSync(path, bytes)
+    await writing(page).fill('see the file')
+    await page.getByText('Attach files').click()
+    await page.getByLabel(/Files from this browser/).setInputFiles(path)
+    await expect.poll(() => page.locator('#composer-files').inputValue()).toContain('from the browser.bin')
+    await writing(page).press('Control+Enter')
+    await page.getByRole('status').getByText('Sent').waitFor()
+    await until('bob has it', async () =>
+      (await thread(world.bob, id)).turns.some(turn => turn.attachments[0]?.path != null),
+    )
+    const { turns } = await world.bob.handlers.thread({ interaction_id: id }, never)
+    const file = turns.flatMap(turn => turn.attachments).at(-1)
+    expect(file).toMatchObject({ name: 'from the browser.bin', bytes: bytes.length })
+    expect(readFileSync(file?.path ?? '').equals(bytes)).toBe(true)
+    expect(wrong).toEqual([])
+    await context.close()
+  })
+
+  test('an upload shows how far it is and can be called off, which leaves nothing', async () => {
+    const { page, context } = await open()
+    const before = uploads()
+    const path = join(world.lab.folder, 'slow.bin')
+    writeFileSync(path, Buffer.alloc(20 * MB))
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 400_000,
+    })
+    await page.getByText('Attach files').click()
+    await page.getByLabel(/Files from this browser/).setInputFiles(path)
+    await page.getByText(/[1-9]\d? % of 20.0 MB/).waitFor()
+    await page.getByRole('button', { name: 'Call off slow.bin' }).click()
+    await page.getByRole('status').getByText('The upload was called off').waitFor()
+    await page.getByRole('progressbar').waitFor({ state: 'detached' })
+    await until('nothing is left', () => uploads().length === before.length)
+    await context.close()
+  })
+})
