@@ -79,7 +79,7 @@ test.each(faults)('killed at %s, a provider is paid for what it delivers', async
 test('a build without payments answers that it has none, and runs nothing', async () => {
   const ran = runs
   await bob.stop()
-  const alone = killedAt(lab, 'bob', '', 'results', { wait_s: '5' }, ['no_x402'])
+  const alone = killedAt(lab, 'bob', '', 'results', { wait_s: '5' }, { conditions: ['no_x402'] })
   const call = { to: bob.aid, capability: 'weather.now', pay: true, wait_s: 20 }
   const { effect } = await alice.handlers.delegate(call, never)
   expect(effect).toMatchObject({

@@ -158,28 +158,28 @@ export async function finished(requester: Node, provider: Node, id: string): Pro
 
 const SCRIPT = `
 import { startNode } from ${JSON.stringify(join(import.meta.dirname, '..', '..', 'daemon', 'node.ts'))}
-const [dir, runtime, skew, operation, given] = process.argv.slice(1)
+const [dir, runtime, skew, operations] = process.argv.slice(1)
 const node = await startNode({ dir, env: { SVC_RUNTIME_DIR: runtime }, now: () => Date.now() + Number(skew) })
-await node.handlers[operation](JSON.parse(given), new AbortController().signal)
+for (const [operation, given] of JSON.parse(operations))
+  await node.handlers[operation](given, new AbortController().signal)
 await node.stop()
 `
 
-/** Runs one operation of a stopped node in a process of its own that dies at a fault point; resolves with its signal. */
+/** Runs operations of a stopped node in a process of its own that dies at a fault point; resolves with its signal. */
 export async function killedAt(
   lab: Lab,
   name: string,
   fault: string,
   operation: string,
   given: object,
-  conditions: readonly string[] = [],
+  { conditions = [], after = [] }: { conditions?: readonly string[]; after?: [string, object][] } = {},
 ): Promise<NodeJS.Signals | null> {
   const skew = String(lab.hub.clock.now() - Date.now())
   const args = [
     join(lab.folder, name),
     join(lab.folder, `run-${name}`),
     skew,
-    operation,
-    JSON.stringify(given),
+    JSON.stringify([[operation, given], ...after]),
   ]
   const chosen = conditions.map(name => `--conditions=${name}`)
   const child = spawn(process.execPath, [...chosen, '--input-type=module', '-e', SCRIPT, ...args], {
