@@ -209,6 +209,7 @@ function openedA2a(
       end: given => call()('end', given),
       cancel: given => call()('cancel', given),
     },
+    payments !== undefined,
   )
   publication.declare('the A2A token', () => a2a.secrets)
   return a2a

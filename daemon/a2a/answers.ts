@@ -59,6 +59,9 @@ const ownWords = z.union([
 export function answerOf(ctx: Needs, message: ThreadMessage): Answer {
   const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
   if (own !== undefined) return ownAnswer(own, message)
+  // of a call of this node, whose payment was not good
+  if (message.kind === kinds.quote)
+    return { pieces: [], parts: [{ text: message.text }], state: 'TASK_STATE_FAILED' }
   const files = filesOf(ctx, message)
   if (message.kind === kinds.result) return resultAnswer(message, files)
   const words = message.text === '' ? [] : [{ text: message.text }]

@@ -5,6 +5,7 @@ import { toHex, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { fileTypes } from './parts.ts'
+import { extensionUris } from './x402.ts'
 
 type Needs = Pick<Context, 'identity' | 'settings' | 'contacts'> & {
   modules: { list(): { capability: string; summary: string; published: boolean; price?: number }[] }
@@ -56,7 +57,10 @@ export function ownCard(ctx: Needs, base: string, isExtended = false): object {
     : []
   return {
     ...common(base, { name: called, description: summary === '' ? `${called}, a node of svc.` : summary }),
-    capabilities: capabilities({ aid, ...present({ agents: contacts.length === 0 ? undefined : contacts }) }),
+    capabilities: capabilities(
+      { aid, ...present({ agents: contacts.length === 0 ? undefined : contacts }) },
+      skills.some(({ tags }) => tags.includes('priced')),
+    ),
     skills: [...skills, forwarding],
   }
 }
@@ -116,7 +120,7 @@ function common(base: string, { name, description }: { name: string; description
   }
 }
 
-const capabilities = (params: object) => ({
+const capabilities = (params: object, isPriced = false) => ({
   streaming: true,
   pushNotifications: true,
   extendedAgentCard: true,
@@ -128,5 +132,12 @@ const capabilities = (params: object) => ({
       required: false,
       params,
     },
+    ...(isPriced
+      ? extensionUris.map(uri => ({
+          uri,
+          description: 'Priced calls are paid for by x402.',
+          required: false,
+        }))
+      : []),
   ],
 })

@@ -15,11 +15,12 @@ import {
   toldUpTo,
   unfinishedA2aTasks,
 } from '../store/a2a.ts'
-import { quoteOf } from '../store/payments.ts'
+import { paymentOf, quoteOf } from '../store/payments.ts'
 import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
 import { isCut, isOver, isRequester } from '../tasks/conversation.ts'
 import { type Answer, answerOf, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
+import { paymentMetadata } from './x402.ts'
 
 export type CourseNeeds = Pick<
   Context,
@@ -111,16 +112,17 @@ export class Course {
       answer.pieces.map((_, n) => ({ body: JSON.stringify({ piece: n }), message: message.key })),
     )
     if (pieces.length > 0 && task.state === 'TASK_STATE_SUBMITTED')
-      this.#tellStatus(key, { state: 'TASK_STATE_WORKING', message: undefined })
+      this.tellStatus(key, { state: 'TASK_STATE_WORKING', message: undefined })
     for (const piece of pieces) addA2aEvent(store, key, piece)
     const standing = this.#standing(task, interaction)
     const told = JSON.parse(a2aTaskAt(store, key).status) as TaskStatus
     const isNews = told.state !== standing.state || told.message?.messageId !== standing.message?.messageId
-    if (isNews) this.#tellStatus(key, standing)
+    if (isNews) this.tellStatus(key, standing)
     return a2aTaskAt(store, key)
   }
 
-  #tellStatus(key: number, { state, message }: Standing): void {
+  /** Tells a new status; runs inside a transaction. */
+  tellStatus(key: number, { state, message }: Standing): void {
     const at = this.#ctx.now()
     const status = JSON.stringify(statusOf(state, at, message))
     const standing = { state, at, status, isOver: isFinal(state) }
@@ -139,12 +141,15 @@ export class Course {
   /** Words of the agent after a message of the thread. */
   #answersAfter(interaction: Interaction, after: number): { message: ThreadMessage; answer: Answer }[] {
     const { threads } = this.#ctx
-    const agent = isRequester(interaction) ? 'in' : 'out'
-    return threads
-      .messages(interaction.key, after)
-      .filter(({ direction, kind }) => direction === agent && wordKinds.includes(kind))
-      .filter(({ kind }) => kind !== kinds.quote)
-      .map(message => ({ message, answer: answerOf(this.#ctx, message) }))
+    const isOurs = !isRequester(interaction)
+    return (
+      threads
+        .messages(interaction.key, after)
+        .filter(({ direction, kind }) => (direction === 'out') === isOurs && wordKinds.includes(kind))
+        // the price of an agent is for whoever runs this node
+        .filter(({ kind }) => isOurs || kind !== kinds.quote)
+        .map(message => ({ message, answer: answerOf(this.#ctx, message) }))
+    )
   }
 
   #standing(task: A2aTaskRow, interaction: Interaction): Standing {
@@ -156,7 +161,7 @@ export class Course {
       const state = newest.answer.state ?? (isDone ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
       const { parts } = newest.answer
       const message = parts && agentMessage(task, messageIdOf(newest.message), parts)
-      return { state, message }
+      return { state, message: this.#withPayment(interaction, message, isFinal(state)) }
     }
     const price = this.#priceOf(task, interaction)
     if (price !== undefined) return price
@@ -164,6 +169,13 @@ export class Course {
       return { state: 'TASK_STATE_COMPLETED', message: undefined }
     const state = interaction.state === 'queued' ? 'TASK_STATE_SUBMITTED' : 'TASK_STATE_WORKING'
     return { state, message: this.#saying(task, interaction.reason ?? '') }
+  }
+
+  /** Tells what became of the payment for a call of this node. */
+  #withPayment(interaction: Interaction, message: Message | undefined, isOver: boolean): Message | undefined {
+    const payment = paymentOf(this.#ctx.store, interaction.key)
+    if (message === undefined || payment?.side !== 'payee') return message
+    return { ...message, ...present({ metadata: paymentMetadata(payment, isOver) }) }
   }
 
   /** The agent wants to be paid, which is for a person or the rules of this node to decide. */

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { type A2aTaskRow, a2aTaskById, countA2aTasks, listA2aTasks } from '../store/a2a.ts'
 import type { Course } from './course.ts'
 import { refuseA2a } from './errors.ts'
-import type { Operations, Sending } from './sending.ts'
+import { type Operations, OWN } from './sending.ts'
 import { type Given, isFinal, isInterrupted, type Message, type Task, type TaskState } from './shapes.ts'
 import { directAnswer, taskView } from './views.ts'
 
@@ -13,7 +13,7 @@ const PAGE_DEFAULT = 50
 /** Clients give up on an answer that does not begin; one that asks again gets the same task. */
 const WAIT_MS = 270_000
 
-export type DeskParts = { course: Course; sending: Sending; operations: Operations }
+export type DeskParts = { course: Course; operations: Operations }
 
 export class Desk {
   readonly #ctx: Needs
@@ -24,15 +24,12 @@ export class Desk {
     this.#parts = parts
   }
 
-  /** Gives an agent a message; resolves once the task is over or waits for the client, or at once where it says so. */
-  async send(
-    agent: string,
+  /** The task once it is over or waits for the client, or at once where the client says so. */
+  async answer(
+    task: A2aTaskRow,
     given: Given<'SendMessageRequest'>,
     signal: AbortSignal,
-    onTask: (task: A2aTaskRow) => void,
   ): Promise<{ task: Task } | { message: Message }> {
-    const { task } = await this.#parts.sending.send(agent, given)
-    onTask(task)
     const { returnImmediately = false, historyLength } = given.configuration ?? {}
     const settled = returnImmediately ? task : await this.#settled(task, signal)
     const message = directAnswer(this.#ctx, settled)
@@ -68,9 +65,20 @@ export class Desk {
     const task = this.find(agent, id)
     if (task.state === 'TASK_STATE_CANCELED') return taskView(this.#ctx, task)
     if (isFinal(task.state as TaskState)) refuseA2a('TaskNotCancelable', 'the task is over')
+    if (task.agent === OWN) return this.#cancelOwn(task)
     if (task.interaction === null) return refuseA2a('TaskNotCancelable')
     const { id: interaction_id } = this.#ctx.threads.byKey(task.interaction)
     await this.#parts.operations.cancel({ interaction_id })
+    return taskView(this.#ctx, this.#parts.course.look(task.key))
+  }
+
+  /** A call that waits for its payment; one that runs is not stopped. */
+  #cancelOwn(task: A2aTaskRow): Task {
+    const { store } = this.#ctx
+    if (task.interaction !== null) refuseA2a('TaskNotCancelable', 'a call that runs is not stopped')
+    const standing = { state: 'TASK_STATE_CANCELED', message: undefined } as const
+    store.transaction(() => this.#parts.course.tellStatus(task.key, standing), 'node.a2a')
+    this.#parts.course.announce(task.key)
     return taskView(this.#ctx, this.#parts.course.look(task.key))
   }
 

@@ -11,12 +11,14 @@ import { refuse } from '../refusal.ts'
 import type { ownCard } from './cards.ts'
 import { Course, type CourseNeeds } from './course.ts'
 import { Desk } from './desk.ts'
+import { type OwnCallNeeds, OwnCalls } from './own-calls.ts'
 import { PushDesk } from './pushes.ts'
 import { type Operations, Sending } from './sending.ts'
 import { A2aServer } from './server.ts'
 import { Service } from './service.ts'
 
 type Needs = CourseNeeds &
+  OwnCallNeeds &
   Pick<Context, 'dir' | 'settings' | 'contacts' | 'random'> &
   Parameters<typeof ownCard>[0]
 
@@ -33,15 +35,16 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   #fault: string | undefined
   #changing: Promise<void> = Promise.resolve()
 
-  /** `operations` are those of the node, asked for when they are needed. */
-  constructor(ctx: Needs, operations: Operations) {
+  /** `operations` are those of the node, asked for when they are needed; `isPaidHere`: whether this build takes payments. */
+  constructor(ctx: Needs, operations: Operations, isPaidHere: boolean) {
     this.#ctx = ctx
     const course = new Course(ctx, given => operations.end(given))
-    const sending = new Sending(ctx, course, operations)
-    const desk = new Desk(ctx, { course, sending, operations })
+    const ownCalls = new OwnCalls(ctx, course, isPaidHere)
+    const sending = new Sending(ctx, { course, operations, ownCalls })
+    const desk = new Desk(ctx, { course, operations })
     this.#course = course
     this.#pushes = new PushDesk(ctx, course)
-    this.#service = new Service(ctx, { desk, sending, course, pushes: this.#pushes })
+    this.#service = new Service(ctx, { desk, sending, ownCalls, course, pushes: this.#pushes })
   }
 
   get url(): string | undefined {

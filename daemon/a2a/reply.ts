@@ -1,8 +1,9 @@
 /** Answers of the A2A interface over HTTP: JSON, refusals of either binding, and event streams. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { A2aRefused } from './errors.ts'
+import { A2aRefused } from './errors.ts'
 import type { StreamItem } from './shapes.ts'
 import type { Sink } from './streams.ts'
+import { headerNames, headerOf, type PaymentNeeded } from './x402.ts'
 
 const A2A_JSON = 'application/a2a+json'
 const HEARTBEAT_MS = 15_000
@@ -39,6 +40,23 @@ export const rpcError = (id: string | number | null, refused: A2aRefused) => ({
   id,
   error: { code: refused.row.rpc, message: refused.message, data: refused.details() },
 })
+
+/** A call that is not paid for, for clients that know no x402. */
+export const unpaid = ({ message }: PaymentNeeded): A2aRefused =>
+  new A2aRefused('UnsupportedOperation', `${message}; pay by x402, or activate its extension`)
+
+/** Asks for payment by the headers of x402. */
+export function askForPayment(
+  response: ServerResponse,
+  { required, settled }: PaymentNeeded,
+  body: object,
+  type?: string,
+): void {
+  if (response.headersSent) return
+  response.setHeader(headerNames.required, headerOf(required))
+  if (settled !== undefined) response.setHeader(headerNames.response, headerOf(settled))
+  sendJson(response, 402, body, type)
+}
 
 /** Opens a stream of events; a reader that does not keep up is cut off, and goes on after the last id that it has. */
 export function openStream(response: ServerResponse, wrap: (item: StreamItem) => object): Sink {

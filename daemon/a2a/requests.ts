@@ -7,6 +7,8 @@ import { readBody } from '../control/http.ts'
 import { PROTOCOL_VERSION } from './cards.ts'
 import { refuseA2a } from './errors.ts'
 import { isMethod, type MethodName, methods, ownSegments } from './methods.ts'
+import type { Means } from './own-calls.ts'
+import { extensionUris, headerNames, readHeader } from './x402.ts'
 
 /** Files stand in bodies as base64. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024
@@ -87,4 +89,14 @@ export function requireVersion({ request, url }: { request: IncomingMessage; url
     'VersionNotSupported',
     `this interface speaks A2A ${PROTOCOL_VERSION}; say so in the header A2A-Version`,
   )
+}
+
+/** What came to pay for a call, and whether the client activated the extension for payments. */
+export function meansOf({ headers }: IncomingMessage): Means {
+  const payment = headers[headerNames.signature.toLowerCase()]
+  const asked = [headers['a2a-extensions'] ?? []].flat().join(',').split(',')
+  return {
+    payment: typeof payment === 'string' ? (readHeader(payment) ?? {}) : undefined,
+    isExtended: asked.some(uri => (extensionUris as readonly string[]).includes(uri.trim())),
+  }
 }

@@ -16,8 +16,10 @@ import {
 } from '../store/a2a.ts'
 import { type Course, statusOf } from './course.ts'
 import { refuseA2a } from './errors.ts'
+import type { Means, OwnCalls } from './own-calls.ts'
 import { type Asked, askedBy, withFiles } from './parts.ts'
 import { type Given, isFinal, type TaskState, type UserMessage } from './shapes.ts'
+import { keys } from './x402.ts'
 
 type Used = 'delegate' | 'message' | 'end' | 'cancel'
 /** The operations of the node, which this interface calls as every other client does. */
@@ -31,6 +33,10 @@ export const END_KEY = 'svc.end'
 /** Credits that may be paid for the task, within the rules of this node for agents. */
 export const PAY_KEY = 'svc.max_credits'
 const CONTEXT_BYTES = 16
+/** The agent of calls of this node itself. */
+export const OWN = ''
+const NAME_AN_AGENT =
+  'this node itself takes calls, {"capability": …, "args": {…}} as data; for a task in words name an agent: /<AID or petname>/message:send, or tenant in the parameters'
 const WORDS_NEEDED = 'a task needs words or a file'
 
 /** `since`: the newest event before the message; undefined where the message had come before. */
@@ -40,27 +46,30 @@ export class Sending {
   readonly #ctx: SendingNeeds
   readonly #course: Course
   readonly #operations: Operations
+  readonly #ownCalls: OwnCalls
   /** Messages that are on their way in: the same one twice at a moment is one. */
   readonly #underway = new Map<string, Promise<Sent>>()
 
-  constructor(ctx: SendingNeeds, course: Course, operations: Operations) {
+  constructor(ctx: SendingNeeds, parts: { course: Course; operations: Operations; ownCalls: OwnCalls }) {
     this.#ctx = ctx
-    this.#course = course
-    this.#operations = operations
+    this.#course = parts.course
+    this.#operations = parts.operations
+    this.#ownCalls = parts.ownCalls
   }
 
   /** Commits the message for an agent; the same message again is the same task. */
-  async send(agent: string, given: Given<'SendMessageRequest'>): Promise<Sent> {
+  async send(agent: string, given: Given<'SendMessageRequest'>, means: Means): Promise<Sent> {
     const { message } = given
     const key = JSON.stringify([agent, message.messageId])
     const before = this.#underway.get(key)
     if (before !== undefined) await before.catch(() => undefined)
-    const sent = this.#committed(agent, message) ?? this.#begin(key, agent, message)
+    const sent =
+      this.#committed(agent, message) ?? this.#begin(key, () => this.#commit(agent, message, means))
     return await sent
   }
 
-  #begin(key: string, agent: string, message: UserMessage): Promise<Sent> {
-    const sent = this.#commit(agent, message).finally(() => this.#underway.delete(key))
+  #begin(key: string, commit: () => Promise<Sent>): Promise<Sent> {
+    const sent = commit().finally(() => this.#underway.delete(key))
     this.#underway.set(key, sent)
     return sent
   }
@@ -79,12 +88,45 @@ export class Sending {
     return { task: this.#course.look(known.task), since: undefined }
   }
 
-  async #commit(agent: string, message: UserMessage): Promise<Sent> {
+  async #commit(agent: string, message: UserMessage, means: Means): Promise<Sent> {
     const task = message.taskId === undefined ? undefined : this.#continued(agent, message)
-    const asked = askedBy(message.parts)
     const row =
-      task === undefined ? await this.#open(agent, message, asked) : await this.#say(task, message, asked)
+      agent === OWN
+        ? this.#callOwn(task, message, means)
+        : await this.#delegate(agent, task, message, askedBy(message.parts))
     return { task: this.#course.look(row.key), since: task?.events ?? 0 }
+  }
+
+  #delegate(
+    agent: string,
+    task: A2aTaskRow | undefined,
+    message: UserMessage,
+    asked: Asked,
+  ): Promise<A2aTaskRow> {
+    return task === undefined ? this.#open(agent, message, asked) : this.#say(task, message, asked)
+  }
+
+  /** A call of this node itself, or what pays for one. */
+  #callOwn(task: A2aTaskRow | undefined, message: UserMessage, means: Means): A2aTaskRow {
+    const { store } = this.#ctx
+    return store.transaction(() => {
+      const called = task === undefined ? this.#openOwn(message, means) : this.#payOwn(task, message)
+      this.#keepMessage(called, message, null)
+      return called
+    }, 'node.a2a')
+  }
+
+  #openOwn(message: UserMessage, means: Means): A2aTaskRow {
+    const asked = askedBy(message.parts)
+    if (!('capability' in asked)) return refuseA2a('UnsupportedOperation', NAME_AN_AGENT)
+    const paid = message.metadata?.[keys.payload] as JsonValue | undefined
+    const context = message.contextId ?? toBase64url(this.#ctx.random(CONTEXT_BYTES))
+    return this.#ownCalls.open(asked, context, { ...means, payment: means.payment ?? paid })
+  }
+
+  #payOwn(task: A2aTaskRow, message: UserMessage): A2aTaskRow {
+    if (task.interaction === null) return this.#ownCalls.pay(task, message)
+    return refuseA2a('UnsupportedOperation', 'a call takes no more messages; send another one')
   }
 
   /** The task that a message goes on with. */
@@ -150,7 +192,7 @@ export class Sending {
     if ('capability' in asked)
       return refuseA2a('UnsupportedOperation', 'a call is a task of its own; send it without a taskId')
     const { store, threads } = this.#ctx
-    if (task.interaction === null) return refuseA2a('UnsupportedOperation', 'the call waits for its payment')
+    if (task.interaction === null) throw new Error('a delegated task has an interaction')
     const { id, key } = threads.byKey(task.interaction)
     const isSilent = asked.words.trim() === '' && asked.files.length === 0
     if (isSilent && !endsIn(message)) refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')

@@ -13,12 +13,23 @@ import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
 import type { Course } from './course.ts'
-import { type A2aRefused, refuseA2a } from './errors.ts'
+import { A2aRefused, refuseA2a } from './errors.ts'
 import { type MethodName, methodAt } from './methods.ts'
-import { mediaTypeFor, openStream, rpcError, sendJson, statusBody } from './reply.ts'
-import { body, callOf, decoded, idOf, type Place, parsed, placeOf, requireVersion } from './requests.ts'
+import { askForPayment, mediaTypeFor, openStream, rpcError, sendJson, statusBody, unpaid } from './reply.ts'
+import {
+  body,
+  callOf,
+  decoded,
+  idOf,
+  meansOf,
+  type Place,
+  parsed,
+  placeOf,
+  requireVersion,
+} from './requests.ts'
 import { type Asking, type Outcome, refusedAs, type Service } from './service.ts'
 import { type Following, follow } from './streams.ts'
+import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
 
@@ -130,7 +141,9 @@ export class A2aServer {
       const wrap = (result: object) => ({ jsonrpc: '2.0', id, result })
       this.#answer(exchange, outcome, wrap, 'application/json')
     } catch (error) {
-      sendJson(response, 200, rpcError(id, this.#refused(error)))
+      const refused = this.#refused(error)
+      if (refused instanceof PaymentNeeded) askForPayment(response, refused, rpcError(id, unpaid(refused)))
+      else sendJson(response, 200, rpcError(id, refused))
     }
   }
 
@@ -154,7 +167,9 @@ export class A2aServer {
       this.#answer(exchange, outcome, item => item, type)
     } catch (error) {
       const refused = this.#refused(error)
-      sendJson(response, refused.row.http, statusBody(refused), type)
+      if (refused instanceof PaymentNeeded)
+        askForPayment(response, refused, statusBody(unpaid(refused)), type)
+      else sendJson(response, refused.row.http, statusBody(refused), type)
     }
   }
 
@@ -167,16 +182,21 @@ export class A2aServer {
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const lastEventId = request.headers['last-event-id']
+    const means = meansOf(request)
+    if (means.isExtended) response.setHeader('A2A-Extensions', extensionUris.join(', '))
     const asking: Asking = {
       tenant,
       base: this.#baseOf(request, tenant),
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
+      means,
       signal: AbortSignal.any([gone.signal, this.#closing.signal]),
     }
     return this.#options.service.call(name, params, asking)
   }
 
   #answer({ response }: Exchange, outcome: Outcome, wrap: (item: object) => object, type: string): void {
+    if (outcome.settled !== undefined && !response.headersSent)
+      response.setHeader(headerNames.response, headerOf(outcome.settled))
     if ('reply' in outcome) sendJson(response, 200, wrap(outcome.reply), type)
     else if (!response.destroyed) this.#stream(response, outcome.follow, wrap)
   }
@@ -200,13 +220,13 @@ export class A2aServer {
     return tenant === undefined ? base : `${base}/${encodeURIComponent(tenant)}`
   }
 
-  #refused(error: unknown): A2aRefused {
+  #refused(error: unknown): A2aRefused | PaymentNeeded {
     return refusedAs(error, this.#options.ctx.log)
   }
 
   #fail(response: http.ServerResponse, error: unknown): void {
     const refused = this.#refused(error)
-    sendJson(response, refused.row.http, statusBody(refused))
+    if (refused instanceof A2aRefused) sendJson(response, refused.row.http, statusBody(refused))
   }
 }
 

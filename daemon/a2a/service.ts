@@ -5,15 +5,26 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
+import type { A2aTaskRow } from '../store/a2a.ts'
 import { agentCard, ownCard } from './cards.ts'
 import type { Course } from './course.ts'
 import type { Desk } from './desk.ts'
 import { type A2aError, A2aRefused, refuseA2a } from './errors.ts'
 import type { MethodName } from './methods.ts'
+import type { Means, OwnCalls } from './own-calls.ts'
 import type { PushDesk } from './pushes.ts'
-import type { Sending } from './sending.ts'
-import { camelMembers, type Given, isFinal, type RequestName, requests, type TaskState } from './shapes.ts'
+import { OWN, type Sending } from './sending.ts'
+import {
+  camelMembers,
+  type Given,
+  isFinal,
+  type RequestName,
+  requests,
+  type TaskState,
+  type TaskStatus,
+} from './shapes.ts'
 import type { Following } from './streams.ts'
+import { PaymentNeeded, settlementOf } from './x402.ts'
 
 type Needs = Pick<Context, 'identity' | 'settings' | 'contacts' | 'log'> & Parameters<typeof ownCard>[0]
 
@@ -24,11 +35,20 @@ export type Asking = {
   /** Address of the interface, as the client calls it. */
   base: string
   lastEventId: string | undefined
+  /** What came to pay for the call, and whether the client speaks the extension for it. */
+  means: Means
   signal: AbortSignal
 }
-export type Outcome = { reply: object } | { follow: Following }
+/** `settled`: what the hub said of the payment that came with the request. */
+export type Outcome = ({ reply: object } | { follow: Following }) & { settled?: object }
 
-export type ServiceParts = { desk: Desk; sending: Sending; course: Course; pushes: PushDesk }
+export type ServiceParts = {
+  desk: Desk
+  sending: Sending
+  ownCalls: OwnCalls
+  course: Course
+  pushes: PushDesk
+}
 
 export class Service {
   readonly #ctx: Needs
@@ -54,9 +74,9 @@ export class Service {
     const agent = this.#agentOf(asking, params)
     switch (name) {
       case 'SendMessage':
-        return this.#send(agent, read('SendMessageRequest'), asking.signal)
+        return this.#send(agent, read('SendMessageRequest'), asking)
       case 'SendStreamingMessage':
-        return this.#stream(agent, read('SendMessageRequest'), asking.lastEventId)
+        return this.#stream(agent, read('SendMessageRequest'), asking)
       case 'SubscribeToTask':
         return { follow: this.#subscribe(agent, read('SubscribeToTaskRequest').id, asking.lastEventId) }
       case 'GetTask':
@@ -90,27 +110,44 @@ export class Service {
   async #send(
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
-    signal: AbortSignal,
+    { means, signal }: Asking,
   ): Promise<Outcome> {
-    const { desk, pushes } = this.#parts
+    const { desk, sending, pushes } = this.#parts
     const wanted = given.configuration?.taskPushNotificationConfig
     if (wanted !== undefined) pushes.check(wanted)
-    const reply = await desk.send(addressed(agent), given, signal, task => pushes.keep(task, wanted))
-    return { reply }
+    const { task } = await sending.send(agent ?? OWN, given, means)
+    pushes.keep(task, wanted)
+    const reply = await desk.answer(task, given, signal)
+    return { reply, ...(await this.#settled(task, means, signal)) }
   }
 
   async #stream(
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
-    lastEventId: string | undefined,
+    { means, signal, lastEventId }: Asking,
   ): Promise<Outcome> {
     const { sending, pushes } = this.#parts
     const { taskPushNotificationConfig: wanted, historyLength } = given.configuration ?? {}
     if (wanted !== undefined) pushes.check(wanted)
-    const { task, since } = await sending.send(addressed(agent), given)
+    const { task, since } = await sending.send(agent ?? OWN, given, means)
     pushes.keep(task, wanted)
     const after = lastEventId === undefined ? since : eventNumber(lastEventId, task.events)
-    return { follow: { task, after, untilInterrupted: true, historyLength } }
+    const following = { task, after, untilInterrupted: true, historyLength }
+    return { follow: following, ...(await this.#settled(task, means, signal)) }
+  }
+
+  /** What the hub said of a payment by header; one that it refused is asked for again. */
+  async #settled(task: A2aTaskRow, means: Means, signal: AbortSignal): Promise<{ settled?: object }> {
+    if (means.payment === undefined || task.agent !== OWN) return {}
+    const { ownCalls, course } = this.#parts
+    const row = await ownCalls.judged(task, signal)
+    const settled = row && settlementOf(row)
+    if (settled?.success === true) return { settled }
+    if (row !== undefined && settled === undefined) return {}
+    const why = (JSON.parse(course.look(task.key).status) as TaskStatus).message?.parts[0] as {
+      text?: string
+    }
+    throw ownCalls.neededAgain(task, why?.text, settled)
   }
 
   #subscribe(agent: string | undefined, id: string, lastEventId: string | undefined): Following {
@@ -147,16 +184,6 @@ export class Service {
   }
 }
 
-function addressed(agent: string | undefined): string {
-  return (
-    agent ??
-    refuseA2a(
-      'UnsupportedOperation',
-      'name the agent that the message is for: /<AID or petname>/message:send, or tenant in the parameters',
-    )
-  )
-}
-
 function readAs<N extends RequestName>(name: N, params: JsonValue): Given<N> {
   const read = requests[name].safeParse(params)
   if (read.success) return read.data as Given<N>
@@ -190,8 +217,8 @@ const errorOf: Partial<Record<OperationRefused['code'], A2aError>> = {
 }
 
 /** Whatever was thrown, as a client is told it; mistakes of ours are logged and not told. */
-export function refusedAs(error: unknown, log: Logger): A2aRefused {
-  if (error instanceof A2aRefused) return error
+export function refusedAs(error: unknown, log: Logger): A2aRefused | PaymentNeeded {
+  if (error instanceof A2aRefused || error instanceof PaymentNeeded) return error
   if (error instanceof OperationRefused)
     return new A2aRefused(errorOf[error.code] ?? 'Internal', error.message)
   if (error instanceof Malformed) return new A2aRefused('InvalidParams', error.message)

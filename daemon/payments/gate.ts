@@ -4,13 +4,41 @@ import { parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url, Malformed } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
-import { Authorization, purposeOf } from '../../protocol/proof/payment.ts'
+import { Authorization, networkOf, purposeOf } from '../../protocol/proof/payment.ts'
 import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { isLocal } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 
 /** What came to pay with: an authorization and the salt that ties it to this task. */
 export type Offer = { authorization: Authorization; encoded: Uint8Array; salt: Uint8Array }
+
+/** A payment of sealed mail names the task that it is for, one over plain HTTP none: it is for the request at hand. */
+function isPurposeOf(purpose: Uint8Array | undefined, { salt }: Offer, interaction: Interaction): boolean {
+  if (isLocal(interaction)) return purpose === undefined
+  const ours = purposeOf(salt, fromBase64url(interaction.id), parseCid(interaction.requestCid))
+  return purpose !== undefined && equal(purpose, ours)
+}
+
+/** A payment is settled within the hour of its authorization; a hold lasts an hour beyond the work. */
+const SETTLE_S = 3600
+const HOLD_BEYOND_S = 3600
+
+/** What a provider asks for work of so many seconds. */
+export const quoteFor = (asked: {
+  provider: string
+  hub: string
+  what: string
+  amount: number
+  seconds: number
+}): Quote => ({
+  provider: asked.provider,
+  what: asked.what,
+  amount: asked.amount,
+  network: networkOf(asked.hub),
+  holdSeconds: Math.ceil(asked.seconds) + HOLD_BEYOND_S,
+  settleSeconds: SETTLE_S,
+})
 
 /** An authorization is settled within its hour, by the clock of a payer that may be two minutes off. */
 const LATE_MS = 2 * 60_000
@@ -48,8 +76,7 @@ export function offerFault(
   if (network !== quote.network) return `the payment is not in credits of ${quote.network}`
   if (amount !== quote.amount) return `${quoteText(quote)}, and ${amount} came`
   if (refundOf !== undefined) return 'the payment gives another one back'
-  const ours = purposeOf(offer.salt, fromBase64url(interaction.id), parseCid(interaction.requestCid))
-  if (purpose === undefined || !equal(purpose, ours)) return 'the payment is for something else'
+  if (!isPurposeOf(purpose, offer, interaction)) return 'the payment is for something else'
   if (notAfter < nowMs - LATE_MS) return 'the payment came after its time; pay anew'
   const wanted = quote.holdSeconds === undefined ? undefined : notAfter + quote.holdSeconds * 1000
   return holdUntil === wanted ? undefined : 'the payment is not held for as long as the work may take'

@@ -7,6 +7,10 @@ import { camelRow, camelRows } from './rows.ts'
 /** A task that nobody answers for this long says so to its sender. */
 export const ANSWER_DEADLINE_MS = 7 * 86_400_000
 
+/** Stands for the wire of what came over a local interface of this node, and is answered there. */
+export const LOCAL_WIRE = 0
+export const isLocal = ({ wire }: Pick<Interaction, 'wire'>): boolean => wire === LOCAL_WIRE
+
 export const interactionsTable = {
   name: 'interactions',
   columns: {

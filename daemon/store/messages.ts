@@ -82,9 +82,14 @@ export function rewriteOutgoing(
   store.run('UPDATE messages SET payload = ?, digest = ? WHERE key = ?', payload, digest, key)
 }
 
+/** What the store keeps of a message that came. */
+export type Incoming = Pick<
+  MessageBody,
+  'from' | 'to' | 'messageId' | 'kind' | 'number' | 'payload' | 'attachments'
+>
 type Taken = { digest: Uint8Array; text: string; at: number }
 
-export function insertIncoming(store: Store, interaction: number, body: MessageBody, taken: Taken): number {
+export function insertIncoming(store: Store, interaction: number, body: Incoming, taken: Taken): number {
   const { key } = store.run(
     `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest,
        text) VALUES (?, 'in', ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

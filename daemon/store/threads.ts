@@ -5,12 +5,7 @@
 
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import {
-  type Attachment,
-  MESSAGE_ID_BYTES,
-  type MessageBody,
-  messageDigest,
-} from '../../protocol/mail/message.ts'
+import { type Attachment, MESSAGE_ID_BYTES, messageDigest } from '../../protocol/mail/message.ts'
 import type { Kind } from '../../protocol/mail/payload.ts'
 import { wordKinds } from '../../protocol/mail/payload.ts'
 import {
@@ -20,6 +15,7 @@ import {
   findInteractionById,
   type Interaction,
   interactionAt,
+  isLocal,
   type NewInteraction,
   unfinishedInteractions,
   updateInteraction,
@@ -27,6 +23,7 @@ import {
 import {
   attachmentsOf,
   type DeliveryState,
+  type Incoming,
   insertIncoming,
   insertOutgoing,
   type Message,
@@ -163,6 +160,10 @@ export class Threads {
       },
       attachments,
     )
+    if (interaction !== undefined && isLocal(interaction)) {
+      writeDelivery(this.#store, key, 'delivered', null)
+      return this.message(key)
+    }
     enqueue(this.#store, {
       message: key,
       peer,
@@ -183,7 +184,7 @@ export class Threads {
   /** Stores a received message and moves the marks of what is held, and of the newest words. */
   storeIncoming(
     interaction: Interaction,
-    body: MessageBody,
+    body: Incoming,
     facts: { digest: Uint8Array; text: string },
   ): { message: Message; interaction: Interaction } {
     const key = insertIncoming(this.#store, interaction.key, body, { ...facts, at: this.#inputs.now() })

@@ -6,11 +6,11 @@ import { utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseRequestDocument } from '../../protocol/proof/documents.ts'
 import { buildEffect } from '../../protocol/proof/effect.ts'
-import { networkOf } from '../../protocol/proof/payment.ts'
 import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
+import { quoteFor } from '../payments/gate.ts'
 import type { Answer, Payee } from '../payments/payee.ts'
 import { dropPrice, openPrice, PRICED_MARK } from '../payments/words.ts'
 import { forget, recall, remember } from '../store/memory.ts'
@@ -25,9 +25,6 @@ const AT_ONCE_MAX = 8
 const PER_PEER_MAX = 2
 /** Whatever brings a call wakes this; it looks by itself for the sake of what nobody thought of. */
 const LOOK_MS = 3_600_000
-/** A payment is settled within the hour of its authorization; a hold lasts an hour beyond the work. */
-const SETTLE_S = 3600
-const HOLD_BEYOND_S = 3600
 const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
 /**
@@ -178,15 +175,9 @@ export class Calls {
       return { effect: buildEffect({ status: 'UNAVAILABLE', message }) }
     }
     if (home === undefined) return { quote: undefined }
-    const quote: Quote = {
-      provider: this.#ctx.identity.aid,
-      what,
-      amount: paymentOf(this.#ctx.store, interaction.key)?.amount ?? amount ?? 1,
-      network: networkOf(home.identity.aid),
-      holdSeconds: Math.ceil(seconds) + HOLD_BEYOND_S,
-      settleSeconds: SETTLE_S,
-    }
-    return { quote }
+    const provider = this.#ctx.identity.aid
+    const asked = paymentOf(this.#ctx.store, interaction.key)?.amount ?? amount ?? 1
+    return { quote: quoteFor({ provider, hub: home.identity.aid, what, amount: asked, seconds }) }
   }
 
   /** The hub has not said yet whether a call is paid. */

@@ -9,6 +9,7 @@ import type { Context } from '../context.ts'
 import { queueWords } from '../payments/words.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
+import { isLocal } from '../store/interactions.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
@@ -81,6 +82,7 @@ export function proposeEnd(ctx: ConversationNeeds, interaction: Interaction): In
   if (interaction.endBy === 'peer') return acceptEnd(ctx, interaction)
   if (!maySend(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be ended now`)
+  if (isLocal(interaction)) return endLocally(ctx, interaction)
   const number = interaction.numbered + 1
   const payload: Payload<3> = {
     number,
@@ -99,6 +101,13 @@ export function proposeEnd(ctx: ConversationNeeds, interaction: Interaction): In
     ownLast: number,
     ownEndAt: ctx.hubNow(),
   })
+}
+
+/** Nobody on another machine has to agree to the end of what came over a local interface. */
+function endLocally(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+  const about = { interaction_id: interaction.id, peer: interaction.peer, state: 'ended' }
+  ctx.store.afterCommit(() => ctx.events.emit('message', about))
+  return ctx.threads.update(interaction, { state: 'ended', endBy: 'me', ownLast: interaction.numbered })
 }
 
 /** Accepts the peer's proposal; with it the transcript is complete, and the provider signs the receipt. */

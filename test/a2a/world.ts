@@ -1,5 +1,6 @@
 /** The A2A interface of a node, called by the stock SDK, with an agent behind it that answers by a program. */
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { SendMessageRequest as Request, type SendMessageRequest } from '@a2a-js/sdk'
 import {
   type Client,
@@ -25,11 +26,15 @@ export type A2aLab = {
   client(binding?: Binding, agent?: string): Promise<Client>
 }
 
-/** Alice, whose interface is on, and bob, whom she knows. */
-export async function openA2aLab(): Promise<A2aLab> {
+/** Alice, whose interface is on, and bob, whom she knows. `prepare`: what stands in her directory before. */
+export async function openA2aLab(
+  prepare: (dir: string) => unknown = () => undefined,
+  bobEnv: Record<string, string> = {},
+): Promise<A2aLab> {
   const lab = await openLab()
+  prepare(join(lab.folder, 'alice'))
   const alice = await lab.member('alice')
-  const bob = await lab.member('bob')
+  const bob = await lab.member('bob', bobEnv)
   await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
   const { url = '' } = await alice.handlers.a2aSet({ on: true, addr: '127.0.0.1:0' }, never)

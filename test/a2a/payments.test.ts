@@ -1,0 +1,213 @@
+/** Priced calls of a node over its A2A interface: x402 by headers and as an extension, into one set of payments. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { CreditClient } from '../../x402/client.ts'
+import { payerWithSeed } from '../../x402/payer.ts'
+import type { Requirements } from '../../x402/shapes.ts'
+import { never } from '../two-nodes/world.ts'
+import { type A2aLab, openA2aLab } from './world.ts'
+
+const EXTENSION = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
+const HOLD_SECONDS_MAX = 2 * 3600
+
+let world: A2aLab
+let service: Server
+let runs = 0
+beforeAll(async () => {
+  service = createServer((_, response) => {
+    runs += 1
+    response.end('{"celsius":21}')
+  }).listen(0, '127.0.0.1')
+  await once(service, 'listening')
+  const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/`
+  world = await openA2aLab(dir =>
+    writeConfig(dir, {
+      ...readConfig(dir),
+      modules: {
+        service: [
+          { id: 'weather.now', url },
+          { id: 'weather.free', url },
+        ] as never,
+      },
+    }),
+  )
+  await world.alice.handlers.priceSet({ capability: 'weather.now', amount: 2 }, never)
+})
+afterAll(async () => {
+  await world.lab.close()
+  service.close()
+})
+
+type Required = { accepts: [Requirements]; error?: string; resource: { url: string } }
+type Settled = { success: boolean; transaction: string; amount?: string; errorMessage?: string }
+const read = <T>(header: string | null): T | undefined =>
+  header === null ? undefined : (JSON.parse(Buffer.from(header, 'base64').toString()) as T)
+
+async function send(
+  parts: object[],
+  more: { headers?: Record<string, string>; message?: object; rpc?: true } = {},
+) {
+  const message = { messageId: randomUUID(), role: 'ROLE_USER', parts, ...more.message }
+  const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
+  const response = await world.fetch(`${world.url}${more.rpc ? '/' : '/message:send'}`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...more.headers },
+    body: JSON.stringify(more.rpc ? call : { message }),
+  })
+  return {
+    status: response.status,
+    body: (await response.json()) as {
+      task: { id: string; status: { state: string; message: never }; artifacts: never }
+    },
+    required: read<Required>(response.headers.get('PAYMENT-REQUIRED')),
+    settled: read<Settled>(response.headers.get('PAYMENT-RESPONSE')),
+  }
+}
+const call = (capability: string) => [{ data: { capability, args: {} } }]
+
+/** What bob pays with. */
+async function payment({ accepts: [requirements] }: Required): Promise<object> {
+  const { identity, now } = world.bob.ctx
+  const payer = payerWithSeed(identity.aid, identity.log.seq, identity.seed)
+  const client = new CreditClient({ payer, holdSecondsMax: HOLD_SECONDS_MAX, now })
+  const { payload } = await client.createPaymentPayload(2, requirements)
+  return { x402Version: 2, accepted: requirements, payload }
+}
+const header = (value: object) => ({
+  'PAYMENT-SIGNATURE': Buffer.from(JSON.stringify(value)).toString('base64'),
+})
+const balance = async () => (await world.bob.handlers.balance(undefined, never)).balance
+
+test('a call that costs nothing is answered with its result', async () => {
+  const { status, body } = await send(call('weather.free'))
+  expect(status).toBe(200)
+  expect(body.task).toMatchObject({
+    status: { state: 'TASK_STATE_COMPLETED' },
+    artifacts: [{ name: 'result', parts: [{ data: { status: 'UNVERIFIED' } }] }],
+  })
+})
+
+test('words for nobody are refused, saying how an agent is named', async () => {
+  const { status, body } = await send([{ text: 'hello' }])
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain('name an agent')
+})
+
+describe('x402 by headers', () => {
+  test('an unpaid call is answered with 402 and what it costs, and runs nothing', async () => {
+    const before = runs
+    const { status, required } = await send(call('weather.now'))
+    expect(status).toBe(402)
+    expect(required).toMatchObject({
+      x402Version: 2,
+      resource: { url: `svc:${world.alice.aid}/weather.now` },
+      accepts: [{ scheme: 'svc-credit', amount: '2', payTo: world.alice.aid }],
+    })
+    expect(runs).toBe(before)
+    expect((await send(call('weather.now'), { rpc: true })).status).toBe(402)
+  })
+
+  test('a paid one runs once and is answered with the receipt of the hub', async () => {
+    const [before, ran] = [await balance(), runs]
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    const { status, body, settled } = await send(call('weather.now'), { headers: header(paid) })
+    expect([status, body.task.status.state, runs - ran]).toEqual([200, 'TASK_STATE_COMPLETED', 1])
+    expect(settled).toMatchObject({ success: true, amount: '2', payer: world.bob.aid })
+    expect(await balance()).toBe((before ?? 0) - 2)
+  })
+
+  test('25 requests with one payment at the same moment: one of them runs', async () => {
+    const ran = runs
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => send(call('weather.now'), { headers: header(paid) })),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 402)).toHaveLength(24)
+    expect(runs - ran).toBe(1)
+  })
+
+  test('what a sealed task was paid with pays for no call here', async () => {
+    const { interaction_id: id } = await world.bob.handlers.delegate(
+      { to: world.alice.aid, capability: 'weather.now', pay: true, wait_s: 20 },
+      never,
+    )
+    const row = world.bob.ctx.store.get<{ authorization: Uint8Array }>(
+      'SELECT p.authorization FROM payments AS p JOIN interactions AS i ON i.key = p.interaction WHERE i.id = ?',
+      id,
+    )
+    const { required } = await send(call('weather.now'))
+    const [accepted] = (required as Required).accepts
+    const reused = {
+      x402Version: 2,
+      accepted,
+      payload: { authorization: Buffer.from(row?.authorization ?? []).toString('base64url') },
+    }
+    const { status, required: again } = await send(call('weather.now'), { headers: header(reused) })
+    expect([status, again?.error]).toEqual([402, 'this payment was taken for another call; pay anew'])
+  })
+
+  test('one that the hub refuses is asked for again, with its words', async () => {
+    const ran = runs
+    const { required } = await send(call('weather.now'))
+    const paid = (await payment(required as Required)) as { payload: { authorization: string } }
+    const bytes = Buffer.from(fromBase64url(paid.payload.authorization))
+    bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1
+    const forged = { ...paid, payload: { authorization: bytes.toString('base64url') } }
+    const { status, settled } = await send(call('weather.now'), { headers: header(forged) })
+    expect(status).toBe(402)
+    expect(settled).toMatchObject({ success: false, transaction: '' })
+    expect(runs).toBe(ran)
+  })
+})
+
+describe('x402 as an extension', () => {
+  const headers = { 'A2A-Extensions': EXTENSION }
+
+  test('the task waits for its payment, and goes on with it', async () => {
+    const asked = await send(call('weather.now'), { headers })
+    const { id } = asked.body.task
+    expect([asked.status, asked.body.task.status.state]).toEqual([200, 'TASK_STATE_INPUT_REQUIRED'])
+    const { metadata } = asked.body.task.status.message as { metadata: Record<string, never> }
+    expect(metadata['x402.payment.status']).toBe('payment-required')
+    const paid = await payment(metadata['x402.payment.required'] as never)
+    const answered = await send([{ text: 'paid' }], {
+      headers,
+      message: {
+        taskId: id,
+        metadata: { 'x402.payment.status': 'payment-submitted', 'x402.payment.payload': paid },
+      },
+    })
+    expect(answered.body.task).toMatchObject({
+      id,
+      status: {
+        state: 'TASK_STATE_COMPLETED',
+        message: {
+          metadata: {
+            'x402.payment.status': 'payment-completed',
+            'x402.payment.receipts': [{ success: true }],
+          },
+        },
+      },
+    })
+    const again = await send(call('weather.now'), { headers: header(paid) })
+    expect([again.status, again.required?.error]).toEqual([
+      402,
+      'this payment was taken for another call; pay anew',
+    ])
+  })
+
+  test('a payment that is refused by the client ends the task', async () => {
+    const { body } = await send(call('weather.now'), { headers })
+    const message = { taskId: body.task.id, metadata: { 'x402.payment.status': 'payment-rejected' } }
+    const { body: ended } = await send([{ text: 'no' }], { headers, message })
+    expect(ended.task.status.state).toBe('TASK_STATE_CANCELED')
+  })
+})
