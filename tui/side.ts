@@ -187,7 +187,7 @@ function autoReply(view: View, width: number, now: number): Line[] {
     ...pairs([['who answers', says]], width),
     ...(last.length === 0
       ? []
-      : pairs([['since the start', `${runs.length - failed} answered, ${failed} failed`], ...last], width)),
+      : pairs([['the last of them', `${runs.length - failed} answered, ${failed} failed`], ...last], width)),
     [],
   ]
 }

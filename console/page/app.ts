@@ -115,6 +115,7 @@ export class App {
     if (screen === 'node') {
       void live.openNode()
       void live.openAccount()
+      void live.openEvidence()
     }
   }
 

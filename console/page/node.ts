@@ -9,6 +9,7 @@ import { type Drawn, h } from './h.ts'
 import { button, card, chip, faceBlock, facts, toned } from './parts.ts'
 import { daysPicture } from './pictures/days.ts'
 import { latencyPicture } from './pictures/latency.ts'
+import { takenPicture } from './pictures/taken.ts'
 import { titles } from './ui.ts'
 
 type Status = NonNullable<View['status']>
@@ -33,6 +34,7 @@ export function nodePage(app: App, now: number): Drawn {
         capabilityCard(app),
         daysPicture(app, now),
         latencyPicture(app, now),
+        takenPicture(app, now),
       ),
   )
 }

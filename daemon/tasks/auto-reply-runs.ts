@@ -1,4 +1,4 @@
-/** The last runs of the auto-reply, in memory: how long each took, and what it cost where the backend says so. */
+/** The last runs of the auto-reply, also those of an earlier start: how long each took, and what it cost where the backend says so. */
 import type { Run, WaitingThread } from '../../autoreply/loop.ts'
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
@@ -17,11 +17,22 @@ export type AutoReplyRun = {
   cost?: string
 }
 
+const SHOWN = 'answers of the auto-reply'
+
 export class AutoReplyRuns {
-  #kept: AutoReplyRun[] = []
+  readonly #store: Store
+  #kept: AutoReplyRun[] | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
 
   /** The newest first. */
   get list(): AutoReplyRun[] {
+    if (this.#kept === undefined) {
+      const kept = recall(this.#store, SHOWN)
+      this.#kept = kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as AutoReplyRun[])
+    }
     return this.#kept
   }
 
@@ -42,7 +53,9 @@ export class AutoReplyRuns {
       ms: Number(ms),
       ...present({ cost: words }),
     } as const
-    this.#kept = [run, ...this.#kept].slice(0, RUNS_KEPT_MAX)
+    const next = [run, ...this.list].slice(0, RUNS_KEPT_MAX)
+    this.#kept = next
+    this.#store.unflushed(() => remember(this.#store, SHOWN, utf8(JSON.stringify(next))), 'node.auto-runs')
   }
 }
 

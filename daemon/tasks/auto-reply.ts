@@ -62,11 +62,12 @@ export class AutoReply {
   #fault: string | undefined
   #failed: { atMs: number; reason: string } | undefined
   #sandbox: Sandbox | undefined
-  /** The last answers since the node started. */
-  readonly runs = new AutoReplyRuns()
+  /** The last answers. */
+  readonly runs: AutoReplyRuns
 
   constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
     this.#ctx = ctx
+    this.runs = new AutoReplyRuns(ctx.store)
     this.#env = env
     this.#token = token
   }

@@ -121,7 +121,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     await until('it is answered', async () => (await texts(alice, id)).includes('nine words'))
     const picture = page.locator('figure', { hasText: 'Answers of the auto-reply' })
     await picture
-      .getByText(/^1 answers? since the node started/)
+      .getByText(/^1 of the last answers/)
       .first()
       .waitFor({ state: 'attached' })
     expect(await picture.locator('svg rect.fill').count()).toBe(1)

@@ -65,7 +65,7 @@ function sayRuns(runs: readonly Run[], answered: readonly Run[]): string {
   const costs = answered.flatMap(({ cost }) => cost ?? [])
   const failed = runs.length - answered.length
   const parts = [
-    `${answered.length} answers since the node started`,
+    `${answered.length} of the last answers`,
     ...(middle === undefined ? [] : [`half of them within ${seconds(middle)}`]),
     ...(failed === 0 ? [] : [`${failed} that failed`]),
     costs.length === 0 ? 'the backend names no cost' : `the last one cost ${cleanLine(costs.at(-1) ?? '')}`,
