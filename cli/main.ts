@@ -12,7 +12,8 @@ import { reporting } from './report.ts'
 export async function main(terminal: Io, argv: readonly string[]): Promise<number> {
   const io = calledFor(terminal, undefined)
   const exitCode = await reporting(io, async () => {
-    const found = findCommand(argv)
+    // a person who typed nothing more is shown what comes next
+    const found = findCommand(argv.length === 0 && io.hints ? ['welcome'] : argv)
     const human = found.human || isForPeople(io.env['SVC_OUTPUT'])
     const code =
       found.row.client && !human

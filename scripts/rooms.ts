@@ -473,6 +473,7 @@ export const rooms: Record<string, Room> = {
       'cli/io.ts',
       'cli/waiting.ts',
       'cli/command.ts',
+      'cli/help.ts',
       'cli/doctor',
       'cli/install',
       'cli/client',

@@ -310,6 +310,26 @@ test.runIf(hasScript)('in a terminal a node without a hub offers the three ways 
 })
 
 test.runIf(hasScript)(
+  'in a terminal svc alone offers the ways on before there is a node, and once after it',
+  () => {
+    const home = world.dir('alone')
+    mkdirSync(home, { mode: 0o700 })
+    const env = { ...world.env('bob'), SVC_HOME: home, SVC_HINTS: '1', NO_COLOR: '1', TERM: 'dumb' }
+    const command = `"${process.execPath}" "${program}"`
+    const alone = () => {
+      const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { env, encoding: 'utf8' })
+      expect(stdout).toContain('First steps')
+      return [...stdout.matchAll(/try: (.*)\r\n/g)].map(([, next]) => next)
+    }
+    const ways = ['svc hub-register <url> --name <name>', 'svc-hub serve', 'svc demo']
+    expect(alone()).toEqual(['svc up', ...ways])
+    for (const line of ['up', 'stop']) spawnSync('bash', ['-c', `${command} ${line}`], { env })
+    expect(alone()).toEqual(ways)
+    expect(alone()).toEqual([])
+  },
+)
+
+test.runIf(hasScript)(
   'in a terminal a command that waits for its reader says for what',
   () => {
     const env = { ...world.env('bob'), SVC_HINTS: '1', NO_COLOR: '1', TERM: 'dumb' }

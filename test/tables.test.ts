@@ -263,6 +263,7 @@ describe('commands', () => {
       'up',
       'verify',
       'version',
+      'welcome',
     ])
   })
 

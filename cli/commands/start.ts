@@ -15,7 +15,7 @@ import { logEnd, logSince } from '../client/log-tail.ts'
 import { exchange } from '../client/loopback.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, hint, type Io, messageOf, notice, printReply } from '../io.ts'
-import { notesIn, WAYS } from '../screen/notes.ts'
+import { offerWays } from './ways.ts'
 
 const READY_WAIT_MS = 8_000
 const PING_WAIT_MS = 1_000
@@ -100,15 +100,8 @@ function sayWarnings(io: Io, { warnings }: NodeStatus): void {
 
 /** The three ways on are offered once, to a person; from then on the first of them is the next step. */
 function sayNext(io: Io, dir: string, status: NodeStatus): void {
-  const notes = notesIn(dir)
-  const seen = notes.read()
-  if (!io.hints || status.deactivated || status.hub !== null || seen.includes(WAYS)) {
-    hint(io, nextStep(status))
-    return
-  }
-  notice(io, 'this node has no hub yet. Join one, host one on this machine, or see a demo first:')
-  hint(io, 'svc hub-register <url> --name <name>\nsvc-hub serve\nsvc demo')
-  notes.write([...seen, WAYS])
+  const isOffered = !status.deactivated && status.hub === null && offerWays(io, dir)
+  if (!isOffered) hint(io, nextStep(status))
 }
 
 function nextStep({ deactivated, hub }: NodeStatus): string {

@@ -59,4 +59,13 @@ export const otherCommands: readonly CommandRow[] = [
     example: 'svc help hub-register',
     load: async () => (await import('../help.ts')).help,
   },
+  {
+    path: 'welcome',
+    group: 'other',
+    ofHome: true,
+    needsDaemon: false,
+    summary: 'this help and, on a terminal, the ways on of a node without a hub: what svc alone prints',
+    example: 'svc welcome',
+    load: async () => (await import('../commands/ways.ts')).welcome,
+  },
 ]
