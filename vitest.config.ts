@@ -6,6 +6,7 @@ const programs = [
   'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
   'test/tool-words.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
+  'test/a2a/surface.test.ts',
   'test/fuzz/programs.test.ts',
   'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,delegation,hubs,identity,modules,old-copies,paid-words,words-crash,payments,payments-crash,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',

@@ -1,5 +1,6 @@
 /** The A2A interface of a running node: opened, moved and closed as the settings say, with a token of its own. */
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import type { Context } from '../context.ts'
 import type { A2aPort } from '../control/a2a.ts'
@@ -19,7 +20,7 @@ import { Service } from './service.ts'
 
 type Needs = CourseNeeds &
   OwnCallNeeds &
-  Pick<Context, 'dir' | 'settings' | 'contacts' | 'random'> &
+  Pick<Context, 'dir' | 'settings' | 'timings' | 'contacts' | 'random'> &
   Parameters<typeof ownCard>[0]
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
@@ -33,6 +34,8 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   #bound: string | undefined
   #token: string | undefined
   #fault: string | undefined
+  /** The settings that it was opened with. */
+  #opened: object | undefined
   #changing: Promise<void> = Promise.resolve()
 
   /** `operations` are those of the node, asked for when they are needed; `isPaidHere`: whether this build takes payments. */
@@ -91,9 +94,12 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   }
 
   async #reopen(): Promise<void> {
+    const settings = this.#ctx.settings.current.a2a
+    const wanted = settings && { enabled: settings.enabled, addr: settings.addr, hosts: settings.hosts }
+    if (this.#server !== undefined && isDeepStrictEqual(wanted, this.#opened)) return
     await this.#close()
     this.#fault = undefined
-    const settings = this.#ctx.settings.current.a2a
+    this.#opened = wanted
     if (settings?.enabled !== true) return
     this.token(false)
     const [host = A2A_HOST, port = '0'] = addressOf(settings.addr)

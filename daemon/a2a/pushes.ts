@@ -22,15 +22,17 @@ import type { PushConfig } from './shapes.ts'
 import { post, TargetRefused, targetOf } from './targets.ts'
 import { eventView } from './views.ts'
 
-type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'settings' | 'log' | 'now' | 'random'>
+type Needs = Pick<
+  Context,
+  'store' | 'threads' | 'attachments' | 'settings' | 'timings' | 'log' | 'now' | 'random'
+>
 
 const ID_BYTES = 12
 const PER_TASK_MAX = 8
 const AT_ONCE_MAX = 16
 const LOOK_MS = 10_000
-const PAUSE_FIRST_MS = 5_000
-/** After so many tries in a row, for more than half an hour, what was to be told is left untold. */
-const TRIES_MAX = 9
+/** After so many tries in a row what was to be told is left untold. */
+const TRIES_MAX = 12
 
 export class PushDesk {
   readonly #ctx: Needs
@@ -139,7 +141,7 @@ export class PushDesk {
 
   /** Tells the next event; whether there may be more to tell. */
   async #tell(row: A2aPushRow): Promise<boolean> {
-    const { store, log, now } = this.#ctx
+    const { store, log } = this.#ctx
     const task = a2aTaskAt(store, row.task)
     const [event] = a2aEventsAfter(store, row.task, row.told)
     const item = event && eventView(this.#ctx, task, event)
@@ -149,10 +151,17 @@ export class PushDesk {
     return store.transaction(() => {
       if (failed === undefined) notePushed(store, row, event.n)
       else if (row.tries + 1 >= TRIES_MAX) notePushed(store, row, task.events)
-      else putOffPush(store, row, now() + PAUSE_FIRST_MS * 2 ** row.tries)
+      else this.#putOff(row)
       if (failed !== undefined) log.warn({ task: task.id, config: row.id, why: failed }, 'a2a: a push failed')
       return failed === undefined
     }, 'node.a2a')
+  }
+
+  #putOff(row: A2aPushRow): void {
+    const pauseMs = this.#ctx.timings.backoffFirstMs * 2 ** row.tries
+    putOffPush(this.#ctx.store, row, this.#ctx.now() + pauseMs)
+    const timer = setTimeout(() => this.#wake(), pauseMs + 1)
+    timer.unref()
   }
 
   /** Why a call was not taken; undefined where it was. */

@@ -28,9 +28,17 @@ export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts)
       return view()
     },
     async a2aSet({ on, ...given }) {
-      const before = ctx.settings.current.a2a ?? { enabled: false, addr: `${A2A_HOST}:${A2A_PORT_FIRST}` }
-      ctx.settings.change({ a2a: { ...before, ...present(given), enabled: on } })
-      await a2a.apply()
+      const before = ctx.settings.current.a2a
+      const held = before ?? { enabled: false, addr: `${A2A_HOST}:${A2A_PORT_FIRST}` }
+      ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on } })
+      try {
+        await a2a.apply()
+      } catch (error) {
+        // what it cannot do it is not set to
+        ctx.settings.change({ a2a: before })
+        await a2a.apply()
+        throw error
+      }
       return view()
     },
     async a2aToken({ renew = false }) {

@@ -1,0 +1,254 @@
+/** Who may call the A2A interface, what it refuses and how, and that nothing is done twice or lost. */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import * as http from 'node:http'
+import * as net from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runIn } from '../../cli/testing.ts'
+import { inboxIds, never, until } from '../two-nodes/world.ts'
+import { type A2aLab, openA2aLab } from './world.ts'
+
+let world: A2aLab
+beforeAll(async () => {
+  world = await openA2aLab()
+})
+afterAll(() => world.lab.close())
+
+type Asked = { method?: string; path?: string; headers?: http.OutgoingHttpHeaders; body?: string }
+/** A request as it stands, without a header of anybody's own. */
+function raw({ method = 'POST', path = '/bob', headers = {}, body = '' }: Asked) {
+  const given = {
+    'Content-Type': 'application/json',
+    Authorization: `Bearer ${world.token}`,
+    'A2A-Version': '1.0',
+  }
+  const { promise, resolve, reject } = Promise.withResolvers<{
+    status: number
+    headers: http.IncomingHttpHeaders
+    body: string
+  }>()
+  const merged = Object.fromEntries(
+    Object.entries({ ...given, ...headers }).filter(([, value]) => value !== undefined),
+  )
+  const call = http.request(new URL(path, world.url), { method, headers: merged }, async response => {
+    let text = ''
+    for await (const part of response) text += part
+    resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text })
+  })
+  call.once('error', reject)
+  call.end(body)
+  return promise
+}
+const rpc = async (method: string, params: unknown, more: Asked = {}) =>
+  JSON.parse((await raw({ body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params }), ...more })).body)
+const message = (text: string, messageId = randomUUID() as string) => ({
+  message: { messageId, role: 'ROLE_USER', parts: [{ text }] },
+  configuration: { returnImmediately: true },
+})
+
+describe('the door', () => {
+  test('opens to the token alone, which no other user can read', async () => {
+    expect(statSync(join(world.lab.folder, 'alice', 'a2a_token.txt')).mode & 0o777).toBe(0o600)
+    for (const Authorization of [undefined, 'Bearer wrong', `Basic ${world.token}`]) {
+      const { status, headers } = await raw({ headers: { Authorization } })
+      expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer realm="svc a2a"'])
+    }
+  })
+
+  test('is closed to other hosts and to pages of others', async () => {
+    expect((await raw({ headers: { Host: 'evil.example' } })).status).toBe(403)
+    expect((await raw({ headers: { Origin: 'https://evil.example' } })).status).toBe(403)
+  })
+
+  test("shows the node's own card to everybody, those of its agents with the token alone", async () => {
+    const none = { method: 'GET', headers: { Authorization: undefined } }
+    const card = await raw({ ...none, path: '/.well-known/agent-card.json' })
+    expect([card.status, JSON.parse(card.body).supportedInterfaces[0].url]).toEqual([200, world.url])
+    expect(card.body).not.toContain(world.bob.aid)
+    const etag = {
+      method: 'GET',
+      path: '/.well-known/agent-card.json',
+      headers: { 'If-None-Match': card.headers.etag },
+    }
+    expect((await raw(etag)).status).toBe(304)
+    expect((await raw({ ...none, path: '/bob/.well-known/agent-card.json' })).status).toBe(401)
+  })
+
+  test('a new token ends what the one before opened', async () => {
+    const { token } = await world.alice.handlers.a2aToken({ renew: true }, never)
+    expect((await raw({ method: 'GET', path: '/tasks' })).status).toBe(401)
+    world.token = token
+    expect((await raw({ method: 'GET', path: '/tasks' })).status).toBe(200)
+  })
+
+  test('a body without end is refused', async () => {
+    const { status } = await raw({ body: `"${'x'.repeat(9 * 1024 * 1024)}"`, path: '/bob/message:send' })
+    expect(status).toBe(400)
+  })
+
+  test('a port that was chosen and is in use is refused, and the interface stays as it was', async () => {
+    const { alice } = world
+    const taken = net.createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as net.AddressInfo
+    const before = alice.ctx.settings.current.a2a
+    await expect(alice.handlers.a2aSet({ on: true, addr: `127.0.0.1:${port}` }, never)).rejects.toThrow(
+      /cannot listen on .*in use.*svc a2a on --addr/,
+    )
+    taken.close()
+    expect(alice.ctx.settings.current.a2a).toEqual(before)
+    const { url, warning } = await alice.handlers.a2a(undefined, never)
+    expect(warning).toBeUndefined()
+    world.url = url as string
+    expect((await raw({ method: 'GET', path: '/tasks' })).status).toBe(200)
+  })
+
+  test('the command line turns it on and off, and prints the token alone', async () => {
+    const { alice, lab } = world
+    const env = { SVC_HOME: join(lab.folder, 'alice'), SVC_RUNTIME_DIR: join(lab.folder, 'run-alice') }
+    const run = (...words: string[]) => runIn(lab.folder, words, env)
+    expect((await run('a2a', 'token')).out).toBe(`${world.token}\n`)
+    expect(JSON.parse((await run('a2a', 'off')).out)).toMatchObject({ on: false })
+    await expect(raw({})).rejects.toThrow(/ECONNREFUSED/)
+    expect(JSON.parse((await run('a2a')).out)).toMatchObject({ on: false })
+    const on = JSON.parse((await run('a2a', 'on')).out) as { url: string }
+    expect(on.url).toBe((await alice.handlers.a2a(undefined, never)).url)
+    world.url = on.url
+  })
+})
+
+describe('a refusal', () => {
+  test.each([
+    [-32700, { body: '{' }],
+    [-32600, { body: '{"method":"GetTask"}' }],
+    [-32601, { body: '{"jsonrpc":"2.0","id":1,"method":"message/send"}' }],
+    [-32602, { body: '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{}}' }],
+    [-32001, { body: '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}' }],
+    [-32005, { body: '{}', headers: { 'Content-Type': 'text/plain' } }],
+    [
+      -32009,
+      { body: '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}', headers: { 'A2A-Version': undefined } },
+    ],
+    [-32009, { body: '{"jsonrpc":"2.0","id":1,"method":"ListTasks"}', headers: { 'A2A-Version': '0.3' } }],
+  ])('has the code %i in JSON-RPC', async (code, asked: Asked) => {
+    const { status, body } = await raw(asked)
+    expect([status, JSON.parse(body).error.code]).toEqual([200, code])
+  })
+
+  test.each([
+    [404, 'TASK_NOT_FOUND', { method: 'GET', path: '/bob/tasks/x' }],
+    [400, 'VERSION_NOT_SUPPORTED', { method: 'GET', path: '/tasks', headers: { 'A2A-Version': '2.0' } }],
+    [
+      400,
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      { path: '/bob/message:send', headers: { 'Content-Type': 'text/plain' }, body: '{}' },
+    ],
+    [400, 'UNSUPPORTED_OPERATION', { path: '/message:send', body: JSON.stringify(message('hello')) }],
+  ])('has the status %i and the reason %s in HTTP+JSON', async (code, reason, asked: Asked) => {
+    const { status, body } = await raw(asked)
+    expect([status, JSON.parse(body).error]).toMatchObject([
+      code,
+      {
+        code,
+        details: [
+          { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: 'a2a-protocol.org' },
+        ],
+      },
+    ])
+  })
+
+  test('says which parameter is wrong', async () => {
+    const { error } = await rpc('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts: [] } })
+    expect(error).toMatchObject({ code: -32602, data: [{ fieldViolations: [{ field: 'message.parts' }] }] })
+  })
+
+  test('of a verb names those that fit; nothing else is at other paths', async () => {
+    const { status, headers } = await raw({ method: 'DELETE', path: '/bob/tasks' })
+    expect([status, headers.allow]).toEqual([405, 'GET'])
+    expect((await raw({ method: 'GET', path: '/bob/anything' })).status).toBe(404)
+    expect((await raw({ method: 'GET', path: '/%E0%A4%A/tasks' })).status).toBe(400)
+  })
+
+  test('an agent that nobody knows is named in it', async () => {
+    const { error } = await rpc('SendMessage', message('hi'), { path: '/carol' })
+    expect(error.message).toMatch(/"carol" is no AID and no contact/)
+    const two = await rpc('SendMessage', { ...message('hi'), tenant: world.alice.aid })
+    expect(two.error.message).toMatch(/another agent than the tenant/)
+  })
+
+  test.each([
+    'http://93.184.216.34/',
+    'https://127.0.0.1/',
+    'https://[::1]/',
+    'https://[::ffff:10.0.0.1]/',
+    'https://10.1.2.3/',
+    'https://169.254.169.254/latest',
+    'https://u:p@example.com/',
+    'file:///etc/passwd',
+  ])('no push goes to %s', async url => {
+    const { result } = await rpc('SendMessage', message('pushed'))
+    const { error } = await rpc('CreateTaskPushNotificationConfig', { taskId: result.task.id, url })
+    expect(error).toMatchObject({ code: -32602 })
+  })
+})
+
+describe('the media type', () => {
+  test('is application/json unless application/a2a+json is asked for', async () => {
+    const type = async (Accept: string) =>
+      (await raw({ method: 'GET', path: '/bob/tasks', headers: { Accept } })).headers['content-type']
+    expect(await type('*/*')).toBe('application/json')
+    expect(await type('application/a2a+json, application/json')).toBe('application/a2a+json')
+  })
+
+  test('members may have the names of the proto, and numbers may be texts', async () => {
+    const params = { page_size: '1', context_id: 'none', include_artifacts: 'true' }
+    expect((await rpc('ListTasks', params)).result).toMatchObject({
+      tasks: [],
+      pageSize: 1,
+      nextPageToken: '',
+    })
+  })
+})
+
+describe('a message id', () => {
+  test('counts once, also for requests at the same moment and after a restart', async () => {
+    const given = message('once')
+    const answers = await Promise.all(Array.from({ length: 5 }, () => rpc('SendMessage', given)))
+    const ids = new Set(answers.map(({ result }) => result.task.id))
+    expect(ids.size).toBe(1)
+    await world.alice.stop()
+    world.alice = await world.lab.start('alice')
+    world.url = (await world.alice.handlers.a2a(undefined, never)).url as string
+    expect((await rpc('SendMessage', given)).result.task.id).toBe([...ids][0])
+    await until('the task arrives', async () => (await inboxIds(world.bob)).includes([...ids][0] as string))
+    const other = await rpc('SendMessage', message('twice', given.message.messageId))
+    expect(other.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('used for another message'),
+    })
+  })
+})
+
+describe('a stream', () => {
+  test('goes on after the event that the client has, also once the task is over', async () => {
+    const { result } = await rpc('SendMessage', message('stream'))
+    const { id } = result.task
+    await until('the task arrives', async () => (await inboxIds(world.bob)).includes(id))
+    await world.bob.handlers.message({ interaction_id: id, text: 'first' }, never)
+    await world.bob.handlers.end({ interaction_id: id }, never)
+    await until('it is complete', async () => {
+      const { body } = await raw({ method: 'GET', path: `/bob/tasks/${id}` })
+      return JSON.parse(body).status.state === 'TASK_STATE_COMPLETED'
+    })
+    const streamed = async (after: string) =>
+      (await raw({ method: 'GET', path: `/bob/tasks/${id}:subscribe`, headers: { 'Last-Event-ID': after } }))
+        .body
+    const whole = [...(await streamed('0')).matchAll(/^id: (\d+)$/gm)].map(([, n]) => Number(n))
+    expect(whole).toEqual(Array.from({ length: whole.length }, (_, n) => n))
+    const rest = [...(await streamed('1')).matchAll(/^id: (\d+)$/gm)].map(([, n]) => Number(n))
+    expect(rest).toEqual(whole.slice(1))
+    expect((await raw({ path: `/bob/tasks/${id}:subscribe` })).status).toBe(400)
+  })
+})
