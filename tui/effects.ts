@@ -62,6 +62,8 @@ export class Effects {
     switch (effect.type) {
       case 'act':
         return this.#act(effect)
+      case 'filter_again':
+        return
       case 'open_thread':
         return live.openThread(effect.id, effect.read)
       case 'close_thread':

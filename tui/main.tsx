@@ -101,11 +101,15 @@ function endOnSignals(close: () => void): () => void {
 }
 
 /** Once the terminal has taken everything, or does not. */
-async function flushed(): Promise<void> {
+function flushed(): Promise<void> {
   const { stdout } = process
-  const written = new Promise<void>(resolve => {
-    if (stdout.writableLength === 0 || stdout.destroyed) resolve()
-    else stdout.once('drain', resolve).once('error', () => resolve())
+  if (stdout.writableLength === 0 || stdout.destroyed) return Promise.resolve()
+  return new Promise(resolve => {
+    const end = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(end, LAST_WORDS_MS)
+    stdout.write('', end)
   })
-  await Promise.race([written, pause(LAST_WORDS_MS, undefined, { ref: true })])
 }

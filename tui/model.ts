@@ -110,6 +110,8 @@ export type Effect =
       readonly says: string
       readonly undo?: { says: string; effect: Effect }
     }
+  /** Only of `u`: a filter that was cleared. */
+  | { readonly type: 'filter_again'; readonly screen: Screen; readonly filter: string }
   | { readonly type: 'open_thread'; readonly id: string; readonly read: boolean }
   | { readonly type: 'close_thread' }
   | { readonly type: 'more' | 'all' }

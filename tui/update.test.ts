@@ -402,3 +402,31 @@ describe('what is on its way to the hub', () => {
     expect(screen.text).not.toContain('coming in')
   })
 })
+
+describe('u undoes', () => {
+  test('a filter that was cleared', () => {
+    const screen = new Screen(viewOf([item(1, { preview: 'invoice' }), item(2)])).press('/', '"inv"', 'enter')
+    expect(screen.press('esc').text).toContain('task 2')
+    expect(screen.press('u').text).not.toContain('task 2')
+    expect(screen.press('u').text).toContain('there is nothing to undo')
+  })
+
+  test('that no more tasks are taken', () => {
+    const screen = new Screen(viewOf([])).press('5', 'T', 'y')
+    expect(acts(screen)).toMatchObject([
+      { name: 'accept', input: { on: false }, undo: { effect: { name: 'accept', input: { on: true } } } },
+    ])
+  })
+
+  test('that the auto-reply was turned off, unless it has a key that no screen knows', () => {
+    const undoOf = (api_key_set: boolean) => {
+      const auto_reply = { backend: 'exec', agent: 'claude', api_key_set } as const
+      const view = reduce(viewOf([]), reply('autoReplyShow', {}, { enabled: true, auto_reply }))
+      return acts(new Screen(view).press('5', 'o', 'y'))[0]?.undo
+    }
+    expect(undoOf(false)).toMatchObject({
+      effect: { name: 'autoReplySet', input: { backend: 'exec', agent: 'claude' } },
+    })
+    expect(undoOf(true)).toBeUndefined()
+  })
+})

@@ -229,7 +229,7 @@ function common({ model }: Scene, action: Action): Step {
         prompt: { kind: 'filter', buffer: { text: paneOf(model).filter, at: paneOf(model).filter.length } },
       })
     case 'clear_filter':
-      return stay(paneOf(model).filter === '' ? model : withPane(model, { filter: '' }))
+      return stay(unfiltered(model))
     case 'command':
       return stay({ ...model, prompt: { kind: 'command', buffer: { text: '', at: 0 } } })
     case 'refresh':
@@ -244,9 +244,21 @@ function common({ model }: Scene, action: Action): Step {
   }
 }
 
+/** `u` brings the filter back. */
+function unfiltered(model: Model): Model {
+  const { filter } = paneOf(model)
+  if (filter === '') return model
+  const effect: Effect = { type: 'filter_again', screen: model.screen, filter }
+  return { ...withPane(model, { filter: '' }), undo: { says: 'the filter again', effect } }
+}
+
 function undone(model: Model): Step {
   if (model.undo === undefined) return stay(toast(model, 'there is nothing to undo'))
-  return stay(without(model, 'undo'), model.undo.effect)
+  const { effect } = model.undo
+  const rest = without(model, 'undo')
+  return effect.type === 'filter_again'
+    ? stay(withPane({ ...rest, screen: effect.screen }, { filter: effect.filter }), { type: 'all' })
+    : stay(rest, effect)
 }
 
 /** The model after rows or size have changed: the selection stays on its row, and the row in sight. */

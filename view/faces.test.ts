@@ -60,6 +60,15 @@ describe('a node', () => {
     expect(banners(viewOf([], { hub: offline }), NOW)[0]?.says).toBe('hub not reached; last heard of 38s ago')
   })
 
+  test('that registers says how far its work is, and how long the rest may take', () => {
+    const says = (more: object) =>
+      banners(viewOf([], { hub: { ...hub, state: 'registering', pow_progress: 0.4, ...more } }), NOW)[0]?.says
+    expect(says({ pow_left_ms: 12_000 })).toBe(
+      'registering at the hub: proof of work, some 40 % of what is expected, about 12s to go',
+    )
+    expect(says({})).toMatch(/40 % of what is expected$/)
+  })
+
   test('that is gone names what starts it', () => {
     const lost = { state: 'lost', says: 'no node answers', since: NOW, retryAt: NOW + 2_500 } as const
     const [face] = banners({ ...firstView, connection: lost }, NOW)

@@ -123,7 +123,7 @@ function hubFaces({ status }: View, now: number): Face[] {
       says: `no longer talks to its hub${why}`,
       next: 'svc version',
     })
-  else if (hub.state === 'registering') faces.push(registering(hub.pow_progress))
+  else if (hub.state === 'registering') faces.push(registering(hub.pow_progress, hub.pow_left_ms))
   else if (hub.state === 'offline') faces.push(unreachable(hub, why, now))
   else if (why !== '') faces.push({ kind: 'warning', tone: 'warn', says: `the hub answers${why}` })
   if (!hub.sealed && hub.wire !== null)
@@ -135,9 +135,12 @@ function hubFaces({ status }: View, now: number): Face[] {
   return faces
 }
 
-function registering(progress: number | undefined): Face {
+function registering(progress: number | undefined, leftMs: number | undefined): Face {
+  const left = leftMs === undefined ? '' : `, about ${span(leftMs + 999)} to go`
   const done =
-    progress === undefined ? '' : `: proof of work, some ${Math.round(progress * 100)} % of what is expected`
+    progress === undefined
+      ? ''
+      : `: proof of work, some ${Math.round(progress * 100)} % of what is expected${left}`
   return { kind: 'registering', tone: 'wait', says: `registering at the hub${done}` }
 }
 

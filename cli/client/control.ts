@@ -144,8 +144,10 @@ export function connect(io: Io, whom: Whom): Control {
 /** How far the proof of work of a registration is, while there is one. */
 async function proofOfWork(io: Io, whom: Whom): Promise<string | undefined> {
   const silent = Object.create(io, { onTerminal: { value: false } }) as Io
-  const share = (await connect(silent, whom).call('status')).hub?.pow_progress
-  return share === undefined ? undefined : `proof of work, ${Math.round(share * 100)} % of what is expected`
+  const { pow_progress: share, pow_left_ms: left } = (await connect(silent, whom).call('status')).hub ?? {}
+  if (share === undefined) return undefined
+  const more = left === undefined ? '' : `, about ${Math.ceil(left / 1000)} s to go`
+  return `proof of work, ${Math.round(share * 100)} % of what is expected${more}`
 }
 
 /** A node that was only found, because no other one runs, is read and never changed. */

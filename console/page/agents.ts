@@ -147,6 +147,7 @@ function contactForm(app: App, aid: string): Drawn {
             'contactAdd',
             { aid, petname },
             `${petname} is a contact now; tasks of contacts wait for nobody`,
+            () => void app.act('contactRemove', { peer: petname }, `${petname} is no contact any more`),
           )
       },
     },

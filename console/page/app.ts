@@ -32,6 +32,8 @@ export class App {
   readonly build: string
   readonly ui: Ui
   readonly #draw: () => void
+  /** What `u` does: once, for what was done last. */
+  undo: (() => void) | undefined
   /** Until the task that is being opened is here, or was refused. */
   opening: Promise<void> = Promise.resolve()
   #unsay: ReturnType<typeof setTimeout> | undefined
@@ -202,10 +204,12 @@ export class App {
     name: N,
     input: OperationInput<N>,
     says: string | ((reply: OperationReply<N>) => string),
+    undo?: () => void,
   ): Promise<void> {
     try {
       const reply = await this.live.act(name, input)
-      this.say(typeof says === 'string' ? says : says(reply))
+      if (undo !== undefined) this.undo = undo
+      this.say(`${typeof says === 'string' ? says : says(reply)}${undo === undefined ? '' : '; u undoes it'}`)
     } catch (error) {
       this.say(faultOf(error), 'bad')
     }

@@ -31,6 +31,7 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   filter: () => focus('filter'),
   clear_filter: app => clearFilter(app),
   find: () => focus('filter'),
+  undo: app => undoLast(app),
   pending_only: app => always(app.set({ needsOnly: !app.ui.needsOnly })),
   refresh: app => {
     app.live.refreshAll()
@@ -92,7 +93,16 @@ const isTyping = (target: EventTarget | null): boolean =>
 function clearFilter(app: App): boolean {
   const { screen, filter } = app.ui
   if ((filter[screen] ?? '') === '') return false
+  app.undo = () => app.set({ filter: { ...app.ui.filter, [screen]: filter[screen] ?? '' } })
   return always(app.set({ filter: { ...filter, [screen]: '' } }))
+}
+
+function undoLast(app: App): boolean {
+  const { undo } = app
+  app.undo = undefined
+  if (undo === undefined) app.say('there is nothing to undo', 'quiet')
+  else undo()
+  return true
 }
 
 const isControl = (target: EventTarget | null): boolean =>

@@ -100,7 +100,10 @@ export function toggleAccept(app: App): void {
       ? 'New tasks of anybody are dropped. Those that are here go on.'
       : 'Contacts may hand you tasks, and strangers may ask.',
     yes: on ? 'Take no more' : 'Take tasks',
-    run: () => app.live.act('accept', { on: !on }),
+    run: async () => {
+      await app.live.act('accept', { on: !on })
+      app.undo = () => void app.act('accept', { on }, on ? 'tasks are taken again' : 'no tasks are taken')
+    },
   })
 }
 

@@ -122,5 +122,8 @@ const isDone = (app: App, name: string, id: string): boolean =>
 export function hold(app: App, id: string): void {
   const on = app.view.interactions.get(id)?.delivery?.held === true
   const says = on ? 'sent on' : 'held back; it stays queued on this machine'
-  void app.act('sending', { interaction_id: id, on }, says)
+  const back = on ? 'held back again' : 'sent on'
+  void app.act('sending', { interaction_id: id, on }, says, () => {
+    void app.act('sending', { interaction_id: id, on: !on }, back)
+  })
 }

@@ -260,7 +260,7 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
             sealed: home.sealed,
             ...present({ reason, kept_out: keptOut }),
             last_contact_at: home.lastContactAtMs ?? null,
-            ...present({ pow_progress: powProgress }),
+            ...present({ pow_progress: powProgress, pow_left_ms: leftOfWork(ctx) }),
           },
     counts: {
       ...unreadCounts(ctx),
@@ -273,6 +273,13 @@ function statusView(ctx: Needs, parts: NodeParts): NodeStatus {
     ...present({ spend: config.spend }),
     ...warningsView(ctx, parts),
   }
+}
+
+/** By how long what is done took; nothing where more than was expected is done already. */
+function leftOfWork({ hub, now }: Needs): number | undefined {
+  const { powProgress: share = 0, powBeganAt } = hub.state
+  if (powBeganAt === undefined || share <= 0 || share >= 1) return undefined
+  return Math.round((Math.max(0, now() - powBeganAt) * (1 - share)) / share)
 }
 
 function unreadCounts({ store }: Needs) {

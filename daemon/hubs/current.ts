@@ -13,6 +13,8 @@ export type HubState = {
   state: 'online' | 'offline' | 'stopped' | 'registering'
   reason?: string
   powProgress?: number
+  /** Since when there is progress. */
+  powBeganAt?: number
   /** The hub answers, and takes nothing from this identity. */
   keptOut?: true
 }
@@ -28,7 +30,7 @@ export class CurrentHub {
   /** Why the last call failed, and why the hub did not register this node. */
   #lost: string | undefined
   #refused: string | undefined
-  #registering: { powProgress?: number } | undefined
+  #registering: Pick<HubState, 'powProgress' | 'powBeganAt'> | undefined
   #isKeptOut = false
   /** Why this machine is an older copy of its identity, which signs nothing; undefined while it is not. */
   oldCopy: string | undefined
@@ -98,10 +100,11 @@ export class CurrentHub {
 
   /** A registration, until its end is noted; what it tells of its work after that is not heard. */
   beginRegistering(): Registering {
-    const registering: { powProgress?: number } = {}
+    const registering: Pick<HubState, 'powProgress' | 'powBeganAt'> = {}
     this.#registering = registering
     return {
       progress: share => {
+        registering.powBeganAt ??= this.#clock.now()
         registering.powProgress = share
       },
       end: refused => {

@@ -273,7 +273,11 @@ describe('contact with the hub', () => {
     const registering = hub.beginRegistering()
     registering.progress(0.5)
     expect(hub.noteContact(undefined)).toBe(false)
-    expect(hub.state).toEqual({ state: 'registering', powProgress: 0.5 })
+    expect(hub.state).toEqual({
+      state: 'registering',
+      powProgress: 0.5,
+      powBeganAt: expect.any(Number),
+    })
     registering.end('not today')
     registering.progress(0.6)
     expect(hub.state).toEqual({ state: 'online', reason: 'not today' })

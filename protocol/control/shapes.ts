@@ -298,6 +298,8 @@ export const nodeStatusShape = z.strictObject({
       last_contact_at: millis.nullable(),
       /** Progress of a running proof of work: expected share done, 0 to 1. */
       pow_progress: z.number().optional(),
+      /** Milliseconds that the rest of what is expected takes at this pace. */
+      pow_left_ms: count.optional(),
     })
     .nullable(),
   counts: z.strictObject({

@@ -143,4 +143,31 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
       .waitFor()
     await context.close()
   })
+
+  test('u undoes what can be undone: a contact, and that no tasks are taken', async () => {
+    const { alice, lab } = world
+    const carol = await lab.member('carol')
+    const contacts = async () =>
+      (await alice.handlers.contacts(undefined, never)).contacts.map(({ petname }) => petname)
+    const { page, context } = await open(`#/agents/${carol.aid}`)
+    await page.getByLabel('Your name for it').fill('carol')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('u undoes it').waitFor()
+    await until('she is a contact', async () => (await contacts()).includes('carol'))
+    await page.locator('#main').focus()
+    await page.keyboard.press('u')
+    await until('she is none', async () => !(await contacts()).includes('carol'))
+    const takes = async () => (await alice.handlers.status(undefined, never)).accept_delegations
+    await page.keyboard.press('5')
+    await page.keyboard.press('T')
+    await dialogOf(page).waitFor()
+    await page.keyboard.press('y')
+    await dialogOf(page).waitFor({ state: 'detached' })
+    expect(await takes()).toBe(false)
+    await page.keyboard.press('u')
+    await until('they are taken', takes)
+    await page.keyboard.press('u')
+    await page.getByRole('status').getByText('There is nothing to undo').waitFor()
+    await context.close()
+  })
 })

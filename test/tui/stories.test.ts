@@ -73,6 +73,55 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     await alice.sees(PROMPT)
   })
 
+  test('the first stranger, delegation and receipt are explained in one line each, once', async () => {
+    const { world } = pair
+    const [requester, provider] = [await ownNode('first'), await ownNode('second')]
+    const open = async (env: Record<string, string>) => {
+      const terminal = tmux.open(env)
+      terminal.type(`${world.node} ${world.programs.svc} tui`).press('Enter')
+      await terminal.sees('● online')
+      return terminal
+    }
+    const [from, to] = [await open(requester.env), await open(provider.env)]
+    const id = String((await requester.svc('delegate', provider.aid, 'a first task'))['interaction_id'])
+    await from.sees('your first task: sealed, sent by itself')
+    await to.sees('a stranger asks: nothing runs and nobody answers')
+    await provider.svc('approve', id)
+    await provider.svc('message', id, 'done')
+    await provider.svc('end', id)
+    from.press('2')
+    await from.sees('done')
+    await requester.svc('accept-end', id)
+    await from.sees('your first receipt: signed by both sides')
+    from.press('q')
+    await from.sees(PROMPT)
+    const again = await open(requester.env)
+    again.press('2')
+    await again.sees('a first task')
+    for (const said of ['your first task', 'your first receipt']) expect(again.screen).not.toContain(said)
+    again.press('q')
+    to.press('q')
+    await Promise.all([requester.svc('stop'), provider.svc('stop')])
+  })
+
+  /** A node of its own home at the hub of the pair. */
+  async function ownNode(name: string) {
+    const { world } = pair
+    const home = world.dir(name)
+    mkdirSync(home, { mode: 0o700 })
+    const env = { ...world.env('bob'), SVC_HOME: home }
+    const svc = async (...words: string[]) => {
+      const { code, stdout, stderr } = await world.run(world.programs.svc, words, env)
+      expect([code, stderr]).toEqual([0, ''])
+      return JSON.parse(stdout) as Record<string, unknown>
+    }
+    const aid = String((await svc('up'))['aid'])
+    await world.hub('admit', aid)
+    const { hub_url: url } = (await world.svc('bob', 'status')) as { hub_url: string }
+    await svc('hub-register', url, '--name', name)
+    return { env, aid, svc }
+  }
+
   test('a draft is kept over a quit, and an editor writes the rest', async () => {
     const editor = pair.world.dir('editor.sh')
     writeFileSync(editor, '#!/bin/sh\nprintf " from the editor\\nsecond line" >> "$1"\n')

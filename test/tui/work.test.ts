@@ -64,14 +64,41 @@ describe.skipIf(!hasTmux)(`work on a terminal${withTmux}`, () => {
     alice.press('q')
   })
 
-  test('without colours says everything all the same', async () => {
-    const terminal = await openInbox(tmux, pair.world, 'bob', { env: { NO_COLOR: '1' } })
+  /** What a run of the inbox asked of the terminal: the numbers of its colours, and of its other attributes. */
+  async function asked(env: Record<string, string>) {
+    const terminal = await openInbox(tmux, pair.world, 'bob', { env })
     await terminal.sees('Read this')
-    for (let code = 30; code <= 49; code += 1) {
-      if (code === 39 || code === 49) continue
-      expect(terminal.bytes).not.toMatch(new RegExp(`${ESC}\\[(?:[0-9;]*;)?${code}[;m]`))
-    }
+    terminal.press('5')
+    await terminal.sees('this node')
     terminal.press('q')
+    await terminal.sees(/shell>\s*$/)
+    const codes = [...terminal.bytes.matchAll(new RegExp(`${ESC}\\[([0-9;:]*)m`, 'g'))]
+      .flatMap(([, given = '']) => (given === '' ? ['0'] : given.split(/[;:]/)))
+      .map(Number)
+    const isColour = (code: number) => (code >= 30 && code <= 49) || code >= 90
+    return { colours: new Set(codes.filter(isColour)), others: new Set(codes.filter(code => !isColour(code))) }
+  }
+
+  test.each([
+    ['no colours', { NO_COLOR: '1', COLORTERM: 'truecolor' }],
+    ['a terminal that has none', { TERM: 'dumb' }],
+  ])('%s: everything is said by words, bold and inverse', async (_what, env) => {
+    const { colours, others } = await asked(env)
+    expect([...colours]).toEqual([])
+    expect(others).toContain(7)
+    expect(others).toContain(1)
+  })
+
+  // a light terminal and a dark one have chosen these, and never a background or a shade of ours
+  test.each([
+    ['16 colours', { TERM: 'xterm', COLORTERM: '' }],
+    ['256 colours', { TERM: 'xterm-256color', COLORTERM: '' }],
+    ['true colours', { TERM: 'xterm-256color', COLORTERM: 'truecolor' }],
+    ['a light background', { TERM: 'xterm-256color', COLORFGBG: '0;15' }],
+  ])('%s: only foregrounds of the terminal’s own sixteen', async (_what, env) => {
+    const { colours } = await asked(env)
+    expect(colours.size).toBeGreaterThan(1)
+    for (const code of colours) expect([31, 32, 33, 36, 39]).toContain(code)
   })
 
   test('for a screen reader is plain lines on the usual screen', async () => {

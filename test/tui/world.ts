@@ -29,7 +29,9 @@ export async function openInbox(
   { size, env = {} }: { size?: Size; env?: Record<string, string> } = {},
 ): Promise<Terminal> {
   const terminal = tmux.open({ ...world.env(name), ...env }, size)
-  terminal.type(`${world.node} ${world.programs.svc} tui`).press('Enter')
+  // tmux sets its own for the shell
+  const term = env['TERM'] === undefined ? '' : `TERM=${env['TERM']} `
+  terminal.type(`${term}${world.node} ${world.programs.svc} tui`).press('Enter')
   await terminal.sees('● online')
   return terminal
 }
