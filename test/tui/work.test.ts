@@ -76,7 +76,10 @@ describe.skipIf(!hasTmux)(`work on a terminal${withTmux}`, () => {
       .flatMap(([, given = '']) => (given === '' ? ['0'] : given.split(/[;:]/)))
       .map(Number)
     const isColour = (code: number) => (code >= 30 && code <= 49) || code >= 90
-    return { colours: new Set(codes.filter(isColour)), others: new Set(codes.filter(code => !isColour(code))) }
+    return {
+      colours: new Set(codes.filter(isColour)),
+      others: new Set(codes.filter(code => !isColour(code))),
+    }
   }
 
   test.each([
