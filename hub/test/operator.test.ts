@@ -140,6 +140,7 @@ const COMMANDS = {
   ranges: '--config FILE',
   quota: '--stranger-per-minute N',
   grant: '--reason',
+  witness: '--once',
   rotate: '--json',
   stats: '--json',
   backup: '--data-dir DIR',
