@@ -19,8 +19,8 @@ import { type Artifact, metadataShape, partsShape, type TaskState, taskStates } 
 
 type Needs = Pick<Context, 'threads' | 'attachments'>
 
-/** Files up to this stand in the answer itself; of a larger one the name. */
-const INLINE_BYTES_MAX = 1024 * 1024
+/** Bytes of files that stand in what a client is given at once; of any more only the names. */
+const INLINE_BYTES_MAX = 8 * 1024 * 1024
 const NAME_CHARACTERS_MAX = 120
 
 /** An artifact, and whether it goes on with one of the same id. */
@@ -55,14 +55,18 @@ const ownWords = z.union([
   }),
 ])
 
-/** Reads one message of the other side. */
-export function answerOf(ctx: Needs, message: ThreadMessage): Answer {
+/** How much of the files of answers may still be read. */
+export type FileRoom = { bytes: number }
+export const roomForFiles = (): FileRoom => ({ bytes: INLINE_BYTES_MAX })
+
+/** Reads one message of the other side; its files are read as far as there is room for them, else they are named. */
+export function answerOf(ctx: Needs, message: ThreadMessage, room: FileRoom = { bytes: 0 }): Answer {
   const own = message.kind === kinds.message ? a2aIn(message.text) : undefined
   if (own !== undefined) return ownAnswer(own, message)
   // of a call of this node, whose payment was not good
   if (message.kind === kinds.quote)
     return { pieces: [], parts: [{ text: message.text }], state: 'TASK_STATE_FAILED' }
-  const files = filesOf(ctx, message)
+  const files = filesOf(ctx, message, room)
   if (message.kind === kinds.result) return resultAnswer(message, files)
   const words = message.text === '' ? [] : [{ text: message.text }]
   const parts = [...words, ...files]
@@ -139,22 +143,17 @@ function resultAnswer(message: ThreadMessage, files: object[]): Answer {
   return { pieces, parts: [{ text: result.message }], state }
 }
 
-function filesOf(ctx: Needs, message: ThreadMessage): object[] {
+function filesOf(ctx: Needs, message: ThreadMessage, room: FileRoom): object[] {
   return ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
     const id = cidText(cid)
-    const path = size <= INLINE_BYTES_MAX ? ctx.attachments.find(id) : undefined
-    const about = {
-      filename: plainLine(name, NAME_CHARACTERS_MAX),
-      mediaType: plainLine(mediaType, NAME_CHARACTERS_MAX),
-      metadata: { cid: id, bytes: size },
-    }
-    return path === undefined
-      ? {
-          text: `${about.filename} (${size} bytes): save it with svc pull`,
-          ...about,
-          mediaType: 'text/plain',
-        }
-      : { raw: readFileSync(path).toString('base64'), ...about }
+    const path = size <= room.bytes ? ctx.attachments.find(id) : undefined
+    const filename = plainLine(name, NAME_CHARACTERS_MAX)
+    const metadata = { cid: id, bytes: size }
+    if (path === undefined)
+      return { text: `${filename}: ${size} bytes, which svc pull saves`, filename, metadata }
+    room.bytes -= size
+    const raw = readFileSync(path).toString('base64')
+    return { raw, filename, mediaType: plainLine(mediaType, NAME_CHARACTERS_MAX), metadata }
   })
 }
 

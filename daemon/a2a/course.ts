@@ -4,7 +4,7 @@
  */
 import type { OperationInput } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import {
   type A2aTaskRow,
@@ -31,6 +31,10 @@ export type Ending = (given: OperationInput<'end'>) => Promise<unknown>
 
 /** What changes without a sign, such as a task that a person cancelled, is found by itself. */
 const LOOK_MS = 15_000
+
+/** Kinds of messages that answer; a quote only where it is of this node. */
+const ANSWERS: readonly number[] = [kinds.message, kinds.result, kinds.quote]
+const SPOKEN = [kinds.delegate, kinds.message, kinds.result].join(', ')
 
 type Standing = { state: TaskState; message: Message | undefined }
 
@@ -117,16 +121,16 @@ export class Course {
     const standing = this.#standing(task, interaction)
     const told = JSON.parse(a2aTaskAt(store, key).status) as TaskStatus
     const isNews = told.state !== standing.state || told.message?.messageId !== standing.message?.messageId
-    if (isNews) this.tellStatus(key, standing)
+    if (isNews) this.tellStatus(key, standing, fresh.at(-1)?.message.key)
     return a2aTaskAt(store, key)
   }
 
-  /** Tells a new status; runs inside a transaction. */
-  tellStatus(key: number, { state, message }: Standing): void {
+  /** Tells a new status, that of an answer where there is one; runs inside a transaction. */
+  tellStatus(key: number, { state, message }: Standing, answer?: number): void {
     const at = this.#ctx.now()
     const status = JSON.stringify(statusOf(state, at, message))
     const standing = { state, at, status, isOver: isFinal(state) }
-    addA2aEvent(this.#ctx.store, key, { body: `{"status":${status}}`, message: null }, standing)
+    addA2aEvent(this.#ctx.store, key, { body: `{"status":${status}}`, message: answer ?? null }, standing)
   }
 
   /** A task that was paid for goes on as another interaction. */
@@ -145,17 +149,32 @@ export class Course {
     return (
       threads
         .messages(interaction.key, after)
-        .filter(({ direction, kind }) => (direction === 'out') === isOurs && wordKinds.includes(kind))
+        .filter(({ direction, kind }) => (direction === 'out') === isOurs && ANSWERS.includes(kind))
         // the price of an agent is for whoever runs this node
         .filter(({ kind }) => isOurs || kind !== kinds.quote)
         .map(message => ({ message, answer: answerOf(this.#ctx, message) }))
     )
   }
 
+  /** What the agent said last, if it spoke last. */
+  #newestAnswer(interaction: Interaction): { message: ThreadMessage; answer: Answer } | undefined {
+    const { store, threads } = this.#ctx
+    const isOurs = !isRequester(interaction)
+    const newest = store.get<{ key: number; direction: string }>(
+      `SELECT key, direction FROM messages WHERE interaction = ? AND retired = 0
+         AND (kind IN (${SPOKEN}) OR (kind = ${kinds.quote} AND ?)) ORDER BY key DESC LIMIT 1`,
+      interaction.key,
+      isOurs ? 1 : 0,
+    )
+    if (newest === undefined || (newest.direction === 'out') !== isOurs) return undefined
+    const message = threads.message(newest.key)
+    return { message, answer: answerOf(this.#ctx, message) }
+  }
+
   #standing(task: A2aTaskRow, interaction: Interaction): Standing {
     const left = leftState(interaction)
     if (left !== undefined) return { state: left, message: this.#saying(task, interaction.reason ?? '') }
-    const newest = this.#answersAfter(interaction, lastAsked(this.#ctx, interaction)).at(-1)
+    const newest = this.#newestAnswer(interaction)
     const isDone = task.ends === 1 || interaction.endBy === 'peer' || interaction.state === 'ended'
     if (newest !== undefined) {
       const state = newest.answer.state ?? (isDone ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
@@ -204,16 +223,6 @@ export class Course {
       this.#ctx.log.warn({ err: error, interaction: interaction.id }, 'a2a: a task could not be ended'),
     )
   }
-}
-
-/** Key of the newest words of the side that asks. */
-function lastAsked({ store }: Pick<CourseNeeds, 'store'>, interaction: Interaction): number {
-  const row = store.get<{ key: number | null }>(
-    `SELECT max(key) AS key FROM messages WHERE interaction = ? AND direction = ? AND kind IN (${kinds.delegate}, ${kinds.message})`,
-    interaction.key,
-    isRequester(interaction) ? 'out' : 'in',
-  )
-  return row?.key ?? 0
 }
 
 function leftState({ state }: Interaction): TaskState | undefined {

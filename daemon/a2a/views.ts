@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { type A2aEventRow, type A2aTaskRow, a2aEventsAfter, a2aMessagesOf } from '../store/a2a.ts'
 import type { Message as ThreadMessage } from '../store/threads.ts'
 import { isRequester } from '../tasks/conversation.ts'
-import { answerOf, messageIdOf } from './answers.ts'
+import { answerOf, type FileRoom, messageIdOf, roomForFiles } from './answers.ts'
 import { agentMessage } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import type { Artifact, Message, StreamItem, Task, TaskStatus } from './shapes.ts'
@@ -32,25 +32,31 @@ export function taskView(ctx: Needs, task: A2aTaskRow, wanted: Wanted = {}): Tas
 }
 
 /** An event as every stream and every push tells it. */
-export function eventView(ctx: Needs, task: A2aTaskRow, event: A2aEventRow): StreamItem | undefined {
+export function eventView(
+  ctx: Needs,
+  task: A2aTaskRow,
+  event: A2aEventRow,
+  room = roomForFiles(),
+): StreamItem | undefined {
   const about = { taskId: task.id, contextId: task.context }
   const body = JSON.parse(event.body) as { status: TaskStatus } | { piece: number }
   if ('status' in body) return { statusUpdate: { ...about, status: body.status } }
-  const piece = pieceAt(ctx, event, body.piece)
+  const piece = pieceAt(ctx, event, body.piece, room)
   if (piece === undefined) return undefined
   const { artifact, append, lastChunk } = piece
   return { artifactUpdate: { ...about, artifact, append, lastChunk } }
 }
 
-function pieceAt(ctx: Needs, { message }: A2aEventRow, n: number) {
-  return message === null ? undefined : answerOf(ctx, ctx.threads.message(message)).pieces[n]
+function pieceAt(ctx: Needs, { message }: A2aEventRow, n: number, room: FileRoom) {
+  return message === null ? undefined : answerOf(ctx, ctx.threads.message(message), room).pieces[n]
 }
 
 /** What was told so far; pieces of one artifact are put together. */
 function artifactsOf(ctx: Needs, task: A2aTaskRow): Artifact[] {
   const whole = new Map<string, Artifact>()
+  const room = roomForFiles()
   for (const event of a2aEventsAfter(ctx.store, task.key, 0)) {
-    const item = eventView(ctx, task, event)
+    const item = eventView(ctx, task, event, room)
     if (item === undefined || !('artifactUpdate' in item)) continue
     const { artifact, append } = item.artifactUpdate
     const earlier = append === true ? whole.get(artifact.artifactId) : undefined

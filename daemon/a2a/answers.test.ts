@@ -1,0 +1,79 @@
+/** What an agent's words are to a client of A2A. */
+import { describe, expect, test } from 'vitest'
+import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import type { Message } from '../store/threads.ts'
+import { answerOf } from './answers.ts'
+
+const needs = { threads: { attachmentsOf: () => [] }, attachments: {} } as never
+const read = (text: string, more: object = {}) =>
+  answerOf(needs, {
+    key: 1,
+    number: 3,
+    kind: kinds.message,
+    text,
+    payload: new Uint8Array(),
+    ...more,
+  } as Message)
+const own = (a2a: unknown) => read(JSON.stringify({ a2a }))
+
+describe('words', () => {
+  test('are an artifact and what the status says, and leave the task open', () => {
+    const parts = [{ text: 'three' }]
+    expect(read('three')).toMatchObject({ pieces: [{ artifact: { artifactId: 'answer-3', parts } }], parts })
+    expect(read('three').state).toBeUndefined()
+    expect(read('').pieces).toEqual([])
+  })
+
+  test.each(['{"a2a": 1', '{"a2a": {}, "more": 1}', '["a2a"]', 'see {"a2a": {}}'])('%s stays words', text =>
+    expect(read(text).parts).toEqual([{ text }]),
+  )
+})
+
+describe('an answer in the form of A2A', () => {
+  test('says its state and its artifacts, whose pieces of one id go on', () => {
+    const artifacts = [
+      { artifactId: 'a', parts: [{ text: '1' }] },
+      { parts: [{ text: '2' }] },
+      { artifactId: 'a', parts: [{ text: '3' }] },
+    ]
+    const { pieces, state } = own({ task: { status: { state: 'TASK_STATE_WORKING' }, artifacts } })
+    expect(state).toBe('TASK_STATE_WORKING')
+    expect(
+      pieces.map(({ artifact: { artifactId }, append, lastChunk }) => [artifactId, append, lastChunk]),
+    ).toEqual([
+      ['a', false, false],
+      ['answer-3.2', false, true],
+      ['a', true, true],
+    ])
+  })
+
+  test('may be words without a task', () => {
+    expect(own({ message: { parts: [{ text: 'hi' }] } })).toMatchObject({
+      isDirect: true,
+      parts: [{ text: 'hi' }],
+    })
+  })
+
+  test.each([
+    {},
+    { task: {} },
+    { task: { status: { state: 'DONE' } } },
+    { message: { parts: [] } },
+    { message: { parts: [{ text: 'a', url: 'b' }] } },
+    { task: { status: { state: 'TASK_STATE_COMPLETED' } }, message: { parts: [{ text: 'a' }] } },
+  ])('that is none, %j, fails the task', value =>
+    expect(own(value)).toMatchObject({ state: 'TASK_STATE_FAILED', isMalformed: true }),
+  )
+})
+
+test.each([
+  ['OK', 'TASK_STATE_COMPLETED', 1],
+  ['UNVERIFIED', 'TASK_STATE_COMPLETED', 1],
+  ['FAILED', 'TASK_STATE_FAILED', 0],
+  ['UNAVAILABLE', 'TASK_STATE_REJECTED', 0],
+])('the effect %s of a call is %s', (status, state, artifacts) => {
+  const document = utf8(JSON.stringify({ message: 'so', status }))
+  const answer = read('so', { kind: kinds.result, payload: encodePayload(kinds.result, { document }) })
+  expect([answer.state, answer.pieces.length, answer.parts]).toEqual([state, artifacts, [{ text: 'so' }]])
+})
