@@ -1,5 +1,6 @@
 /** Every document that is printed from tables, by its path. */
 import { limitsDocument } from '../hub/limits-config.ts'
+import { a2aDocument } from './a2a-document.ts'
 import { agentsDocument } from './agents-document.ts'
 import { keysDocument } from './keys-document.ts'
 import { manPage } from './man-page.ts'
@@ -18,6 +19,7 @@ export function printedDocuments(): Record<string, string> {
     'docs/architecture.md': architectureDocument(),
     'docs/mcp.md': mcpDocument(),
     'docs/agents.md': agentsDocument(),
+    'docs/a2a.md': a2aDocument(),
     'docs/tui.md': keysDocument(),
     'man/svc.1': manPage(),
   }
