@@ -1,6 +1,6 @@
 /** Times on a screen. */
 import { expect, test } from 'vitest'
-import { age, clock, day, hourAge, sayHour, size, span } from './ages.ts'
+import { age, clock, day, hourAge, sayHour, size, span, took } from './ages.ts'
 import { NOW } from './testing.ts'
 
 test.each([
@@ -50,3 +50,10 @@ test.each([
   [64 * 1024 * 1024, '67.1 MB'],
   [999_999, '1.0 MB'],
 ])('%i bytes are %s', (bytes, says) => expect(size(bytes)).toBe(says))
+
+test.each([
+  [0, '0.0 s'],
+  [9_940, '9.9 s'],
+  [9_950, '10 s'],
+  [61_000, '1m'],
+])('what took %i ms took %s', (ms, says) => expect(took(ms)).toBe(says))

@@ -46,6 +46,12 @@ export function span(ms: number): string {
   return `${Math.floor(ms / (7 * DAY))}w`
 }
 
+/** How long something took: `0.4 s`, `12 s`, then as {@link span}. */
+export function took(ms: number): string {
+  if (ms >= MINUTE) return span(ms)
+  return ms < 9_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`
+}
+
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
 function monthOf(at: number): string {

@@ -32,9 +32,9 @@ export function nodePage(app: App, now: number): Drawn {
         autoReplyCard(app, now),
         creditCard(app, now),
         capabilityCard(app),
-        daysPicture(app, now),
         latencyPicture(app, now),
         takenPicture(app, now),
+        daysPicture(app, now),
       ),
   )
 }

@@ -1,5 +1,5 @@
 /** How long the auto-reply took for its last answers, and what they cost where the backend says so. */
-import { span } from '../../../view/ages.ts'
+import { span, took } from '../../../view/ages.ts'
 import { cleanLine } from '../../../view/clean.ts'
 import type { View } from '../../../view/state.ts'
 import type { App } from '../app.ts'
@@ -33,14 +33,14 @@ export function latencyPicture(app: App, now: number): Drawn | undefined {
         rows: runs.map(run => [
           `${span(now - run.at)} ago`,
           run.event,
-          seconds(run.ms),
+          took(run.ms),
           cleanLine(run.cost ?? ''),
         ]),
       },
     },
     h('line', { class: 'axis', x1: 0, x2: WIDTH, y1: BASE, y2: BASE }),
     h('line', { class: 'axis faint', x1: 0, x2: WIDTH, y1: TOP, y2: TOP }),
-    h('text', { x: 0, y: TOP - 5, class: 'label start' }, seconds(most)),
+    h('text', { x: 0, y: TOP - 5, class: 'label start' }, took(most)),
     runs.map((run, i) => {
       const height = Math.max(2, ((BASE - TOP) * run.ms) / most)
       const kind = run.event === 'answered' ? 'delivered' : 'failed'
@@ -66,12 +66,9 @@ function sayRuns(runs: readonly Run[], answered: readonly Run[]): string {
   const failed = runs.length - answered.length
   const parts = [
     `${answered.length} of the last answers`,
-    ...(middle === undefined ? [] : [`half of them within ${seconds(middle)}`]),
+    ...(middle === undefined ? [] : [`half of them within ${took(middle)}`]),
     ...(failed === 0 ? [] : [`${failed} that failed`]),
     costs.length === 0 ? 'the backend names no cost' : `the last one cost ${cleanLine(costs.at(-1) ?? '')}`,
   ]
   return `${parts.join('; ')}.`
 }
-
-const seconds = (ms: number): string =>
-  ms < 9_950 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 1000)} s`

@@ -1,5 +1,5 @@
 /** How long tasks took that were delegated, from the delegation to the accepted result, as the evidence chain holds both. */
-import { clock, span } from '../../../view/ages.ts'
+import { clock, took } from '../../../view/ages.ts'
 import type { View } from '../../../view/state.ts'
 import type { App } from '../app.ts'
 import { type Drawn, h } from '../h.ts'
@@ -43,12 +43,12 @@ export function takenPicture(app: App, now: number): Drawn | undefined {
       height: HEIGHT,
       table: {
         heads: ['Result accepted', 'Record', 'Took'],
-        rows: taken.map(({ at, seq, ms }) => [clock(at, now), seq, span(ms)]),
+        rows: taken.map(({ at, seq, ms }) => [clock(at, now), seq, took(ms)]),
       },
     },
     h('line', { class: 'axis', x1: 0, x2: WIDTH, y1: BASE, y2: BASE }),
     h('line', { class: 'axis faint', x1: 0, x2: WIDTH, y1: TOP, y2: TOP }),
-    h('text', { x: 0, y: TOP - 5, class: 'label start' }, span(most)),
+    h('text', { x: 0, y: TOP - 5, class: 'label start' }, took(most)),
     taken.map(({ seq, ms }, i) => {
       const height = Math.max(2, ((BASE - TOP) * ms) / most)
       return h('rect', {
@@ -70,5 +70,5 @@ function sayTaken(taken: readonly Taken[]): string {
   const times = taken.map(({ ms }) => ms).sort((a, b) => a - b)
   const middle = times[Math.floor(times.length / 2)] as number
   const many = taken.length === 1 ? '1 task' : `${taken.length} tasks`
-  return `${many} that you delegated, from the delegation to the accepted result; half of them within ${span(middle)}.`
+  return `${many} that you delegated, from the delegation to the accepted result; half of them within ${took(middle)}.`
 }
