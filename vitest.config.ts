@@ -7,6 +7,7 @@ const programs = [
   'test/tool-words.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'test/a2a/surface.test.ts',
+  'daemon/platform/stream-memory.test.ts',
   'test/fuzz/programs.test.ts',
   'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,delegation,hubs,identity,modules,old-copies,paid-words,words-crash,payments,payments-crash,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',

@@ -18,7 +18,7 @@ import {
 import { DirectoryBusy } from '../../daemon/home/lock.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
-import { collectAfterStart } from '../../daemon/platform/stream-memory.ts'
+import { collectWhenQuiet } from '../../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
@@ -41,7 +41,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
   const selection = selectIdentity(io.env, input.id)
   const node = await openNode(io, selection, ended.resolve)
-  collectAfterStart()
+  collectWhenQuiet()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selection.dir }, null, 2)}\n`,

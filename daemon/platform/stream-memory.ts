@@ -1,13 +1,17 @@
 /**
  * Buffers that stream through ciphers lie outside V8's heap and are freed only when it collects; left to itself it
- * lets 64 MiB of them pile up. A minor collection every few MiB keeps a large attachment within a few MiB.
+ * lets 64 MiB of them pile up. A minor collection every few MiB keeps a large attachment within a few MiB. And what a
+ * node needed for its start or for a task V8 keeps until it needs the room; a quiet node gives it back.
  */
-import { setFlagsFromString } from 'node:v8'
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const COLLECT_EVERY_BYTES = 4 * 1024 * 1024
 
-const STARTED_AFTER_MS = 2_000
+const LOOK_EVERY_MS = 2_000
+/** Processor time between two looks below which a node is quiet. */
+const QUIET_MS = 100
+const WORTH_BYTES = 1024 * 1024
 
 type Collect = (options: { type: 'minor' } | { type: 'major'; flavor: 'last-resort' }) => void
 let passed = 0
@@ -22,12 +26,24 @@ export function noteStreamed(bytes: number): void {
   collect({ type: 'minor' })
 }
 
-/** Gives back, once, what only the start of a node needed. */
-export function collectAfterStart(): void {
-  setTimeout(() => {
+/** Gives back, each time that the process has become quiet, what the work before has left. */
+export function collectWhenQuiet(): void {
+  let kept = 0
+  let spent = process.cpuUsage()
+  setInterval(() => {
+    const { user, system } = process.cpuUsage(spent)
+    spent = process.cpuUsage()
+    const isQuiet = (user + system) / 1000 < QUIET_MS
+    if (!isQuiet || heldBytes() < kept + WORTH_BYTES) return
     collect ??= exposeCollector()
     collect({ type: 'major', flavor: 'last-resort' })
-  }, STARTED_AFTER_MS).unref()
+    kept = heldBytes()
+  }, LOOK_EVERY_MS).unref()
+}
+
+function heldBytes(): number {
+  const { used_heap_size: heap, external_memory: external } = getHeapStatistics()
+  return heap + external
 }
 
 function exposeCollector(): Collect {
