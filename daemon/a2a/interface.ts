@@ -50,6 +50,10 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     this.#service = new Service(ctx, { desk, sending, ownCalls, course, pushes: this.#pushes })
   }
 
+  get bound(): string | undefined {
+    return this.#bound
+  }
+
   get url(): string | undefined {
     if (this.#bound === undefined) return undefined
     const [host = '', port = ''] = addressOf(this.#bound)

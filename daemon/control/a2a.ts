@@ -5,7 +5,8 @@ import { A2A_HOST, A2A_PORT_FIRST } from '../home/a2a-config.ts'
 import type { A2aOperations } from './handlers.ts'
 
 export type A2aPort = {
-  /** Where it answers; undefined while it does not run. */
+  /** Where it listens and how it is called; undefined while it does not run. */
+  readonly bound: string | undefined
   readonly url: string | undefined
   /** Why it does not run as it was set. */
   readonly warning: string | undefined
@@ -39,6 +40,10 @@ export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts)
         await a2a.apply()
         throw error
       }
+      // whoever never chose an address keeps the one that was found first
+      const { bound } = a2a
+      const isFound = before === undefined && given.addr === undefined && bound !== undefined
+      if (isFound) ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on, addr: bound } })
       return view()
     },
     async a2aToken({ renew = false }) {

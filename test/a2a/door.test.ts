@@ -105,6 +105,14 @@ describe('the door', () => {
     expect((await raw({ method: 'GET', path: '/tasks' })).status).toBe(200)
   })
 
+  test('keeps the first address that it found free, where nobody chose one', async () => {
+    const { bob } = world
+    const { url, addr, warning } = await bob.handlers.a2aSet({ on: true }, never)
+    expect([url, warning]).toEqual([`http://${addr}`, undefined])
+    expect(Number(addr?.split(':')[1])).toBeGreaterThanOrEqual(41_241)
+    await bob.handlers.a2aSet({ on: false }, never)
+  })
+
   test('the command line turns it on and off, and prints the token alone', async () => {
     const { alice, lab } = world
     const env = { SVC_HOME: join(lab.folder, 'alice'), SVC_RUNTIME_DIR: join(lab.folder, 'run-alice') }

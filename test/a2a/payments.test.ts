@@ -9,7 +9,7 @@ import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { CreditClient } from '../../x402/client.ts'
 import { payerWithSeed } from '../../x402/payer.ts'
 import type { Requirements } from '../../x402/shapes.ts'
-import { never } from '../two-nodes/world.ts'
+import { never, until } from '../two-nodes/world.ts'
 import { type A2aLab, openA2aLab } from './world.ts'
 
 const EXTENSION = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
@@ -18,10 +18,14 @@ const HOLD_SECONDS_MAX = 2 * 3600
 let world: A2aLab
 let service: Server
 let runs = 0
+/** Answers of the service that are held back, while any are. */
+let holding: (() => void)[] | undefined
 beforeAll(async () => {
   service = createServer((_, response) => {
     runs += 1
-    response.end('{"celsius":21}')
+    const answer = () => response.end('{"celsius":21}')
+    if (holding === undefined) answer()
+    else holding.push(answer)
   }).listen(0, '127.0.0.1')
   await once(service, 'listening')
   const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}/`
@@ -50,14 +54,14 @@ const read = <T>(header: string | null): T | undefined =>
 
 async function send(
   parts: object[],
-  more: { headers?: Record<string, string>; message?: object; rpc?: true } = {},
+  more: { headers?: Record<string, string>; message?: object; configuration?: object; rpc?: true } = {},
 ) {
   const message = { messageId: randomUUID(), role: 'ROLE_USER', parts, ...more.message }
   const call = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
   const response = await world.fetch(`${world.url}${more.rpc ? '/' : '/message:send'}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...more.headers },
-    body: JSON.stringify(more.rpc ? call : { message }),
+    body: JSON.stringify(more.rpc ? call : { message, configuration: more.configuration }),
   })
   return {
     status: response.status,
@@ -165,6 +169,32 @@ describe('x402 by headers', () => {
     expect(status).toBe(402)
     expect(settled).toMatchObject({ success: false, transaction: '' })
     expect(runs).toBe(ran)
+  })
+})
+
+describe('a paid call that a stop of the node cut short', () => {
+  test('has failed after the start, and its credits are given back', async () => {
+    const before = await balance()
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    holding = []
+    const { status, body } = await send(call('weather.now'), {
+      headers: header(paid),
+      configuration: { returnImmediately: true },
+    })
+    expect([status, body.task.status.state]).toEqual([200, 'TASK_STATE_WORKING'])
+    await until('it runs', () => holding?.length === 1)
+    await world.alice.stop()
+    holding = undefined
+    world.alice = await world.lab.start('alice')
+    world.url = (await world.alice.handlers.a2a(undefined, never)).url as string
+    await until('it has failed', async () => {
+      const response = await world.fetch(`${world.url}/tasks/${body.task.id}`, {
+        headers: { 'A2A-Version': '1.0' },
+      })
+      return ((await response.json()) as typeof body.task).status.state === 'TASK_STATE_FAILED'
+    })
+    await until('the credits are back', async () => (await balance()) === before)
   })
 })
 
