@@ -76,7 +76,14 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     peers: new PeerBook(store, now, hub),
     capabilities: new Capabilities(store, keys, { identity, now, random }),
     attachments,
-    threads: new Threads(store, identity, { now, random, onQueued: () => wakers.outbox.wake() }),
+    threads: new Threads(store, identity, {
+      now,
+      random,
+      onQueued(id) {
+        wakers.outbox.wake()
+        if (id !== undefined) events.emit('delivery', { interaction_id: id, state: 'queued' })
+      },
+    }),
     hub,
     settings: new Settings(dir, () => events.emit('settings')),
     wakers,

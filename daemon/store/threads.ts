@@ -58,8 +58,8 @@ export type Outgoing = {
 export type ThreadInputs = {
   now: () => number
   random: (length: number) => Uint8Array
-  /** Called once a new outgoing message is durable. */
-  onQueued: () => void
+  /** Called once a new outgoing message is durable; with the id of its task where it is a word or a step in one. */
+  onQueued: (interactionId?: string) => void
 }
 
 const FINAL_STATES: readonly DeliveryState[] = ['delivered', 'failed', 'unknown']
@@ -120,7 +120,7 @@ export class Threads {
     const digest = messageDigest({ ...named, ...present({ interactionId }) })
     rewriteOutgoing(this.#store, message.key, { payload, digest })
     holdBack(this.#store, message.key, now())
-    this.#store.afterCommit(onQueued)
+    this.#store.afterCommit(() => onQueued())
     return true
   }
 
@@ -172,13 +172,14 @@ export class Threads {
       handleSecret: random(HANDLE_SECRET_BYTES),
       deadlineAt: at + MESSAGE_DEADLINE_MS,
     })
-    this.#store.afterCommit(onQueued)
+    this.#store.afterCommit(() => onQueued(number > 0 ? interaction?.id : undefined))
     return this.message(key)
   }
 
   /** What waits because it could only go as a stranger's is tried at once: a capability came. */
   hurry(peer: string): void {
-    if (hurryEntries(this.#store, peer, this.#inputs.now())) this.#store.afterCommit(this.#inputs.onQueued)
+    if (hurryEntries(this.#store, peer, this.#inputs.now()))
+      this.#store.afterCommit(() => this.#inputs.onQueued())
   }
 
   /** Stores a received message and moves the marks of what is held, and of the newest words. */

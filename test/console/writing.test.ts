@@ -110,4 +110,29 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await until('nothing is left', () => uploads().length === before.length)
     await context.close()
   })
+
+  test('what leaves shows how far it is, is held back, and is sent on', async () => {
+    const { alice, bob, lab } = world
+    const { page, context } = await open()
+    await page.locator('.turn').first().waitFor()
+    alice.ctx.events.tell('transfer', { interaction_id: id, sent: 16 * MB, total: 64 * MB })
+    await page.getByText('25 % of 64.0 MB sent to the hub').first().waitFor()
+    expect(await page.getByRole('progressbar').getAttribute('value')).toBe(String(16 * MB))
+    alice.ctx.events.tell('transfer', { interaction_id: id, over: true })
+    await page.getByRole('progressbar').waitFor({ state: 'detached' })
+
+    await lab.line.down()
+    await alice.handlers.message({ interaction_id: id, text: 'not yet' }, never)
+    await page.locator('.turn.mine .words', { hasText: 'not yet' }).waitFor()
+    await page.locator('#main').focus()
+    await page.keyboard.press('H')
+    await page.getByText('Held back on this machine, by you.').waitFor()
+    await lab.line.up()
+    await page.getByRole('button', { name: 'Send it on' }).click()
+    await until('bob has it', async () =>
+      (await thread(bob, id)).turns.some(({ text }) => text === 'not yet'),
+    )
+    await page.getByText('Held back on this machine, by you.').waitFor({ state: 'detached' })
+    await context.close()
+  })
 })

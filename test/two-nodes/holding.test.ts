@@ -10,7 +10,7 @@ import { type Lab, never, openLab, thread, until } from './world.ts'
 
 const MIB = 1024 * 1024
 /** More than the buffers of a machine take in. */
-const FILE_BYTES = 40 * MIB
+const FILE_BYTES = 16 * MIB
 
 /** A way to the hub that carries so many bytes of each connection up, and the rest once it is open. */
 class Valve {
@@ -65,7 +65,7 @@ const told: NodeEvent['data'][] = []
 
 beforeAll(async () => {
   lab = await openLab()
-  valve = new Valve(lab.hub.url, 3 * MIB)
+  valve = new Valve(lab.hub.url, MIB / 4)
   alice = await lab.start('alice')
   await lab.hub.running.hub.context.store.admit(alice.aid, true)
   await alice.handlers.hubRegister({ url: await valve.listen(), name: 'alice' }, never)
