@@ -59,6 +59,15 @@ export const redeem: Run = async (io, input) => {
   return reply.verified ? 0 : 1
 }
 
+export const refund: Run = async (io, input) => {
+  const [id = '', given] = input.positionals
+  const amount = given === undefined ? undefined : parseInteger(given, 'the amount')
+  if (amount === 0) throw new UsageRefused('expected an amount of at least 1', 'svc help refund')
+  const reply = await connect(io, input).call('refund', { interaction_id: id, ...present({ amount }) })
+  printReply(io, reply)
+  return reply.verified ? 0 : 1
+}
+
 /** Exit code 1 where the hub took credits for which nothing was signed here. */
 export const reconcile: Run = async (io, input) => {
   const reply = await connect(io, input).call('reconcile', {})

@@ -1,6 +1,6 @@
 /** Commands for credits: what there is, what this node asks, what it may spend. */
 import type { CommandRow } from '../command.ts'
-import { need, on, takes } from './row.ts'
+import { may, need, on, takes } from './row.ts'
 
 const credits = () => import('../commands/credits.ts')
 
@@ -75,6 +75,18 @@ export const creditCommands: readonly CommandRow[] = [
     flags: [takes('--ref', 'REFERENCE', 'what the operator shall pay out against (a new one)')],
     example: 'svc redeem 100 --ref invoice-7',
     load: async () => (await credits()).redeem,
+  },
+  {
+    path: 'refund',
+    group: 'credits',
+    needsDaemon: true,
+    summary: 'give back what was taken for a task, once',
+    positionals: [
+      need('id', 'interaction id of the task that was paid for'),
+      may('amount', 'a whole number of credits (all of them)'),
+    ],
+    example: 'svc refund <id>',
+    load: async () => (await credits()).refund,
   },
   {
     path: 'reconcile',

@@ -31,7 +31,7 @@ export type TaskOperations = Pick<
 
 export type PaymentOperations = Pick<
   Handlers,
-  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'reconcile' | 'auditHub'
+  'prices' | 'priceSet' | 'spend' | 'spendSet' | 'payHeader' | 'redeem' | 'refund' | 'reconcile' | 'auditHub'
 >
 export type A2aOperations = Pick<Handlers, 'a2a' | 'a2aSet' | 'a2aToken'>
 export type NodeOperations = Omit<

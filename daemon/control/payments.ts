@@ -11,17 +11,17 @@ import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
 import { compareLedger } from '../payments/ledger.ts'
+import { type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { type ConversationNeeds, maySend, say } from '../tasks/conversation.ts'
+import { refundMessage } from '../tasks/messages.ts'
 import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
 
-type Needs = Pick<
-  Context,
-  'settings' | 'store' | 'chain' | 'contacts' | 'identity' | 'random' | 'hub' | 'hubNow'
->
+type Needs = ConversationNeeds & Pick<Context, 'hub' | 'random' | 'log'>
 
 export type PaymentParts = {
   modules: Pick<Modules, 'list' | 'priceOf'>
@@ -90,6 +90,15 @@ export function paymentOperations(ctx: Needs, { modules, wallet, audit }: Paymen
       const hub = home()
       return await hubAsked(ctx.identity, signal => paying.redeem(hub, amount, own, signal), REDEEM_MS)
     },
+    async refund({ interaction_id: id, amount }) {
+      requirePayments()
+      const hub = home()
+      const interaction =
+        ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
+      const prepared = ctx.store.transaction(() => giveBack(ctx, interaction, amount), 'node.pay')
+      const settle = (signal: AbortSignal) => settleRefund(ctx, hub, interaction, prepared, signal)
+      return await hubAsked(ctx.identity, settle, REDEEM_MS)
+    },
     async reconcile() {
       const paying = requirePayments()
       const hub = home()
@@ -107,6 +116,13 @@ export function paymentOperations(ctx: Needs, { modules, wallet, audit }: Paymen
       }
     },
   }
+}
+
+/** Signs what goes back, and says so to the requester where the task still takes words. */
+function giveBack(ctx: Needs, interaction: Interaction, amount: number | undefined): PreparedRefund {
+  const prepared = prepareRefund(ctx, interaction, amount)
+  if (prepared.isNew && maySend(interaction)) say(ctx, interaction, refundMessage(prepared))
+  return prepared
 }
 
 function priceList({ hub }: Needs, modules: Pick<Modules, 'list' | 'priceOf'>) {

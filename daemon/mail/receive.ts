@@ -26,7 +26,7 @@ import { reopened } from '../tasks/deadlines.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { answeringOf, handOver } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
-import { takeQuote, takeSettlements } from '../tasks/quotes.ts'
+import { takeBack, takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
 import { dropClaim, noteClaim } from './claims.ts'
@@ -291,7 +291,10 @@ function takeWords(
   { kind, payload }: Extract<AnyPayload, { kind: 1 | 2 | 7 }>,
 ): Interaction {
   if (kind === kinds.quote) takeQuote(ctx, interaction, payload.document)
-  else if (payload.settlements !== undefined) takeSettlements(ctx, interaction, payload.settlements)
+  else {
+    if (payload.settlements !== undefined) takeSettlements(ctx, interaction, payload.settlements)
+    if (payload.refund !== undefined) takeBack(ctx, interaction, payload.refund)
+  }
   const waits = interaction.state === 'queued' || interaction.state === 'delivered'
   return isRequester(interaction) && waits ? ctx.threads.update(interaction, { state: 'open' }) : interaction
 }

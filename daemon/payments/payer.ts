@@ -38,6 +38,7 @@ import {
 import type { Interaction } from '../store/threads.ts'
 import { maySign } from './may-sign.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
+import { settleTaken } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
 
 const ROUND_MS = 3_600_000
@@ -125,8 +126,10 @@ export class Payer {
 
   async #askForReceipts(): Promise<void> {
     const { home } = this.#ctx.hub
+    if (home === undefined) return
     const signal = AbortSignal.any([this.#lifetime.signal, AbortSignal.timeout(ASK_MS)])
-    if (home !== undefined) await askForReceipts(this.#ctx, home, signal)
+    await settleTaken(this.#ctx, home, signal)
+    await askForReceipts(this.#ctx, home, signal)
   }
 
   /** Pays a price that nobody has to be asked about; else says what a person has to decide. */

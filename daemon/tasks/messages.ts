@@ -23,6 +23,13 @@ export function textMessage(text: string, attachments: readonly Attachment[], au
   }
 }
 
+/** Says that credits go back, with what the requester's node can have its hub move. */
+export function refundMessage({ amount, encoded }: { amount: number; encoded: Uint8Array }): Outgoing {
+  const text = amount === 1 ? '1 credit is given back' : `${amount} credits are given back`
+  const document = documentBytes({ text, attachments: [] })
+  return { ...textMessage(text, []), payload: encodePayload(kinds.message, { document, refund: encoded }) }
+}
+
 const AS_A_FILE = 'send it as a file: --attach PATH'
 
 /** The words of a file of this user. */

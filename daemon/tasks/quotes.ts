@@ -9,6 +9,7 @@ import { parseResultDocument, type ResultDocument } from '../../protocol/proof/d
 import { paidMark, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { readQuote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { takeRefund } from '../payments/refunds.ts'
 import { keepReceipts, noteQuote, noteRefusalSaid, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
@@ -40,6 +41,13 @@ function noteRefusal({ store }: Needs, { key }: Interaction, document: ResultDoc
   noteRefusalSaid(store, key, `the other side says that it was refused: ${why}`)
   sayWhyUnpaid(store, key, `a payment for it is out already, which the other side says was refused: ${why}`)
 }
+
+/** Credits that a provider gives back with its words. */
+export const takeBack = (
+  ctx: Pick<Context, 'store' | 'identity' | 'wakers'>,
+  interaction: Interaction,
+  refund: Uint8Array,
+): void => takeRefund(ctx, interaction, refund)
 
 /** Receipts of a hub that came with an answer, for the payment that was made for it. */
 export function takeSettlements(

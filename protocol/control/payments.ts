@@ -44,6 +44,30 @@ export const paymentOperations = {
     }),
     codes: ['no_hub', 'no_credits', 'hub_refused', 'hub_unreachable'],
   }),
+  refund: operation('/refund', {
+    reads: false,
+    request: z.strictObject({
+      interaction_id: z.string(),
+      /** All that was taken, where it is not said. */
+      amount: z.int().min(1).max(CREDITS_MAX).optional(),
+    }),
+    reply: z.strictObject({
+      interaction_id: z.string(),
+      amount: credits,
+      transaction: z.string(),
+      /** Whether the hub's receipt proves it. */
+      verified: z.boolean(),
+    }),
+    codes: [
+      'unknown_interaction',
+      'wrong_state',
+      'bad_request',
+      'no_hub',
+      'no_credits',
+      'hub_refused',
+      'hub_unreachable',
+    ],
+  }),
   reconcile: operation('/reconcile', {
     reads: false,
     request: z.strictObject({}),

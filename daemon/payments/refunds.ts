@@ -1,0 +1,187 @@
+/**
+ * Credits that a provider gives back after it took them: an authorization that names the payment. Whoever has it may have the
+ * hub settle it, so it travels to the requester where the task still takes words, and both sides ask the hub.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import {
+  AUTHORIZATION_LIFE_MAX_MS,
+  Authorization,
+  settlementKinds,
+  transactionOf,
+} from '../../protocol/proof/payment.ts'
+import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { refuse } from '../refusal.ts'
+import { forget, namesStarting, recall, remember } from '../store/memory.ts'
+import { type PaymentRow, paymentOf } from '../store/payments.ts'
+import type { Interaction } from '../store/threads.ts'
+import { faultOf } from './receipts.ts'
+
+type Needs = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'random' | 'log' | 'events' | 'wakers'
+>
+type Keeping = Pick<Context, 'store' | 'identity' | 'wakers'>
+
+const NONCE_BYTES = 16
+/** Clocks may differ, so one that has ended may be moved a little longer. */
+const TOLERANCE_MS = 4 * 60_000
+const SETTLE_SECONDS = 300
+const REASON_CHARACTERS_MAX = 300
+/** By the payment: what this side signed to give back, and whether the hub has moved it. */
+const givenName = (payment: Uint8Array): string => `refund of ${cidText(payment)}`
+const doneName = (payment: Uint8Array): string => `refunded ${cidText(payment)}`
+/** By the task: what came from its provider, until the hub has said what became of it. */
+const TAKEN = 'refund for '
+
+export type PreparedRefund = { row: PaymentRow; encoded: Uint8Array; amount: number; isNew: boolean }
+
+/** The authorization that gives a payment back, signed once; runs inside a transaction. */
+export function prepareRefund(
+  ctx: Pick<Context, 'identity' | 'store' | 'chain' | 'random' | 'hubNow'>,
+  interaction: Interaction,
+  asked: number | undefined,
+): PreparedRefund {
+  const { store, identity, chain, random, hubNow } = ctx
+  const row = paymentOf(store, interaction.key)
+  const taken = row?.side === 'payee' && row.state === 'ended' ? (row.moved ?? 0) : 0
+  if (row === undefined || taken === 0)
+    return refuse('wrong_state', 'no credits were taken for this task', `svc thread ${interaction.id}`)
+  if (recall(store, doneName(row.payment)) !== undefined)
+    return refuse('wrong_state', 'credits of this task were given back already', 'svc balance')
+  const amount = asked ?? taken
+  if (amount > taken)
+    return refuse('bad_request', `only ${taken} credits were taken for this task; give back at most that`)
+  const held = recall(store, givenName(row.payment))
+  const before = held && Authorization.decode(held)
+  const isGood = before !== undefined && before.body.notAfter + TOLERANCE_MS > hubNow()
+  if (held !== undefined && isGood && before.body.amount === amount)
+    return { row, encoded: held, amount, isNew: false }
+  if (isGood)
+    return refuse('wrong_state', `giving back ${before.body.amount} credits is under way; repeat that amount`)
+  const authorization = Authorization.sign(identity.seed, {
+    v: 1,
+    payer: identity.aid,
+    payerKelSeq: identity.log.seq,
+    payTo: interaction.peer,
+    amount,
+    network: row.network,
+    nonce: random(NONCE_BYTES),
+    notBefore: hubNow(),
+    notAfter: hubNow() + AUTHORIZATION_LIFE_MAX_MS,
+    refundOf: row.payment,
+  })
+  const encoded = Authorization.encode(authorization)
+  remember(store, givenName(row.payment), encoded)
+  chain.append('svc.payment.authorized', {
+    interaction_id: interaction.id,
+    authorization_id: cidText(transactionOf(authorization)),
+    pay_to: interaction.peer,
+    amount,
+    network: row.network,
+  })
+  return { row, encoded, amount, isNew: true }
+}
+
+/** Has the hub move what was signed; a repeat gets the same receipt. */
+export async function settleRefund(
+  ctx: Needs,
+  home: HubClient,
+  interaction: Interaction,
+  { row, encoded, amount }: PreparedRefund,
+  signal: AbortSignal,
+) {
+  const settled = await ask(ctx, home, interaction, encoded, signal)
+  if ('says' in settled)
+    return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
+  ctx.store.transaction(() => {
+    if (recall(ctx.store, doneName(row.payment)) !== undefined) return
+    remember(ctx.store, doneName(row.payment), utf8(String(amount)))
+    record(ctx, interaction, settled)
+  }, 'node.payment')
+  const { verified, transaction } = settled
+  return { interaction_id: interaction.id, amount, transaction, verified }
+}
+
+/** An authorization that came from the provider of a task that was paid for; anything else is passed over. */
+export function takeRefund(
+  { store, identity, wakers }: Keeping,
+  interaction: Interaction,
+  encoded: Uint8Array,
+): void {
+  const row = paymentOf(store, interaction.key)
+  const body = bodyOf(encoded)
+  const isOfThis =
+    row?.side === 'payer' &&
+    body?.payer === interaction.peer &&
+    body.payTo === identity.aid &&
+    body.network === row.network &&
+    body.amount <= row.amount &&
+    body.holdUntil === undefined &&
+    body.refundOf !== undefined &&
+    equal(body.refundOf, row.payment)
+  if (!isOfThis || recall(store, doneName(transactionIn(encoded))) !== undefined) return
+  remember(store, `${TAKEN}${interaction.key}`, encoded)
+  store.afterCommit(() => wakers.spending.wake())
+}
+
+function bodyOf(encoded: Uint8Array): Authorization['body'] | undefined {
+  try {
+    return Authorization.decode(encoded).body
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+const transactionIn = (encoded: Uint8Array): Uint8Array => transactionOf(Authorization.decode(encoded))
+
+/** Asks the hub for what providers gave back; one that is silent is asked again. */
+export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSignal): Promise<void> {
+  for (const name of namesStarting(ctx.store, TAKEN)) {
+    const encoded = recall(ctx.store, name)
+    if (encoded === undefined || signal.aborted) continue
+    const interaction = ctx.threads.byKey(Number(name.slice(TAKEN.length)))
+    const settled = await ask(ctx, home, interaction, encoded, signal)
+    ctx.store.transaction(() => {
+      forget(ctx.store, name)
+      if ('says' in settled) return
+      remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
+      record(ctx, interaction, settled)
+    }, 'node.payment')
+    if ('says' in settled) ctx.log.warn({ says: settled.says }, 'the hub refused a refund')
+  }
+}
+
+type Moved = { transaction: string; amount: number; network: string; verified: boolean; receipt: Uint8Array }
+
+async function ask(
+  ctx: Needs,
+  home: HubClient,
+  interaction: Interaction,
+  encoded: Uint8Array,
+  signal: AbortSignal,
+): Promise<Moved | { says: string }> {
+  const authorization = Authorization.decode(encoded)
+  const { payTo: provider, amount, network, notBefore } = authorization.body
+  const quote = { provider, what: '', amount, network, holdSeconds: undefined, settleSeconds: SETTLE_SECONDS }
+  const answer = await home.credits.settle(encoded, quote, signal)
+  if ('refused' in answer) return { says: plainLine(answer.says, REASON_CHARACTERS_MAX) }
+  const kinds = [settlementKinds.paid]
+  const asked = { authorization, kinds, askedAtMs: notBefore }
+  const fault = await faultOf(ctx, home, answer.receipt, asked)
+  if (fault !== undefined)
+    ctx.log.error({ fault, interaction: interaction.id }, 'the receipt of a refund does not hold')
+  const transaction = cidText(transactionOf(authorization))
+  return { transaction, amount, network, verified: fault === undefined, receipt: answer.receipt }
+}
+
+function record({ chain, events, store }: Needs, interaction: Interaction, moved: Moved): void {
+  const { transaction, amount, network, verified, receipt } = moved
+  const proof = verified ? { auth_id: transaction, receipt } : {}
+  const settled = { interaction_id: interaction.id, transaction, amount, network, verified, ...proof }
+  chain.append('svc.payment.settled', settled)
+  store.afterCommit(() => events.emit('hub'))
+}
