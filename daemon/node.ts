@@ -139,7 +139,7 @@ async function assemble(
   const payee = payments && new payments.Payee(ctx)
   const audit = payments && new payments.Audit(ctx)
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
-  const autoReply = new AutoReply(ctx, options.env, token)
+  const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
   const [control, tickets] = [new ControlAddress(), new Tickets(now, random)]
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)

@@ -41,12 +41,15 @@ type Standing = { state: TaskState; message: Message | undefined }
 export class Course {
   readonly #ctx: CourseNeeds
   readonly #end: Ending
+  readonly #isPaidHere: boolean
   readonly #listeners = new Set<(task: number) => void>()
   #stop = () => {}
 
-  constructor(ctx: CourseNeeds, end: Ending) {
+  /** `isPaidHere`: whether this build pays. */
+  constructor(ctx: CourseNeeds, end: Ending, isPaidHere: boolean) {
     this.#ctx = ctx
     this.#end = end
+    this.#isPaidHere = isPaidHere
   }
 
   start(): void {
@@ -201,6 +204,8 @@ export class Course {
   #priceOf(task: A2aTaskRow, interaction: Interaction): Standing | undefined {
     const quote = quoteOf(this.#ctx.store, interaction.key)
     if (quote === undefined || quote.amount === null || quote.state === 'paid') return undefined
+    // the rules of this node have not said yet whether they pay
+    if (this.#isPaidHere && quote.reason === null) return { state: 'TASK_STATE_WORKING', message: undefined }
     const why = quote.reason === null ? '' : `: ${quote.reason}`
     const price = `the agent asks for ${quote.amount} credits${why}`
     if (quote.state === 'refused') return { state: 'TASK_STATE_REJECTED', message: this.#saying(task, price) }

@@ -5,7 +5,7 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import type { Context } from '../context.ts'
 import type { A2aPort } from '../control/a2a.ts'
 import { A2A_HOST, A2A_PORT_END, A2A_PORT_FIRST } from '../home/a2a-config.ts'
-import { addressOf } from '../home/config.ts'
+import { addressOf, LOOPBACK_HOSTS } from '../home/config.ts'
 import { freePort } from '../home/home.ts'
 import { ensureToken, renewToken, tokenFiles } from '../home/token.ts'
 import { refuse } from '../refusal.ts'
@@ -41,7 +41,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   /** `operations` are those of the node, asked for when they are needed; `isPaidHere`: whether this build takes payments. */
   constructor(ctx: Needs, operations: Operations, isPaidHere: boolean) {
     this.#ctx = ctx
-    const course = new Course(ctx, given => operations.end(given))
+    const course = new Course(ctx, given => operations.end(given), isPaidHere)
     const ownCalls = new OwnCalls(ctx, course, isPaidHere)
     const sending = new Sending(ctx, { course, operations, ownCalls })
     const desk = new Desk(ctx, { course, operations })
@@ -63,6 +63,9 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   get warning(): string | undefined {
     const { enabled = false, addr = '' } = this.#ctx.settings.current.a2a ?? {}
     if (this.#fault !== undefined) return this.#fault
+    const [host = ''] = addressOf(addr)
+    if (enabled && !LOOPBACK_HOSTS.includes(host))
+      return `the A2A interface listens on ${host}: anyone who can reach it and has the token gives tasks in your name; put TLS in front of it`
     const isElsewhere = enabled && this.#bound !== undefined && !addr.endsWith(':0') && addr !== this.#bound
     return isElsewhere ? `${addr} is in use; the interface is at ${this.#bound}` : undefined
   }

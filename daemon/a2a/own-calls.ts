@@ -9,6 +9,7 @@ import { transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { quoteFor } from '../payments/gate.ts'
+import { maySign } from '../payments/may-sign.ts'
 import { type A2aTaskRow, a2aTaskAt, addA2aTask, setA2aInteraction } from '../store/a2a.ts'
 import { type PaymentRow, paymentById, paymentOf } from '../store/payments.ts'
 import { newInteractionId } from '../store/threads.ts'
@@ -103,6 +104,8 @@ export class OwnCalls {
   /** What a call costs now. */
   #quote(capability: string): Quote | undefined {
     const { modules, hub, identity } = this.#ctx
+    if (!maySign(this.#ctx))
+      refuseA2a('UnsupportedOperation', 'this node takes no calls now; svc status says why')
     const amount = modules.priceOf(capability)
     if (amount === undefined) return undefined
     if (!this.#isPaidHere)

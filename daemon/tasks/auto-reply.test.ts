@@ -21,7 +21,7 @@ beforeEach(async () => {
   world = new TestWorld()
   ;({ alice, bob } = await world.pair())
   programs = mkdtempSync(join(tmpdir(), 'svc-programs-'))
-  loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, TOKEN)
+  loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
 })
 afterEach(async () => {
   await loop.stop()

@@ -56,7 +56,8 @@ type WaitingRow = {
 export class AutoReply {
   #ctx: Context
   #env: Readonly<Record<string, string | undefined>>
-  #token: string
+  /** Tokens of the local interfaces. */
+  #tokens: () => readonly string[]
   #loop: Loop | undefined
   #stopListening: (() => void) | undefined
   #fault: string | undefined
@@ -65,11 +66,15 @@ export class AutoReply {
   /** The last answers. */
   readonly runs: AutoReplyRuns
 
-  constructor(ctx: Context, env: Readonly<Record<string, string | undefined>>, token: string) {
+  constructor(
+    ctx: Context,
+    env: Readonly<Record<string, string | undefined>>,
+    tokens: () => readonly string[],
+  ) {
     this.#ctx = ctx
     this.runs = new AutoReplyRuns(ctx.store)
     this.#env = env
-    this.#token = token
+    this.#tokens = tokens
   }
 
   /** Why auto-reply is not running although it is configured. */
@@ -346,7 +351,7 @@ export class AutoReply {
       ...this.#ctx.capabilities.heldSeeds(),
     ]
     return [
-      this.#token,
+      ...this.#tokens(),
       settings.current.auto_reply?.api_key ?? '',
       ...identitySeeds.map(phraseOfSeed),
       ...seeds,

@@ -48,6 +48,7 @@ afterAll(async () => {
 })
 
 type Required = { accepts: [Requirements]; error?: string; resource: { url: string } }
+type Shown = { id: string; status: { state: string; message: object }; artifacts: object[] }
 type Settled = { success: boolean; transaction: string; amount?: string; errorMessage?: string }
 const read = <T>(header: string | null): T | undefined =>
   header === null ? undefined : (JSON.parse(Buffer.from(header, 'base64').toString()) as T)
@@ -71,6 +72,14 @@ async function send(
     required: read<Required>(response.headers.get('PAYMENT-REQUIRED')),
     settled: read<Settled>(response.headers.get('PAYMENT-RESPONSE')),
   }
+}
+async function rpc(method: string, params: object) {
+  const response = await world.fetch(world.url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  return ((await response.json()) as { result: { task: Shown } & Shown }).result
 }
 const call = (capability: string) => [{ data: { capability, args: {} } }]
 
@@ -239,5 +248,53 @@ describe('x402 as an extension', () => {
     const message = { taskId: body.task.id, metadata: { 'x402.payment.status': 'payment-rejected' } }
     const { body: ended } = await send([{ text: 'no' }], { headers, message })
     expect(ended.task.status.state).toBe('TASK_STATE_CANCELED')
+  })
+})
+
+describe('a task for an agent that wants to be paid', () => {
+  const ask = (metadata: object) =>
+    rpc('SendMessage', {
+      tenant: 'bob',
+      message: { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'count' }], metadata },
+    })
+
+  test('waits for whoever runs this node, and goes on under its id once that is paid', async () => {
+    const { alice, bob } = world
+    await bob.handlers.priceSet({ capability: 'task', amount: 3 }, never)
+    const { task } = await ask({})
+    expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+    expect(JSON.stringify(task.status.message)).toContain(`svc approve ${task.id}`)
+    await alice.handlers.approve({ interaction_id: task.id }, never)
+    let paidAs = ''
+    await until('the paid task arrives', async () => {
+      const { items } = await bob.handlers.inbox({}, never)
+      const paid = items.find(item => item.payment?.state === 'held')
+      paidAs = paid?.interaction_id ?? ''
+      return paid !== undefined
+    })
+    await bob.handlers.message({ interaction_id: paidAs, text: 'three' }, never)
+    await until('the answer is told', async () => {
+      const { status, artifacts } = await rpc('GetTask', { id: task.id })
+      return status.state === 'TASK_STATE_INPUT_REQUIRED' && JSON.stringify(artifacts).includes('three')
+    })
+  })
+
+  test('is paid for by the rules of this node, as far as the client allows it', async () => {
+    const { alice, bob } = world
+    await alice.handlers.spendSet({ agent_max: 5, day_max: 20, payee_day_max: 20 }, never)
+    const { task } = await ask({ 'svc.max_credits': 2 })
+    expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
+    const asked = ask({ 'svc.max_credits': 3 })
+    await until('the paid task arrives', async () => {
+      const { items } = await bob.handlers.inbox({}, never)
+      const paid = items.find(item => item.payment?.state === 'held' && item.state === 'open')
+      if (paid === undefined) return false
+      return bob.handlers.message({ interaction_id: paid.interaction_id, text: 'four' }, never)
+    })
+    const answered = (await asked).task
+    expect([answered.status.state, answered.artifacts]).toMatchObject([
+      'TASK_STATE_INPUT_REQUIRED',
+      [{ parts: [{ text: 'four' }] }],
+    ])
   })
 })
