@@ -74,6 +74,7 @@ function hints(scene: Scene, place: Place, width: number): Line {
   const isUseful = (action: Action) => {
     if (action === 'clear_filter') return paneOf(model).filter !== ''
     if (action === 'start_node') return isGone(view)
+    if (action === 'auto_reply_off' || action === 'test_auto_reply') return view.autoReply?.enabled === true
     if (!browsesTasks(place)) return true
     return task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action)
   }

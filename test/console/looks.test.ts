@@ -7,6 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { measure, noBrowser, startBrowser } from '../browser.ts'
+import { never } from '../two-nodes/world.ts'
 import { liveALittle, openConsole, openWorld, type World } from './world.ts'
 
 const CONTRAST_MIN = 4.5
@@ -21,6 +22,18 @@ const looks = (Object.keys(sizes) as (keyof typeof sizes)[]).flatMap(size =>
 const places: [string, (page: Page, world: World) => Promise<unknown>][] = [
   ['to me', page => page.locator('.rows .row').first().waitFor()],
   ['a thread', async page => openRow(page, 'licences')],
+  [
+    'files, and what is on its way',
+    async (page, { alice }) => {
+      await openRow(page, 'licences')
+      await page.getByText('Attach files').click()
+      await page.getByLabel(/Files from this browser/).waitFor()
+      const { items } = await alice.handlers.inbox({}, never)
+      const id = items.find(({ preview }) => preview.includes('licences'))?.interaction_id ?? ''
+      alice.ctx.events.tell('transfer', { interaction_id: id, sent: 16_000_000, total: 64_000_000 })
+      await page.getByRole('progressbar').waitFor()
+    },
+  ],
   ['a hostile thread', async page => openRow(page, 'img src')],
   ['from me', page => visit(page, '#/sent', '.rows .row')],
   [
