@@ -96,7 +96,7 @@ export class A2aServer {
     if (place.path === CARD_PATH && place.tenant === undefined) return this.#card(exchange, place)
     response.setHeader('Cache-Control', 'no-store')
     if (!isBearer(request.headers.authorization, this.#options.token())) {
-      response.setHeader('WWW-Authenticate', 'Bearer realm="svc a2a"')
+      response.setHeader('WWW-Authenticate', 'Bearer realm="a2a"')
       const sentence = 'the bearer token is missing or wrong; svc a2a token prints it'
       return plainError(response, 401, 'UNAUTHENTICATED', sentence)
     }

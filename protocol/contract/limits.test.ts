@@ -4,6 +4,7 @@ import * as limits from './limits.ts'
 test('the limits of the wire are those that the documents state', () => {
   expect({ ...limits }).toEqual({
     ENVELOPE_BYTES_MAX: 100_663_296,
+    ATTACHMENT_BYTES_MAX: 67_108_864,
     DACK_BYTES: 540,
     KEY_SET_BYTES_MAX: 8192,
     STATUS_ITEMS_MAX: 64,

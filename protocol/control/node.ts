@@ -26,7 +26,7 @@ const EVIDENCE_LIMIT_MAX = 1000
 /** Open tasks and messages that one stranger may be given. */
 export const GUEST_MESSAGES_MAX = 10_000
 
-const draftFor = z.union([interactionId, aidShape])
+const draftFor = z.union([interactionId, aidShape], { error: 'expected an interaction id or an AID' })
 
 const identityReply = z.strictObject({
   aid: aidShape,

@@ -53,7 +53,7 @@ describe('the door', () => {
     expect(statSync(join(world.lab.folder, 'alice', 'a2a_token.txt')).mode & 0o777).toBe(0o600)
     for (const Authorization of [undefined, 'Bearer wrong', `Basic ${world.token}`]) {
       const { status, headers } = await raw({ headers: { Authorization } })
-      expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer realm="svc a2a"'])
+      expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer realm="a2a"'])
     }
   })
 

@@ -121,10 +121,10 @@ describe('the same identity on two machines', () => {
     await first.stop()
     cpSync(join(lab.folder, 'twin'), join(lab.folder, 'twin-copy'), { recursive: true })
     const again = await lab.start('twin')
-    await new Promise(resolve => setTimeout(resolve, 400))
+    const hubOf = async (node: Node) => (await node.handlers.status(undefined, never)).hub
+    await delegated(alice, again, 'before')
     const copy = await lab.start('twin-copy')
     expect(copy.aid).toBe(again.aid)
-    const hubOf = async (node: Node) => (await node.handlers.status(undefined, never)).hub
     await until('the later one stopped', async () => (await hubOf(copy))?.state === 'stopped')
     expect((await hubOf(copy))?.reason).toContain('already runs on another machine')
     expect((await hubOf(again))?.state).not.toBe('stopped')
