@@ -184,6 +184,30 @@ describe('a statement that names another record', () => {
   })
 })
 
+test('after a restore the chain waits for each witness that was named before, and for no later one', async () => {
+  const { store } = hub.running.hub.context
+  const [former, other] = [await namedWitness(hub), await namedWitness(hub)]
+  await sendStatement(hub, former)
+  hub.clock.advance(1000)
+  await store.putSetting('restored_ms', String(hub.clock.now()))
+  await store.putSetting('restored_witnesses', JSON.stringify([former.aid, other.aid]))
+  await namedWitness(hub)
+  hub.clock.advance(1000)
+  const stale = { observedAt: hub.clock.now() - 1500 }
+  for (const [one, change] of [
+    [former, stale],
+    [former, {}],
+    [other, stale],
+  ] as const) {
+    await expect(goOn()).rejects.toThrow(/stands still since the restore/)
+    await sendStatement(hub, one, change)
+  }
+  await expect(goOn()).rejects.toThrow(other.aid)
+  hub.clock.advance(1000)
+  await sendStatement(hub, other)
+  await goOn()
+})
+
 test('of each witness the newest statement is kept, and one for each epoch of 14 days', async () => {
   const steady = await namedWitness(hub)
   const own = async () => (await listed()).attestations.filter(one => one.witness === steady.aid)

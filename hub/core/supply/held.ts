@@ -5,7 +5,7 @@
 import { WitnessStatement } from '../../../protocol/proof/witness.ts'
 import type { SupplyHead } from '../../store/ledger-port.ts'
 import type { Store } from '../../store/port.ts'
-import { RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
+import { AWAITED_SETTING, RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
 
 /** Why no record may follow the head: witnesses that saw later ones, or are still to be heard of after a restore. */
 export type ChainHeld = { ahead: { witness: string; seq: number }[]; unheard: string[] }
@@ -25,7 +25,10 @@ export async function chainHeld(
   const heard = new Map<string, number>()
   for (const { witness, observedMs } of await store.witnessStatements())
     heard.set(witness, Math.max(heard.get(witness) ?? 0, observedMs))
-  const unheard = [...heard].filter(([, observedMs]) => observedMs < restoredMs).map(([aid]) => aid)
+  const awaited = JSON.parse((await store.setting(AWAITED_SETTING)) ?? '[]') as string[]
+  const unheard = named
+    .map(({ aid }) => aid)
+    .filter(aid => awaited.includes(aid) && (heard.get(aid) ?? 0) < restoredMs)
   return ahead.length + unheard.length === 0 ? undefined : { ahead, unheard }
 }
 
@@ -34,5 +37,5 @@ export function heldSentence({ ahead, unheard }: ChainHeld): string {
   const [first] = ahead
   if (first !== undefined)
     return `the supply chain stands still, because witness ${first.witness} has seen record ${first.seq} of it, which is not here; stop the hub and take it back with: svc-hub restore --from-witness <url of the witness>`
-  return `the supply chain stands still since the restore, until each witness that watched it has been heard of again (${unheard.join(', ')}); let it run: svc-hub witness run <url of this hub>, or, if one is gone for good: svc-hub witness rm <AID>`
+  return `the supply chain stands still since the restore, until each witness that was named before has been heard of again (${unheard.join(', ')}); let it run: svc-hub witness run <url of this hub>, or, if one is gone for good: svc-hub witness rm <AID>`
 }

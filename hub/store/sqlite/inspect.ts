@@ -4,11 +4,14 @@ import { type Database, integrityFaults, openAlone, openReader, openWriter } fro
 import { booksAgree, readSnapshot } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
+import { namedWitnesses } from './witness-store.ts'
 
 /** From this schema on a store has a ledger. */
 const LEDGER_SCHEMA = 7
 /** No authorization from before this time is settled: it may have been, in the time that was lost. */
 export const RESTORED_SETTING = 'restored_ms'
+/** Who may have seen more of the supply chain in that time: witnesses that were named before, as a list of AIDs. */
+export const AWAITED_SETTING = 'restored_witnesses'
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
 
@@ -71,6 +74,7 @@ export function raiseRestored(
     const clockMs = Math.max(Number(held?.value ?? 0), given.nowMs)
     putSetting(db, { name: given.clockSetting, value: String(clockMs) })
     putSetting(db, { name: RESTORED_SETTING, value: String(given.nowMs) })
+    putSetting(db, { name: AWAITED_SETTING, value: JSON.stringify(namedWitnesses(db)) })
     skipIds(db, IDS_SKIPPED)
     db.exec('COMMIT')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')

@@ -22,6 +22,8 @@ function readWitness(db: Database, aid: string): WitnessRow | undefined {
 const readWitnesses = (db: Database): WitnessRow[] =>
   db.all<StoredWitness>(`SELECT ${COLUMNS} FROM witness ORDER BY aid`).map(witnessOf)
 
+export const namedWitnesses = (db: Database): string[] => readWitnesses(db).map(({ aid }) => aid)
+
 function readStatements(db: Database): KeptStatement[] {
   const rows = db.all<{ witness: string; seq: number; observed_ms: number; statement: Uint8Array }>(
     'SELECT witness, seq, observed_ms, statement FROM witness_statement ORDER BY witness, day DESC',
