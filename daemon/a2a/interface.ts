@@ -125,7 +125,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
       this.#bound = await server.listen()
       this.#server = server
     } catch (error) {
-      this.#fault = `the A2A interface cannot listen on ${settings.addr}: ${wordsOf(error)}; give it another with --addr, as said by: svc a2a on --help`
+      this.#fault = `the A2A interface cannot listen on ${settings.addr}: ${wordsOf(error)}; choose another address: svc a2a on --addr <address>`
       refuse('bad_request', this.#fault)
     }
   }
