@@ -260,7 +260,9 @@ export class Effects {
     const { host, change } = this.#around
     const ending = new AbortController()
     this.#command = ending
-    change(model => ({ ...model, output: { title: `svc ${line}`, text: '', top: 0, isRunning: true } }))
+    const since = host.now()
+    const title = `svc ${line}`
+    change(model => ({ ...model, output: { title, text: '', top: 0, isRunning: true, since } }))
     const said = (text: string) =>
       change(model => {
         if (model.output === undefined) return model

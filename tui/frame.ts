@@ -51,7 +51,7 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
     return { lines: confirmLines(confirmNow(scene, model.confirm), width, height) }
   if (model.help !== undefined)
     return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
-  if (model.output !== undefined) return { lines: outputLines(model.output, width, height) }
+  if (model.output !== undefined) return { lines: outputLines(model.output, width, height, scene.now) }
   if (model.isWelcome) return { lines: welcomeLines(width, height) }
   if (model.screen === 'node' && model.composer === undefined)
     return { lines: nodePage(scene, width, height) }

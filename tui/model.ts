@@ -65,6 +65,8 @@ export type Output = {
   readonly text: string
   readonly top: number
   readonly isRunning: boolean
+  /** When it began, where it runs. */
+  readonly since?: number
 }
 
 export type Toast = { readonly says: string; readonly tone: Tone }

@@ -1,4 +1,5 @@
 /** What stands over the body: a question before a yes, the keys, what a command printed; and the composer under a conversation. */
+import { span } from '../view/ages.ts'
 import { cleanLine, cleanText } from '../view/clean.ts'
 import { keysOf, keyText, type Place } from '../view/keys.ts'
 import { cell, cut, fitted, type Line, spread, widthOf, wrapped } from './cells.ts'
@@ -88,20 +89,24 @@ const NAMES: Record<Place, string> = {
 /** Lines of what a command printed; kept, since they are wrapped anew for each press otherwise. */
 let kept: { text: string; width: number; lines: string[] } | undefined
 
-export function outputLines(output: Output, width: number, height: number): Line[] {
+export function outputLines(output: Output, width: number, height: number, now: number): Line[] {
   if (kept?.text !== output.text || kept.width !== width)
     kept = { text: output.text, width, lines: wrapped(cleanText(output.text).trimEnd(), width - 2) }
   const { lines } = kept
   const from = Math.min(output.top, Math.max(0, lines.length - (height - 1)))
   const end = Math.min(lines.length, from + height - 1)
   const right = output.isRunning
-    ? 'runs; esc stops it'
+    ? `runs${lasting(output, now)}; esc stops it`
     : lines.length > height - 1
       ? `${from + 1}–${end} of ${lines.length}`
       : 'esc closes'
   const shownLines = lines.slice(from, end).map((text): Line => [{ text: ` ${text}` }])
   return filled([title(cleanLine(output.title), right, width), ...shownLines], width, height)
 }
+
+/** How long it has taken, from a second on. */
+const lasting = ({ since = Number.POSITIVE_INFINITY }: Output, now: number): string =>
+  now - since < 1_000 ? '' : `, ${span(now - since)}`
 
 export type Composed = { lines: Line[]; cursor: { x: number; y: number } }
 

@@ -430,3 +430,13 @@ describe('u undoes', () => {
     expect(undoOf(true)).toBeUndefined()
   })
 })
+
+test('a command that runs says for how long, and what stops it', () => {
+  const screen = new Screen(viewOf([]))
+  const output = { title: 'svc doctor', text: '', top: 0, isRunning: true }
+  screen.model = { ...screen.model, output: { ...output, since: NOW - 500 } }
+  expect(screen.text).toContain('runs; esc stops it')
+  screen.model = { ...screen.model, output: { ...output, since: NOW - 12_000 } }
+  expect(screen.text).toContain('runs, 12s; esc stops it')
+  expect(screen.press('esc').effects).toContainEqual({ type: 'stop_command' })
+})
