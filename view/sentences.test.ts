@@ -17,6 +17,11 @@ describe('a message', () => {
       tone: 'warn',
     })
   })
+  test('over a local interface is no mail, and says so', () => {
+    const local = facts({ mine: true, delivery: { state: 'delivered' } }, { local: true })
+    expect(local).toMatchObject({ proof: { says: 'over the A2A interface of this node', tone: 'quiet' } })
+    expect(local.delivery).toBeUndefined()
+  })
   test('under a retired key says so', () => {
     expect(facts({ retired_key: true }).proof).toMatchObject({
       says: 'sealed · signed by bob under a retired key',

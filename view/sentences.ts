@@ -92,7 +92,7 @@ export type MessageFacts = {
 /** What a message is: sealed, signed, by whom, delivered. */
 export function messageFacts(
   turn: Turn,
-  thread: Pick<Thread, 'sealed' | 'peer' | 'peer_name'>,
+  thread: Pick<Thread, 'sealed' | 'local' | 'peer' | 'peer_name'>,
   now: number,
 ): MessageFacts {
   const peer = peerName(thread)
@@ -104,8 +104,14 @@ export function messageFacts(
     who: turn.auto === true ? `${by}, by auto-reply` : by,
     when: clock(turn.at, now),
     what: sayKind(turn),
-    proof: { says: `${sealed} · ${signed}`, tone },
-    delivery: turn.delivery === undefined ? undefined : sayDelivery(turn.delivery, peer, now),
+    proof:
+      thread.local === true
+        ? { says: 'over the A2A interface of this node', tone: 'quiet' }
+        : { says: `${sealed} · ${signed}`, tone },
+    delivery:
+      turn.delivery === undefined || thread.local === true
+        ? undefined
+        : sayDelivery(turn.delivery, peer, now),
   }
 }
 

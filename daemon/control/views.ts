@@ -17,6 +17,7 @@ import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
+import { isLocal } from '../store/interactions.ts'
 import { isHeld } from '../store/outbox.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
@@ -185,7 +186,8 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     state: interaction.state,
     ...standing(interaction),
     ...present({ capability: interaction.capability ?? undefined }),
-    sealed: isSealed(interaction.wire),
+    sealed: isLocal(interaction) || isSealed(interaction.wire),
+    ...present({ local: isLocal(interaction) || undefined }),
     turns,
     ...present({ next_turn: next }),
     actions: [...actionsOf(ctx, interaction), ...(payment?.state === 'open' ? ['approve'] : [])],

@@ -165,6 +165,8 @@ export const threadShape = z.strictObject({
   answer_by: millis.optional(),
   capability: z.string().optional(),
   sealed: z.boolean(),
+  /** It came over a local interface of this node and is answered there; nothing of it is mail. */
+  local: z.literal(true).optional(),
   turns: z.array(turnShape),
   next_turn: count.optional(),
   /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, review. */

@@ -9,7 +9,7 @@ import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { CreditClient } from '../../x402/client.ts'
 import { payerWithSeed } from '../../x402/payer.ts'
 import type { Requirements } from '../../x402/shapes.ts'
-import { never, until } from '../two-nodes/world.ts'
+import { never, thread, until } from '../two-nodes/world.ts'
 import { type A2aLab, openA2aLab } from './world.ts'
 
 const EXTENSION = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
@@ -103,6 +103,15 @@ test('a call that costs nothing is answered with its result', async () => {
     status: { state: 'TASK_STATE_COMPLETED' },
     artifacts: [{ name: 'result', parts: [{ data: { status: 'UNVERIFIED' } }] }],
   })
+})
+
+test('a call stands with the other tasks, as one that came over this interface and is over', async () => {
+  const { body } = await send(call('weather.free'))
+  const shown = await thread(world.alice, body.task.id)
+  expect(shown).toMatchObject({ local: true, state: 'ended', side: 'received', peer: world.alice.aid })
+  expect(shown.turns.map(({ kind }) => kind)).toEqual(['delegate', 'result'])
+  const waiting = world.alice.ctx.store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')
+  expect(waiting).toEqual({ n: 0 })
 })
 
 test('words for nobody are refused, saying how an agent is named', async () => {
