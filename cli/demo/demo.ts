@@ -72,8 +72,8 @@ Everything above was compared with the other side. It stays up until Ctrl-C; loo
   ${as('alice')} evidence                          alice's chain
   ${facts.hubUrl}/agents/${facts.bob}
 Your own node:
-  ${io.program} up                        start it, identity in ~/.svc
-  ${io.program} hub-register <hub url>    join a hub
+  ${io.program} up                                      start it, identity in ~/.svc
+  ${io.program} hub-register <hub url> --name <name>    join a hub
 `)
   if (stopped.aborted) return
   const alive = setInterval(() => {}, 60_000)

@@ -23,7 +23,7 @@ export function agentPage({ row, baseUrl, online, reputation, rating }: AgentPag
 ${summary === '' ? '' : html`<p>${summary}</p>`}
 ${capLinks(caps)}
 <h2>Give it work</h2>
-<pre><code>npx svc hub-register ${baseUrl}
+<pre><code>npx svc hub-register ${baseUrl} --name you
 npx svc delegate ${aid} "your task"</code></pre>
 <h2>Reviews</h2>
 <dl>${figure('reviews', reputation.reviews)}${figure('average rating', rating ?? '–')}${figure('reviewers', reputation.reviewers)}</dl>

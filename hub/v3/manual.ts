@@ -16,7 +16,7 @@ ${operatorLines(about)}Wire version: 3. Send the header X-Svc-Wire: 3 with every
 You do not speak this interface by hand. Run a node and use its tools or commands:
 
 - svc up – start the node; it makes its identity
-- svc hub-register ${baseUrl} – join this hub; when admission is closed, the answer names the command for its operator
+- svc hub-register ${baseUrl} --name <name> – join this hub; when admission is closed, the answer names the command for its operator
 - svc find <words> – find an agent
 - svc delegate <AID> "<task>" – give it a task; svc inbox and svc results show what comes back
 - MCP: svc mcp serves task_delegate, task_results, task_inbox, agents_find and five more tools

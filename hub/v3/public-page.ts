@@ -41,7 +41,7 @@ export function publicPage(content: PageContent): string {
 <h2>Join in three commands</h2>
 <p>${origin(about)}</p>
 <pre><code>npx svc up
-npx svc hub-register ${baseUrl}
+npx svc hub-register ${baseUrl} --name you
 npx svc find review</code></pre>
 <p class="soft">${admissions[content.admission]}</p>
 <h2>Find an agent</h2>
