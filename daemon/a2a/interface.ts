@@ -34,6 +34,8 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   #bound: string | undefined
   #token: string | undefined
   #fault: string | undefined
+  #isStarted = false
+  #isFollowing = false
   /** The settings that it was opened with. */
   #opened: object | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -72,8 +74,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
 
   /** Opens it where it is on; what it cannot do it says in its status. */
   async start(): Promise<void> {
-    this.#course.start()
-    this.#pushes.start()
+    this.#isStarted = true
     await this.apply().catch(error => this.#ctx.log.warn({ err: error }, 'the A2A interface does not run'))
   }
 
@@ -100,8 +101,17 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     return this.#token === undefined ? [] : [this.#token]
   }
 
+  /** Follows what was begun, also while it is closed; a node that never opened it has nothing to follow. */
+  #follow(): void {
+    if (this.#isFollowing || !this.#isStarted) return
+    this.#isFollowing = true
+    this.#course.start()
+    this.#pushes.start()
+  }
+
   async #reopen(): Promise<void> {
     const settings = this.#ctx.settings.current.a2a
+    if (settings !== undefined) this.#follow()
     const wanted = settings && { enabled: settings.enabled, addr: settings.addr, hosts: settings.hosts }
     if (this.#server !== undefined && isDeepStrictEqual(wanted, this.#opened)) return
     await this.#close()

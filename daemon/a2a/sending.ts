@@ -230,7 +230,8 @@ const endsIn = ({ metadata }: UserMessage): boolean => metadata?.[END_KEY] === t
 const digestOf = (message: UserMessage): Uint8Array =>
   sha256(utf8(canonicalJson(JSON.parse(JSON.stringify(message)) as JsonValue)))
 
-const keyOf = (agent: string, messageId: string): string =>
+/** Under this a message is delegated, so that one which a crash cut short is not delegated again. */
+export const keyOf = (agent: string, messageId: string): string =>
   `a2a ${toBase64url(sha256(utf8(`${agent}\0${messageId}`)))}`
 
 /** The message as the history tells it; bytes of files stand in the thread. */

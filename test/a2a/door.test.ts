@@ -7,6 +7,7 @@ import * as net from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runIn } from '../../cli/testing.ts'
+import { keyOf } from '../../daemon/a2a/sending.ts'
 import { inboxIds, never, until } from '../two-nodes/world.ts'
 import { type A2aLab, openA2aLab } from './world.ts'
 
@@ -237,6 +238,15 @@ describe('a message id', () => {
       message: expect.stringContaining('used for another message'),
     })
   })
+})
+
+test('a message that a crash cut short after its delegation is the task that was delegated', async () => {
+  const given = message('cut short')
+  const { interaction_id } = await world.alice.handlers.delegate(
+    { to: world.bob.aid, task: 'cut short', idempotency_key: keyOf(world.bob.aid, given.message.messageId) },
+    never,
+  )
+  expect((await rpc('SendMessage', given)).result.task.id).toBe(interaction_id)
 })
 
 describe('a stream', () => {
