@@ -5,8 +5,10 @@ import { statSync } from 'node:fs'
 import * as http from 'node:http'
 import * as net from 'node:net'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runIn } from '../../cli/testing.ts'
+import { methods } from '../../daemon/a2a/methods.ts'
 import { keyOf } from '../../daemon/a2a/sending.ts'
 import { inboxIds, never, until } from '../two-nodes/world.ts'
 import { type A2aLab, openA2aLab } from './world.ts'
@@ -201,6 +203,42 @@ describe('a refusal', () => {
     const { error } = await rpc('CreateTaskPushNotificationConfig', { taskId: result.task.id, url })
     expect(error).toMatchObject({ code: -32602 })
   })
+})
+
+test('whatever the parameters are, no method fails', async () => {
+  const members = [
+    'message',
+    'configuration',
+    'id',
+    'taskId',
+    'pageToken',
+    'pageSize',
+    'contextId',
+    'url',
+    'parts',
+  ]
+  const some = fc.dictionary(
+    fc.constantFrom(...members, 'messageId', 'role', 'tenant', '__proto__'),
+    fc.jsonValue(),
+  )
+  const messages = fc.record({
+    messageId: fc.string({ maxLength: 8 }),
+    role: fc.constantFrom('ROLE_USER', 'ROLE_AGENT'),
+    parts: fc.array(
+      fc.dictionary(fc.constantFrom('text', 'raw', 'url', 'data', 'mediaType', 'filename'), fc.jsonValue()),
+    ),
+    // none of them begins a task, whose answer would be waited for
+    taskId: fc.constant('none'),
+  })
+  const params = fc.oneof(fc.jsonValue(), some, fc.record({ message: messages }))
+  const asked = fc.tuple(fc.constantFrom(...Object.keys(methods)), params)
+  await fc.assert(
+    fc.asyncProperty(asked, async ([method, given]) => {
+      const { body } = await raw({ body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: given }) })
+      if (body.startsWith('{')) expect(JSON.parse(body).error?.code).not.toBe(-32603)
+    }),
+    { numRuns: 300 },
+  )
 })
 
 describe('the media type', () => {
