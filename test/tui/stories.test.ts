@@ -76,32 +76,35 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
   test('the first stranger, delegation and receipt are explained in one line each, once', async () => {
     const { world } = pair
     const [requester, provider] = [await ownNode('first'), await ownNode('second')]
-    const open = async (env: Record<string, string>) => {
-      const terminal = tmux.open(env)
-      terminal.type(`${world.node} ${world.programs.svc} tui`).press('Enter')
-      await terminal.sees('● online')
-      return terminal
+    try {
+      const open = async (env: Record<string, string>) => {
+        const terminal = tmux.open(env)
+        terminal.type(`${world.node} ${world.programs.svc} tui`).press('Enter')
+        await terminal.sees('● online')
+        return terminal
+      }
+      const [from, to] = [await open(requester.env), await open(provider.env)]
+      const id = String((await requester.svc('delegate', provider.aid, 'a first task'))['interaction_id'])
+      await from.sees('your first task: sealed, sent by itself')
+      await to.sees('a stranger asks: nothing runs and nobody answers')
+      await provider.svc('approve', id)
+      await provider.svc('message', id, 'done')
+      await provider.svc('end', id)
+      from.press('2')
+      await from.sees('done')
+      await requester.svc('accept-end', id)
+      await from.sees('your first receipt: signed by both sides')
+      from.press('q')
+      await from.sees(PROMPT)
+      const again = await open(requester.env)
+      again.press('2')
+      await again.sees('a first task')
+      for (const said of ['your first task', 'your first receipt']) expect(again.screen).not.toContain(said)
+      again.press('q')
+      to.press('q')
+    } finally {
+      await Promise.all([requester.svc('stop'), provider.svc('stop')])
     }
-    const [from, to] = [await open(requester.env), await open(provider.env)]
-    const id = String((await requester.svc('delegate', provider.aid, 'a first task'))['interaction_id'])
-    await from.sees('your first task: sealed, sent by itself')
-    await to.sees('a stranger asks: nothing runs and nobody answers')
-    await provider.svc('approve', id)
-    await provider.svc('message', id, 'done')
-    await provider.svc('end', id)
-    from.press('2')
-    await from.sees('done')
-    await requester.svc('accept-end', id)
-    await from.sees('your first receipt: signed by both sides')
-    from.press('q')
-    await from.sees(PROMPT)
-    const again = await open(requester.env)
-    again.press('2')
-    await again.sees('a first task')
-    for (const said of ['your first task', 'your first receipt']) expect(again.screen).not.toContain(said)
-    again.press('q')
-    to.press('q')
-    await Promise.all([requester.svc('stop'), provider.svc('stop')])
   })
 
   /** A node of its own home at the hub of the pair. */
