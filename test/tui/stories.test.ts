@@ -103,7 +103,11 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
       again.press('q')
       to.press('q')
     } finally {
-      await Promise.all([requester.svc('stop'), provider.svc('stop')])
+      // the directory is that of the pair again
+      for (const node of [requester, provider]) {
+        await node.svc('hub-leave')
+        await node.svc('stop')
+      }
     }
   })
 
