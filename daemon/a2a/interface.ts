@@ -9,33 +9,23 @@ import { addressOf, LOOPBACK_HOSTS } from '../home/config.ts'
 import { freePort } from '../home/home.ts'
 import { ensureToken, renewToken, tokenFiles } from '../home/token.ts'
 import { refuse } from '../refusal.ts'
-import type { ownCard } from './cards.ts'
-import { Course, type CourseNeeds } from './course.ts'
-import { Desk } from './desk.ts'
-import { type OwnCallNeeds, OwnCalls } from './own-calls.ts'
-import { PushDesk } from './pushes.ts'
-import { type Operations, Sending } from './sending.ts'
-import { A2aServer } from './server.ts'
-import { Service } from './service.ts'
+import type { Operations } from './sending.ts'
+import type { A2aServer } from './server.ts'
+import type { Works, WorksNeeds } from './works.ts'
 
-type Needs = CourseNeeds &
-  OwnCallNeeds &
-  Pick<Context, 'dir' | 'settings' | 'timings' | 'contacts' | 'random'> &
-  Parameters<typeof ownCard>[0]
+type Needs = WorksNeeds & Pick<Context, 'dir'>
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
 
 export class A2aInterface implements A2aPort, AsyncDisposable {
   readonly #ctx: Needs
-  readonly #course: Course
-  readonly #pushes: PushDesk
-  readonly #service: Service
+  readonly #load: () => Promise<Works>
+  #works: Works | undefined
   #server: A2aServer | undefined
   #bound: string | undefined
   #token: string | undefined
   #fault: string | undefined
   #isStarted = false
-  #isFollowing = false
   /** The settings that it was opened with. */
   #opened: object | undefined
   #changing: Promise<void> = Promise.resolve()
@@ -43,13 +33,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   /** `operations` are those of the node, asked for when they are needed; `isPaidHere`: whether this build takes payments. */
   constructor(ctx: Needs, operations: Operations, isPaidHere: boolean) {
     this.#ctx = ctx
-    const course = new Course(ctx, given => operations.end(given), isPaidHere)
-    const ownCalls = new OwnCalls(ctx, course, isPaidHere)
-    const sending = new Sending(ctx, { course, operations, ownCalls })
-    const desk = new Desk(ctx, { course, operations })
-    this.#course = course
-    this.#pushes = new PushDesk(ctx, course)
-    this.#service = new Service(ctx, { desk, sending, ownCalls, course, pushes: this.#pushes })
+    this.#load = async () => new (await import('./works.ts')).Works(ctx, operations, isPaidHere)
   }
 
   get bound(): string | undefined {
@@ -79,10 +63,10 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#course.stop()
+    this.#works?.rest()
     await this.#changing.catch(() => undefined)
     await this.#close()
-    await this.#pushes.stop()
+    await this.#works?.stop()
   }
 
   apply(): Promise<void> {
@@ -101,30 +85,21 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     return this.#token === undefined ? [] : [this.#token]
   }
 
-  /** Follows what was begun, also while it is closed; a node that never opened it has nothing to follow. */
-  #follow(): void {
-    if (this.#isFollowing || !this.#isStarted) return
-    this.#isFollowing = true
-    this.#course.start()
-    this.#pushes.start()
-  }
-
   async #reopen(): Promise<void> {
     const settings = this.#ctx.settings.current.a2a
-    if (settings !== undefined) this.#follow()
+    // a node that never opened it has nothing to follow
+    if (settings !== undefined) this.#works ??= await this.#load()
+    if (this.#isStarted) this.#works?.follow()
     const wanted = settings && { enabled: settings.enabled, addr: settings.addr, hosts: settings.hosts }
     if (this.#server !== undefined && isDeepStrictEqual(wanted, this.#opened)) return
     await this.#close()
     this.#fault = undefined
     this.#opened = wanted
-    if (settings?.enabled !== true) return
+    if (settings?.enabled !== true || this.#works === undefined) return
     this.token(false)
     const [host = A2A_HOST, port = '0'] = addressOf(settings.addr)
     const isGiven = host === A2A_HOST && Number(port) >= A2A_PORT_FIRST && Number(port) < A2A_PORT_END
-    const server = new A2aServer({
-      ctx: this.#ctx,
-      service: this.#service,
-      course: this.#course,
+    const server = this.#works.server({
       token: () => this.#token ?? '',
       host,
       port: Number(port),
