@@ -3,7 +3,17 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
 import { counted } from '../../daemon/store/counters.ts'
-import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './world.ts'
+import {
+  delegated,
+  finished,
+  type Lab,
+  never,
+  openPair,
+  POLL_SETTLED_MS,
+  texts,
+  thread,
+  until,
+} from './world.ts'
 
 const HOUR_MS = 3_600_000
 let lab: Lab
@@ -122,7 +132,9 @@ describe('the same identity on two machines', () => {
     cpSync(join(lab.folder, 'twin'), join(lab.folder, 'twin-copy'), { recursive: true })
     const again = await lab.start('twin')
     const hubOf = async (node: Node) => (await node.handlers.status(undefined, never)).hub
-    await delegated(alice, again, 'before')
+    await until('the first one polls', async () => (await hubOf(again))?.state === 'online')
+    // longer than a poll has to be held in peace
+    await new Promise(resolve => setTimeout(resolve, 1.5 * POLL_SETTLED_MS))
     const copy = await lab.start('twin-copy')
     expect(copy.aid).toBe(again.aid)
     await until('the later one stopped', async () => (await hubOf(copy))?.state === 'stopped')

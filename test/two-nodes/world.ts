@@ -12,6 +12,9 @@ import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, type Kind, kinds } from '../../protocol/mail/payload.ts'
 
+/** A poll held for so long was ended by no other node of the same identity. */
+export const POLL_SETTLED_MS = 1000
+
 export const never: AbortSignal = new AbortController().signal
 const LOOKS_MAX = 600
 const LOOK_MS = 20
@@ -88,7 +91,7 @@ export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Pro
         timings: {
           topUpPauseMs: 30,
           topUpSpreadMs: 20,
-          pollSettledMs: 200,
+          pollSettledMs: POLL_SETTLED_MS,
           backoffFirstMs: 100,
           settleMs: 100,
         },
