@@ -3,12 +3,12 @@
  * browser, another user of the machine, and a client that sends without end or reads nothing: Host and Origin must be
  * ours, everything but the node's own card needs the token, bodies, times and connections are bounded.
  */
-import * as http from 'node:http'
+import type * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
-import { closed, listeningOn } from '../control/http.ts'
+import { boundedServer, closed, listeningOn } from '../control/http.ts'
 import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
@@ -33,9 +33,7 @@ import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
 
-const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
-const CONNECTIONS_MAX = 256
 const CARDS_MAX = 256
 
 export type ServerOptions = {
@@ -62,12 +60,11 @@ export class A2aServer {
 
   constructor(options: ServerOptions) {
     this.#options = options
-    const timeouts = { headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS }
-    this.#server = http.createServer(timeouts, (request, response) => {
+    const bounds = { requestTimeout: REQUEST_TIMEOUT_MS }
+    this.#server = boundedServer(options.ctx, bounds, (request, response) => {
       if (!this.#oneAtATime.admit(request.socket, response)) return
       this.#handle(request, response).catch(error => this.#fail(response, error))
     })
-    this.#server.maxConnections = CONNECTIONS_MAX
   }
 
   /** Listens; resolves with the address as `host:port`. */

@@ -79,6 +79,34 @@ describe('the control interface', () => {
     expect(answer.statusCode).toBe(200)
   })
 
+  test('a program that opens connections without end gets so many, and the programs of this user are answered', async () => {
+    const [host = '', port = ''] = node.controlAddress.split(':')
+    let ended = 0
+    const flood = Array.from({ length: 300 }, () => {
+      const socket = connect(Number(port), host, () => socket.write('GET /ping HTTP/1.1\r\nHost: '))
+      socket.on('error', () => undefined).on('close', () => ended++)
+      return socket
+    })
+    await expect.poll(() => ended, { timeout: 10_000 }).toBeGreaterThanOrEqual(44)
+    expect(ended).toBeLessThan(100)
+    const socketPath = join(dir, 'control.sock')
+    const answer = await new Promise<http.IncomingMessage>((resolve, reject) =>
+      http.get({ socketPath, path: '/status', agent: false }, resolve).on('error', reject),
+    )
+    answer.resume()
+    expect(answer.statusCode).toBe(200)
+    expect(findFile(join(dir, 'daemon.log'))?.toString()).toContain('holds all connections')
+    for (const socket of flood) socket.destroy()
+    await expect
+      .poll(() =>
+        ask('GET', '/ping').then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200)
+  })
+
   test('a data directory with a long name has its socket in the runtime directory, and stays usable after a crash', async () => {
     const long = join(mkdtempSync(join(tmpdir(), 'svc-long-')), 'x'.repeat(100))
     const env = { SVC_RUNTIME_DIR: join(dir, 'long-run') }

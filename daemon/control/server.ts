@@ -24,13 +24,12 @@ import { serveAttachment } from './attachments.ts'
 import { type ConsoleParts, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
-import { closed, listening, listeningOn, readBody, refusal, send } from './http.ts'
+import { boundedServer, closed, listening, listeningOn, readBody, refusal, send } from './http.ts'
 import { INTERNAL, invoke } from './invoke.ts'
 import { OwnOrigins } from './origin.ts'
 
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
-const HEADERS_TIMEOUT_MS = 10_000
 const OWNER_ONLY = 0o177
 
 export type ControlOptions = {
@@ -68,13 +67,14 @@ export class ControlServer {
 
   constructor(options: ControlOptions) {
     this.#options = options
-    const serve = (isLocal: boolean) =>
-      http.createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: 0 }, (request, response) => {
+    const serve = (isLocal: boolean): http.RequestListener => {
+      return (request, response) => {
         if (!this.#oneAtATime.admit(request.socket, response)) return
         this.#handle(request, response, isLocal).catch(error => this.#fail(response, error))
-      })
-    this.#server = serve(false)
-    this.#local = serve(true)
+      }
+    }
+    this.#server = boundedServer(options.ctx, { requestTimeout: 0 }, serve(false))
+    this.#local = http.createServer({ requestTimeout: 0 }, serve(true))
   }
 
   /** Listens; resolves with the address as `host:port`. */
