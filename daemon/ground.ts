@@ -10,6 +10,7 @@ import { type Environment, homeDirectory, runtimeDirectory } from './home/home.t
 import { type KeptHead, KeptHeads } from './home/kept-heads.ts'
 import { lockDirectory } from './home/lock.ts'
 import { requireNotMoved } from './home/moved.ts'
+import { requireOnlyNode } from './home/only-node.ts'
 import { Settings } from './home/settings.ts'
 import { CurrentHub } from './hubs/current.ts'
 import { openIdentity } from './identity/identity.ts'
@@ -45,6 +46,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   requireNotMoved(dir)
   removeTemporary(dir)
   const identity = openIdentity(dir, { now, random })
+  requireOnlyNode(env, identity.aid, dir)
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
   const keys = new MailboxKeys(dir, { now, random })

@@ -1,5 +1,5 @@
 /** Directories that earlier builds left behind open with this one, and nothing of them is lost. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -44,6 +44,19 @@ describe.each(readdirSync(homes))('the directories of %s', name => {
       const answer = await fetch(`${hub.url}/agents/${aid}/kel`, { headers: { 'X-Svc-Wire': '3' } })
       expect(await answer.json()).toMatchObject({ aid, registered: true })
     }
+  })
+
+  test('a copy of a directory does not run beside its original', async () => {
+    const { pid } = await world.startNode('alice')
+    cpSync(world.dir('alice'), world.dir('bob'), {
+      recursive: true,
+      filter: path => !/control.sock$|daemon.lock$/.test(path),
+    })
+    await expect(world.startNode('bob')).rejects.toThrow(
+      `already runs on this machine (pid ${pid}, ${world.dir('alice')})`,
+    )
+    rmSync(world.dir('bob'), { recursive: true })
+    await world.svc('alice', 'stop')
   })
 
   test('the node opens its chain and still verifies its receipt', async () => {
