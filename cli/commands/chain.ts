@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { linesOf } from '../../daemon/chain/file.ts'
 import { isJsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { SignatureChecks } from '../../daemon/chain/signatures.ts'
-import { SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
+import { openRegular, SECRET_FILE_MODE } from '../../daemon/platform/files.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { isExportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
@@ -80,7 +80,7 @@ export async function verifyChain(
 
 function openChain(path: string): number {
   try {
-    return fs.openSync(path, 'r')
+    return openRegular(path)
   } catch (error) {
     throw new CommandFailed(`--chain: ${messageOf(error)}`, 'check the path')
   }

@@ -23,6 +23,8 @@ import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
 import { SignatureChecks } from './signatures.ts'
 
 const READ_BYTES = 1024 * 1024
+/** Of the longest record in the oldest form, with room. */
+const LINE_CHARACTERS_MAX = 4 * 1024 * 1024
 const IDS_READ_AT_ONCE = 4096
 
 export class ChainRefused extends Failure {
@@ -182,6 +184,7 @@ function isLastLine(file: number, line: Line): boolean {
   return line.start + line.text.length + 1 === fs.fstatSync(file).size
 }
 
+/** The lines of a chain file. One that no record could fill ends them, as a line that is none. */
 export function* linesOf(file: number): Generator<Line> {
   const buffer = Buffer.alloc(READ_BYTES)
   let rest = ''
@@ -197,6 +200,7 @@ export function* linesOf(file: number): Generator<Line> {
       yield { text, start, complete: true }
       start += text.length + 1
     }
+    if (rest.length > LINE_CHARACTERS_MAX) return yield { text: rest, start, complete: true }
   }
   if (rest !== '') yield { text: rest, start, complete: false }
 }

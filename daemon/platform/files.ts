@@ -22,13 +22,20 @@ export function findFile(path: string): Buffer | undefined {
 /** What a person may name to be read whole. */
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
-/** Bytes of a file that a person named; a pipe or a device, which may never end, is refused, and so is a larger one. */
-export function readRegular(path: string, bytesMax: number): Buffer {
+/** Opens a file that a person named; a pipe or a device, which may never end, is refused. */
+export function openRegular(path: string): number {
   const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  const stat = fs.fstatSync(file)
+  if (stat.isFile()) return file
+  fs.closeSync(file)
+  throw new NotReadable(stat.isDirectory() ? 'EISDIR' : 'ENXIO')
+}
+
+/** Bytes of such a file; a larger one is refused. */
+export function readRegular(path: string, bytesMax: number): Buffer {
+  const file = openRegular(path)
   try {
-    const stat = fs.fstatSync(file)
-    if (!stat.isFile()) throw new NotReadable(stat.isDirectory() ? 'EISDIR' : 'ENXIO')
-    if (stat.size > bytesMax) throw new NotReadable('EFBIG')
+    if (fs.fstatSync(file).size > bytesMax) throw new NotReadable('EFBIG')
     return fs.readFileSync(file)
   } finally {
     fs.closeSync(file)

@@ -1,5 +1,6 @@
 /** Chains handed to strangers: whole ones verify offline, and one that was cut or written again is shown up by the peer. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runIn } from '../../cli/testing.ts'
@@ -69,6 +70,27 @@ const contentIdOf = (line: string): Uint8Array => {
 }
 
 describe('an exported chain', () => {
+  test('that goes on without lines is read no further than a record can be long', async () => {
+    writeFileSync(file('padded.txt'), whole)
+    truncateSync(file('padded.txt'), 2 ** 31)
+    expect(await verify('padded.txt')).toMatchObject({
+      code: 1,
+      verdict: { verdict: 'invalid', fault: { seq: records().length, code: 'malformed' } },
+    })
+    writeFileSync(file('zeros.txt'), '')
+    truncateSync(file('zeros.txt'), 2 ** 31)
+    expect((await verify('zeros.txt')).err).toContain('needs the key history of its owner')
+  })
+
+  test('that is a pipe or a device is refused', async () => {
+    execFileSync('mkfifo', [file('pipe')])
+    for (const path of ['pipe', '/dev/zero'])
+      expect(await verify(path)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('not a regular file'),
+      })
+  })
+
   test('is verified offline, with the heads that the other side holds', async () => {
     const { code, verdict } = await verify('chain.txt', ...withHeads())
     expect(verdict).toMatchObject({
