@@ -35,6 +35,7 @@ type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
 
 const REQUEST_TIMEOUT_MS = 60_000
 const CARDS_MAX = 256
+const HOW_TO_ADD_A_HOST = 'is allowed with: svc a2a on --host <name>'
 
 export type ServerOptions = {
   ctx: Needs
@@ -54,7 +55,7 @@ export class A2aServer {
   readonly #server: http.Server
   readonly #closing = new AbortController()
   readonly #oneAtATime = new OneAtATime()
-  #origins = new OwnOrigins('', 0, [])
+  #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #bound = ''
   readonly #cards = new Map<string, string>()
 
@@ -73,7 +74,7 @@ export class A2aServer {
     const { port, otherPort, hosts } = this.#options
     await listeningOn(this.#server, { host, port, otherPort })
     const bound = (this.#server.address() as AddressInfo).port
-    this.#origins = new OwnOrigins(host, bound, hosts)
+    this.#origins = new OwnOrigins(host, bound, hosts, HOW_TO_ADD_A_HOST)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
   }

@@ -16,8 +16,14 @@ export class OwnOrigins {
   /** Exact values of Host, in lower case, with the origins that pages of theirs have. */
   #hosts = new Map<string, readonly string[]>()
 
-  /** `extra`: names of `console_hosts`, each with a port or without one where it is the bound one. */
-  constructor(host: string, port: number, extra: readonly string[]) {
+  readonly #howToAdd: string
+
+  /**
+   * `extra`: further names, each with a port or without one where it is the bound one. `howToAdd`: where the owner adds
+   * one, as the end of a sentence.
+   */
+  constructor(host: string, port: number, extra: readonly string[], howToAdd: string) {
+    this.#howToAdd = howToAdd
     for (const name of new Set([...LOOPBACK, host])) this.#add(`${bracketed(name)}:${port}`, ['http'])
     for (const name of extra) this.#add(/:\d+$/.test(name) ? name : `${name}:${port}`, ['http', 'https'])
   }
@@ -40,7 +46,7 @@ export class OwnOrigins {
     const { host = '', origin } = request.headers
     const own = this.#hosts.get(host.toLowerCase())
     if (own === undefined)
-      return `the request is for the host "${shown(host)}", which is none of this node's; a name of your own, such as that of a tunnel, goes into console_hosts of config.json`
+      return `the request is for the host "${shown(host)}", which is none of this node's; a name of your own, such as that of a tunnel, ${this.#howToAdd}`
     if (origin !== undefined && !own.includes(origin.toLowerCase()))
       return `a page of another origin asks, "${shown(origin)}"`
     const site = request.headers['sec-fetch-site']

@@ -28,6 +28,8 @@ import { boundedServer, closed, listening, listeningOn, readBody, refusal, send 
 import { INTERNAL, invoke } from './invoke.ts'
 import { OwnOrigins } from './origin.ts'
 
+const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
+
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
 const OWNER_ONLY = 0o177
@@ -60,7 +62,7 @@ export class ControlServer {
   /** Nothing but this user's own programs reaches it, so it asks neither for a token nor for a host. */
   #local: http.Server
   #bound = ''
-  #origins = new OwnOrigins('', 0, [])
+  #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #closing = new AbortController()
 
   readonly #oneAtATime = new OneAtATime()
@@ -84,7 +86,7 @@ export class ControlServer {
     await listeningOn(this.#server, { host, port, otherPort })
     await this.#listenLocally()
     const bound = (this.#server.address() as AddressInfo).port
-    this.#origins = new OwnOrigins(host, bound, this.#options.hosts)
+    this.#origins = new OwnOrigins(host, bound, this.#options.hosts, HOW_TO_ADD_A_HOST)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
   }

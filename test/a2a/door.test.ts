@@ -61,7 +61,9 @@ describe('the door', () => {
   })
 
   test('is closed to other hosts and to pages of others', async () => {
-    expect((await raw({ headers: { Host: 'evil.example' } })).status).toBe(403)
+    const elsewhere = await raw({ headers: { Host: 'evil.example' } })
+    expect(elsewhere.status).toBe(403)
+    expect(elsewhere.body).toContain('svc a2a on --host <name>')
     expect((await raw({ headers: { Origin: 'https://evil.example' } })).status).toBe(403)
   })
 
