@@ -18,7 +18,7 @@ import { type Course, statusOf } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import type { Means, OwnCalls } from './own-calls.ts'
 import { type Asked, askedBy, withFiles } from './parts.ts'
-import { type Given, isFinal, type TaskState, type UserMessage } from './shapes.ts'
+import { END_KEY, type Given, isFinal, PAY_KEY, type TaskState, type UserMessage } from './shapes.ts'
 import { keys } from './x402.ts'
 
 type Used = 'delegate' | 'message' | 'end' | 'cancel'
@@ -28,10 +28,6 @@ export type Operations = {
 }
 export type SendingNeeds = Pick<Context, 'store' | 'threads' | 'now' | 'random'>
 
-/** In the metadata of a message: this node ends the task with the answer, and both sides sign for it. */
-export const END_KEY = 'svc.end'
-/** Credits that may be paid for the task, within the rules of this node for agents. */
-export const PAY_KEY = 'svc.max_credits'
 const CONTEXT_BYTES = 16
 /** The agent of calls of this node itself. */
 export const OWN = ''
@@ -148,12 +144,11 @@ export class Sending {
     if ('words' in asked && asked.words.trim() === '' && asked.files.length === 0)
       refuseA2a('InvalidParams', WORDS_NEEDED, 'message.parts')
     const { messageId, metadata = {} } = message
-    const credits = metadata[PAY_KEY]
-    const pays = typeof credits === 'number' && Number.isSafeInteger(credits) && credits > 0
+    const credits = metadata[PAY_KEY] ?? 0
     const order = {
       to: agent,
       idempotency_key: keyOf(agent, messageId),
-      ...(pays && { pay: true, pay_as: 'agent' as const, max_credits: credits }),
+      ...(credits > 0 && { pay: true, pay_as: 'agent' as const, max_credits: credits }),
     }
     const { interaction_id } =
       'capability' in asked

@@ -63,6 +63,14 @@ const truth = z.preprocess(
 const INT32_MAX = 2 ** 31 - 1
 export const metadataShape = z.record(z.string(), z.json())
 
+/** In the metadata of a message: this node ends the task with the answer, and both sides sign for it. */
+export const END_KEY = 'svc.end'
+/** Credits that may be paid for the task, within the rules of this node for agents. */
+export const PAY_KEY = 'svc.max_credits'
+const messageMetadata = z
+  .object({ [END_KEY]: z.boolean().nullish(), [PAY_KEY]: z.int().min(0).nullish() })
+  .catchall(z.json())
+
 const CONTENTS = ['text', 'raw', 'url', 'data'] as const
 
 export const partShape = z
@@ -88,7 +96,7 @@ export const messageShape = z.object({
   taskId: optionalId,
   role: z.literal('ROLE_USER', { error: 'expected ROLE_USER' }),
   parts: partsShape,
-  metadata: optional(metadataShape),
+  metadata: optional(messageMetadata),
   extensions: optional(z.array(z.string()).max(PARTS_MAX)),
   referenceTaskIds: optional(z.array(z.string()).max(PARTS_MAX)),
 })

@@ -51,6 +51,24 @@ const message = (text: string, messageId = randomUUID() as string) => ({
   configuration: { returnImmediately: true },
 })
 
+test.each([
+  ['svc.max_credits', '5'],
+  ['svc.max_credits', -1],
+  ['svc.max_credits', 1.5],
+  ['svc.end', 'yes'],
+])('metadata of ours of the wrong type is refused by its name: %s %j', async (name, value) => {
+  const given = message('x')
+  const body = JSON.stringify({ ...given, message: { ...given.message, metadata: { [name]: value } } })
+  const { status, body: refused } = await raw({ path: '/bob/message:send', body })
+  expect(status).toBe(400)
+  expect(JSON.parse(refused)).toMatchObject({
+    error: {
+      status: 'INVALID_ARGUMENT',
+      details: [{ fieldViolations: [{ field: `message.metadata.${name}` }] }],
+    },
+  })
+})
+
 describe('the door', () => {
   test('opens to the token alone, which no other user can read', async () => {
     expect(statSync(join(world.lab.folder, 'alice', 'a2a_token.txt')).mode & 0o777).toBe(0o600)
