@@ -15,10 +15,14 @@ type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
 /** How much of the history is told where the client does not say. */
 const HISTORY_DEFAULT = 100
 
+/** In the metadata of a task: the interaction under which the work that was paid for is done and signed. */
+const PAID_AS_KEY = 'svc.paid_as'
+
 type Wanted = { historyLength?: number | undefined; artifacts?: boolean }
 
 export function taskView(ctx: Needs, task: A2aTaskRow, wanted: Wanted = {}): Task {
   const history = historyOf(ctx, task, wanted.historyLength ?? HISTORY_DEFAULT)
+  const paidAs = paidAsOf(ctx, task)
   const artifacts = wanted.artifacts === false ? [] : artifactsOf(ctx, task)
   return {
     id: task.id,
@@ -27,8 +31,15 @@ export function taskView(ctx: Needs, task: A2aTaskRow, wanted: Wanted = {}): Tas
     ...present({
       artifacts: artifacts.length === 0 ? undefined : artifacts,
       history: history.length === 0 ? undefined : history,
+      metadata: paidAs === undefined ? undefined : { [PAID_AS_KEY]: paidAs },
     }),
   }
+}
+
+/** The interaction that does the work, where the task was paid for and goes on as another one than that of its id. */
+function paidAsOf({ threads }: Needs, task: A2aTaskRow): string | undefined {
+  const id = task.interaction === null ? task.id : threads.byKey(task.interaction).id
+  return id === task.id ? undefined : id
 }
 
 /** An event as every stream and every push tells it. */

@@ -286,6 +286,8 @@ describe('a task for an agent that wants to be paid', () => {
       const { status, artifacts } = await rpc('GetTask', { id: task.id })
       return status.state === 'TASK_STATE_INPUT_REQUIRED' && JSON.stringify(artifacts).includes('three')
     })
+    expect(await rpc('GetTask', { id: task.id })).toMatchObject({ metadata: { 'svc.paid_as': paidAs } })
+    expect(task).not.toHaveProperty('metadata')
   })
 
   test('is paid for by the rules of this node, as far as the client allows it', async () => {
