@@ -191,7 +191,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
             refuse('wrong_state', `this interaction is ${interaction.state}, not pending`)
           const state = interaction.endBy === null ? 'open' : 'end_proposed'
           ctx.store.afterCommit(() => {
-            ctx.events.emit('inbox', { interaction_id: interaction.id, state })
+            ctx.events.emit('inbox', { interaction_id: interaction.id, peer: interaction.peer, state })
             ctx.topUps.note(interaction.peer)
             ctx.wakers.calls.wake()
           })

@@ -74,6 +74,26 @@ describe('who and when', () => {
   })
 })
 
+describe('a step of this side is an event with the peer and the state after it', () => {
+  const steps = {
+    declined: () => bob.within(() => decline(bob.ctx, of(bob), 'not today')) && bob,
+    cancelled: () => alice.within(() => cancel(alice.ctx, of(alice), 'done already')) && alice,
+    end_proposed: () => ends(alice) && alice,
+  }
+  test.each(Object.entries(steps))('%s', (state, step) => {
+    const node = step()
+    const peer = of(node).peer
+    expect(node.heard).toContainEqual({ type: 'inbox', data: { interaction_id: id, peer, state } })
+  })
+
+  test('ended', () => {
+    set(bob, { endBy: 'peer', peerLast: 1, state: 'end_proposed' })
+    accepts(bob)
+    const data = { interaction_id: id, peer: alice.aid, state: 'ended' }
+    expect(bob.heard).toContainEqual({ type: 'inbox', data })
+  })
+})
+
 describe('saying something', () => {
   test('numbers go up by one on each side, and the words arrive', async () => {
     expect(says(alice, 'one').number).toBe(2)

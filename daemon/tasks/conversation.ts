@@ -95,12 +95,13 @@ export function proposeEnd(ctx: ConversationNeeds, interaction: Interaction): In
     text: '',
     numbered: true,
   })
-  return ctx.threads.update(queued.interaction, {
+  const proposed = ctx.threads.update(queued.interaction, {
     state: 'end_proposed',
     endBy: 'me',
     ownLast: number,
     ownEndAt: ctx.hubNow(),
   })
+  return told(ctx, proposed)
 }
 
 /** Nobody on another machine has to agree to the end of what came over a local interface. */
@@ -128,7 +129,8 @@ export function acceptEnd(ctx: ConversationNeeds, interaction: Interaction): Int
     text: '',
     numbered: true,
   })
-  return conclude(ctx, ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.hubNow() }))
+  const cut = ctx.threads.update(queued.interaction, { ownLast: number, ownEndAt: ctx.hubNow() })
+  return told(ctx, conclude(ctx, cut))
 }
 
 /** The peer proposed the end. If two proposals cross, the requester's counts. Undefined when the cut is made. */
@@ -217,5 +219,12 @@ function leave(ctx: ConversationNeeds, interaction: Interaction, kind: 9 | 10, r
     numbered: true,
   })
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
-  return ctx.threads.update(queued.interaction, { state, reason })
+  return told(ctx, ctx.threads.update(queued.interaction, { state, reason }))
+}
+
+/** Tells every client the state after a step of this side; what the other side did is told with its message. */
+function told(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+  const { id, peer, state } = interaction
+  ctx.store.afterCommit(() => ctx.events.emit('inbox', { interaction_id: id, peer, state }))
+  return interaction
 }
