@@ -38,11 +38,14 @@ export class A2aRefused extends Error {
   readonly error: A2aError
   /** Member of the parameters that is wrong. */
   readonly field: string | undefined
+  /** Names of what it is about, such as `taskId`. */
+  readonly about: Readonly<Record<string, string>> | undefined
 
-  constructor(error: A2aError, sentence: string, field?: string) {
+  constructor(error: A2aError, sentence: string, field?: string, about?: Record<string, string>) {
     super(sentence)
     this.error = error
     this.field = field
+    this.about = about
   }
 
   get row() {
@@ -58,6 +61,7 @@ export class A2aRefused extends Error {
           '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
           reason: reasonOf(this.error),
           domain: 'a2a-protocol.org',
+          ...(this.about && { metadata: this.about }),
         },
       ]
     if (this.error !== 'InvalidParams') return []

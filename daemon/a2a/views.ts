@@ -7,7 +7,7 @@ import type { Message as ThreadMessage } from '../store/threads.ts'
 import { isRequester } from '../tasks/conversation.ts'
 import { answerOf, type FileRoom, messageIdOf, roomForFiles } from './answers.ts'
 import { agentMessage } from './course.ts'
-import { refuseA2a } from './errors.ts'
+import { A2aRefused } from './errors.ts'
 import type { Artifact, Message, StreamItem, Task, TaskStatus } from './shapes.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments'>
@@ -106,6 +106,14 @@ function agentWords(ctx: Needs, task: A2aTaskRow, key: number): { key: number; s
     })
 }
 
+const unreadable = ({ id }: A2aTaskRow) =>
+  new A2aRefused(
+    'InvalidAgentResponse',
+    `the answer of the agent cannot be read; svc thread ${id} shows it as it came`,
+    undefined,
+    { taskId: id },
+  )
+
 /** The words that an agent meant as its whole answer, without a task; an answer that cannot be read is refused. */
 export function directAnswer(ctx: Needs, task: A2aTaskRow): Message | undefined {
   if (task.interaction === null || task.over === 0) return undefined
@@ -114,7 +122,7 @@ export function directAnswer(ctx: Needs, task: A2aTaskRow): Message | undefined 
     .messages(task.interaction)
     .findLast(({ direction, kind }) => direction === agent && kind === kinds.message)
   const answer = newest && answerOf(ctx, newest)
-  if (answer?.isMalformed === true) refuseA2a('InvalidAgentResponse')
+  if (answer?.isMalformed === true) throw unreadable(task)
   if (newest === undefined || answer?.isDirect !== true) return undefined
   const { taskId: _, ...message } = agentMessage(task, messageIdOf(newest), answer.parts ?? [])
   return message

@@ -26,6 +26,7 @@ const answers = {
   'tck-artifact-text': done({ text: 'Generated text content' }),
   'tck-artifact-data': done({ data: { key: 'value', count: 42 } }),
   'tck-message-response': { message: text('Direct message response') },
+  unreadable: { task: { status: 'none' } },
   'tck-input-required': task('INPUT_REQUIRED'),
   'tck-reject-task': task('REJECTED', {}),
   'tck-complete-task': {

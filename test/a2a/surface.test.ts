@@ -8,6 +8,7 @@ import {
   CancelTaskRequest,
   ListTasksRequest,
   Message,
+  SendMessageRequest as Request,
   StreamResponse,
   Task,
   TaskPushNotificationConfig,
@@ -71,6 +72,18 @@ describe.each(['JSONRPC', 'HTTP+JSON'] as const)('by the stock SDK over %s', bin
   test('an agent that rejects a task has it rejected', async () => {
     const { status } = plain(await client.sendMessage(scenario('tck-reject-task')))
     expect(status.state).toBe('TASK_STATE_REJECTED')
+  })
+
+  test('an answer that cannot be read is an error that names the task', async () => {
+    const sent = Request.toJSON(scenario('unreadable'))
+    const response = await world.fetch(`${world.url}/bob/message:send`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0' },
+      body: JSON.stringify(sent),
+    })
+    const { error } = (await response.json()) as { error: { details: { metadata: { taskId: string } }[] } }
+    const taskId = error.details[0]?.metadata.taskId ?? ''
+    expect(plain(await client.getTask(idOf(taskId))).status.state).toBe('TASK_STATE_FAILED')
   })
 
   test('a conversation goes on under its task until it is over', async () => {
