@@ -110,8 +110,11 @@ export const interactionSummary = z.strictObject({
   unread: count,
   /** First characters of the newest words of the other side that nobody read yet. */
   unread_preview: z.string().optional(),
-  /** In lists. */
-  news: newsShape.optional(),
+  news: newsShape
+    .optional()
+    .describe(
+      'object: what the other side did after the `new_cursor` that was given, or that nobody read yet; absent where nothing is new',
+    ),
   attachments: count,
   /** Delivery of the newest own message. */
   delivery: deliveryShape.optional(),

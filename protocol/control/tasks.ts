@@ -18,10 +18,12 @@ import {
 
 const summaries = z.strictObject({
   items: z.array(interactionSummary),
-  /** Where older rows go on. */
-  next_cursor: z.string().optional(),
-  /** Lists, and waits for, what the other sides did after this reply. */
-  new_cursor: z.string(),
+  next_cursor: z.string().optional().describe('text: as `cursor`, where older rows go on'),
+  new_cursor: z
+    .string()
+    .describe(
+      'text: as `cursor`, lists what the other sides did after this reply, in whatever state it is, and with `wait_s` waits for it',
+    ),
 })
 const paths = z.array(z.string().min(1)).max(64)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
@@ -78,11 +80,18 @@ export const taskOperations = {
     request: z.strictObject({
       /** Only what waits for approval. */
       pending: z.boolean().optional(),
-      /** Only what has not ended. */
-      unfinished: z.boolean().optional(),
+      unfinished: z
+        .boolean()
+        .optional()
+        .describe(
+          'boolean: only what is `pending`, `open` or `end_proposed`, where this side has something to do',
+        ),
       q: z.string().max(256).optional(),
       wait_s: wait.optional(),
-      pull: z.boolean().optional(),
+      pull: z
+        .boolean()
+        .optional()
+        .describe('boolean: where the hub is not connected, mail is looked for first, for 5 seconds at most'),
       ...paging,
     }),
     reply: summaries,
@@ -151,7 +160,12 @@ export const taskOperations = {
       text_files: z.boolean().optional(),
       max_chars: z.int().min(1).max(1_000_000).optional(),
       wait_s: wait.optional(),
-      mark_read: z.boolean().optional(),
+      mark_read: z
+        .boolean()
+        .optional()
+        .describe(
+          'boolean: `false` leaves it unread; otherwise a reply that reaches the last turn marks all of it as read',
+        ),
     }),
     reply: threadShape,
     codes: ['unknown_interaction'],

@@ -41,7 +41,10 @@ export const supplyRoutes = {
     method: 'GET',
     path: '/x402/issuance',
     auth: 'none',
-    query: z.strictObject({ from: whole(16).optional(), limit: whole(4).optional() }),
+    query: z.strictObject({
+      from: whole(16).optional(),
+      limit: whole(4).optional().describe(`whole number 1 to ${ISSUANCE_LIMIT_MAX}, as text`),
+    }),
     reply: z.strictObject({
       chain_did: z.string(),
       entries: z.array(
@@ -131,9 +134,19 @@ export const supplyRoutes = {
     auth: 'anonymous',
     request: z.strictObject({
       attestation: blobText(WITNESS_BYTES_MAX),
-      kel: blobText(WITNESS_KEL_BYTES_MAX).optional(),
+      kel: blobText(WITNESS_KEL_BYTES_MAX)
+        .optional()
+        .describe(
+          `at most ${WITNESS_KEL_BYTES_MAX} bytes as base64url; needed with the first statement of a witness, and after each rotation of its key`,
+        ),
     }),
-    reply: z.strictObject({ status: z.enum(['stored', 'unchanged']) }),
+    reply: z.strictObject({
+      status: z
+        .enum(['stored', 'unchanged'])
+        .describe(
+          '`stored`, or `unchanged`: a newer statement of this witness, or this one, is here already, and the signature of the one that came need not have been checked',
+        ),
+    }),
     codes: codes(
       'rate_limited',
       'unknown_aid',
