@@ -19,6 +19,9 @@ const programs = [
 ]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
+/** A condition that a test waits for may take its time on a busy machine. */
+const expect = { poll: { timeout: 10_000 } }
+
 export default defineConfig({
   test: {
     // many tests wait for processes and sockets of their own, so more workers than cores keep both cores busy
@@ -35,10 +38,28 @@ export default defineConfig({
           include: ['**/*.test.ts'],
           exclude: [...never, ...slow, ...programs],
           testTimeout: 20_000,
+          expect,
         },
       },
-      { test: { name: 'programs', include: programs, exclude: [...never, ...slow], testTimeout: 40_000 } },
-      { test: { name: 'slow', include: slow, exclude: never, testTimeout: 3_600_000, hookTimeout: 120_000 } },
+      {
+        test: {
+          name: 'programs',
+          include: programs,
+          exclude: [...never, ...slow],
+          testTimeout: 40_000,
+          expect,
+        },
+      },
+      {
+        test: {
+          name: 'slow',
+          include: slow,
+          exclude: never,
+          testTimeout: 3_600_000,
+          hookTimeout: 120_000,
+          expect,
+        },
+      },
     ],
   },
 })
