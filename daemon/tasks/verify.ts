@@ -25,6 +25,7 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { quoteOf } from '../store/payments.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
@@ -74,7 +75,13 @@ export function verifyInteraction(ctx: Needs, interaction: Interaction, keyCheck
     verdict: disputed ? 'invalid' : judgement.verdict,
     says: disputed
       ? (interaction.receiptNote ?? 'the receipt is disputed')
-      : `${sayJudgement(judgement, keyChecked ? undefined : UNCHECKED_KEY)} ${saySides(sides)}`.trim(),
+      : [
+          sayJudgement(judgement, keyChecked ? undefined : UNCHECKED_KEY),
+          saySides(sides),
+          sayPaid(ctx, interaction),
+        ]
+          .filter(Boolean)
+          .join(' '),
     interaction_id: interaction.id,
     provider: receipt.body.provider,
     requester: interaction.delegator,
@@ -159,4 +166,12 @@ function resultBytes(ctx: Needs, interaction: Interaction, receipt: Receipt): Ui
     if (resultMatches(receipt, decoded.payload.document)) return decoded.payload.document
   }
   return undefined
+}
+
+/** The receipt of a price does not speak of the work, which is another interaction once that is paid. */
+function sayPaid({ store, threads }: Needs, { key }: Interaction): string {
+  const paidAs = quoteOf(store, key)?.paidAs
+  return paidAs
+    ? `It is the receipt of the price; that of the work that was paid for: svc verify ${threads.byKey(paidAs).id}`
+    : ''
 }

@@ -175,6 +175,8 @@ describe('a capability with a price', () => {
       code: 'wrong_state',
     })
     expect((await thread(alice, quoted)).payment).toMatchObject({ state: 'taken', paid_as: paying })
+    const { says } = await alice.handlers.verify({ interaction_id: quoted }, never)
+    expect(says).toContain(`that of the work that was paid for: svc verify ${paying}`)
   })
 
   test('is paid without a person up to the rules, for one payment, a day and an agent', async () => {
