@@ -9,7 +9,7 @@ const programs = [
   'daemon/platform/stream-memory.test.ts',
   'test/a2a/{door,payments,surface}.test.ts',
   'test/fuzz/programs.test.ts',
-  'test/two-nodes/{archives,away,broken-transfers,capabilities,crash,delegation,hubs,identity,modules,old-copies,paid-words,words-crash,payments,payments-crash,refunds,witnesses,settings,strangers}.test.ts',
+  'test/two-nodes/{archives,auto-reply,away,broken-transfers,capabilities,crash,delegation,holding,hubs,identity,modules,old-copies,paid-words,words-crash,payments,payments-crash,refunds,witnesses,settings,strangers}.test.ts',
   'test/agents/stories.test.ts',
   'autoreply/command.test.ts',
   'autoreply/attack/attack.test.ts',
