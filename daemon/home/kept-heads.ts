@@ -13,12 +13,19 @@ const WRITE_PAUSE_MS = 1000
 /** Length of the chain and id of its last record. */
 export type KeptHead = { length: number; headId: string }
 
-/** The runtime directories and, unless one was named, the state directory of the user. */
+/** The runtime directories and the state directory of the user. */
 function foldersOf(env: Environment): string[] {
-  const state = env['XDG_STATE_HOME']
-  const base = state && isAbsolute(state) ? state : join(userHome(env), '.local', 'state')
-  const own = env['SVC_RUNTIME_DIR'] ? [] : [join(base, 'svc')]
-  return [...runtimeDirectories(env), ...own].map(folder => join(folder, FOLDER))
+  const state = stateDirectory(env)
+  return [...runtimeDirectories(env), ...(state === undefined ? [] : [state])].map(at => join(at, FOLDER))
+}
+
+/** Where a user's programs keep what outlives a start of the machine; a runtime directory of one's own may not. */
+function stateDirectory(env: Environment): string | undefined {
+  const named = env['XDG_STATE_HOME']
+  if (named && isAbsolute(named)) return join(named, 'svc')
+  // whoever names a runtime directory and no home wants nothing of the user's own
+  const home = env['SVC_RUNTIME_DIR'] ? env['HOME'] : userHome(env)
+  return home ? join(home, '.local', 'state', 'svc') : undefined
 }
 
 export class KeptHeads {

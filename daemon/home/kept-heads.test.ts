@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { KeptHeads } from './kept-heads.ts'
+
+const identity = { aid: `A${'b'.repeat(43)}` }
+const head = { length: 7, headId: 'b'.repeat(52) }
+const home = () => mkdtempSync(join(tmpdir(), 'svc-heads-'))
+
+test("a head outlives the runtime directory, also one of the user's own: it stands in the state directory too", () => {
+  const HOME = home()
+  const env = { HOME, SVC_RUNTIME_DIR: join(HOME, 'run') }
+  new KeptHeads(env, identity).keep(head)
+  rmSync(join(HOME, 'run'), { recursive: true })
+  expect(new KeptHeads(env, identity).read()).toEqual(head)
+  expect(new KeptHeads({ HOME, XDG_STATE_HOME: join(HOME, 'other') }, identity).read()).toBeUndefined()
+})
+
+test('the furthest of all places counts, and a forgotten one nowhere', () => {
+  const HOME = home()
+  const env = { HOME, SVC_RUNTIME_DIR: join(HOME, 'run'), XDG_STATE_HOME: join(HOME, 'state') }
+  new KeptHeads(env, identity).keep(head)
+  new KeptHeads({ ...env, XDG_STATE_HOME: join(HOME, 'other') }, identity).keep({ ...head, length: 9 })
+  expect(new KeptHeads(env, identity).read()).toEqual({ ...head, length: 9 })
+  new KeptHeads(env, identity).forget()
+  expect(new KeptHeads(env, identity).read()).toBeUndefined()
+})
