@@ -11,6 +11,7 @@ import { type KeptHead, KeptHeads } from './home/kept-heads.ts'
 import { lockDirectory } from './home/lock.ts'
 import { requireNotMoved } from './home/moved.ts'
 import { requireOnlyNode } from './home/only-node.ts'
+import { requireOwnDirectory } from './home/own-directory.ts'
 import { Settings } from './home/settings.ts'
 import { CurrentHub } from './hubs/current.ts'
 import { openIdentity } from './identity/identity.ts'
@@ -42,6 +43,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const clock = new Clock(options.now)
   const { now } = clock
   ensureSecretDirectory(dir)
+  requireOwnDirectory(dir)
   undo.use(lockDirectory(dir))
   requireNotMoved(dir)
   removeTemporary(dir)
@@ -49,6 +51,11 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   requireOnlyNode(env, identity.aid, dir)
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
+  if (chain.writtenAgain > 0)
+    log.info(
+      { records: chain.writtenAgain },
+      'records that the evidence file lacked were written to it again',
+    )
   const keys = new MailboxKeys(dir, { now, random })
   const events = new Events(now())
   const wakers = makeWakers()

@@ -390,6 +390,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/contract',
       'protocol/control',
+      'daemon/platform',
       'daemon/home',
       'daemon/archive',
       'cli/io.ts',

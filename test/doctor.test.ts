@@ -1,4 +1,13 @@
-import { chmodSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { World } from '../cli/demo/world.ts'
@@ -11,8 +20,8 @@ const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'di
 let world: World
 let url: string
 
-async function examine(): Promise<{ code: number | null; report: Report }> {
-  const { code, stdout } = await world.run(programs.svc, ['doctor'], world.env('alice'))
+async function examine(more: Record<string, string> = {}): Promise<{ code: number | null; report: Report }> {
+  const { code, stdout } = await world.run(programs.svc, ['doctor'], world.env('alice', more))
   return { code, report: JSON.parse(stdout) as Report }
 }
 const stateOf = ({ findings }: Report) =>
@@ -65,6 +74,19 @@ describe('svc doctor', () => {
       mend: `chmod -R go-rwx ${world.dir('alice')}`,
     })
     chmodSync(key, 0o600)
+  })
+
+  test('a directory in which others can write does not start, and doctor says what mends it', async () => {
+    const dir = world.dir('open')
+    mkdirSync(dir, { mode: 0o770 })
+    chmodSync(dir, 0o770)
+    const up = await world.run(programs.svc, ['up'], world.env('alice', { SVC_HOME: dir }))
+    const found = `other users of this machine can write ${dir}, and so decide what this node does`
+    expect(up.code).toBe(1)
+    expect(up.stderr).toContain(`${found}; look through config.json, then: chmod -R go-rwx ${dir}`)
+    expect(readdirSync(dir)).toEqual([])
+    const { report } = await examine({ SVC_HOME: dir })
+    expect(saysOf(report, 'data directory')).toMatchObject({ state: 'wrong', found })
   })
 
   describe('of a stopped node', () => {
@@ -137,7 +159,7 @@ describe('svc doctor', () => {
       expect(saysOf(report, 'records')).toMatchObject({
         state: 'wrong',
         found: expect.stringContaining(`${file}: record 0: `),
-        mend: `put a backup of ${file} back`,
+        mend: `mv ${file} ${file}.altered && svc up`,
       })
     })
 

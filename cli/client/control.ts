@@ -3,7 +3,7 @@
  * only daemon, and calls operations. When nothing answers, the error names what was tried and which nodes do run.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   currentIdentity,
@@ -17,6 +17,7 @@ import {
 import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
 import { newNonce, proofOf } from '../../daemon/home/proof.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
+import { readRegular } from '../../daemon/platform/files.ts'
 import type { Call } from '../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
 import { CONTROL_ADDRESS_DEFAULT } from '../../protocol/control/address.ts'
@@ -88,7 +89,9 @@ const hasIdentity = (dir: string): boolean =>
 
 function configuredAddress(dir: string): string {
   try {
-    const config = JSON.parse(readFileSync(join(dir, 'config.json'), 'utf8')) as { control_addr?: unknown }
+    const config = JSON.parse(readRegular(join(dir, 'config.json')).toString('utf8')) as {
+      control_addr?: unknown
+    }
     if (typeof config.control_addr === 'string') return config.control_addr
   } catch {
     // no configuration yet: the default address is the honest guess
@@ -223,7 +226,7 @@ function isJson(text: string): boolean {
 /** The bearer token of the node's data directory. */
 function readToken(io: Io, target: Target): string {
   try {
-    return readFileSync(join(target.dataDir, 'control_token.txt'), 'utf8').trim()
+    return readRegular(join(target.dataDir, 'control_token.txt')).toString('utf8').trim()
   } catch {
     throw unreachable(io, target)
   }

@@ -1,6 +1,7 @@
 /** The end of a node's log. */
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { readRegular } from '../../daemon/platform/files.ts'
 import { CommandFailed } from '../io.ts'
 
 /** Its last `lines` lines, of the older file as well; throws {@link CommandFailed} where there is no log. */
@@ -24,7 +25,7 @@ export function logEnd(dir: string): number {
 
 /** What was written to it after `start`, its last `lines` lines; all of it where it began anew meanwhile. */
 export function logSince(dir: string, start: number, lines: number): string {
-  const bytes = readFileSync(join(dir, 'daemon.log'))
+  const bytes = readRegular(join(dir, 'daemon.log'))
   const text = bytes.subarray(bytes.length < start ? 0 : start).toString('utf8')
   return lastLines(text, lines)
 }
@@ -32,7 +33,7 @@ export function logSince(dir: string, start: number, lines: number): string {
 /** A log that has grown is kept as one older file beside the present one. */
 function readOr(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return readRegular(path).toString('utf8')
   } catch {
     return undefined
   }

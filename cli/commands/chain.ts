@@ -23,7 +23,7 @@ export const evidenceExport: Run = async (io, input) => {
   if (out === undefined) throw new UsageRefused('expected --out FILE', 'svc help evidence export')
   const path = resolve(io.cwd, out)
   const { first_line, chain_file, data_dir, ...reply } = await connect(io, input).call('evidenceExport', {})
-  const from = fs.openSync(join(data_dir, chain_file), 'r')
+  const from = openRegular(join(data_dir, chain_file))
   const write = (to: number): void => {
     fs.writeFileSync(to, `${first_line}\n`)
     const written = copyRecords(from, to, reply.length)

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type DaemonEntry, DEFAULT_IDENTITY, daemonsOf, selectIdentity } from '../../daemon/home/home.ts'
 import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
+import { DirectoryNotOurs, requireOwnDirectory } from '../../daemon/home/own-directory.ts'
 import { ownSocket } from '../../daemon/home/socket.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { DanglingLink } from '../../daemon/platform/folders.ts'
@@ -82,10 +83,12 @@ async function detach(io: Io, input: Input): Promise<number> {
 function openLog(dir: string): number {
   try {
     ensureSecretDirectory(dir)
+    requireOwnDirectory(dir)
     return openSync(join(dir, 'daemon.log'), 'a', 0o600)
   } catch (error) {
     if (error instanceof DanglingLink)
       throw new CommandFailed(error.message, 'make that folder, or take the link away')
+    if (error instanceof DirectoryNotOurs) throw new CommandFailed(error.message, 'svc doctor')
     throw new CommandFailed(
       `the data directory ${dir} cannot be written: ${messageOf(error)}`,
       'mend that, or choose another folder with SVC_HOME',

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readConfig, settingsWithoutEffect } from '../../daemon/home/config.ts'
 import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
+import { faultOfDirectory } from '../../daemon/home/own-directory.ts'
 import { peekIdentity, requireNoRemains } from '../../daemon/identity/identity.ts'
 import { keyWarning } from '../../daemon/identity/key-warning.ts'
 import { linkToNowhere } from '../../daemon/platform/folders.ts'
@@ -51,9 +52,8 @@ function isWritable(path: string): boolean {
 }
 
 function checkModes(dir: string): Finding {
-  const isMine = fs.statSync(dir).uid === process.getuid?.()
-  if (!isMine)
-    return wrong('data directory', `${dir} belongs to another user`, `run svc as the owner of ${dir}`)
+  const fault = faultOfDirectory(dir)
+  if (fault !== undefined) return wrong('data directory', fault.found, fault.mend)
   const open = [dir, ...SECRETS.map(name => join(dir, name))].filter(
     path => fs.existsSync(path) && (fs.statSync(path).mode & OTHERS) !== 0,
   )

@@ -24,6 +24,9 @@ function checkKeys(dir: string): Finding {
   }
 }
 
+const mendChain = (path: string, { isFileAlone }: ChainRefused) =>
+  isFileAlone ? `mv ${path} ${path}.altered && svc up` : `put a backup of ${path} back`
+
 async function checkRecords(dir: string, identity: Identity): Promise<Finding> {
   const path = join(dir, 'evidence.ael.jsonl')
   const folder = join(dir, 'interactions')
@@ -36,7 +39,7 @@ async function checkRecords(dir: string, identity: Identity): Promise<Finding> {
     return ok('records', 'store and evidence chain agree')
   } catch (error) {
     if (error instanceof StoreBehind) return wrong('records', error.message, 'svc evidence import && svc up')
-    if (error instanceof ChainRefused) return wrong('records', error.message, `put a backup of ${path} back`)
+    if (error instanceof ChainRefused) return wrong('records', error.message, mendChain(path, error))
     if (error instanceof StoreError) return wrong('records', error.message, `put a backup of ${folder} back`)
     throw error
   }

@@ -9,7 +9,7 @@ import * as z from 'zod'
 import { type ByteSource, decryptStream, encryptStream, SALT_BYTES } from '../../protocol/crypto/chunked.ts'
 import { concat, fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
-import { SECRET_FILE_MODE } from '../platform/files.ts'
+import { openRegular, SECRET_FILE_MODE } from '../platform/files.ts'
 
 export const archiveKinds = ['backup', 'export'] as const
 export type ArchiveKind = (typeof archiveKinds)[number]
@@ -111,7 +111,7 @@ const cannotBeOpened = (path: string, cause?: unknown) =>
 
 function headOf(path: string): { head: Head; line: Uint8Array } {
   const start = Buffer.alloc(HEAD_BYTES_MAX)
-  const file = fs.openSync(path, 'r')
+  const file = openRegular(path)
   const size = fs.readSync(file, start, 0, HEAD_BYTES_MAX, 0)
   fs.closeSync(file)
   const end = start.subarray(0, size).indexOf('\n')
@@ -229,7 +229,7 @@ class Reader {
 
 /** The bytes of a file from `start` on. */
 export async function* bytesOf(path: string, start = 0): AsyncGenerator<Uint8Array, void, undefined> {
-  const file = fs.openSync(path, 'r')
+  const file = openRegular(path)
   try {
     yield* bytesIn(file, start)
   } finally {

@@ -1,4 +1,12 @@
-import { appendFileSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
@@ -191,6 +199,22 @@ describe('the evidence chain', () => {
     of.chain.close()
     expect(vouchedFor(of)).toBe(2)
     await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(/record 2/)
+  })
+
+  test('an altered file is refused; moved away, it is written anew from the store, each record verified', async () => {
+    const of = await fixture(3)
+    of.chain.close()
+    const [path, whole] = [of.file, readFileSync(of.file, 'latin1')]
+    writeFileSync(path, whole.replace(/^.*\n/, ''), 'latin1')
+    const open = () => openChain(of.dir, of.store, of.identity, Date.now)
+    await expect(open()).rejects.toThrow(/record 0: .*move it away.*writes it anew/)
+    renameSync(path, `${path}.altered`)
+    of.chain = await open()
+    expect([of.chain.length, of.chain.writtenAgain]).toEqual([3, 3])
+    expect(readFileSync(path, 'latin1')).toBe(whole)
+    of.chain.close()
+    of.chain = await open()
+    expect(of.chain.writtenAgain).toBe(0)
   })
 
   test('the file follows the store by itself, and at the latest when the chain is closed', async () => {

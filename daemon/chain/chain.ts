@@ -71,6 +71,7 @@ export async function openChain(
     const chain = new Chain(file, store, identity, { now, part })
     store.transaction(() => markInFile(store, verified), 'node.chain.open')
     chain.drain()
+    chain.writtenAgain = chain.length - verified
     return chain
   } catch (error) {
     fs.closeSync(file)
@@ -79,6 +80,8 @@ export async function openChain(
 }
 
 export class Chain {
+  /** Records of the store that its file lacked when it was opened. */
+  writtenAgain = 0
   #file: number
   #store: Store
   #identity: Identity

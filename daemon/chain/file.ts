@@ -17,6 +17,7 @@ import {
   signedBytes,
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
+import { openRegular } from '../platform/files.ts'
 import type { Store } from '../store/open.ts'
 import { type Checkpoint, readCheckpoint, VerifiedPart } from './checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
@@ -29,6 +30,12 @@ const IDS_READ_AT_ONCE = 4096
 
 export class ChainRefused extends Failure {
   override name = 'ChainRefused'
+  /** Whether the store holds, as far as is known, all that the file is to say. */
+  readonly isFileAlone: boolean
+  constructor(message: string, isFileAlone = false) {
+    super(message)
+    this.isFileAlone = isFileAlone
+  }
 }
 
 /** The chain file holds more than the store, which can be completed from it. */
@@ -58,7 +65,7 @@ export async function verifyChainFile(chain: Omit<ChainFile, 'cut'>): Promise<Ve
 /** Throws what a start on this file would; nothing is written. */
 export async function examineChainFile(path: string, store: Store, identity: Identity): Promise<void> {
   if (!fs.existsSync(path)) return
-  const file = fs.openSync(path, 'r')
+  const file = openRegular(path)
   try {
     await verify({ path, file, store, identity, cut: () => {} })
   } finally {
@@ -91,7 +98,8 @@ async function verifyPass(
     const stored = ids.next().value
     if (record === undefined || !line.complete) {
       if (line.complete && !isLastLine(file, line)) throw refused(path, seq, 'it is damaged')
-      if (stored === undefined) throw refused(path, seq, 'it is damaged and the store does not have it')
+      if (stored === undefined)
+        throw refused(path, seq, 'it is damaged and the store does not have it', FROM_BACKUP)
       cut(line.start)
       break
     }
@@ -120,9 +128,14 @@ function* storedIds(store: Store): Generator<Uint8Array, undefined> {
   }
 }
 
-export const refused = (path: string, seq: number, why: string) =>
+const FROM_STORE =
+  'move it away, and the next start verifies the records of the store and writes it anew; where the store is what was altered, restore the directory from its backup'
+const FROM_BACKUP = 'restore the directory from its backup'
+
+export const refused = (path: string, seq: number, why: string, mend = FROM_STORE) =>
   new ChainRefused(
-    `${path}: record ${seq}: ${why}; the node does not start on it, restore the file from its backup`,
+    `${path}: record ${seq}: ${why}; the node does not start on it: ${mend}`,
+    mend === FROM_STORE,
   )
 
 const longer = (path: string, seq: number) =>
@@ -175,7 +188,7 @@ function checkUndrained({ path, store, identity }: ChainFile, from: number, prev
     const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
     const key = keyAt(identity.log, read.record.keyStateSeq)
     if (key === undefined || !recordSignatureHolds(key, read))
-      throw refused(path, seq, 'the copy in the store is damaged')
+      throw refused(path, seq, 'the copy in the store is damaged', FROM_BACKUP)
     before = read.record.id
   }
 }

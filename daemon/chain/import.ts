@@ -13,6 +13,7 @@ import { chainDid, FORK_ANCHOR, GENESIS, signRecord } from '../../protocol/proof
 import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
+import { openRegular } from '../platform/files.ts'
 import { appendRow, markInFile } from '../store/chain.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { ChainRefused, linesOf, parseLine, type ReadResult, signedOf, unsigned } from './file.ts'
@@ -54,7 +55,7 @@ export async function importChain(
 async function readChain(path: string, identity: Identity): Promise<ReadResult[]> {
   const did = chainDid(identity.aid)
   const records: ReadResult[] = []
-  const file = fs.openSync(path, 'r')
+  const file = openRegular(path)
   try {
     await using checks = new SignatureChecks(0)
     for (const line of linesOf(file)) {

@@ -1,8 +1,7 @@
 /** The mark of a directory whose identity was exported: it lives elsewhere, and a node that started here would be a second one. */
-import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../protocol/encoding/errors.ts'
-import { replaceFile } from '../platform/files.ts'
+import { findFile, replaceFile } from '../platform/files.ts'
 
 export const MOVED_FILE = 'exported'
 
@@ -20,8 +19,9 @@ export function markMoved(dir: string, { atMs, archive }: { atMs: number; archiv
 /** Where the identity of a directory went, when it was exported from there. */
 export function sayMoved(dir: string): string | undefined {
   const path = join(dir, MOVED_FILE)
-  if (!fs.existsSync(path)) return undefined
-  const [at = '', ...archive] = fs.readFileSync(path, 'utf8').trim().split(' ')
+  const mark = findFile(path)?.toString('utf8')
+  if (mark === undefined) return undefined
+  const [at = '', ...archive] = mark.trim().split(' ')
   return `the identity in ${dir} was exported at ${at} to ${archive.join(' ')} and lives where that is imported`
 }
 

@@ -9,10 +9,10 @@ import { makeFolders } from './folders.ts'
 export const SECRET_FILE_MODE = 0o600
 export const SECRET_DIRECTORY_MODE = 0o700
 
-/** Bytes of a file, or undefined when there is none. */
+/** Bytes of a file, or undefined when there is none; a pipe or a device in its place is refused, not waited for. */
 export function findFile(path: string): Buffer | undefined {
   try {
-    return fs.readFileSync(path)
+    return readRegular(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined
     throw error
@@ -31,8 +31,8 @@ export function openRegular(path: string): number {
   throw new NotReadable(stat.isDirectory() ? 'EISDIR' : 'ENXIO')
 }
 
-/** Bytes of such a file; a larger one is refused. */
-export function readRegular(path: string, bytesMax: number): Buffer {
+/** Bytes of such a file; one that is larger than `bytesMax` is refused. */
+export function readRegular(path: string, bytesMax = Number.POSITIVE_INFINITY): Buffer {
   const file = openRegular(path)
   try {
     if (fs.fstatSync(file).size > bytesMax) throw new NotReadable('EFBIG')
