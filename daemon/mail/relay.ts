@@ -32,7 +32,7 @@ const UNHELD_PAUSE_MS = 10_000
 /** Pause between polls while another node of this identity takes them over. */
 const TWIN_PAUSE_MS = 5000
 const CAME_SECOND =
-  'this identity already runs on another machine; stop one of the two: mail would reach only one of them, and both would sign'
+  'this identity already runs on another machine, so this node signs nothing any more; stop one of the two, then start the other one anew'
 /** A message accepted this long after the successor event was witnessed may still carry the older key. */
 const RETIRED_GRACE_MS = 5 * 60_000
 
@@ -108,7 +108,8 @@ export class Relay {
       mail: taken > 0 || !held,
     })
     if (verdict === 'came_second') {
-      this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub')
+      this.#ctx.log.error({ reason: CAME_SECOND }, 'stopped talking to the hub, and signs no more')
+      this.#ctx.hub.oldCopy = CAME_SECOND
       this.#ctx.hub.halt(hub, CAME_SECOND)
     }
     const twinSeen = verdict === 'was_first'

@@ -126,7 +126,7 @@ describe('an old backup', () => {
 })
 
 describe('the same identity on two machines', () => {
-  test('the one that came later stops talking to the hub and says why, the first one warns', async () => {
+  test('the one that came later stops talking to the hub, signs nothing more and says why', async () => {
     const first = await lab.member('twin')
     await first.stop()
     cpSync(join(lab.folder, 'twin'), join(lab.folder, 'twin-copy'), { recursive: true })
@@ -141,12 +141,18 @@ describe('the same identity on two machines', () => {
     expect((await hubOf(copy))?.reason).toContain('already runs on another machine')
     expect((await hubOf(again))?.state).not.toBe('stopped')
     const stopped = expect.stringContaining(
-      'no longer talks to its hub: this identity already runs',
+      'already runs on another machine, so this node signs nothing any more',
     ) as string
-    expect((await copy.handlers.status(undefined, never)).warnings).toContainEqual(stopped)
-    expect(await copy.handlers.delegate({ to: bob.aid, task: 'x' }, never)).toMatchObject({
-      warning: stopped,
+    expect(await copy.handlers.status(undefined, never)).toMatchObject({
+      old_copy: true,
+      warnings: expect.arrayContaining([stopped]) as string[],
     })
+    const { length } = copy.ctx.chain
+    await expect(copy.handlers.delegate({ to: bob.aid, task: 'x' }, never)).rejects.toMatchObject({
+      code: 'old_copy',
+      message: stopped,
+    })
+    expect(copy.ctx.chain.length).toBe(length)
     await delegated(alice, again, 'still here')
   })
 })
