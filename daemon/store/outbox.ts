@@ -130,10 +130,11 @@ export function isUnseen(store: Store, message: number): boolean {
 export function dueEntries(store: Store, now: number): OutboxEntry[] {
   return camelRows(
     store.all(
-      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND NOT EXISTS (
+      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND last_error IS NOT ? AND NOT EXISTS (
          SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
        ORDER BY next_at LIMIT ?`,
       now,
+      HELD,
       DUE_MAX,
     ),
   )
@@ -284,7 +285,7 @@ export function removeEntry(store: Store, message: number): void {
   store.run('DELETE FROM outbox WHERE message = ?', message)
 }
 
-/** What was put off further than ever happens was put off by a clock that ran ahead. */
+/** What was put off further than ever happens was put off by a clock that ran ahead, or is held back by a person. */
 export function takeUpPutOff(store: Store, now: number, furthest: number): void {
-  store.run('UPDATE outbox SET next_at = ?1 WHERE next_at > ?2', now, furthest)
+  store.run('UPDATE outbox SET next_at = ? WHERE next_at > ? AND last_error IS NOT ?', now, furthest, HELD)
 }
