@@ -1,4 +1,5 @@
 /** The mark of a directory whose identity was exported: it lives elsewhere, and a node that started here would be a second one. */
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { findFile, replaceFile } from '../platform/files.ts'
@@ -19,7 +20,7 @@ export function markMoved(dir: string, { atMs, archive }: { atMs: number; archiv
 /** Where the identity of a directory went, when it was exported from there. */
 export function sayMoved(dir: string): string | undefined {
   const path = join(dir, MOVED_FILE)
-  const mark = findFile(path)?.toString('utf8')
+  const mark = fs.existsSync(path) ? findFile(path)?.toString('utf8') : undefined
   if (mark === undefined) return undefined
   const [at = '', ...archive] = mark.trim().split(' ')
   return `the identity in ${dir} was exported at ${at} to ${archive.join(' ')} and lives where that is imported`
