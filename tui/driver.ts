@@ -51,7 +51,12 @@ export class Driver {
   constructor(host: Host, terminal: Terminal, ways: Ways, size: Size) {
     this.#host = host
     this.#ways = ways
-    this.#model = { ...firstModel(size), drafts: new Set(host.drafts.names()), lessons: host.notes.read() }
+    this.#model = {
+      ...firstModel(size),
+      drafts: new Set(host.drafts.names()),
+      lessons: host.notes.read(),
+      isReader: ways.isReader,
+    }
     this.live = new Live(host.door, {
       now: host.now,
       random: Math.random,

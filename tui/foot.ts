@@ -21,7 +21,7 @@ const ASKS: Record<Prompt['kind'], string> = {
   contact: 'name of the contact: ',
   decline: 'decline, because (may be empty): ',
   rate: 'rating 1-5 and words if you like: ',
-  hub: 'address of the hub: ',
+  hub: 'address of the hub (https://…): ',
   hub_name: 'your name there: ',
   question: 'ask the auto-reply (may be empty): ',
 }

@@ -48,7 +48,7 @@ function bodyOf(scene: Scene, layout: Layout, width: number): Body {
   const { model } = scene
   const { body: height } = layout
   if (model.confirm !== undefined)
-    return { lines: confirmLines(confirmNow(scene, model.confirm), width, height) }
+    return { lines: confirmLines(confirmNow(scene, model.confirm), width, height, model.confirmTop) }
   if (model.help !== undefined)
     return { lines: helpLines(model.help.place as Place, model.help.top, width, height) }
   if (model.output !== undefined) return { lines: outputLines(model.output, width, height, scene.now) }

@@ -22,11 +22,16 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
   const { stdout } = process
   neverWaitFor(stdout)
   let lend: Lend | undefined
+  let lent = 0
   const driver = new Driver(
     host,
     {
       lend: async work => {
-        if (lend !== undefined) await lend(work)
+        if (lend === undefined) return
+        lent += 1
+        await lend(work).finally(() => {
+          lent -= 1
+        })
       },
       async suspend() {
         if (lend === undefined || process.platform === 'win32') return
@@ -62,10 +67,13 @@ export async function openInbox(host: Host, isReader: boolean): Promise<void> {
     process.exit(1)
   }
   process.on('uncaughtException', crash)
-  const ended = endOnSignals(() => {
-    driver.stop()
-    instance.unmount()
-  })
+  const ended = endOnSignals(
+    () => {
+      driver.stop()
+      instance.unmount()
+    },
+    () => lent > 0,
+  )
   try {
     await instance.waitUntilExit()
     await flushed()
@@ -83,16 +91,22 @@ function neverWaitFor(stdout: NodeJS.WriteStream): void {
   handle?.setBlocking?.(false)
 }
 
-/** Ends as the signal says once the terminal is whole, or after a while where nobody reads it; gives what stops that. */
-function endOnSignals(close: () => void): () => void {
+/**
+ * Ends as the signal says once the terminal is whole, or after a while where nobody reads it; gives what stops that.
+ * Ctrl-C on a terminal that is lent ends the program it is lent to, and nothing else.
+ */
+function endOnSignals(close: () => void, isLent: () => boolean): () => void {
+  let ending = false
   const listeners = SIGNALS.map(signal => {
     const end = async () => {
+      if (ending || (signal === 'SIGINT' && isLent())) return
+      ending = true
       close()
       await flushed()
       for (const one of SIGNALS) process.removeAllListeners(one)
       process.kill(process.pid, signal)
     }
-    process.once(signal, end)
+    process.on(signal, end)
     return () => void process.off(signal, end)
   })
   return () => {

@@ -83,6 +83,8 @@ export type Model = {
   readonly composer?: Composer | undefined
   readonly prompt?: Prompt | undefined
   readonly confirm?: Confirm | undefined
+  /** Lines of what a question rests on that it is scrolled by. */
+  readonly confirmTop?: number | undefined
   readonly help?: { readonly place: string; readonly top: number } | undefined
   readonly output?: Output | undefined
   /** Command lines that were run, the newest last. */
@@ -99,6 +101,8 @@ export type Model = {
   /** What was explained once. */
   readonly lessons: readonly string[]
   readonly isQuitting: boolean
+  /** All is read out, so that nothing is out of sight. */
+  readonly isReader?: boolean
   /** The ways on of a node without a hub stand on the screen. */
   readonly isWelcome: boolean
 }

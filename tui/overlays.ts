@@ -15,24 +15,50 @@ const filled = (lines: Line[], width: number, height: number): Line[] => [
 const title = (text: string, right: string, width: number): Line =>
   spread([{ text: ` ${text}`, bold: true }], [{ text: `${right} `, tone: 'quiet' }], width)
 
-export function confirmLines({ asks, facts }: Confirm, width: number, height: number): Line[] {
+const key = (name: string, says: string): Line => [{ text: `  ${name}`, bold: true }, { text: ` ${says}  ` }]
+
+/** A question with the line of its answers; what it rests on is scrolled where it needs more lines than there are. */
+export function confirmLines(confirm: Confirm, width: number, height: number, top = 0): Line[] {
+  const { asks, facts } = confirmParts(confirm, width)
+  const answer = [...key('y', 'yes'), ...key('n', 'no')]
+  const whole = [[], ...asks, [], ...facts, [], answer]
+  if (whole.length <= height) return filled(whole, width, height)
+  const room = roomForFacts(asks, height)
+  const from = Math.min(top, Math.max(0, facts.length - room))
+  const shownFacts = facts.slice(from, from + room)
+  const below = facts.length - from - shownFacts.length
+  const onward =
+    below > 0
+      ? key('j', `${below} more ${below === 1 ? 'line' : 'lines'}, then y`)
+      : [...answer, ...(from > 0 ? key('k', 'up') : [])]
+  return filled([...asks, ...shownFacts, below > 0 ? [...onward, ...key('n', 'no')] : onward], width, height)
+}
+
+/** How many lines of what a question rests on stand below those that are shown, and how far it can be scrolled. */
+export function confirmScroll(
+  confirm: Confirm,
+  width: number,
+  height: number,
+  top = 0,
+): { below: number; furthest: number } {
+  const { asks, facts } = confirmParts(confirm, width)
+  if (asks.length + facts.length + 4 <= height) return { below: 0, furthest: 0 }
+  const furthest = Math.max(0, facts.length - roomForFacts(asks, height))
+  return { below: furthest - Math.min(top, furthest), furthest }
+}
+
+const roomForFacts = (asks: readonly Line[], height: number): number => Math.max(1, height - asks.length - 1)
+
+function confirmParts({ asks, facts }: Confirm, width: number): { asks: Line[]; facts: Line[] } {
   const name = Math.max(0, ...facts.map(([label]) => widthOf(label))) + 2
-  const lines = facts.flatMap(([label, value]) =>
-    wrapped(value, width - name - 4).map(
-      (text, i): Line => [{ text: `  ${cell(i === 0 ? label : '', name)}`, tone: 'quiet' }, { text }],
+  return {
+    asks: wrapped(asks, width - 4).map((text): Line => [{ text: `  ${text}`, bold: true, tone: 'warn' }]),
+    facts: facts.flatMap(([label, value]) =>
+      wrapped(value, width - name - 4).map(
+        (text, i): Line => [{ text: `  ${cell(i === 0 ? label : '', name)}`, tone: 'quiet' }, { text }],
+      ),
     ),
-  )
-  const answer: Line = [
-    { text: '  y', bold: true },
-    { text: ' yes    ' },
-    { text: 'n', bold: true },
-    { text: ' no' },
-  ]
-  return filled(
-    [[], [{ text: `  ${asks}`, bold: true, tone: 'warn' }], [], ...lines, [], answer],
-    width,
-    height,
-  )
+  }
 }
 
 const WAYS = [
@@ -52,7 +78,7 @@ export function welcomeLines(width: number, height: number): Line[] {
   )
   const says = 'This node has no hub yet. Agents find and reach each other through one.'
   const head = wrapped(says, width - 4).map((text): Line => [{ text: `  ${text}`, bold: true }])
-  return filled([[], ...head, [], ...ways, [], [{ text: '  esc  later', tone: 'quiet' }]], width, height)
+  return filled([[], ...head, [], ...ways, [], [{ text: '  esc  not now', tone: 'quiet' }]], width, height)
 }
 
 export function helpLines(place: Place, top: number, width: number, height: number): Line[] {

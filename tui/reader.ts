@@ -42,7 +42,7 @@ function contentOf(scene: Scene, width: number): string[] {
   if (model.isWelcome)
     return [
       'This node has no hub yet.',
-      'j: join a hub. h: host one on this machine. d: see a demo. Escape: later.',
+      'j: join a hub. h: host one on this machine. d: see a demo. Escape: not now.',
     ]
   if (confirm !== undefined)
     return [

@@ -54,6 +54,28 @@ describe('a yes', () => {
     expect(acts(screen)).toMatchObject([{ name: 'approve', input: { interaction_id: idOf(1) } }])
   })
 
+  test.each([
+    ['a stranger', viewOf([stranger]), ['a']],
+    ['a payment', viewOf([priced]), ['2', 'a']],
+  ])('to %s on the smallest terminal counts once all of it was on the screen', (_, view, keys) => {
+    const wide = new Screen(view, { columns: 60, rows: 40 }).press(...keys)
+    const whole = wide.text.split('\n').map(line => line.trim())
+    const facts = whole.slice(
+      3,
+      whole.findIndex(line => /^y yes/.test(line)),
+    )
+    const screen = new Screen(view, { columns: 60, rows: 12 }).press(...keys)
+    const seen = new Set<string>()
+    for (let line = 0; line < 40; line++) {
+      for (const text of screen.text.split('\n')) seen.add(text.trim())
+      if (/^ *y yes/m.test(screen.text)) break
+      expect(acts(screen.press('y'))).toEqual([])
+      screen.press('j')
+    }
+    for (const fact of facts) expect(seen).toContain(fact)
+    expect(acts(screen.press('y'))).toMatchObject([{ name: 'approve' }])
+  })
+
   test('to a payment says payee, amount, hub, what for and what remains', () => {
     const spend = { auto_max: 0, agent_max: 0, day_max: 100, payee_day_max: 0, spent_today: 30 }
     const screen = new Screen(reduce(viewOf([priced]), reply('spend', {}, spend))).press('2', 'a')
@@ -346,12 +368,26 @@ describe('a node without a hub', () => {
     expect(screen.text).toContain('your name there')
     const line = "hub-register 'https://hub.example' --name 'alice'"
     expect(screen.press('"alice"', 'enter').effects).toContainEqual({ type: 'command', line })
+    expect(screen.press(':', 'up').text).toContain(line)
+  })
+  test('takes a whole address as it was pasted', () => {
+    const screen = fresh().press('j').paste('http://127.0.0.1:8088').press('enter', '"alice"', 'enter')
+    const line = "hub-register 'http://127.0.0.1:8088' --name 'alice'"
+    expect(screen.effects).toContainEqual({ type: 'command', line })
+  })
+  test('says at once what is no address, before a name is asked for, and offers the ways again', () => {
+    const screen = fresh().press('j', '"ftp://hub"', 'enter')
+    expect(screen.text).toContain('ftp://hub is no address of a hub; one is https://hub.example')
+    expect(screen.text).toContain('join a hub')
+    expect(screen.effects).toEqual([])
   })
   test('reads how a hub is hosted, sees the demo, or goes on without', () => {
     expect(fresh().press('h').effects).toContainEqual(
       expect.objectContaining({ type: 'read', text: expect.stringContaining('svc-hub serve') }),
     )
-    expect(fresh().press('d').effects).toContainEqual({ type: 'demo' })
+    const demo = fresh().press('d')
+    expect(demo.effects).toContainEqual({ type: 'demo' })
+    expect(demo.text).toContain('join a hub')
     expect(fresh().press('esc').text).toContain('no tasks yet')
   })
 })

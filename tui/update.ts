@@ -2,12 +2,13 @@
 
 import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
-import { bufferOf } from './edit.ts'
+import { bufferOf, emptyBuffer } from './edit.ts'
 import { layoutOf, listOverhead } from './layout.ts'
 import type { Effect, Model } from './model.ts'
 import { onAgents } from './on-agents.ts'
 import { onNode } from './on-node.ts'
-import { onTasks } from './on-tasks.ts'
+import { confirmNow, onTasks } from './on-tasks.ts'
+import { confirmScroll } from './overlays.ts'
 import type { Press } from './press.ts'
 import { paneOf, type Scene, type Step, stay, toast, without, withPane } from './scene.ts'
 import { pressCompose, pressPrompt } from './writing.ts'
@@ -63,7 +64,7 @@ function isDigit(key: string, { count }: Model): boolean {
 }
 
 function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step {
-  if (place === 'confirm') return answered(scene.model, action)
+  if (place === 'confirm') return answered(scene, action)
   if (place === 'refused')
     return action === 'suspend'
       ? stay(scene.model, { type: 'suspend' })
@@ -79,11 +80,19 @@ function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step 
   )
 }
 
-function answered(model: Model, action: Action): Step {
-  const { confirm, ...rest } = model
-  if (action === 'yes' && confirm !== undefined) return stay(rest, confirm.yes)
+/** A yes counts once everything that it rests on was on the screen. */
+function answered(scene: Scene, action: Action): Step {
+  const { model, view, now } = scene
+  const { confirm, confirmTop = 0, ...rest } = model
   if (action === 'suspend') return stay(model, { type: 'suspend' })
-  return stay(toast(rest, 'nothing was done'))
+  if (confirm === undefined) return stay(rest)
+  const { body } = layoutOf(model, view, now)
+  const { below, furthest } = confirmScroll(confirmNow(scene, confirm), model.size.columns, body, confirmTop)
+  const by = { next: 1, previous: -1, page_down: body, page_up: -body }[action as string] ?? 0
+  if (by !== 0) return stay({ ...model, confirmTop: Math.min(Math.max(0, confirmTop + by), furthest) })
+  if (action !== 'yes') return stay(toast(rest, 'nothing was done'))
+  if (below === 0 || model.isReader) return stay(rest, confirm.yes)
+  return stay(toast(model, 'not all of the question has been seen; j shows the rest, then y'))
 }
 
 /** One of the ways on, or none of them now. */
@@ -91,13 +100,13 @@ function welcomed(model: Model, action: Action): Step {
   const chosen = { ...model, isWelcome: false }
   switch (action) {
     case 'join':
-      return stay({ ...chosen, prompt: { kind: 'hub', buffer: bufferOf('https://') } })
+      return stay({ ...model, prompt: { kind: 'hub', buffer: emptyBuffer } })
     case 'host':
       return stay(chosen, { type: 'read', title: 'a hub of your own', text: HOSTING })
     case 'command':
       return stay({ ...model, prompt: { kind: 'command', buffer: bufferOf('') } })
     case 'demo':
-      return stay(chosen, { type: 'demo' })
+      return stay(model, { type: 'demo' })
     case 'suspend':
       return stay(model, { type: 'suspend' })
     default:

@@ -157,15 +157,27 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
   decline: (closed, text, about) =>
     stay(closed, act('decline', { interaction_id: about, reason: text }, 'declined')),
   rate: rated,
-  hub: (closed, text) =>
-    text === '' || text === 'https://'
-      ? stay(closed)
-      : stay({ ...closed, prompt: { kind: 'hub_name', buffer: emptyBuffer, about: text } }),
-  hub_name: (closed, text, about) =>
-    text === ''
-      ? stay(toast(closed, 'others find you by a name; :hub-register <url> --name <name> joins', 'warn'))
-      : stay(closed, { type: 'command', line: `hub-register ${quoted(about)} --name ${quoted(text)}` }),
+  hub: hubNamed,
+  hub_name: hubJoined,
   question: (closed, text) => stay(closed, act('autoReplyTest', text === '' ? {} : { question: text }, '')),
+}
+
+/** An address without a scheme is meant as https. */
+function hubNamed(closed: Model, text: string): Step {
+  if (text === '') return stay(closed)
+  const url = text.includes('://') ? text : `https://${text}`
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    return stay(
+      toast(closed, `${cleanText(text)} is no address of a hub; one is https://hub.example`, 'warn'),
+    )
+  return stay({ ...closed, prompt: { kind: 'hub_name', buffer: emptyBuffer, about: url } })
+}
+
+function hubJoined(closed: Model, text: string, about: string): Step {
+  if (text === '')
+    return stay(toast(closed, 'others find you by a name; :hub-register <url> --name <name> joins', 'warn'))
+  const line = `hub-register ${quoted(about)} --name ${quoted(text)}`
+  return stay({ ...withHistory(closed, line), isWelcome: false }, { type: 'command', line })
 }
 
 const HISTORY_MAX = 100

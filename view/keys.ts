@@ -249,13 +249,17 @@ export const keys: readonly KeyRow[] = [
     hint: 'keep draft',
   },
 
-  { keys: ['enter'], action: 'open', says: 'take it', places: ['prompt'], hint: 'enter' },
+  { keys: ['enter', 'ctrl-j'], action: 'open', says: 'take it', places: ['prompt'], hint: 'enter' },
   { keys: ['tab'], action: 'complete', says: 'complete', places: ['prompt'], hint: 'complete' },
   { keys: ['up'], action: 'previous', says: 'the command before', places: ['prompt'] },
   { keys: ['down'], action: 'next', says: 'the command after it', places: ['prompt'] },
   { keys: ['esc', 'ctrl-c'], action: 'back', says: 'close', places: ['prompt'], hint: 'close' },
 
   { keys: ['y'], action: 'yes', says: 'yes', places: ['confirm'], hint: 'yes' },
+  { keys: ['j', 'down'], action: 'next', says: 'the rest of the question', places: ['confirm'] },
+  { keys: ['k', 'up'], action: 'previous', says: 'up again', places: ['confirm'] },
+  { keys: ['pgdn', 'space', 'ctrl-d'], action: 'page_down', says: 'a page down', places: ['confirm'] },
+  { keys: ['pgup', 'ctrl-u'], action: 'page_up', says: 'a page up', places: ['confirm'] },
   { keys: ['n', 'esc', 'q', 'ctrl-c'], action: 'no', says: 'no', places: ['confirm'], hint: 'no' },
 
   { keys: ['enter', 'esc', 'ctrl-c'], action: 'back', says: 'go on', places: ['refused'], hint: 'go on' },
@@ -263,7 +267,7 @@ export const keys: readonly KeyRow[] = [
   { keys: ['j'], action: 'join', says: 'join a hub by its address', places: ['welcome'], hint: 'join a hub' },
   { keys: ['h'], action: 'host', says: 'host a hub on this machine', places: ['welcome'], hint: 'host one' },
   { keys: ['d'], action: 'demo', says: 'see a demo first', places: ['welcome'], hint: 'demo' },
-  { keys: ['esc', 'q', 'ctrl-c'], action: 'back', says: 'later', places: ['welcome'], hint: 'later' },
+  { keys: ['esc', 'q', 'ctrl-c'], action: 'back', says: 'not now', places: ['welcome'], hint: 'not now' },
 
   { keys: ['j', 'down'], action: 'next', says: 'down', places: ['help', 'output'] },
   { keys: ['k', 'up'], action: 'previous', says: 'up', places: ['help', 'output'] },

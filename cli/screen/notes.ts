@@ -4,8 +4,8 @@ import { findFile, replaceFile } from '../../daemon/platform/files.ts'
 
 export type Notes = { read(): readonly string[]; write(notes: readonly string[]): void }
 
-/** The three ways on of a node without a hub were offered. */
-export const WAYS = 'ways'
+/** The three ways on of a node without a hub were offered on the command line; the inbox offers them once by itself. */
+export const WAYS = 'ways on the command line'
 
 export function notesIn(dataDir: string): Notes {
   const path = join(dataDir, 'seen.json')

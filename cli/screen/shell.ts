@@ -131,20 +131,14 @@ export function fileAt(io: Place, typed: string): { path: string } | { fault: st
   }
 }
 
-/** The demo on this terminal; Ctrl-C ends it and nothing else. */
-export async function runDemo(io: Io): Promise<void> {
-  const ignored = () => undefined
-  process.on('SIGINT', ignored)
-  try {
-    await new Promise<void>((done, failed) => {
-      const env = io.env as NodeJS.ProcessEnv
-      const child = spawn(process.execPath, [process.argv[1] as string, 'demo'], { stdio: 'inherit', env })
-      child.on('error', failed)
-      child.on('close', () => done())
-    })
-  } finally {
-    process.off('SIGINT', ignored)
-  }
+/** The demo on this terminal, which is lent to it. */
+export function runDemo(io: Io): Promise<void> {
+  return new Promise((done, failed) => {
+    const env = io.env as NodeJS.ProcessEnv
+    const child = spawn(process.execPath, [process.argv[1] as string, 'demo'], { stdio: 'inherit', env })
+    child.on('error', failed)
+    child.on('close', () => done())
+  })
 }
 
 /** The text as the person's editor saved it. */

@@ -179,6 +179,11 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
       // it comes by itself once the node is there
       const screen = await terminal.sees('join a hub')
       expect(screen).toMatch(/host a hub[\s\S]*see a demo/)
+      // Ctrl-C ends the demo and nothing else
+      terminal.press('d')
+      await terminal.sees('stays up until Ctrl-C')
+      terminal.press('C-c')
+      await terminal.sees('join a hub')
       terminal.press(':').type('version').press('Enter')
       await terminal.sees('svc version')
       terminal.press('Escape')
