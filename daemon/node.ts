@@ -9,6 +9,7 @@ import { A2aInterface } from './a2a/interface.ts'
 import type { Context, Ground } from './context.ts'
 import { ControlAddress } from './control/address.ts'
 import { builtPage, type ConsoleParts } from './control/console.ts'
+import { FreshHosts } from './control/fresh-hosts.ts'
 import type { Handlers } from './control/handlers.ts'
 import { callsOf } from './control/invoke.ts'
 import { operationsOf } from './control/operations.ts'
@@ -140,7 +141,8 @@ async function assemble(
   const audit = payments && new payments.Audit(ctx)
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
   const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
-  const [control, tickets] = [new ControlAddress(), new Tickets(now, random)]
+  const control = new ControlAddress()
+  const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
   const lifetime = new AbortController()
   const wake = () => wakeAll(wakers)
   const a2a = openedA2a(ctx, { modules, publication }, () => handlers)
@@ -149,8 +151,7 @@ async function assemble(
     sync,
     autoReply,
     reviews,
-    control,
-    tickets,
+    ...opening,
     token,
     publication,
     modules,
@@ -163,7 +164,8 @@ async function assemble(
     shutdown: () => options.onShutdown?.(),
     lifetime: lifetime.signal,
   })
-  const parts = { ctx, token, tickets, build: buildInfo.build, page: options.consolePage ?? builtPage }
+  const page = options.consolePage ?? builtPage
+  const parts = { ctx, token, ...opening, build: buildInfo.build, page }
   const door = { handlers, control, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()

@@ -43,6 +43,7 @@ function scene() {
       remove: (name: string) => void drafts.delete(name),
     },
     asCalled: (text: string) => text.replaceAll('svc-hub', 'npx svc-hub'),
+    folder: (path: string) => path,
     file: (path: string) => (path.startsWith('/') ? { path } : { fault: `there is no file ${path}` }),
   } as unknown as Host
   const live = new Live(node, new Clock())

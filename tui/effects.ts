@@ -282,8 +282,7 @@ export class Effects {
   }
 
   async #save(id: string, folder: string): Promise<void> {
-    const given = this.#around.host.file(folder)
-    const out = 'path' in given ? given.path : folder
+    const out = this.#around.host.folder(folder)
     const { files } = await this.#around.live.ask('pull', { interaction_id: id, out })
     const n = files.filter(file => file.path !== null).length
     this.#say({ says: `${n === 1 ? '1 file' : `${n} files`} in ${folder}`, tone: 'good' })

@@ -23,6 +23,8 @@ export type Host = {
   paths(begin: string): readonly string[]
   /** The path as the node takes it: absolute, `~` resolved; a sentence why not where there is no such file. */
   file(path: string): { path: string } | { fault: string }
+  /** The folder that a person means, whether it is there yet or not. */
+  folder(path: string): string
   /** A text of ours with its commands as they are called where svc was started. */
   asCalled(text: string): string
   startNode(): Promise<void>

@@ -95,6 +95,9 @@ function noteSegments(row: TaskRow, { hasDraft }: Look): Segment[] {
   return notes
 }
 
+/** Cells of a short address. */
+const SHORT = 11
+
 function agentLines(scene: Scene, width: number, height: number): Line[] {
   const { model, view, now } = scene
   const { top, selected, filter } = paneOf(model)
@@ -106,6 +109,7 @@ function agentLines(scene: Scene, width: number, height: number): Line[] {
       const line: Segment[] = [
         { text: row.contact === undefined ? '  ' : ' ✓', tone: 'good' },
         { text: ` ${cell(name, 18)} `, bold: row.contact !== undefined },
+        { text: `${cell(row.contact === undefined ? row.short : '', SHORT)} `, tone: 'quiet' },
         { text: `${row.seen.padStart(AGE)} `, tone: 'quiet' },
         ...(model.drafts.has(row.id) ? [{ text: 'draft ', tone: 'warn' as const }] : []),
         { text: row.summary === '' ? row.caps : `${row.summary}  ` },

@@ -28,7 +28,11 @@ function onAgent({ model, view, now }: Scene, action: Action): Step | undefined 
         about: row.id,
       },
     })
-  return write(model, { kind: 'delegate', to: row.id, name: row.contact ?? `${row.name} (its own name)` })
+  return write(model, {
+    kind: 'delegate',
+    to: row.id,
+    name: row.contact ?? `${row.name} (its own name; ${row.short})`,
+  })
 }
 
 /** A petname that the node takes, made of the name that an agent gives itself. */

@@ -2,9 +2,10 @@
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { allows, sayNot } from '../view/allowed.ts'
 import { approvalOf } from '../view/approvals.ts'
+import { cleanLine } from '../view/clean.ts'
 import type { Action } from '../view/keys.ts'
 import { peerName } from '../view/sentences.ts'
-import { emptyBuffer } from './edit.ts'
+import { bufferOf, emptyBuffer } from './edit.ts'
 import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
 
@@ -38,6 +39,10 @@ export function confirmNow({ view }: Pick<Scene, 'view'>, confirm: Confirm): Con
   const approval = item && approvalOf(view, item)
   return approval === undefined ? confirm : { ...confirm, facts: approval.facts }
 }
+
+/** A folder of its own: a file named as a program reads it would otherwise come to lie beside one's work. */
+const folderFor = ({ interaction_id: id }: InteractionSummary): string =>
+  `./files-of-${cleanLine(id).slice(-8)}`
 
 type Work = (scene: Scene, task: InteractionSummary) => Step
 
@@ -136,7 +141,7 @@ const ACTIONS: Partial<Record<Action, Work>> = {
     prompt(model, { kind: 'decline', buffer: emptyBuffer, about: task.interaction_id }),
   rate: ({ model }, task) => prompt(model, { kind: 'rate', buffer: emptyBuffer, about: task.interaction_id }),
   save: ({ model }, task) =>
-    prompt(model, { kind: 'save', buffer: { text: './', at: 2 }, about: task.interaction_id }),
+    prompt(model, { kind: 'save', buffer: bufferOf(folderFor(task)), about: task.interaction_id }),
   copy: ({ model }, task) =>
     stay(toast(model, `copied ${task.interaction_id}`), { type: 'copy', text: task.interaction_id }),
   delegate: ({ model }, task) => write(model, { kind: 'delegate', to: task.peer, name: peerName(task) }),

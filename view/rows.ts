@@ -139,8 +139,10 @@ function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending'
 
 export type AgentRow = {
   id: string
+  /** The address, short: what an agent calls itself is its own claim. */
+  short: string
   name: string
-  /** Its petname here, where it is a contact; its own name is its own claim. */
+  /** Its petname here, where it is a contact. */
   contact: string | undefined
   caps: string
   summary: string
@@ -158,6 +160,7 @@ export const agentRows = (view: View, now: number, filter?: string): AgentRow[] 
 function agentRow(agent: Agent, now: number): AgentRow {
   return {
     id: agent.aid,
+    short: shortAid(agent.aid),
     name: cleanLine(agent.name, 64) || shortAid(agent.aid),
     contact: agent.contact === null ? undefined : cleanLine(agent.contact, 64),
     caps: agent.caps.map(cap => cleanLine(cap, 64)).join(' '),

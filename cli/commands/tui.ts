@@ -5,7 +5,7 @@ import type { Run } from '../command.ts'
 import { CommandFailed } from '../io.ts'
 import { doorOf } from '../screen/door.ts'
 import { notesIn } from '../screen/notes.ts'
-import { completionsOf, edited, fileAt, pathsFrom, runDemo, runLine } from '../screen/shell.ts'
+import { completionsOf, edited, fileAt, pathOf, pathsFrom, runDemo, runLine } from '../screen/shell.ts'
 
 export const tui: Run = async (io, input, { commands }) => {
   if (process.stdout.isTTY !== true || process.stdin.isTTY !== true)
@@ -23,6 +23,7 @@ export const tui: Run = async (io, input, { commands }) => {
     completions: (line: string) => completionsOf(commands, line),
     paths: (begun: string) => pathsFrom(io, begun),
     file: (path: string) => fileAt(io, path),
+    folder: (path: string) => pathOf(io, path),
     asCalled: (text: string) => io.asCalled(text),
     async startNode() {
       let text = ''

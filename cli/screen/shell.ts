@@ -97,7 +97,7 @@ const rowOf = (commands: readonly CommandRow[], words: readonly string[]): Comma
 type Place = Pick<Io, 'cwd' | 'env'>
 
 /** A path as a person types it, from the folder in which svc was started. */
-function pathOf(io: Place, typed: string): string {
+export function pathOf(io: Place, typed: string): string {
   const home = io.env['HOME'] ?? ''
   return resolve(io.cwd, typed === '~' || typed.startsWith('~/') ? join(home, typed.slice(1)) : typed)
 }

@@ -81,7 +81,7 @@ function agentItem(app: App, row: AgentRow): Drawn {
         'span',
         { class: 'row-head' },
         h('bdi', { class: 'peer' }, row.contact ?? row.name),
-        row.contact !== undefined && chip('good', 'contact'),
+        row.contact === undefined ? h('code', { class: 'soft' }, row.short) : chip('good', 'contact'),
         row.quiet && chip('quiet', 'quiet'),
         h('time', {}, row.seen),
       ),

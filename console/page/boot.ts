@@ -1,7 +1,7 @@
 /** How the page gets its token: served with it, or by a ticket that is traded once. It stays in memory and nowhere else. */
 import type { Boot, Lack } from '../../protocol/control/console.ts'
 
-export type Opened = { build: string; token: string } | { build: string; lacks: Lack | 'spent' }
+export type Opened = { build: string; address: string } & ({ token: string } | { lacks: Lack | 'spent' })
 
 /** Takes what the node served out of the document, and a ticket out of the address, before anything else runs. */
 export async function openPage(): Promise<Opened> {
@@ -12,8 +12,8 @@ export async function openPage(): Promise<Opened> {
   if (ticket === undefined) return boot
   history.replaceState(null, '', location.pathname)
   const token = await trade(ticket)
-  if (token !== undefined) return { build: boot.build, token }
-  return 'token' in boot ? boot : { build: boot.build, lacks: 'spent' }
+  if (token !== undefined) return { build: boot.build, address: boot.address, token }
+  return 'token' in boot ? boot : { build: boot.build, address: boot.address, lacks: 'spent' }
 }
 
 async function trade(ticket: string): Promise<string | undefined> {

@@ -2,13 +2,14 @@
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
 import { type Door, type NodeEventSeen, NodeGone, NodeRefused, NoStream } from '../../view/door.ts'
 import { eventsIn } from './event-stream.ts'
+import type { Proof } from './proof.ts'
 
 declare global {
   /** Method and path of each operation, written in by the build. */
   var SVC_CONSOLE_OPERATIONS: Record<OperationName, readonly [method: 'GET' | 'POST', path: string]>
 }
 
-export function doorOf(token: string): Door {
+export function doorOf(token: string, proof: Proof): Door {
   const headers = { Authorization: `Bearer ${token}` }
 
   async function call<N extends OperationName>(
@@ -18,8 +19,8 @@ export function doorOf(token: string): Door {
     const [method, path] = globalThis.SVC_CONSOLE_OPERATIONS[name]
     const answer =
       method === 'GET'
-        ? await ask(`${path}${queryOf(input as object)}`, { headers })
-        : await ask(path, {
+        ? await ask(proof, `${path}${queryOf(input as object)}`, { headers })
+        : await ask(proof, path, {
             method,
             headers: { ...headers, 'Content-Type': 'application/json' },
             body: JSON.stringify(input),
@@ -30,11 +31,15 @@ export function doorOf(token: string): Door {
 
   async function* events(since: string | undefined, signal: AbortSignal): AsyncGenerator<NodeEventSeen> {
     const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}`
-    const answer = await ask(`/events${query}`, { headers, signal })
+    const answer = await ask(proof, `/events${query}`, { headers, signal })
     if (answer.status === 404) throw new NoStream('this node has no stream of events')
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
-    yield { id: null, event: 'open', data: null }
-    yield* eventsIn(answer.body)
+    try {
+      yield { id: null, event: 'open', data: null }
+      yield* eventsIn(answer.body)
+    } finally {
+      proof.lose()
+    }
   }
 
   return { call, events }
@@ -45,10 +50,12 @@ const queryOf = (input: object): string => {
   return query.size === 0 ? '' : `?${query}`
 }
 
-async function ask(path: string, given: RequestInit): Promise<Response> {
+async function ask(proof: Proof, path: string, given: RequestInit): Promise<Response> {
+  await proof.require()
   try {
     return await fetch(path, { ...given, credentials: 'omit', cache: 'no-store', redirect: 'error' })
   } catch (error) {
+    proof.lose()
     if (given.signal?.aborted === true) throw error
     throw new NodeGone(`no node answers at ${location.host}`, 'svc up')
   }

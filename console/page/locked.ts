@@ -6,6 +6,7 @@ type Lacks = Extract<Opened, { lacks: unknown }>['lacks']
 
 const WHY: Record<Lacks, string> = {
   ticket: 'This node runs programs that answer for you, so its console opens by a link of yours alone.',
+  wish: 'The owner of this node wants its console to open by a link alone (console_ticket).',
   loopback: 'This node can be reached from other machines, so it hands its token to no page.',
   user: 'This machine does not say whose browser this is, so the console opens by a link of yours alone.',
   browser: 'This page was not opened as a page of its own, so it came without its token.',

@@ -12,6 +12,7 @@ import { lockedPage } from './locked.ts'
 import { nodePage } from './node.ts'
 import { chainPicture } from './pictures/chain.ts'
 import { trustPicture } from './pictures/trust.ts'
+import { Proof } from './proof.ts'
 import { bannerList, header, liveRegion } from './shell.ts'
 import { taskList } from './tasks.ts'
 import { threadPane } from './thread.ts'
@@ -37,9 +38,12 @@ function around() {
   }
 }
 
-function start(place: HTMLElement, token: string, build: string): void {
-  const live = new Live(doorOf(token), around())
-  const app = new App({ live, build, upload: uploadWith(token) }, () => draw(place, app))
+type Start = { token: string; build: string; address: string; isShown: boolean }
+
+function start(place: HTMLElement, { token, build, address, isShown }: Start): void {
+  const proof = new Proof(token, address, isShown)
+  const live = new Live(doorOf(token, proof), around())
+  const app = new App({ live, build, upload: uploadWith(token, proof) }, () => draw(place, app))
   live.subscribe(() => {
     draw(place, app)
     app.seeOpenThread()
@@ -135,9 +139,9 @@ const choose = (what: string): Drawn =>
   h('div', { class: 'detail none', key: 'none' }, h('p', { class: 'soft' }, `Choose ${what} in the list.`))
 
 const opened = await openPage()
-if ('token' in opened) start(root, opened.token, opened.build)
+if ('token' in opened) start(root, { ...opened, isShown: true })
 else
   patch(
     root,
-    lockedPage(opened.lacks, token => start(root, token, opened.build)),
+    lockedPage(opened.lacks, token => start(root, { ...opened, token, isShown: false })),
   )

@@ -6,6 +6,7 @@ import { percent } from '../../view/sentences.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button } from './parts.ts'
+import type { Proof } from './proof.ts'
 
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -16,7 +17,7 @@ export type Upload = (
 ) => { done: Promise<string>; stop: () => void }
 
 /** Gives a file to the node; resolves to the path under which a message names it. */
-export function uploadWith(token: string): Upload {
+export function uploadWith(token: string, proof: Proof): Upload {
   return (file, onProgress) => {
     // fetch tells nothing of what has left
     const request = new XMLHttpRequest()
@@ -28,7 +29,10 @@ export function uploadWith(token: string): Upload {
         else
           reject(new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file'))
       })
-      request.addEventListener('error', () => reject(new NodeGone('the file did not get to the node')))
+      request.addEventListener('error', () => {
+        proof.lose()
+        reject(new NodeGone('the file did not get to the node'))
+      })
       request.addEventListener('abort', () => reject(new NodeGone('the upload was called off')))
     })
     request.open('POST', `/upload?name=${encodeURIComponent(file.name)}`)

@@ -60,11 +60,47 @@ describe('the console of a node', () => {
   })
   afterAll(() => node.stop())
 
-  test.runIf(isLinux)('comes with the token where its user opens it in a browser', async () => {
-    const answer = await ask(node, '/console', OPENED)
-    expect([answer.status, tokenOf(bootIn(answer))]).toEqual([200, expect.stringMatching(/^[0-9a-f]{48}$/)])
-    const reloaded = await ask(node, '/console', { ...OPENED, 'Sec-Fetch-Site': 'same-origin' })
-    expect(tokenOf(bootIn(reloaded))).toBe(tokenOf(bootIn(answer)))
+  test.runIf(isLinux)(
+    'comes with the token where its user opens it in a browser, each time under a name that nobody has asked for before',
+    async () => {
+      const port = node.controlAddress.split(':').at(-1)
+      const seen = new Set<string>()
+      for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`]) {
+        const sent = await ask(node, '/console', { ...OPENED, Host: host })
+        const place = new URL(String(sent.headers.location))
+        expect([sent.status, sent.text, place.pathname]).toEqual([302, '', '/console'])
+        expect(place.host).toMatch(new RegExp(`^svc-[0-9a-f]{20}\\.localhost:${port}$`))
+        const answer = await ask(node, '/console', { ...OPENED, Host: place.host })
+        expect([answer.status, bootIn(answer)]).toEqual([
+          200,
+          expect.objectContaining({
+            token: expect.stringMatching(/^[0-9a-f]{48}$/),
+            address: node.controlAddress,
+          }),
+        ])
+        const reloaded = await ask(node, '/console', { ...OPENED, Host: place.host })
+        seen.add(place.host).add(new URL(String(reloaded.headers.location)).host)
+      }
+      expect(seen.size).toBe(6)
+    },
+  )
+
+  test.runIf(isLinux)('is not given to a page that opens it, also of a name of ours', async () => {
+    const port = node.controlAddress.split(':').at(-1)
+    const planted = { ...OPENED, 'Sec-Fetch-Site': 'same-origin' }
+    for (const Host of [`localhost:${port}`, `svc-${'0'.repeat(20)}.localhost:${port}`])
+      expect(bootIn(await ask(node, '/console', { ...planted, Host }))).toMatchObject({ lacks: 'browser' })
+  })
+
+  test('nobody else has its port at ::1', async () => {
+    const port = Number(node.controlAddress.split(':').at(-1))
+    const answer = await new Promise<string>(resolve => {
+      const given = { host: '::1', port, path: '/ping', headers: { Host: `[::1]:${port}` }, agent: false }
+      const request = http.request(given, response => resolve(String(response.statusCode)))
+      request.on('error', error => resolve((error as NodeJS.ErrnoException).code ?? ''))
+      request.end()
+    })
+    expect(['200', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']).toContain(answer)
   })
 
   test.runIf(isLinux).each([
@@ -77,7 +113,7 @@ describe('the console of a node', () => {
   })
 
   test('has a policy that runs and shows nothing but its own, with a nonce of its own each time', async () => {
-    const [one, two] = [await ask(node, '/console', OPENED), await ask(node, '/console', OPENED)]
+    const [one, two] = [await ask(node, '/console'), await ask(node, '/console')]
     const policy = String(one.headers['content-security-policy'])
     const nonce = /'nonce-([^']+)'/.exec(policy)?.[1] ?? ''
     expect(policy).toBe(
@@ -222,7 +258,7 @@ describe('the console needs a ticket', () => {
       { auto_reply: { backend: 'exec' as const, command: 'cat' } },
       'ticket',
     ],
-    ['where its owner says so', { console_ticket: true }, 'ticket'],
+    ['where its owner says so', { console_ticket: true }, 'wish'],
   ])('%s', async (_, config, lacks) => {
     await using node = await nodeWith(config)
     expect(bootIn(await ask(node, '/console', OPENED))).toMatchObject({ lacks })
@@ -233,7 +269,15 @@ describe('the console needs a ticket', () => {
   test.runIf(isLinux)('no more where its owner says so', async () => {
     const auto_reply = { backend: 'exec' as const, command: 'cat' }
     await using node = await nodeWith({ auto_reply, console_ticket: false })
+    const { host } = new URL(String((await ask(node, '/console', OPENED)).headers.location))
+    expect(tokenOf(bootIn(await ask(node, '/console', { ...OPENED, Host: host })))).toBeDefined()
+  })
+
+  test.runIf(isLinux)('opens at its own address where no fresh one is wished', async () => {
+    await using node = await nodeWith({ console_fresh_host: false })
     expect(tokenOf(bootIn(await ask(node, '/console', OPENED)))).toBeDefined()
+    const { console_url } = await node.handlers.consoleTicket({}, never)
+    expect(console_url.startsWith(`http://${node.controlAddress}/console#t=`)).toBe(true)
   })
 
   test('a node that others can reach puts its token into no page', async () => {

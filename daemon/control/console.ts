@@ -10,7 +10,9 @@ import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
 import { findFile } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
-import { isOpenedAsPage } from './origin.ts'
+import type { ControlAddress } from './address.ts'
+import { type FreshHosts, isFreshHost } from './fresh-hosts.ts'
+import { isLoopbackName, isOpenedAsPage } from './origin.ts'
 import { peerUser } from './peer-user.ts'
 import type { Tickets } from './tickets.ts'
 
@@ -22,6 +24,9 @@ export type ConsoleParts = {
   /** Name of the build of this node. */
   build: string
   tickets: Tickets
+  /** Names under which the page is opened once each. */
+  hosts: FreshHosts
+  control: Pick<ControlAddress, 'bound'>
   /** The built page, where this build has one. */
   page: () => string | undefined
   /** Whose the other end of a connection is. */
@@ -48,6 +53,8 @@ export async function serveConsole(
   response: ServerResponse,
 ): Promise<void> {
   const boot = await bootOf(parts, request)
+  const elsewhere = 'token' in boot ? freshPlace(parts, request) : undefined
+  if (elsewhere !== undefined) return void response.writeHead(302, { Location: elsewhere }).end()
   const page = parts.page()
   if (page === undefined) {
     const type = {
@@ -74,6 +81,45 @@ export async function serveConsole(
     .end(page.replaceAll(bootMarks.nonce, nonce).replace(bootMarks.boot, () => json))
 }
 
+/** Where the page opens instead of an address under which somebody may have answered before; a tunnel has no other. */
+function freshPlace({ ctx, hosts, control }: ConsoleParts, request: IncomingMessage): string | undefined {
+  const [name = '', port] = splitHost(request.headers.host)
+  if (!opensFresh(ctx.settings.current) || hosts.take(name)) return undefined
+  const isOurs = isFreshHost(name) || isLoopbackName(name)
+  return isOurs && port === splitHost(control.bound)[1]
+    ? `http://${hosts.issue()}:${port}/console`
+    : undefined
+}
+
+const splitHost = (host = ''): string[] => /^(.*):(\d+)$/.exec(host)?.slice(1) ?? [host]
+
+/** Elsewhere not every system finds names that end in `.localhost` on its own machine. */
+const opensFresh = ({ console_fresh_host }: Config): boolean =>
+  console_fresh_host ?? process.platform === 'linux'
+
+/** The link that opens the page once. */
+export function consoleLink({
+  ctx,
+  tickets,
+  hosts,
+  control,
+}: Omit<ConsoleParts, 'token' | 'build' | 'page'>): {
+  console_url: string
+  expires_at: number
+} {
+  const { ticket, expiresAt } = tickets.issue()
+  const [name = '', port] = splitHost(control.bound)
+  const isFresh = opensFresh(ctx.settings.current) && isLoopbackName(name)
+  const base = isFresh ? `http://${hosts.issue()}:${port}/console` : consoleUrl(control)
+  return { console_url: `${base}#t=${ticket}`, expires_at: expiresAt }
+}
+
+/** One that a browser of this machine opens, whatever else the node listens on. */
+export function consoleUrl({ bound }: Pick<ControlAddress, 'bound'>): string {
+  const address = bound.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')
+  return `http://${address}/console`
+}
+
 const policyOf = (nonce: string): string =>
   [
     "default-src 'none'",
@@ -91,13 +137,14 @@ const policyOf = (nonce: string): string =>
 /** The token where the page may have it, else why it may not. */
 async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Boot> {
   const config = parts.ctx.settings.current
-  const { build, token } = parts
+  const { token } = parts
+  const boot = { build: parts.build, address: parts.control.bound }
   const user = await (parts.whose ?? peerUser)(request.socket)
   if (user === 'other') refuse('forbidden_origin', OTHER_USER)
-  if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { build, lacks: 'loopback' }
-  if (needsTicket(config)) return { build, lacks: 'ticket' }
-  if (user === 'unknown') return { build, lacks: 'user' }
-  return isOpenedAsPage(request) ? { build, token } : { build, lacks: 'browser' }
+  if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { ...boot, lacks: 'loopback' }
+  if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }
+  if (user === 'unknown') return { ...boot, lacks: 'user' }
+  return isOpenedAsPage(request) ? { ...boot, token } : { ...boot, lacks: 'browser' }
 }
 
 /** A node that runs programs for others has programs of its own user on this machine that are not to be trusted. */

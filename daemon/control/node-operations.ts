@@ -20,13 +20,15 @@ import type { AutoReply } from '../tasks/auto-reply.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { capabilityOperations } from './capabilities.ts'
+import { consoleLink } from './console.ts'
 import { balanceOf, refuseWhileCreditsRemain } from './credits.ts'
 import { findAgents } from './directory.ts'
 import { draftOperations } from './drafts.ts'
 import { evidenceOperations } from './evidence.ts'
+import type { FreshHosts } from './fresh-hosts.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
-import { consoleUrl, statusView } from './status.ts'
+import { statusView } from './status.ts'
 import type { Tickets } from './tickets.ts'
 
 type Needs = Pick<
@@ -55,6 +57,7 @@ export type NodeParts = {
   autoReply: AutoReply
   control: ControlAddress
   tickets: Tickets
+  hosts: FreshHosts
   publication: Publication
   modules: Modules
   version: string
@@ -79,8 +82,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       return { state: 'stopping' }
     },
     async consoleTicket() {
-      const { ticket, expiresAt } = parts.tickets.issue()
-      return { console_url: `${consoleUrl(parts)}#t=${ticket}`, expires_at: expiresAt }
+      return consoleLink({ ctx, ...parts })
     },
     async find(given) {
       return findAgents(ctx, home(), given)

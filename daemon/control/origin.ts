@@ -4,8 +4,13 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { isFreshHost } from './fresh-hosts.ts'
 
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+
+/** Whether a Host without its port means this machine itself. */
+export const isLoopbackName = (name: string): boolean =>
+  LOOPBACK.includes(name.replace(/^\[(.*)\]$/, '$1').toLowerCase())
 /** What says for whom and from where a request is; none of them may stand there twice. */
 const ORIGIN_HEADERS = ['host', 'origin', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest'] as const
 const SHOWN_MAX = 100
@@ -17,6 +22,7 @@ export class OwnOrigins {
   #hosts = new Map<string, readonly string[]>()
 
   readonly #howToAdd: string
+  readonly #port: number
 
   /**
    * `extra`: further names, each with a port or without one where it is the bound one. `howToAdd`: where the owner adds
@@ -24,6 +30,7 @@ export class OwnOrigins {
    */
   constructor(host: string, port: number, extra: readonly string[], howToAdd: string) {
     this.#howToAdd = howToAdd
+    this.#port = port
     for (const name of new Set([...LOOPBACK, host])) this.#add(`${bracketed(name)}:${port}`, ['http'])
     for (const name of extra) this.#add(/:\d+$/.test(name) ? name : `${name}:${port}`, ['http', 'https'])
   }
@@ -39,12 +46,18 @@ export class OwnOrigins {
     if (bare !== undefined) this.#hosts.set(bare, [`${port === '443' ? 'https' : 'http'}://${bare}`])
   }
 
+  /** A name that no resolver gives to anybody else. */
+  #fresh(host: string): readonly string[] | undefined {
+    const name = host.endsWith(`:${this.#port}`) ? host.slice(0, host.lastIndexOf(':')) : ''
+    return isFreshHost(name) ? [`http://${host}`] : undefined
+  }
+
   /** Why the request is refused; nothing where it is from here. */
   fault(request: IncomingMessage): string | undefined {
     const twice = ORIGIN_HEADERS.find(name => (request.headersDistinct[name]?.length ?? 0) > 1)
     if (twice !== undefined) return `the header ${twice} stands there more than once`
     const { host = '', origin } = request.headers
-    const own = this.#hosts.get(host.toLowerCase())
+    const own = this.#hosts.get(host.toLowerCase()) ?? this.#fresh(host)
     if (own === undefined)
       return `the request is for the host "${shown(host)}", which is none of this node's; a name of your own, such as that of a tunnel, ${this.#howToAdd}`
     if (origin !== undefined && !own.includes(origin.toLowerCase()))
@@ -57,8 +70,8 @@ export class OwnOrigins {
 
 const shown = (text: string): string => plainLine(text, SHOWN_MAX)
 
-/** Whether a browser opens this address as a page: no fetch, no frame, no program that fetches addresses for others. */
+/** Whether a person opens this address as a page: no fetch, frame or other page, no program that fetches addresses for others. */
 export function isOpenedAsPage(request: IncomingMessage): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = request.headers
-  return (site === 'none' || site === 'same-origin') && mode === 'navigate' && dest === 'document'
+  return site === 'none' && mode === 'navigate' && dest === 'document'
 }

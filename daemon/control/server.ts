@@ -13,6 +13,7 @@ import { controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
@@ -33,6 +34,11 @@ const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
 
 const OWNER_ONLY = 0o177
+const IPV4_LOOPBACK = ['127.0.0.1', 'localhost']
+const PORTS_TRIED_MAX = 8
+
+/** Whoever asked for any port takes any other as well. */
+const anyAgain = (port: number) => (port === 0 ? async () => 0 : undefined)
 
 export type ControlOptions = {
   ctx: Needs
@@ -59,6 +65,8 @@ const rows = new Map<string, { name: OperationName; row: RouteRow }>(
 export class ControlServer {
   #options: ControlOptions
   #server: http.Server
+  /** The same port of `::1`, where the address is of IPv4: browsers look there first for a name of this machine. */
+  #beside: http.Server
   /** Nothing but this user's own programs reaches it, so it asks neither for a token nor for a host. */
   #local: http.Server
   #bound = ''
@@ -76,6 +84,7 @@ export class ControlServer {
       }
     }
     this.#server = boundedServer(options.ctx, { requestTimeout: 0 }, serve(false))
+    this.#beside = boundedServer(options.ctx, { requestTimeout: 0 }, serve(false))
     this.#local = http.createServer({ requestTimeout: 0 }, serve(true))
   }
 
@@ -83,12 +92,33 @@ export class ControlServer {
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     const { port, otherPort } = this.#options
-    await listeningOn(this.#server, { host, port, otherPort })
+    const bound = await this.#listenOnBoth(host, port, otherPort)
     await this.#listenLocally()
-    const bound = (this.#server.address() as AddressInfo).port
     this.#origins = new OwnOrigins(host, bound, this.#options.hosts, HOW_TO_ADD_A_HOST)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
+  }
+
+  /** The port, which nobody else may have at `::1`; another one where somebody does and there is another. */
+  async #listenOnBoth(host: string, port: number, otherPort = anyAgain(port)): Promise<number> {
+    for (let attempt = 1, at = port; ; attempt++) {
+      await listeningOn(this.#server, { host, port: at, otherPort })
+      const bound = (this.#server.address() as AddressInfo).port
+      if (!IPV4_LOOPBACK.includes(host)) return bound
+      try {
+        await listening(this.#beside, () => this.#beside.listen({ host: '::1', port: bound, ipv6Only: true }))
+        return bound
+      } catch (error) {
+        // a machine without IPv6
+        if (systemCode(error) !== 'EADDRINUSE') return bound
+        if (otherPort === undefined || attempt === PORTS_TRIED_MAX) {
+          this.#options.ctx.log.warn({ port: bound }, 'another program has this port at ::1')
+          return bound
+        }
+        await closed(this.#server)
+        at = await otherPort()
+      }
+    }
   }
 
   /** A file system without sockets leaves the address alone. */
@@ -111,7 +141,7 @@ export class ControlServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await Promise.all([closed(this.#server), closed(this.#local)])
+    await Promise.all([closed(this.#server), closed(this.#beside), closed(this.#local)])
   }
 
   async #handle(

@@ -9,6 +9,7 @@ import type { AutoReply } from '../tasks/auto-reply.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView } from './auto-reply.ts'
+import { consoleUrl } from './console.ts'
 import { quotingWarnings, warningsOf } from './warnings.ts'
 
 type Needs = Pick<
@@ -28,12 +29,6 @@ type Needs = Pick<
   | 'topUps'
 >
 type Parts = { autoReply: AutoReply; control: ControlAddress; version: string }
-
-/** One that a browser of this machine opens, whatever else the node listens on. */
-export const consoleUrl = ({ control }: Pick<Parts, 'control'>): string => {
-  const address = control.bound.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')
-  return `http://${address}/console`
-}
 
 export function statusView(ctx: Needs, parts: Parts): NodeStatus {
   const config = ctx.settings.current
@@ -55,7 +50,7 @@ export function statusView(ctx: Needs, parts: Parts): NodeStatus {
     pricing: config.pricing,
     accept_delegations: config.accept_delegations,
     guest_messages: config.guest_messages,
-    console_url: consoleUrl(parts),
+    console_url: consoleUrl(parts.control),
     deactivated: ctx.identity.log.deactivated,
     old_copy: ctx.hub.oldCopy !== undefined,
     ...present({ auto_reply }),

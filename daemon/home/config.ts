@@ -32,6 +32,7 @@ export const Config = z
     console_hosts: z.array(hostName).max(CONSOLE_HOSTS_MAX).optional(),
     /** Whether the console always needs a ticket; unless set, where this node runs programs for others. */
     console_ticket: z.boolean().optional(),
+    console_fresh_host: z.boolean().optional(),
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
     hub_url: z.string().optional(),

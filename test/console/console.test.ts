@@ -1,5 +1,6 @@
 /** The console in a real browser, over a real node and hub: its stories, strangers' words, lost nodes, and who may open it. */
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
@@ -449,7 +450,7 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     await context.close()
   })
 
-  test('a node that is gone is said, and found again without a reload', async () => {
+  test('a node that is gone is said, and found again without a reload; who takes its port is told nothing', async () => {
     const { lab, alice } = world
     const { page, context } = await open('#/inbox')
     await rows(page).first().waitFor()
@@ -461,6 +462,10 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
       .getByText(/the node (does not answer|was stopped)/i)
       .waitFor()
     expect(await rows(page).count()).toBeGreaterThan(0)
+    const squatter = await takePort(alice.controlAddress)
+    await until('the page asked for its proof, again and again', () => squatter.asked.length > 1)
+    expect(squatter.asked.filter(({ url, token }) => !url.startsWith('/ping?nonce=') || token)).toEqual([])
+    await squatter.close()
     await page.getByText('node lost').or(page.getByText('node stopped')).first().waitFor()
     world.alice = await lab.start('alice')
     await page.locator('.banner.bad').waitFor({ state: 'detached' })
@@ -470,3 +475,23 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     await context.close()
   })
 })
+
+/** Another program at the port of a node that was stopped: what it is asked, and whether a token came along. */
+async function takePort(address: string) {
+  const asked: { url: string; token: boolean }[] = []
+  const server = createServer((request, response) => {
+    asked.push({ url: request.url ?? '', token: request.headers.authorization !== undefined })
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ ok: true, proof: 'f'.repeat(64) }))
+  })
+  const [host, port] = address.split(':')
+  await new Promise<void>(resolve => server.listen(Number(port), host, resolve))
+  return {
+    asked,
+    close: () =>
+      new Promise<void>(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -141,7 +141,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
     await programs.startNode('alice')
     const printed = (await programs.svc('alice', 'console', '--url')) as { console_url: string }
     expect(printed).toEqual({
-      console_url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/console#t=[\w-]{32}$/),
+      console_url: expect.stringMatching(/^http:\/\/svc-[0-9a-f]{20}\.localhost:\d+\/console#t=[\w-]{32}$/),
       expires_at: expect.any(Number),
       expires_at_utc: expect.any(String),
     })

@@ -151,11 +151,14 @@ export async function openConsole(
   const context = await browser.newContext({ acceptDownloads: true, ...options })
   const page = await context.newPage()
   const [wrong, asked]: [string[], string[]] = [[], []]
+  // the page opens under a name of its own on the same port
+  const at = new URL(url.replace(/svc-[0-9a-f]{20}\.localhost/, '127.0.0.1')).origin
   // what the node refuses is said on the page, and the browser says it once more
   page.on('console', one => /^Failed to load resource: the server/.test(one.text()) || wrong.push(one.text()))
   page.on('pageerror', error => wrong.push(error.message))
   page.on('request', one => {
-    if (!one.url().startsWith(new URL(url).origin) && !one.url().startsWith('data:')) asked.push(one.url())
+    const plain = one.url().replace(/^(http:\/\/)svc-[0-9a-f]{20}\.localhost(?=:)/, '$1127.0.0.1')
+    if (!plain.startsWith(at) && !plain.startsWith('data:')) asked.push(one.url())
   })
   if (now !== undefined) await page.clock.setSystemTime(now)
   await page.goto(url)
