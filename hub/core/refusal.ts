@@ -40,6 +40,7 @@ export type RefusalReason =
   | 'signatureInvalid'
   | 'statusQueryMalformed'
   | 'strangersBusy'
+  | 'supplyHalted'
   | 'timeStale'
   | 'tooLarge'
   | 'tooLargeForStranger'

@@ -5,10 +5,12 @@ import { RELEASE } from '../../protocol/build-info.ts'
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { CLOCK_SETTING } from '../core/clocks.ts'
-import { type Inspection, inspectDatabase } from '../store/sqlite/inspect.ts'
+import { heldFinding } from '../core/supply/held.ts'
+import { type Inspection, inspectDatabase, inspectSupply } from '../store/sqlite/inspect.ts'
 import { newerBuild } from '../store/sqlite/migrate.ts'
 import { RESERVE_FILE } from '../store/sqlite/open.ts'
 import { DATABASE_COPY } from './manifest.ts'
+import { standstill } from './witness-orders.ts'
 
 /** A file whose row is on its way to the disk is younger than this. */
 const ORPHAN_AFTER_MS = 3_600_000
@@ -34,6 +36,20 @@ export function checkStore(
   return {
     findings: [checkSchema(seen), whole, ...checkBlobs(directory, seen), checkReserve(directory, alone)],
     clockMs: Number(seen.setting(CLOCK_SETTING) ?? 0),
+  }
+}
+
+/** Whether the supply chain may go on. */
+export async function checkSupply(directory: string, alone: boolean): Promise<Finding[]> {
+  try {
+    const held = await inspectSupply(join(directory, DATABASE_COPY), { alone }, async store => {
+      const seen = await standstill({ store })
+      return seen && heldFinding(seen)
+    })
+    return held === undefined ? [] : [wrong('supply chain', held.found, held.next)]
+  } catch {
+    // what is wrong with the store is told of as such
+    return []
   }
 }
 

@@ -15,6 +15,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { contentId } from '../../protocol/crypto/hash.ts'
 import type { Finding } from '../../protocol/encoding/finding.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
@@ -24,6 +25,7 @@ import { openWriter } from '../store/sqlite/database.ts'
 import { lockDirectory } from '../store/sqlite/lock.ts'
 import { registeredAgent, startTestHub, type TestHub } from '../testing/hub.ts'
 import { sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { namedWitness, sendStatement } from '../testing/witnesses.ts'
 import { examine } from './doctor.ts'
 import { checkRuntime } from './doctor-machine.ts'
 
@@ -304,6 +306,21 @@ describe('a running hub', () => {
       found: expect.stringMatching(/the running hub has none/),
     })
   })
+})
+
+test('a supply chain that stands still is a problem, of a hub that runs and of one that was stopped', async () => {
+  const hub = await startTestHub({ directory: folder() })
+  const witness = await namedWitness(hub)
+  expect((await look(hub.directory)).some(({ check }) => check === 'supply chain')).toBe(false)
+  await sendStatement(hub, witness, { headId: contentId(new Uint8Array(8)) })
+  const running = named(await look(hub.directory), 'supply chain')
+  expect(running).toMatchObject({
+    state: 'wrong',
+    found: expect.stringContaining(`witness ${witness.aid} has signed another record 0`),
+    mend: expect.stringContaining('svc-hub restore --from-witness'),
+  })
+  await hub.running.close()
+  expect(named(await look(hub.directory), 'supply chain')).toEqual(running)
 })
 
 test('an empty directory and a configuration that is not accepted are found first', async () => {

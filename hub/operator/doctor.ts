@@ -22,7 +22,7 @@ import {
   checkSignatures,
   type GivenAddresses,
 } from './doctor-machine.ts'
-import { checkStore } from './doctor-store.ts'
+import { checkStore, checkSupply } from './doctor-store.ts'
 import type { RunningState } from './order-shapes.ts'
 import { hasSocket, orderRunningHub } from './socket.ts'
 
@@ -81,6 +81,7 @@ async function examineHub(config: Config, given: GivenAddresses): Promise<Findin
       finding,
       ...ofDirectory,
       ...ofStore,
+      ...(await checkSupply(dataDir, alone)),
       await checkRoom(dataDir, running),
       clock,
       checkSignatures(running),

@@ -2,6 +2,7 @@
 import { fromHex } from '../../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
+import { heldSentence } from '../core/supply/held.ts'
 import { type Quota, StoreRefused } from '../store/port.ts'
 import { isFull } from '../store/sqlite/database.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
@@ -100,8 +101,8 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
   const { aid, amount, id } = order
   if ((await context.agents.find(aid)) === undefined)
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
-  const why = await standstill(context)
-  if (why !== undefined) throw new StoreRefused(why)
+  const halted = await standstill(context)
+  if (halted !== undefined) throw new StoreRefused(heldSentence(halted))
   const issuance = await context.issuance()
   if (!(await issuance.grant(aid, amount, fromHex(id))))
     throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)

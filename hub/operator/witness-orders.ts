@@ -1,6 +1,6 @@
 /** Orders about witnesses of the supply chain: who may be one, and what each has seen. */
 import { present } from '../../protocol/encoding/present.ts'
-import { chainHeld, heldSentence } from '../core/supply/held.ts'
+import { type ChainHeld, type ChainStore, chainHeld, heldSentence } from '../core/supply/held.ts'
 import { WITNESSES_MAX } from '../core/supply/witnesses.ts'
 import { StoreRefused } from '../store/port.ts'
 import type { OperatorContext, OrderOf, OrderResult } from './order-shapes.ts'
@@ -19,7 +19,8 @@ export async function witnesses(
   if (add !== undefined) await name(add, url, context)
   if (remove !== undefined && !(await store.removeWitness(remove)))
     throw new StoreRefused(`${remove} is no witness of this hub; list them with: svc-hub witness ls`)
-  const note = await standstill(context)
+  const held = await standstill(context)
+  const note = held && heldSentence(held)
   return { witnesses: await standing(context), ...present({ note }) }
 }
 
@@ -46,8 +47,11 @@ async function standing({ store }: OperatorContext): Promise<OrderResult[]> {
 }
 
 /** Why the supply chain does not go on; undefined where it does. */
-export async function standstill({ store }: Pick<OperatorContext, 'store'>): Promise<string | undefined> {
+export async function standstill({
+  store,
+}: {
+  store: Pick<OperatorContext['store'], keyof ChainStore | 'supplyHead'>
+}): Promise<ChainHeld | undefined> {
   const head = await store.supplyHead()
-  const held = head && (await chainHeld(store, head))
-  return held && heldSentence(held)
+  return head && (await chainHeld(store, head))
 }

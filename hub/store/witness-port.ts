@@ -6,7 +6,7 @@ export type WitnessRow = {
   url: string | undefined
   /** Its key history, once it has sent one. */
   kel: Uint8Array | undefined
-  /** Its last statement about a record that the chain here does not have. */
+  /** Its statement about a record that the chain here does not have, or in whose place it has another. */
   ahead: Uint8Array | undefined
 }
 
@@ -26,7 +26,7 @@ export interface WitnessStore {
   removeWitness(aid: string): Promise<boolean>
   /** Keeps a statement that is newer than those of its witness; false where it is not, or its witness is gone. */
   keepStatement(given: NewStatement): Promise<boolean>
-  /** Keeps a statement about a record that the chain does not have. */
+  /** Keeps a statement about a record that the chain does not have, in place of the one before. */
   keepAhead(given: { witness: string; kel: Uint8Array; statement: Uint8Array }): Promise<void>
   /** All that are kept, by witness, the newest of each first. */
   witnessStatements(): Promise<KeptStatement[]>

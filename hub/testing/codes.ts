@@ -27,6 +27,7 @@ import {
   sendEnvelope,
   sendHeaders,
 } from './mail.ts'
+import { ask, redemption } from './payments.ts'
 import { reviewUpload } from './reviews.ts'
 import { bodyOf, sendRow } from './routes.ts'
 import { namedWitness, sendStatement, statementAt } from './witnesses.ts'
@@ -250,8 +251,23 @@ const witnessCases: Record<string, Case> = {
     twin.rotate()
     return await sendStatement(hub, twin, { observedAt: hub.clock.now() + 1 })
   },
-  head_conflict: async ({ hub }) =>
-    sendStatement(hub, await namedWitness(hub), { headId: contentId(random(8)) }),
+  head_conflict: async ({ hub }) => {
+    const witness = await namedWitness(hub)
+    const refused = await sendStatement(hub, witness, { headId: contentId(random(8)) })
+    await hub.running.order({ command: 'witness', remove: witness.aid })
+    return refused
+  },
+}
+
+/** One who would redeem where a witness has seen another chain. */
+const redeemCases: Record<string, Case> = {
+  supply_halted: async ({ hub, agent }) => {
+    const witness = await namedWitness(hub)
+    await sendStatement(hub, witness, { headId: contentId(random(8)) })
+    const refused = await ask(hub, 'x402Redeem', redemption(agent, 1, 'x').request)
+    await hub.running.order({ command: 'witness', remove: witness.aid })
+    return refused
+  },
 }
 
 /** What a route has beyond its address bucket and, on GET routes, an AID that nobody has. */
@@ -260,6 +276,7 @@ const ownCases: Partial<Record<Wire3RouteName, Record<string, Case>>> = {
     admission_required: ({ hub }) => sendRow('relaySession', new TestAgent(hub)),
   },
   relaySend: sendCases,
+  x402Redeem: redeemCases,
   relayAck: { bad_ack_item: ({ agent }) => agent.call('relayAck', { items: [] }) },
   relayStatus: { bad_status_query: ({ hub }) => callRoute(hub, 'relayStatus', { items: [] }) },
   mailboxRevoke: {

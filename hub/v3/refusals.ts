@@ -48,6 +48,7 @@ const codeOf = {
   signatureInvalid: 'unauthorized',
   statusQueryMalformed: 'bad_status_query',
   strangersBusy: 'strangers_busy',
+  supplyHalted: 'supply_halted',
   timeStale: 'ts_stale',
   tooLarge: 'too_large',
   tooLargeForStranger: 'too_large_for_stranger',

@@ -15,7 +15,7 @@ import {
   TestAgent,
   type TestHub,
 } from '../testing/hub.ts'
-import { grant } from '../testing/payments.ts'
+import { ask, grant, redemption } from '../testing/payments.ts'
 import { namedWitness, sendStatement, statementAt } from '../testing/witnesses.ts'
 
 let hub: TestHub
@@ -147,16 +147,40 @@ describe('a statement', () => {
 })
 
 describe('a statement that names another record', () => {
-  test('is answered with both, and the operator is told', async () => {
+  test('is answered with both, the operator is told, and the chain stands still', async () => {
     const headId = contentId(random(8))
+    const other = await namedWitness(hub)
     const { seq, id } = hub.running.hub.supply.head
-    const reply = await sendStatement(hub, witness, { headId })
+    const reply = await sendStatement(hub, other, { headId })
     expect(reply.status).toBe(409)
     const { reason, seq: own, head_id, witnessed_seq, witnessed_id } = reply.json
     expect([reason, own, witnessed_seq]).toEqual(['head_conflict', seq, seq])
     expect([parseCid(String(head_id)), parseCid(String(witnessed_id))]).toEqual([id, headId])
     expect(hub.alerts.map(({ event }) => event)).toContain('a witness has seen another supply chain')
+    await hub.restart()
+    const why = /has signed another record [0-9]+ than the one here.*; .*svc-hub restore/
+    await expect(goOn()).rejects.toThrow(why)
+    expect((await hub.running.order({ command: 'witness' }))['note']).toMatch(why)
+    const refused = await ask(hub, 'x402Redeem', redemption(alice, 1, 'x').request)
+    expect([refused.status, refused.json]).toMatchObject([503, { reason: 'supply_halted', success: false }])
+    hub.clock.advance(DAY_MS)
+    await hub.running.hub.books.turn()
+    expect(hub.running.hub.supply.head.seq).toBe(seq)
+    // a longer chain than the one here is no answer to another one
+    await sendStatement(hub, other, { seq: seq + 5, observedAt: hub.clock.now() })
+    await expect(goOn()).rejects.toThrow(why)
+    await hub.running.order({ command: 'witness', remove: other.aid })
     await goOn()
+  })
+
+  test('outweighs one of a record that is only missing here', async () => {
+    const other = await namedWitness(hub)
+    const { seq } = hub.running.hub.supply.head
+    await sendStatement(hub, other, { seq: seq + 5 })
+    await expect(goOn()).rejects.toThrow(/has seen record/)
+    await sendStatement(hub, other, { headId: contentId(random(8)) })
+    await expect(goOn()).rejects.toThrow(/has signed another record/)
+    await hub.running.order({ command: 'witness', remove: other.aid })
   })
 
   test('is no evidence without the signature of its witness', async () => {

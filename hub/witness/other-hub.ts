@@ -1,5 +1,5 @@
 /** What this program asks of another hub: who it is, its supply chain, what its witnesses say, and what it keeps of ours. */
-import { type Call, call } from '../../protocol/contract/client.ts'
+import { type Call, call, Refused } from '../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
@@ -18,6 +18,16 @@ export class OtherHubFailed extends Failure {
 
 export type SupplyPage = { records: Uint8Array[]; headSeq: number; headId: string; isLast: boolean }
 export type KeptPage = { records: Uint8Array[]; length: number; isLast: boolean }
+
+/** Says in other words that an AID is unknown there. */
+async function insteadOfUnknown<T>(asked: Promise<T>, sentence: string): Promise<T> {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof Refused && error.code === 'unknown_aid') throw new OtherHubFailed(sentence)
+    throw error
+  }
+}
 
 export class OtherHub {
   readonly url: string
@@ -56,15 +66,21 @@ export class OtherHub {
       .map(({ attestation }) => fromBase64url(attestation))
   }
 
-  async submit(statement: Uint8Array, kel: Uint8Array): Promise<'stored' | 'unchanged'> {
+  async submit(witness: string, statement: Uint8Array, kel: Uint8Array): Promise<'stored' | 'unchanged'> {
     const body = { attestation: toBase64url(statement), kel: toBase64url(kel) }
-    return (await this.#ask(routes.witness, { body })).status
+    const sent = this.#ask(routes.witness, { body })
+    const unnamed = `the hub at ${this.url} takes no word of this witness; its operator names it with: svc-hub witness add ${witness} (an agent of that hub can't be one)`
+    return (await insteadOfUnknown(sent, unnamed)).status
   }
 
   /** Records of a chain that it watches, as it keeps them. */
   async keptPage(hub: string, from: number): Promise<KeptPage> {
     const query = { from: String(from), limit: String(PAGE) }
-    const page = await this.#ask(routes.witnessed, { params: { aid: hub }, query })
+    const asked = this.#ask(routes.witnessed, { params: { aid: hub }, query })
+    const page = await insteadOfUnknown(
+      asked,
+      `the directory that the hub at ${this.url} serves from keeps nothing of the chain of ${hub}; give the url of a witness that ran there: svc-hub witness run <url of your hub>`,
+    )
     const records = page.records.map(record => fromBase64url(record))
     return { records, length: page.length, isLast: from + records.length >= page.length }
   }

@@ -53,12 +53,12 @@ export async function lookAt(other: OtherHub, witness: Witness): Promise<Looked>
     if (!chains.keep(followed))
       throw new ChainContradicted(hub, 'another command of this witness follows the same hub; run one')
     faultPoint('witness.stored')
-    const status = await other.submit(statement, identity.kelBytes)
+    const status = await other.submit(identity.aid, statement, identity.kelBytes)
     const observed = new Date(body.observedAt).toISOString()
     return { hub, seq: body.seq, head_id: cidText(body.headId), observed_at: observed, status }
   } catch (error) {
     if (held !== undefined && isContradiction(error))
-      await other.submit(held.statement, identity.kelBytes).catch(() => undefined)
+      await other.submit(identity.aid, held.statement, identity.kelBytes).catch(() => undefined)
     if (!isContradiction(error)) throw error
     if (error instanceof Shown) chains.keepConflict(hub, now(), error.message, error.record)
     throw error instanceof ChainContradicted ? error : new ChainContradicted(hub, error.message)
@@ -104,7 +104,7 @@ async function follow(
       requireFloor(reader, floors)
     }
     isLast = page.isLast
-    if (isLast) requireHead(reader, page)
+    if (isLast) requireHead(reader, page, records.length > 0)
   }
   for (const { seq } of floors)
     if (seq >= reader.head.length) throw new Shown(`record ${seq}, which was signed before, is missing`)
@@ -121,10 +121,18 @@ function add(reader: SupplyReader, record: Uint8Array): void {
   }
 }
 
-function requireHead({ head }: SupplyReader, told: { headSeq: number; headId: string }): void {
+function requireHead(
+  { head }: SupplyReader,
+  told: { headSeq: number; headId: string },
+  hasGrown: boolean,
+): void {
   const { length, head: id } = head
   if (told.headSeq < length - 1)
     throw new Shown(`its chain ends at record ${told.headSeq}, and record ${length - 1} was signed before`)
+  if (!hasGrown && told.headSeq === length - 1 && !equal(parseCid(told.headId), id))
+    throw new Shown(
+      `record ${told.headSeq} is another one than ${cidText(id)}, which was signed before: its files went back in time, and a second history began`,
+    )
   if (told.headSeq !== length - 1 || !equal(parseCid(told.headId), id))
     throw new Shown(`the head that it names, record ${told.headSeq}, is not the last one that it shows`)
 }

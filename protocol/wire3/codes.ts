@@ -116,6 +116,11 @@ export const codes = {
   strangers_busy: row(429, 'the recipient takes no more first contacts now; retry after the stated time', {
     retryAfter: 60,
   }),
+  supply_halted: row(
+    503,
+    'the supply chain of this hub stands still, so no credits are redeemed; retry later, and ask its operator, to whom svc-hub doctor says why',
+    { retryAfter: 600 },
+  ),
   too_large: row(413, 'the {part} is larger than the {limit} bytes that are taken here; send less'),
   too_large_for_stranger: row(
     413,

@@ -120,7 +120,7 @@ export class Credits {
         supply,
       })
     })
-    if (settled === undefined) throw new Error('a redemption was not signed')
+    if (result.outcome === 'halted' || settled === undefined) throw new Refusal('supplyHalted')
     return settledBy(result, settled)
   }
 

@@ -4,7 +4,7 @@ import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
 import type { SupplyChain } from '../supply/chain.ts'
 import { agentAccount, grantId, ISSUE, trialId } from './names.ts'
-import { checkPosted } from './refused.ts'
+import { checkPosted, type Halted } from './refused.ts'
 
 /** Trial credits of an account: still to come, or given; a hub that gives none has no word for it. */
 export type Trial = 'pending' | 'granted'
@@ -60,7 +60,7 @@ export class Issuance {
     return this.#context.limits.trialCredits > 0 ? 'pending' : undefined
   }
 
-  #issue(given: Pick<Posting, 'id' | 'reason' | 'trials'>, change: Change): Promise<PostResult> {
+  #issue(given: Pick<Posting, 'id' | 'reason' | 'trials'>, change: Change): Promise<PostResult | Halted> {
     const { aid, amount } = change
     const post = (supply: NewSupplyRecord) => {
       const moves = [{ from: ISSUE, to: agentAccount(aid), amount }]

@@ -26,8 +26,11 @@ export class PaymentRefused extends AnyRefusal<PaymentReason> {
   }
 }
 
+/** The supply chain stands still, so that nothing was posted that needs a record of it. */
+export type Halted = { outcome: 'halted' }
+
 /** Throws why a transfer was not posted. */
-export function checkPosted({ outcome }: PostResult): void {
+export function checkPosted({ outcome }: PostResult | Halted): void {
   switch (outcome) {
     case 'posted':
     case 'held':
@@ -38,6 +41,8 @@ export function checkPosted({ outcome }: PostResult): void {
       throw new PaymentRefused('invalid_payload', 'there can be no more than 2^53 - 1 credits')
     case 'refundedOver':
       throw new PaymentRefused('invalid_payload', 'more would be given back than was paid')
+    case 'halted':
+      throw new Refusal('supplyHalted')
     default:
       throw new Refusal('overloaded')
   }

@@ -52,17 +52,17 @@ export class SupplyChain {
   }
 
   /**
-   * Posts what must go with a record, which is signed for it and stored in the same transaction; `stopped` while the chain
+   * Posts what must go with a record, which is signed for it and stored in the same transaction; `halted` while the chain
    * may not go on.
    */
   withChange<T extends { outcome: string }>(
     kind: 'issued' | 'retired',
     change: CreditChange,
     post: (record: NewSupplyRecord) => Promise<T>,
-  ): Promise<T | { outcome: 'stopped' }> {
+  ): Promise<T | { outcome: 'halted' }> {
     const type = kind === 'issued' ? creditIssued : creditRetired
     return this.#alone(async () => {
-      if (await this.#isHeld()) return { outcome: 'stopped' }
+      if (await this.#isHeld()) return { outcome: 'halted' }
       const record = this.#sign(type, creditPayload(change))
       const result = await post(record)
       if (result.outcome === 'posted') this.#head = { seq: record.seq, id: record.id }
@@ -91,7 +91,7 @@ export class SupplyChain {
     })
   }
 
-  /** Whether a witness has seen more than is here. */
+  /** Whether a witness has seen more than is here, or something else. */
   async #isHeld(): Promise<boolean> {
     return (await chainHeld(this.#context.store, this.#head)) !== undefined
   }

@@ -127,10 +127,19 @@ export class Witnesses {
   ): Promise<never> {
     const own = held ?? this.#parts.supply.head
     const heads = { own: { seq: own.seq, id: own.id }, witnessed: { seq, id: headId } }
-    const before = row.ahead === undefined ? -1 : WitnessStatement.decode(row.ahead).body.seq
-    if (held === undefined && seq > before) await this.#context.store.keepAhead({ witness, ...ahead })
+    if (await this.#isWorse(held, seq, row)) await this.#context.store.keepAhead({ witness, ...ahead })
     this.#context.alert('a witness has seen another supply chain', { witness, seq, own_seq: own.seq })
     throw new Refusal('headConflict', { heads })
+  }
+
+  /** Whether a statement says more than the kept one: another record here before one that is missing, then the latest. */
+  async #isWorse(held: SupplyHead | undefined, seq: number, { ahead }: WitnessRow): Promise<boolean> {
+    if (ahead === undefined) return true
+    const { body } = WitnessStatement.decode(ahead)
+    const own = await this.#recordAt(body.seq)
+    const contradicts = own !== undefined && !equal(own.id, body.headId)
+    if (contradicts) return false
+    return held !== undefined || seq > body.seq
   }
 
   /** All that is kept, for everybody. */

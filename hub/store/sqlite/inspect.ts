@@ -1,13 +1,16 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
+import type { LedgerStore } from '../ledger-port.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
-import { booksAgree, readSnapshot } from './ledger-reads.ts'
+import { booksAgree, readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
-import { namedWitnesses } from './witness-store.ts'
+import { namedWitnesses, witnessReads } from './witness-store.ts'
 
 /** From this schema on a store has a ledger. */
 const LEDGER_SCHEMA = 7
+/** From this schema on its supply chain may have witnesses. */
+const WITNESS_SCHEMA = 8
 /** No authorization from before this time is settled: it may have been, in the time that was lost. */
 export const RESTORED_SETTING = 'restored_ms'
 /** Who may have seen more of the supply chain in that time: witnesses that were named before, as a list of AIDs. */
@@ -47,6 +50,30 @@ export function inspectDatabase(path: string, options: { deep: boolean; alone: b
       blobs: files.map(({ file }) => file),
       setting: name => settings.get(name),
     }
+  } finally {
+    db.close()
+  }
+}
+
+export type SupplyReads = Pick<LedgerStore, 'supplyHead' | 'supplyRecords'> &
+  ReturnType<typeof witnessReads> & { setting(name: string): Promise<string | undefined> }
+
+/** Reads what a database keeps of its supply chain and of the witnesses of it; nothing under an older schema. */
+export async function inspectSupply<T>(
+  path: string,
+  { alone }: { alone: boolean },
+  read: (reads: SupplyReads) => Promise<T>,
+): Promise<T | undefined> {
+  const db = alone ? openAlone(path) : openReader(path)
+  try {
+    if (schemaNumber(db) < WITNESS_SCHEMA) return undefined
+    return await read({
+      ...witnessReads(db),
+      supplyHead: async () => readSupplyHead(db),
+      supplyRecords: async (from, limit) => readSupplyRecords(db, from, limit),
+      setting: async name =>
+        db.one<{ value: string }>('SELECT value FROM setting WHERE name = ?', name)?.value,
+    })
   } finally {
     db.close()
   }

@@ -81,17 +81,23 @@ export function keepAhead(
   return true
 }
 
+export const witnessReads = (
+  reader: Database,
+): Pick<WitnessStore, 'witness' | 'witnesses' | 'witnessStatements'> => ({
+  witness: async aid => readWitness(reader, aid),
+  witnesses: async () => readWitnesses(reader),
+  witnessStatements: async () => readStatements(reader),
+})
+
 export function witnessesOver(path: string, reader: Database, writer: WriterClient): WitnessStore {
   return {
-    witness: async aid => readWitness(reader, aid),
-    witnesses: async () => readWitnesses(reader),
+    ...witnessReads(reader),
     putWitness: given => writer.write('putWitness', given),
     removeWitness: aid => writer.write('removeWitness', aid),
     keepStatement: given => writer.write('keepStatement', given),
     async keepAhead(given) {
       await writer.write('keepAhead', given)
     },
-    witnessStatements: async () => readStatements(reader),
     watchedRecords: async of => readWatched(path, of),
   }
 }

@@ -222,7 +222,7 @@ export const creditRoutes = {
       reference: textShape(REFERENCE_BYTES_MAX),
     }),
     reply: z.union([z.strictObject({ ...settled, redemption }).omit({ extensions: true }), notSettled]),
-    codes: codes('rate_limited'),
+    codes: codes('rate_limited', 'supply_halted'),
     refused: notPaid,
     limits: ofPayment,
   }),
