@@ -308,7 +308,7 @@ function takeLeave(
   if (isOver(interaction)) return undefined
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
-  ctx.store.afterCommit(() => ctx.wakers.payments.wake())
+  ctx.store.afterCommit(() => (kind === kinds.declined ? ctx.wakers.spending : ctx.wakers.payments).wake())
   return ctx.threads.update(interaction, { state, reason: payload.reason })
 }
 

@@ -36,12 +36,15 @@ import {
   unjudgedPayments,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { askForEnds, countOpenEnds } from './ends.ts'
 import { maySign } from './may-sign.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 import { settleTaken } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
 
 const ROUND_MS = 3_600_000
+/** A hold whose task is over is asked about soon, and then ever less often. */
+const ENDS_FIRST_MS = 5_000
 const AT_ONCE_MAX = 64
 const ASK_MS = 60_000
 const NONCE_BYTES = 16
@@ -108,9 +111,15 @@ export class Payer {
   }
 
   async #rounds(): Promise<void> {
+    let before = 0
+    let pauseMs = ROUND_MS
     while (!this.#lifetime.signal.aborted) {
       if (maySign(this.#ctx)) await this.#look()
-      await this.#ctx.wakers.spending.sleep(ROUND_MS)
+      const open = countOpenEnds(this.#ctx)
+      const isNew = open > before
+      pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * pauseMs, ROUND_MS)
+      before = open
+      await this.#ctx.wakers.spending.sleep(pauseMs)
     }
   }
 
@@ -130,6 +139,7 @@ export class Payer {
     const signal = AbortSignal.any([this.#lifetime.signal, AbortSignal.timeout(ASK_MS)])
     await settleTaken(this.#ctx, home, signal)
     await askForReceipts(this.#ctx, home, signal)
+    await askForEnds(this.#ctx, home, signal)
   }
 
   /** Pays a price that nobody has to be asked about; else says what a person has to decide. */

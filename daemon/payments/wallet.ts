@@ -19,6 +19,7 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { askForEnds } from './ends.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 
 type Needs = Pick<
@@ -90,8 +91,10 @@ export class Wallet {
   }
 
   /** What became of payments of which nothing was heard. */
-  askForReceipts(home: HubClient, signal: AbortSignal) {
-    return askForReceipts(this.#ctx, home, signal)
+  async askForReceipts(home: HubClient, signal: AbortSignal) {
+    const asked = await askForReceipts(this.#ctx, home, signal)
+    const { returned, taken } = await askForEnds(this.#ctx, home, signal)
+    return { ...asked, settled: [...asked.settled, ...taken], returned }
   }
 
   #prepare(home: HubClient, given: { amount: number; reference: string; name: string }): Uint8Array {

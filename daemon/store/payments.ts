@@ -251,6 +251,31 @@ export function silentPayments(store: Store, before: number, max: number): Payme
   )
 }
 
+/** Holds of payments that went out whose end nobody told: their task is over, or their time is. */
+export function openHolds(store: Store, nowMs: number, max: number): PaymentRow[] {
+  return camelRows(
+    store.all(
+      `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
+       WHERE p.side = 'payer' AND p.state IN ('authorized', 'held') AND p.hold_until IS NOT NULL AND p.end_receipt IS NULL
+         AND (p.hold_until < ?1 OR i.state NOT IN ('queued', 'delivered', 'pending', 'open', 'end_proposed'))
+       ORDER BY p.at LIMIT ?2`,
+      nowMs,
+      max,
+    ),
+  )
+}
+
+/** The account's ledger shows the end of a hold, without a receipt; false where it has ended already. */
+export function endByLedger(store: Store, interaction: number, moved: number): boolean {
+  const { changes } = store.run(
+    `UPDATE payments SET state = 'ended', moved = ?2
+     WHERE interaction = ?1 AND side = 'payer' AND state IN ('authorized', 'held') AND end_receipt IS NULL`,
+    interaction,
+    moved,
+  )
+  return changes === 1
+}
+
 /** The provider says that it could not take the payment; only the hub knows. */
 export function noteRefusalSaid(store: Store, interaction: number, why: string): void {
   store.run("UPDATE payments SET reason = ? WHERE interaction = ? AND state = 'authorized'", why, interaction)

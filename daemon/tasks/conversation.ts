@@ -208,6 +208,7 @@ export const mayCancel = (interaction: Interaction): boolean =>
 export function cancel(ctx: ConversationNeeds, interaction: Interaction, reason: string): Interaction {
   if (!mayCancel(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be cancelled from this side`)
+  ctx.store.afterCommit(() => ctx.wakers.spending.wake())
   return leave(ctx, interaction, kinds.cancelled, reason)
 }
 

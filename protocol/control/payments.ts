@@ -78,9 +78,13 @@ export const paymentOperations = {
       agrees: z.boolean(),
       /** Credits that the hub says it took, for which nothing was signed here. */
       unknown: z.array(z.strictObject({ transaction, delta: z.int(), at: millis })),
-      /** Tasks of which nothing was heard: those whose payment the hub had made after all, and those that nobody used. */
+      /**
+       * Tasks of whose payment nothing was heard: the hub had made it after all, nobody had used it, or what it held came
+       * back.
+       */
       settled: z.array(interactionId),
       lapsed: z.array(interactionId),
+      returned: z.array(interactionId),
     }),
     codes: ['no_hub', 'no_credits', 'hub_unreachable'],
   }),

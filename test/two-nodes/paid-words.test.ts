@@ -23,9 +23,9 @@ const balances = async () => {
 const ask = (task: string, more: object = {}) => alice.handlers.delegate({ to: 'bob', task, ...more }, never)
 const payment = (node: Node, id: string) => paymentOf(node.ctx.store, node.ctx.threads.findById(id)?.key ?? 0)
 /** The task that goes on with a payment, once bob may answer it. */
-async function paidTask(task: string): Promise<string> {
+async function paidTask(task: string, pay_as: 'person' | 'agent' = 'person'): Promise<string> {
   const before = new Set(await inboxIds(bob))
-  await ask(task, { pay: true })
+  await ask(task, { pay: true, pay_as })
   const paid = async () =>
     (await inboxIds(bob)).filter(id => !before.has(id) && payment(bob, id)?.state === 'held')
   await until('the payment is held', async () => (await paid()).length === 1)
@@ -40,6 +40,9 @@ const settled = async (node: Node, interaction_id: string) =>
   (await node.handlers.evidence({ event_type: 'svc.payment.settled', interaction_id }, never)).records.map(
     ({ payload }) => payload,
   )
+
+const spent = async () => (await alice.handlers.spend(undefined, never)).spent_today
+const stateFor = async (node: Node, id: string) => (await thread(node, id)).payment?.state
 
 describe('a task in words with a price', () => {
   test('stands in the list of prices, and only a price that stands there is taken off', async () => {
@@ -85,6 +88,9 @@ describe('a task in words with a price', () => {
     await bob.handlers.decline({ interaction_id: id, reason: 'no time' }, never)
     await until('it is given back', async () => payment(bob, id)?.state === 'ended')
     expect(await balances()).toEqual(before)
+    await until('alice hears of it', async () => (await stateOf(alice, id)) === 'declined')
+    alice.ctx.wakers.spending.wake()
+    await until('its payer knows', async () => (await stateFor(alice, id)) === 'returned')
   })
 
   test('that is withdrawn gives everything back', async () => {
@@ -93,6 +99,41 @@ describe('a task in words with a price', () => {
     await alice.handlers.cancel({ interaction_id: id }, never)
     await until('it is given back', async () => payment(bob, id)?.state === 'ended')
     expect(await balances()).toEqual(before)
+    await alice.handlers.reconcile({}, never)
+    expect(await stateFor(alice, id)).toBe('returned')
+  })
+
+  test('that an agent paid and a person withdrew takes nothing from what may be spent that day', async () => {
+    await alice.handlers.spendSet({ agent_max: 9, day_max: 90, payee_day_max: 90 }, never)
+    const before = await spent()
+    const id = await paidTask('a fourth poem', 'agent')
+    expect(await spent()).toBe(before + 9)
+    await alice.handlers.cancel({ interaction_id: id }, never)
+    await until('it is given back', async () => payment(bob, id)?.state === 'ended')
+    alice.ctx.wakers.spending.wake()
+    await until('its payer knows', async () => (await stateFor(alice, id)) === 'returned')
+    expect(await spent()).toBe(before)
+  })
+
+  test('whose answer came without the word of the hub is known to be paid once its ledger says so', async () => {
+    const credits = bob.ctx.hub.home?.credits
+    if (credits === undefined) throw new Error('no hub')
+    const honest = credits.endHold.bind(credits)
+    credits.endHold = async (...given) => {
+      await honest(...given)
+      return { refused: 'hold_ended', says: 'the hold has ended already' }
+    }
+    const id = await paidTask('a fifth poem')
+    await bob.handlers.message({ interaction_id: id, text: 'the fifth' }, never)
+    await until('the answer is here', async () => (await texts(alice, id)).includes('the fifth'))
+    credits.endHold = honest
+    expect(await stateFor(alice, id)).not.toBe('taken')
+    await alice.handlers.end({ interaction_id: id }, never)
+    await until('bob hears of the end', async () => (await stateOf(bob, id)) === 'end_proposed')
+    await bob.handlers.end({ interaction_id: id, mode: 'accept' }, never)
+    await signed(id)
+    await alice.handlers.reconcile({}, never)
+    expect(await stateFor(alice, id)).toBe('taken')
   })
 
   test('costs nothing once its price is gone', async () => {

@@ -219,6 +219,14 @@ describe('a paid call', () => {
     await until('the credits are back', async () => (await credits())[1] === 0)
     expect(await credits()).toEqual(before)
     expect((await thread(bob, paid)).payment?.state).toBe('returned')
+    alice.ctx.wakers.spending.wake()
+    await until('its payer knows', async () => (await thread(alice, paid)).payment?.state === 'returned')
+    expect((await thread(alice, quoted)).payment?.state).toBe('returned')
+    expect((await records(alice, 'svc.payment.settled')).at(-1)).toMatchObject({
+      interaction_id: paid,
+      amount: 0,
+      verified: false,
+    })
   })
 
   test('shows its payment, and what was measured, on both sides', async () => {
