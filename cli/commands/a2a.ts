@@ -31,11 +31,13 @@ export const a2aStatus: Run = async (io, input) => {
   return 0
 }
 
-/** Prints the token and nothing else. */
+/** Prints the token, and nothing else on standard output. */
 export const a2aToken: Run = async (io, input) => {
-  const { token } = await connect(io, input).call('a2aToken', {
+  const { token, dropped_pushes } = await connect(io, input).call('a2aToken', {
     ...present({ renew: input.flags.has('--new') || undefined }),
   })
   io.out(`${token}\n`)
+  if (dropped_pushes !== undefined)
+    io.err(`svc: ${dropped_pushes} push configurations of the former token were removed; set them anew\n`)
   return 0
 }

@@ -48,7 +48,7 @@ export class A2aRefused extends Error {
     this.about = about
   }
 
-  get row() {
+  get row(): Omit<Row, 'reason'> {
     return a2aErrors[this.error]
   }
 
@@ -67,6 +67,18 @@ export class A2aRefused extends Error {
     if (this.error !== 'InvalidParams') return []
     const violation = { field: this.field ?? '', description: this.message }
     return [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: [violation] }]
+  }
+}
+
+/** The token that opened a call was replaced while it was under way. */
+export class TokenReplaced extends A2aRefused {
+  override name = 'TokenReplaced'
+  constructor() {
+    super('Internal', 'the bearer token was replaced by another one; svc a2a token prints it')
+  }
+
+  override get row() {
+    return { rpc: -32000, http: 401, status: 'UNAUTHENTICATED', says: this.message }
   }
 }
 

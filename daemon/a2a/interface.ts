@@ -9,6 +9,7 @@ import { addressOf, LOOPBACK_HOSTS } from '../home/config.ts'
 import { freePort } from '../home/home.ts'
 import { ensureToken, renewToken, tokenFiles } from '../home/token.ts'
 import { refuse } from '../refusal.ts'
+import { removeA2aPushes } from '../store/a2a.ts'
 import type { Operations } from './sending.ts'
 import type { A2aServer } from './server.ts'
 import type { Works, WorksNeeds } from './works.ts'
@@ -74,10 +75,17 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     return this.#changing
   }
 
-  token(renew: boolean): { token: string; file: string } {
+  /** A new one ends what the one before opened: calls that wait, streams, and addresses that are called. */
+  token(renew: boolean): { token: string; file: string; dropped_pushes?: number } {
     const { dir, random } = this.#ctx
     this.#token = renew ? renewToken(dir, random, 'a2a') : ensureToken(dir, random, 'a2a')
-    return { token: this.#token, file: join(dir, tokenFiles.a2a) }
+    const told = { token: this.#token, file: join(dir, tokenFiles.a2a) }
+    if (!renew) return told
+    this.#server?.tokenReplaced()
+    const { store } = this.#ctx
+    const dropped = store.transaction(() => removeA2aPushes(store), 'node.a2a')
+    this.#works?.dropPushes()
+    return dropped === 0 ? told : { ...told, dropped_pushes: dropped }
   }
 
   /** What must never leave this machine. */

@@ -38,6 +38,8 @@ export class PushDesk {
   readonly #ctx: Needs
   readonly #course: Course
   readonly #lifetime = new AbortController()
+  /** Ends calls that are under way to addresses that were taken away. */
+  #calling = new AbortController()
   #stop = () => {}
   #round: Promise<void> | undefined
   #isAgain = false
@@ -62,6 +64,12 @@ export class PushDesk {
     this.#stop()
     this.#lifetime.abort()
     await this.#round
+  }
+
+  /** All addresses were taken away: what is under way to them ends. */
+  drop(): void {
+    this.#calling.abort()
+    this.#calling = new AbortController()
   }
 
   /** Refuses an address that the node would not call. */
@@ -175,8 +183,9 @@ export class PushDesk {
       'X-A2A-Notification-Token': token,
       Authorization: authentication && `${authentication.scheme} ${authentication.credentials ?? ''}`.trim(),
     })
+    const signal = AbortSignal.any([this.#lifetime.signal, this.#calling.signal])
     try {
-      const status = await post(targetOf(url, this.#hosts), headers, body, this.#lifetime.signal)
+      const status = await post(targetOf(url, this.#hosts), headers, body, signal)
       return status >= 200 && status < 300 ? undefined : `status ${status}`
     } catch (error) {
       return error instanceof Error ? error.message : String(error)

@@ -58,12 +58,19 @@ export function askForPayment(
   sendJson(response, 402, body, type)
 }
 
+/** A stream that is refused from some moment on: `end` with what it then says last. */
+export type RefusableSink = Sink & { refuse(body: object): void }
+
 /** Opens a stream of events; a reader that does not keep up is cut off, and goes on after the last id that it has. */
-export function openStream(response: ServerResponse, wrap: (item: StreamItem) => object): Sink {
+export function openStream(response: ServerResponse, wrap: (item: StreamItem) => object): RefusableSink {
   response.writeHead(200, { 'Content-Type': 'text/event-stream', Connection: 'keep-alive' })
   response.flushHeaders()
   const heartbeat = setInterval(() => response.write(': alive\n\n'), HEARTBEAT_MS)
   response.on('close', () => clearInterval(heartbeat))
+  const end = (): void => {
+    clearInterval(heartbeat)
+    response.end()
+  }
   return {
     write(item, id) {
       if (response.destroyed) return false
@@ -74,9 +81,10 @@ export function openStream(response: ServerResponse, wrap: (item: StreamItem) =>
       response.write(`id: ${id}\ndata: ${JSON.stringify(wrap(item))}\n\n`)
       return true
     },
-    end() {
-      clearInterval(heartbeat)
-      response.end()
+    end,
+    refuse(body) {
+      response.write(`data: ${JSON.stringify(body)}\n\n`)
+      end()
     },
   }
 }

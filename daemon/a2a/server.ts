@@ -13,7 +13,7 @@ import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
 import type { Course } from './course.ts'
-import { A2aRefused, refuseA2a } from './errors.ts'
+import { A2aRefused, refuseA2a, TokenReplaced } from './errors.ts'
 import { type MethodName, methodAt } from './methods.ts'
 import { askForPayment, mediaTypeFor, openStream, rpcError, sendJson, statusBody, unpaid } from './reply.ts'
 import {
@@ -48,12 +48,23 @@ export type ServerOptions = {
   otherPort: (() => Promise<number>) | undefined
 }
 
-type Exchange = { request: http.IncomingMessage; response: http.ServerResponse; url: URL }
+type Exchange = {
+  request: http.IncomingMessage
+  response: http.ServerResponse
+  url: URL
+  /** Ends with the token that it came with. */
+  authority: AbortSignal
+}
+
+/** An answer in the form of a binding: what is told, and what is refused. */
+type Wrapping = { item: (item: object) => object; refused: (refused: A2aRefused) => object; type: string }
 
 export class A2aServer {
   readonly #options: ServerOptions
   readonly #server: http.Server
   readonly #closing = new AbortController()
+  /** Ends what the present token has opened. */
+  #authority = new AbortController()
   readonly #oneAtATime = new OneAtATime()
   #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #bound = ''
@@ -79,6 +90,12 @@ export class A2aServer {
     return this.#bound
   }
 
+  /** Ends what was opened with the token before. */
+  tokenReplaced(): void {
+    this.#authority.abort(new TokenReplaced())
+    this.#authority = new AbortController()
+  }
+
   async close(): Promise<void> {
     this.#closing.abort()
     await closed(this.#server)
@@ -90,7 +107,7 @@ export class A2aServer {
     if (foreign !== undefined) return plainError(response, 403, 'PERMISSION_DENIED', foreign)
     const url = new URL(request.url ?? '/', 'http://a2a')
     const place = placeOf(url.pathname)
-    const exchange = { request, response, url }
+    const exchange = { request, response, url, authority: this.#authority.signal }
     if (place.path === CARD_PATH && place.tenant === undefined) return this.#card(exchange, place)
     response.setHeader('Cache-Control', 'no-store')
     if (!isBearer(request.headers.authorization, this.#options.token())) {
@@ -136,12 +153,15 @@ export class A2aServer {
       requireVersion(exchange)
       const { name, params } = callOf(call)
       const outcome = await this.#call(name, params, exchange, place)
-      const wrap = (result: object) => ({ jsonrpc: '2.0', id, result })
-      this.#answer(exchange, outcome, wrap, 'application/json')
+      this.#answer(exchange, outcome, {
+        item: result => ({ jsonrpc: '2.0', id, result }),
+        refused: refused => rpcError(id, refused),
+        type: 'application/json',
+      })
     } catch (error) {
       const refused = this.#refused(error)
       if (refused instanceof PaymentNeeded) askForPayment(response, refused, rpcError(id, unpaid(refused)))
-      else sendJson(response, 200, rpcError(id, refused))
+      else sendJson(response, refused instanceof TokenReplaced ? 401 : 200, rpcError(id, refused))
     }
   }
 
@@ -162,7 +182,7 @@ export class A2aServer {
       if (typeof given !== 'object' || given === null || Array.isArray(given)) refuseA2a('JSONParse')
       const params = { ...query, ...(given as object), ...decoded(found.given) } as JsonValue
       const outcome = await this.#call(found.name, params, exchange, place)
-      this.#answer(exchange, outcome, item => item, type)
+      this.#answer(exchange, outcome, { item: item => item, refused: statusBody, type })
     } catch (error) {
       const refused = this.#refused(error)
       if (refused instanceof PaymentNeeded)
@@ -171,12 +191,13 @@ export class A2aServer {
     }
   }
 
-  #call(
+  async #call(
     name: MethodName,
     params: JsonValue,
-    { request, response }: Exchange,
+    { request, response, authority }: Exchange,
     { tenant }: Place,
   ): Promise<Outcome> {
+    authority.throwIfAborted()
     const gone = new AbortController()
     response.on('close', () => gone.abort())
     const lastEventId = request.headers['last-event-id']
@@ -187,27 +208,37 @@ export class A2aServer {
       base: this.#baseOf(request, tenant),
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
       means,
-      signal: AbortSignal.any([gone.signal, this.#closing.signal]),
+      signal: AbortSignal.any([gone.signal, this.#closing.signal, authority]),
+      authority,
     }
-    return this.#options.service.call(name, params, asking)
+    const outcome = await this.#options.service.call(name, params, asking)
+    authority.throwIfAborted()
+    return outcome
   }
 
-  #answer({ response }: Exchange, outcome: Outcome, wrap: (item: object) => object, type: string): void {
+  #answer(exchange: Exchange, outcome: Outcome, wrapping: Wrapping): void {
+    const { response } = exchange
     if (outcome.settled !== undefined && !response.headersSent)
       response.setHeader(headerNames.response, headerOf(outcome.settled))
-    if ('reply' in outcome) sendJson(response, 200, wrap(outcome.reply), type)
-    else if (!response.destroyed) this.#stream(response, outcome.follow, wrap)
+    if ('reply' in outcome) sendJson(response, 200, wrapping.item(outcome.reply), wrapping.type)
+    else if (!response.destroyed) this.#stream(exchange, outcome.follow, wrapping)
   }
 
-  #stream(response: http.ServerResponse, following: Following, wrap: (item: object) => object): void {
+  #stream({ response, authority }: Exchange, following: Following, wrapping: Wrapping): void {
     const { ctx, course } = this.#options
-    const sink = openStream(response, wrap)
+    const sink = openStream(response, wrapping.item)
     const stop = follow(ctx, course, following, sink)
     const end = () => sink.end()
+    const refuse = () => {
+      stop()
+      sink.refuse(wrapping.refused(authority.reason))
+    }
     this.#closing.signal.addEventListener('abort', end)
+    authority.addEventListener('abort', refuse)
     response.on('close', () => {
       stop()
       this.#closing.signal.removeEventListener('abort', end)
+      authority.removeEventListener('abort', refuse)
     })
   }
 

@@ -37,7 +37,10 @@ export type Asking = {
   lastEventId: string | undefined
   /** What came to pay for the call, and whether the client speaks the extension for it. */
   means: Means
+  /** Ends with the call: its client is gone, the interface closes, or its token was replaced. */
   signal: AbortSignal
+  /** Ends with the token that opened the call. */
+  authority: AbortSignal
 }
 /** `settled`: what the hub said of the payment that came with the request. */
 export type Outcome = ({ reply: object } | { follow: Following }) & { settled?: object }
@@ -110,12 +113,13 @@ export class Service {
   async #send(
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
-    { means, signal }: Asking,
+    { means, signal, authority }: Asking,
   ): Promise<Outcome> {
     const { desk, sending, pushes } = this.#parts
     const wanted = given.configuration?.taskPushNotificationConfig
     if (wanted !== undefined) pushes.check(wanted)
     const { task } = await sending.send(agent ?? OWN, given, means)
+    authority.throwIfAborted()
     pushes.keep(task, wanted)
     const reply = await desk.answer(task, given, signal)
     return { reply, ...(await this.#settled(task, means, signal)) }
@@ -124,12 +128,13 @@ export class Service {
   async #stream(
     agent: string | undefined,
     given: Given<'SendMessageRequest'>,
-    { means, signal, lastEventId }: Asking,
+    { means, signal, authority, lastEventId }: Asking,
   ): Promise<Outcome> {
     const { sending, pushes } = this.#parts
     const { taskPushNotificationConfig: wanted, historyLength } = given.configuration ?? {}
     if (wanted !== undefined) pushes.check(wanted)
     const { task, since } = await sending.send(agent ?? OWN, given, means)
+    authority.throwIfAborted()
     pushes.keep(task, wanted)
     const after = lastEventId === undefined ? since : eventNumber(lastEventId, task.events)
     const following = { task, after, untilInterrupted: true, historyLength }

@@ -45,6 +45,11 @@ export class Works {
     return new A2aServer({ ctx: this.#ctx, service: this.#service, course: this.#course, ...options })
   }
 
+  /** Ends calls to addresses that are called no more. */
+  dropPushes(): void {
+    this.#pushes.drop()
+  }
+
   /** No new state is told from here on. */
   rest(): void {
     this.#course.stop()

@@ -12,7 +12,8 @@ export type A2aPort = {
   readonly warning: string | undefined
   /** Opens, moves or closes it as the settings say now; throws where it cannot listen. */
   apply(): Promise<void>
-  token(renew: boolean): { token: string; file: string }
+  /** With `renew` a new one, which ends what the one before opened. */
+  token(renew: boolean): { token: string; file: string; dropped_pushes?: number }
 }
 
 export type A2aParts = { a2a: A2aPort }

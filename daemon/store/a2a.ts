@@ -229,6 +229,11 @@ export function removeA2aPush(store: Store, task: number, id: string): void {
   store.run('DELETE FROM a2a_pushes WHERE task = ? AND id = ?', task, id)
 }
 
+/** Calls nobody any more; how many that were. */
+export function removeA2aPushes(store: Store): number {
+  return store.run('DELETE FROM a2a_pushes').changes
+}
+
 /** Those that have something to tell, and whose time it is. */
 export function dueA2aPushes(store: Store, now: number, max: number): A2aPushRow[] {
   return camelRows(

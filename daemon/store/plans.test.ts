@@ -33,6 +33,8 @@ const RARELY = [
   // a backup, and a move to another hub
   'SELECT DISTINCT cid FROM message_attachments ORDER BY cid',
   "SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers) UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')",
+  // a new token of the A2A interface
+  'DELETE FROM a2a_pushes',
   // after the clock was set back
   "UPDATE reviews SET next_at = ?1 WHERE state = 'kept' AND next_at > ?2",
 ]

@@ -50,8 +50,8 @@ export const a2aOperations = {
   a2aToken: operation('/a2a/token', {
     reads: false,
     afterEnd: true,
-    /** A new one ends what the one before opened. */
+    /** A new one ends what the one before opened: streams, calls that wait, and `dropped_pushes` addresses that were called. */
     request: z.strictObject({ renew: z.boolean().optional() }),
-    reply: z.strictObject({ token: z.string(), file: z.string() }),
+    reply: z.strictObject({ token: z.string(), file: z.string(), dropped_pushes: z.int().optional() }),
   }),
 } as const

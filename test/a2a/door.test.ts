@@ -69,7 +69,15 @@ test.each([
   })
 })
 
+const openConnections = (server: http.Server): Promise<number> =>
+  new Promise((resolve, reject) =>
+    server.getConnections((error, n) => (error === null ? resolve(n) : reject(error))),
+  )
+
 describe('the door', () => {
+  /** Tasks that bob has. */
+  let taken = 0
+
   test('opens to the token alone, which no other user can read', async () => {
     expect(statSync(join(world.lab.folder, 'alice', 'a2a_token.txt')).mode & 0o777).toBe(0o600)
     for (const Authorization of [undefined, 'Bearer wrong', `Basic ${world.token}`]) {
@@ -97,6 +105,66 @@ describe('the door', () => {
     }
     expect((await raw(etag)).status).toBe(304)
     expect((await raw({ ...none, path: '/bob/.well-known/agent-card.json' })).status).toBe(401)
+  })
+
+  test.each(['/bob', '/bob/message:send'])(
+    'a new token ends a call to %s that waits for its answer',
+    async path => {
+      const { configuration: _, ...given } = message('waits')
+      const rpcCall = { jsonrpc: '2.0', id: 7, method: 'SendMessage', params: given }
+      const waiting = raw({ path, body: JSON.stringify(path === '/bob' ? rpcCall : given) })
+      await until('the task arrives', async () => (await inboxIds(world.bob)).length > taken)
+      taken += 1
+      world.token = (await world.alice.handlers.a2aToken({ renew: true }, never)).token
+      const { status, body } = await waiting
+      expect([status, JSON.parse(body).error.message]).toEqual([
+        401,
+        expect.stringContaining('svc a2a token'),
+      ])
+    },
+  )
+
+  test.each(['/bob', '/bob/message:stream'])('a new token ends a stream of %s', async path => {
+    const { configuration: _, ...given } = message('streams')
+    const rpcCall = { jsonrpc: '2.0', id: 7, method: 'SendStreamingMessage', params: given }
+    const stream = raw({ path, body: JSON.stringify(path === '/bob' ? rpcCall : given) })
+    await until('the task arrives', async () => (await inboxIds(world.bob)).length > taken)
+    taken += 1
+    world.token = (await world.alice.handlers.a2aToken({ renew: true }, never)).token
+    const frames = (await stream).body.trim().split('\n\n')
+    expect(JSON.parse(frames.at(-1)?.replace(/^data: /, '') ?? '')).toMatchObject({
+      error: { code: path === '/bob' ? -32000 : 401, message: expect.stringContaining('was replaced') },
+    })
+  })
+
+  test('a new token ends pushes, and calls that are under way', async () => {
+    const { alice, bob } = world
+    const called: string[] = []
+    const target = http.createServer(request => called.push(request.url ?? '')).listen(0, '127.0.0.1')
+    await once(target, 'listening')
+    const { port } = target.address() as net.AddressInfo
+    await alice.handlers.a2aSet({ on: true, push_hosts: [`127.0.0.1:${port}`] }, never)
+    const { result } = await rpc('SendMessage', message('pushed'))
+    const { id } = result.task
+    taken += 1
+    const url = `http://127.0.0.1:${port}/thief`
+    await rpc('CreateTaskPushNotificationConfig', { taskId: id, url })
+    await until('the task arrives', async () => (await inboxIds(bob)).includes(id))
+    await bob.handlers.message({ interaction_id: id, text: 'first' }, never)
+    await until('the address is called', () => called.length > 0)
+    const { token, dropped_pushes } = await alice.handlers.a2aToken({ renew: true }, never)
+    world.token = token
+    expect(dropped_pushes).toBe(1)
+    // what was under way has ended: the server has no connection left
+    await until('the call has ended', () => openConnections(target).then(n => n === 0))
+    const before = called.length
+    await bob.handlers.message({ interaction_id: id, text: 'SECRET' }, never)
+    await until('the answer is told', async () =>
+      JSON.stringify((await rpc('GetTask', { id })).result).includes('SECRET'),
+    )
+    expect((await rpc('ListTaskPushNotificationConfigs', { taskId: id })).result.configs).toEqual([])
+    expect(called.length).toBe(before)
+    target.close()
   })
 
   test('a new token ends what the one before opened', async () => {
