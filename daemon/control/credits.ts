@@ -1,4 +1,5 @@
 /** Credits of this agent at its hub, as the hub tells them. */
+import { Refused } from '../../protocol/contract/client.ts'
 import { parseCid } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
@@ -28,15 +29,31 @@ const REASONS = [
 /** Words of ours only: what a hub says else is `other`. */
 const knownReason = (said: string) => REASONS.find(reason => reason === said) ?? ('other' as const)
 
-/** Credits end with their identity; of a hub that does not answer nothing is known. */
-export async function refuseWhileCreditsRemain({ hub }: Pick<Context, 'hub'>): Promise<void> {
-  const account = await hub.home?.credits.account(1, AbortSignal.timeout(ASKED_MS)).catch(() => undefined)
-  const credits = (account?.balance ?? 0) + (account?.held ?? 0)
-  if (credits > 0)
+/** Credits end with their identity, at every hub; where one does not say how many there are, nobody can know. */
+export async function refuseWhileCreditsRemain(hubs: readonly HubClient[]): Promise<void> {
+  const accounts = await Promise.all(hubs.map(async hub => ({ url: hub.url, credits: await creditsAt(hub) })))
+  const silent = accounts.find(({ credits }) => credits === undefined)
+  const rich = accounts.filter(({ credits }) => credits !== undefined && credits > 0)
+  const last = rich.pop()
+  if (last !== undefined) {
+    const there = [...rich, last].map(({ url, credits }) => `${credits} credits at ${url}`).join(', ')
+    refuse('credits_remain', `${there} would be lost with the identity; spend them, or give them up`)
+  }
+  if (silent !== undefined)
     refuse(
       'credits_remain',
-      `${credits} credits at the hub would be lost with the identity; spend them, or give them up`,
+      `${silent.url} does not answer, and credits that are left there would be lost with the identity; try again once it does, or give them up`,
     )
+}
+
+/** What is owed and held there; 0 where the hub knows no such account, undefined where it does not say. */
+export async function creditsAt(hub: Pick<HubClient, 'credits'>): Promise<number | undefined> {
+  try {
+    const { balance, held } = await hub.credits.account(1, AbortSignal.timeout(ASKED_MS))
+    return balance + held
+  } catch (error) {
+    return error instanceof Refused && error.code === 'unknown_aid' ? 0 : undefined
+  }
 }
 
 /** The bytes of a content id that a hub said; none where it is no content id. */

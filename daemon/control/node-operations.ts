@@ -186,7 +186,7 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       })
     },
     async idDeactivate(given) {
-      if (given.forfeit_credits !== true) await refuseWhileCreditsRemain(ctx)
+      if (given.forfeit_credits !== true) await refuseWhileCreditsRemain(membership.accounts())
       return withNextKey(ctx, given.recovery_phrase, async () => {
         const untold = await membership.deactivate(parts.lifetime)
         parts.wake()

@@ -9,7 +9,16 @@ import { describe } from '../hubs/failures.ts'
 import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
 import { meetHub, openHub } from '../hubs/open.ts'
 import { refuse } from '../refusal.ts'
-import { formerRows, highestWire, homeRow, hubRow, keepHubLog, removeHub, writeHome } from '../store/hubs.ts'
+import {
+  formerRows,
+  highestWire,
+  homeRow,
+  hubRow,
+  keepHubLog,
+  leaveHub,
+  leftRows,
+  writeHome,
+} from '../store/hubs.ts'
 import { checkAdmission } from './anew.ts'
 import { watchCard } from './card.ts'
 import { pushLogTo } from './former.ts'
@@ -142,7 +151,7 @@ export class Membership {
     this.#wakeMail()
   }
 
-  /** Leaves a hub; the current one is forgotten only when it agreed. */
+  /** Leaves a hub, once it agreed; that this identity has an account there stays known. */
   async leave(url: string | undefined): Promise<{ url: string; current: boolean }> {
     const { hub, store } = this.#ctx
     const address = url?.replace(/\/+$/, '') ?? hub.last?.url
@@ -150,7 +159,7 @@ export class Membership {
     const current = hub.last?.url === address
     const left = current ? hub.last : await this.#hubAt(address)
     await left?.deregister()
-    removeHub(store, address)
+    leaveHub(store, address)
     if (current) {
       hub.leave()
       this.#wakeMail()
@@ -203,7 +212,16 @@ export class Membership {
 
   /** Tells former hubs of key events that they have not seen: of a move while they are emptied, of the end always. */
   async pushToFormer(): Promise<void> {
-    await pushLogTo(this.#ctx, this.#former(this.#ctx.identity.log.deactivated ? 0 : this.#ctx.now()))
+    const { identity, now } = this.#ctx
+    const told = identity.log.deactivated ? [...this.#former(0), ...this.#left()] : this.#former(now())
+    await pushLogTo(this.#ctx, told)
+  }
+
+  /** Every hub that has an account of this identity. */
+  accounts(): HubClient[] {
+    const { last } = this.#ctx.hub
+    const all = [...(last === undefined ? [] : [last]), ...this.#former(0), ...this.#left()]
+    return [...new Map(all.toReversed().map(hub => [hub.identity.aid, hub])).values()].toReversed()
   }
 
   /** Hubs whose mailbox is still emptied after a move. */
@@ -255,6 +273,10 @@ export class Membership {
 
   #former(since: number): HubClient[] {
     return formerRows(this.#ctx.store, since).map(row => openHub(row, this.#inputs))
+  }
+
+  #left(): HubClient[] {
+    return leftRows(this.#ctx.store).map(row => openHub(row, this.#inputs))
   }
 
   async #hubAt(url: string): Promise<HubClient> {

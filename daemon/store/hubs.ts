@@ -1,4 +1,4 @@
-/** The hubs that this node knows: home, former homes, what each was told last, and the highest wire of each. */
+/** The hubs that this node knows: home, former homes, those that it left, what each was told last, and the highest wire of each. */
 import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
@@ -14,6 +14,7 @@ export const hubsTable = {
     wire: integer,
     log: blob,
     bits: integer,
+    /** `known`: left, and it still has this identity's account. */
     role: oneOf<'home' | 'draining' | 'known'>(text),
     drainUntil: orNull(integer),
     /** Seq of the last event of ours that the hub has; -1 where it had one and lost it. */
@@ -42,6 +43,11 @@ export function hubRow(store: Store, url: string): HubRow | undefined {
 /** Former homes whose time of emptying ends after `since`. */
 export function formerRows(store: Store, since: number): HubRow[] {
   return camelRows(store.all("SELECT * FROM hubs WHERE role = 'draining' AND drain_until > ?", since))
+}
+
+/** Hubs that were left: each still has this identity's log and account. */
+export function leftRows(store: Store): HubRow[] {
+  return camelRows(store.all("SELECT * FROM hubs WHERE role = 'known' ORDER BY url"))
 }
 
 /** The highest wire that a hub was ever seen to speak. */
@@ -80,8 +86,14 @@ export function keepHubLog(store: Store, { url, log, bits }: Pick<HubRow, 'url' 
   store.run('UPDATE hubs SET log = ?, bits = ? WHERE url = ?', log, bits, url)
 }
 
-export function removeHub(store: Store, url: string): void {
-  store.run('DELETE FROM hubs WHERE url = ?', url)
+/** Ends the membership at a hub; one that never took a registration is forgotten. */
+export function leaveHub(store: Store, url: string): void {
+  store.run('DELETE FROM hubs WHERE url = ? AND registered_seq IS NULL', url)
+  store.run(
+    `UPDATE hubs SET role = 'known', drain_until = NULL, base_url = NULL, card = NULL, card_state = NULL, card_seen_at = NULL
+     WHERE url = ?`,
+    url,
+  )
 }
 
 /** Registers again at the next occasion: the hub does not have what it once confirmed. */

@@ -1,12 +1,12 @@
 /** Credits as a node tells of them: what its hub owes it, and the latest of what moved (node document §4.2). */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readIdentity } from '../../daemon/identity/identity.ts'
 import type { Node } from '../../daemon/node.ts'
 import { random, TestAgent } from '../../hub/testing/hub.ts'
 import { ask, payment } from '../../hub/testing/payments.ts'
-import { type Lab, never, openPair } from './world.ts'
+import { type Lab, never, openPair, servedLog, until } from './world.ts'
 
 let lab: Lab
 let alice: Node
@@ -58,11 +58,44 @@ test('an identity that still has credits is ended only by who gives them up', as
   expect(balance).toBeGreaterThan(0)
   await expect(rich.handlers.idDeactivate({}, never)).rejects.toMatchObject({
     code: 'credits_remain',
-    message: `${balance} credits at the hub would be lost with the identity; spend them, or give them up`,
+    message: `${balance} credits at ${lab.line.url} would be lost with the identity; spend them, or give them up`,
   })
   expect(rich.ctx.identity.log.deactivated).toBe(false)
   expect(await rich.handlers.idDeactivate({ forfeit_credits: true }, never)).toMatchObject({
     state: 'deactivated',
+  })
+})
+
+describe('an identity that left its hub', () => {
+  test('is not ended while that hub owes it credits, or does not say whether it does', async () => {
+    const gone = await lab.member('gone')
+    await gone.handlers.hubLeave({}, never)
+    await expect(gone.handlers.idDeactivate({}, never)).rejects.toMatchObject({
+      code: 'credits_remain',
+      message: `100 credits at ${lab.line.url} would be lost with the identity; spend them, or give them up`,
+    })
+    await lab.line.down()
+    await expect(gone.handlers.idDeactivate({}, never)).rejects.toMatchObject({
+      code: 'credits_remain',
+      message: expect.stringContaining(`${lab.line.url} does not answer`),
+    })
+    expect(gone.ctx.identity.log.deactivated).toBe(false)
+    await lab.line.up()
+  })
+
+  test('is ended there too, also once the hub answers again', async () => {
+    const ended = await lab.member('ended')
+    await ended.handlers.hubLeave({}, never)
+    await lab.line.down()
+    await ended.handlers.idDeactivate({ forfeit_credits: true }, never)
+    await lab.line.up()
+    ended.wake()
+    await until('the hub knows', async () => (await servedLog(lab.line.url, ended.aid))?.deactivated === true)
+  })
+
+  test('is not asked about a hub that never knew it', async () => {
+    const lone = await lab.start('alone')
+    expect(await lone.handlers.idDeactivate({}, never)).toMatchObject({ state: 'deactivated' })
   })
 })
 

@@ -61,7 +61,11 @@ describe('the end of an identity', () => {
     const stopListening = ada.ctx.events.listen(({ data }) => {
       if (data['state'] === 'failed') failed.push(data['interaction_id'])
     })
-    expect(await ada.handlers.idDeactivate({}, never)).toMatchObject({
+    await expect(ada.handlers.idDeactivate({}, never)).rejects.toMatchObject({
+      code: 'credits_remain',
+      message: expect.stringContaining('does not answer, and credits that are left there would be lost'),
+    })
+    expect(await ada.handlers.idDeactivate({ forfeit_credits: true }, never)).toMatchObject({
       state: 'deactivated',
       note: expect.stringContaining('the hub does not know of it yet'),
     })
