@@ -5,8 +5,10 @@ import type { Input, Run } from '../command.ts'
 import { printReply, UsageRefused } from '../io.ts'
 import { flag, integer, parseInteger } from './values.ts'
 
+const atHub = (input: Input) => flag(input, '--hub', 'hub')
+
 export const balance: Run = async (io, input) => {
-  printReply(io, await connect(io, input).call('balance'))
+  printReply(io, await connect(io, input).call('balance', undefined, atHub(input) as Record<string, string>))
   return 0
 }
 
@@ -54,7 +56,11 @@ export const spendSet: Run = async (io, input) => {
 export const redeem: Run = async (io, input) => {
   const amount = parseInteger(input.positionals[0] as string, 'the amount')
   if (amount === 0) throw new UsageRefused('expected an amount of at least 1', 'svc help redeem')
-  const reply = await connect(io, input).call('redeem', { amount, ...flag(input, '--ref', 'reference') })
+  const reply = await connect(io, input).call('redeem', {
+    amount,
+    ...flag(input, '--ref', 'reference'),
+    ...atHub(input),
+  })
   printReply(io, reply)
   return reply.verified ? 0 : 1
 }
@@ -70,7 +76,7 @@ export const refund: Run = async (io, input) => {
 
 /** Exit code 1 where the hub took credits for which nothing was signed here. */
 export const reconcile: Run = async (io, input) => {
-  const reply = await connect(io, input).call('reconcile', {})
+  const reply = await connect(io, input).call('reconcile', atHub(input))
   printReply(io, reply)
   return reply.agrees ? 0 : 1
 }
@@ -86,6 +92,7 @@ export const payHeader: Run = async (io, input) => {
     amount,
     ...flag(input, '--network', 'network'),
     ...flag(input, '--interaction', 'interaction_id'),
+    ...atHub(input),
   })
   io.out(`${header}\n`)
   return 0
@@ -94,6 +101,7 @@ export const payHeader: Run = async (io, input) => {
 /** Exit code 1 where the hub publishes what can't be true. */
 export const auditHub: Run = async (io, input) => {
   const reply = await connect(io, input).call('auditHub', {
+    ...atHub(input),
     ...present({
       all: input.flags.has('--all') || undefined,
       accept: input.flags.has('--accept') || undefined,

@@ -2,6 +2,11 @@
 import type { CommandRow } from '../command.ts'
 import { may, need, on, takes } from './row.ts'
 
+const atHub = takes(
+  '--hub',
+  'URL',
+  'the hub whose account is meant, also one that was left (the present one)',
+)
 const credits = () => import('../commands/credits.ts')
 
 export const creditCommands: readonly CommandRow[] = [
@@ -11,6 +16,7 @@ export const creditCommands: readonly CommandRow[] = [
     group: 'credits',
     needsDaemon: true,
     summary: 'show the balance at the hub and its latest entries',
+    flags: [atHub],
     example: 'svc balance',
     load: async () => (await credits()).balance,
   },
@@ -72,7 +78,7 @@ export const creditCommands: readonly CommandRow[] = [
     needsDaemon: true,
     summary: 'give credits back to the hub',
     positionals: [need('amount', 'a whole number of credits')],
-    flags: [takes('--ref', 'REFERENCE', 'what the operator shall pay out against (a new one)')],
+    flags: [takes('--ref', 'REFERENCE', 'what the operator shall pay out against (a new one)'), atHub],
     example: 'svc redeem 100 --ref invoice-7',
     load: async () => (await credits()).redeem,
   },
@@ -93,6 +99,7 @@ export const creditCommands: readonly CommandRow[] = [
     group: 'credits',
     needsDaemon: true,
     summary: "compare one's own payment records with the ledger of the hub",
+    flags: [atHub],
     example: 'svc reconcile',
     load: async () => (await credits()).reconcile,
   },
@@ -107,6 +114,7 @@ export const creditCommands: readonly CommandRow[] = [
       takes('--amount', 'CREDITS', 'how many credits'),
       takes('--network', 'NETWORK', "the network, hub:<AID of the hub>; without it that of one's own hub"),
       takes('--interaction', 'ID', 'the interaction that is paid for'),
+      atHub,
     ],
     example: 'svc x402-authorize --pay-to bob --amount 5',
     load: async () => (await credits()).payHeader,
@@ -119,6 +127,7 @@ export const creditCommands: readonly CommandRow[] = [
     flags: [
       on('--all', 'every record from the first on, and every signature'),
       on('--accept', 'pay in its credits again, whatever was found'),
+      atHub,
     ],
     example: 'svc audit-hub',
     load: async () => (await credits()).auditHub,

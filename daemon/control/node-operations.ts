@@ -17,11 +17,12 @@ import type { Modules } from '../modules/modules.ts'
 import { refuse } from '../refusal.ts'
 import type { Contact } from '../store/contacts.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
+import { accountHub, refuseWhileCreditsRemain, sayOwedBy } from './accounts.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView, chosen, orRefuse } from './auto-reply.ts'
 import { capabilityOperations } from './capabilities.ts'
 import { consoleLink } from './console.ts'
-import { balanceOf, refuseWhileCreditsRemain } from './credits.ts'
+import { balanceOf } from './credits.ts'
 import { findAgents } from './directory.ts'
 import { draftOperations } from './drafts.ts'
 import { evidenceOperations } from './evidence.ts'
@@ -129,7 +130,8 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       }
       const again = ['svc hub-leave', ...(given.url === undefined ? [] : [shellWord(given.url)])].join(' ')
       const left = await hubOrdered(ctx.identity, work, { again }).catch(stillRegistered)
-      return { status: 'left', hub_url: left.url, current: left.current }
+      const owed = left.hub && (await sayOwedBy(left.hub))
+      return { status: 'left', hub_url: left.url, current: left.current, ...owed }
     },
     async accept(given) {
       ctx.settings.change({ accept_delegations: given.on })
@@ -201,8 +203,8 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     },
     ...evidenceOperations(ctx),
     ...capabilityOperations(parts.modules),
-    async balance() {
-      return balanceOf(ctx, home())
+    async balance({ hub }) {
+      return balanceOf(ctx, await accountHub(ctx, membership, hub))
     },
   }
 }

@@ -8,6 +8,7 @@ import { hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
 import { compareLedger } from '../payments/ledger.ts'
@@ -18,6 +19,7 @@ import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/paymen
 import type { Interaction } from '../store/threads.ts'
 import { type ConversationNeeds, maySend, say } from '../tasks/conversation.ts'
 import { refundMessage } from '../tasks/messages.ts'
+import { accountHub } from './accounts.ts'
 import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
 
@@ -28,6 +30,7 @@ export type PaymentParts = {
   /** Undefined in a build that pays nobody. */
   wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
   audit: Pick<Audit, 'run' | 'accept'> | undefined
+  membership: Pick<Membership, 'account' | 'accounts'>
 }
 
 const DAY_MS = 86_400_000
@@ -37,14 +40,21 @@ const REDEEM_MS = 20_000
 const AUDIT_MS = 10 * 60_000
 const NO_SUPPORT = 'this build has no payment support'
 
-export function paymentOperations(ctx: Needs, { modules, wallet, audit }: PaymentParts): PaymentOperations {
+export function paymentOperations(
+  ctx: Needs,
+  { modules, wallet, audit, membership }: PaymentParts,
+): PaymentOperations {
   const list = () => priceList(ctx, modules)
   const requirePayments = () => wallet ?? refuse('no_credits', NO_SUPPORT, 'svc version')
-  const home = () => ctx.hub.home ?? refuse('no_hub', 'this node is registered at no hub')
+  const accountAt = (url: string | undefined) => accountHub(ctx, membership, url)
+  const hubOf = (network: string) => {
+    const hub = membership.accounts().find(({ identity }) => networkOf(identity.aid) === network)
+    return accountAt(hub === ctx.hub.last ? undefined : hub?.url)
+  }
   return {
-    async auditHub({ all = false, accept }) {
+    async auditHub({ all = false, accept, hub: url }) {
       requirePayments()
-      const hub = home()
+      const hub = await accountAt(url)
       if (accept === true) audit?.accept(hub.identity.aid)
       const work = (signal: AbortSignal) => audit?.run(hub, { all, signal })
       const report = await hubAsked(ctx.identity, async signal => work(signal), AUDIT_MS)
@@ -78,30 +88,30 @@ export function paymentOperations(ctx: Needs, { modules, wallet, audit }: Paymen
       const paying = requirePayments()
       const payTo =
         ctx.contacts.resolve(given.pay_to) ?? refuse('unknown_peer', `"${given.pay_to}" is not a contact`)
-      const network = given.network ?? networkOf(home().identity.aid)
+      const network = given.network ?? networkOf((await accountAt(given.hub)).identity.aid)
       if (hubOfNetwork(network) === undefined)
         refuse('bad_request', 'expected a network: hub: and the AID of the hub')
       const { amount, interaction_id: interaction } = given
       return { header: paying.header({ payTo, amount, network, interaction }) }
     },
-    async redeem({ amount, reference }) {
+    async redeem({ amount, reference, hub: url }) {
       const paying = requirePayments()
       const own = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
-      const hub = home()
+      const hub = await accountAt(url)
       return await hubAsked(ctx.identity, signal => paying.redeem(hub, amount, own, signal), REDEEM_MS)
     },
     async refund({ interaction_id: id, amount }) {
       requirePayments()
-      const hub = home()
       const interaction =
         ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
+      const hub = await hubOf(paymentOf(ctx.store, interaction.key)?.network ?? '')
       const prepared = ctx.store.transaction(() => giveBack(ctx, interaction, amount), 'node.pay')
       const settle = (signal: AbortSignal) => settleRefund(ctx, hub, interaction, prepared, signal)
       return await hubAsked(ctx.identity, settle, REDEEM_MS)
     },
-    async reconcile() {
+    async reconcile({ hub: url }) {
       const paying = requirePayments()
-      const hub = home()
+      const hub = await accountAt(url)
       const asked = await hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
       const { network, entries } = await hubAsked(ctx.identity, signal =>
         hub.credits.account(ENTRIES_MAX, signal),

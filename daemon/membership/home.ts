@@ -21,7 +21,7 @@ import {
 } from '../store/hubs.ts'
 import { checkAdmission } from './anew.ts'
 import { watchCard } from './card.ts'
-import { pushLogTo } from './former.ts'
+import { pushLog, pushLogTo } from './former.ts'
 import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
 import { compareWithHub } from './own-log.ts'
 import { sendRevocations } from './revocations.ts'
@@ -152,7 +152,9 @@ export class Membership {
   }
 
   /** Leaves a hub, once it agreed; that this identity has an account there stays known. */
-  async leave(url: string | undefined): Promise<{ url: string; current: boolean }> {
+  async leave(
+    url: string | undefined,
+  ): Promise<{ hub: HubClient | undefined; url: string; current: boolean }> {
     const { hub, store } = this.#ctx
     const address = url?.replace(/\/+$/, '') ?? hub.last?.url
     if (address === undefined) return refuse('no_hub', 'this node is registered at no hub')
@@ -164,7 +166,7 @@ export class Membership {
       hub.leave()
       this.#wakeMail()
     }
-    return { url: address, current }
+    return { hub: left, url: address, current }
   }
 
   /** Rotates the identity key and tells every hub of it; why the home does not know of it yet, where it does not. */
@@ -215,6 +217,18 @@ export class Membership {
     const { identity, now } = this.#ctx
     const told = identity.log.deactivated ? [...this.#former(0), ...this.#left()] : this.#former(now())
     await pushLogTo(this.#ctx, told)
+  }
+
+  /** The hub at an address, for the account there: told of every key event, also where this node left it. */
+  async account(url: string): Promise<HubClient> {
+    const address = url.replace(/\/+$/, '')
+    const { home } = this.#ctx.hub
+    if (home?.url === address) return home
+    const found = await this.#hubAt(address)
+    if (home?.identity.aid === found.identity.aid) return home
+    await found.refresh()
+    await pushLog(this.#ctx, found)
+    return found
   }
 
   /** Every hub that has an account of this identity. */

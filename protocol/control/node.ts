@@ -10,7 +10,7 @@ import {
   plainShape,
   visibilityShape,
 } from '../contract/shapes.ts'
-import { LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
+import { atHub, hubAddress, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
 import {
   chainHeadShape,
   contactShape,
@@ -36,14 +36,6 @@ const identityReply = z.strictObject({
   /** Why the hub does not know of the key event yet. */
   note: z.string().optional(),
 })
-
-/** Hubs answer at the root of a host, and nobody's password belongs into an address; what is none is told elsewhere. */
-function isBare(address: string): boolean {
-  const url = URL.parse(address)
-  if (url === null) return true
-  const { username, password, pathname, search, hash } = url
-  return [username, password, search, hash].every(part => part === '') && pathname === '/'
-}
 
 export const nodeOperations = {
   status: operation('/status', { method: 'GET', reads: true, reply: nodeStatusShape }),
@@ -129,15 +121,7 @@ export const nodeOperations = {
     reads: false,
     timeoutMs: LONG_MS,
     request: z.strictObject({
-      url: z
-        .url({
-          protocol: /^https?$/,
-          error: 'expected the address of a hub, such as https://hub.example',
-        })
-        .refine(isBare, {
-          message:
-            'expected scheme, host and port of a hub alone, such as https://hub.example: leave out the rest',
-        }),
+      url: hubAddress,
       name: lineShape(NAME_BYTES_MAX).optional(),
       caps: z.array(capTag).max(64).optional(),
       guest_messages: z.int().min(0).max(GUEST_MESSAGES_MAX).optional(),
@@ -163,7 +147,14 @@ export const nodeOperations = {
   hubLeave: operation('/hub/leave', {
     reads: false,
     request: z.strictObject({ url: z.string().optional() }),
-    reply: z.strictObject({ status: z.string(), hub_url: z.string(), current: z.boolean() }),
+    reply: z.strictObject({
+      status: z.string(),
+      hub_url: z.string(),
+      current: z.boolean(),
+      /** What the hub still owes this agent. */
+      note: z.string().optional(),
+      next: z.string().optional(),
+    }),
     codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   accept: operation('/accept', {
@@ -261,6 +252,7 @@ export const nodeOperations = {
   balance: operation('/balance', {
     method: 'GET',
     reads: true,
+    query: atHub,
     reply: z.strictObject({
       hub: aidShape,
       network: z.string(),

@@ -34,6 +34,26 @@ export function operation<const P extends string, const O extends Operation>(pat
   }
 }
 
+/** Hubs answer at the root of a host, and nobody's password belongs into an address; what is none is told elsewhere. */
+function isBare(address: string): boolean {
+  const url = URL.parse(address)
+  if (url === null) return true
+  const { username, password, pathname, search, hash } = url
+  return [username, password, search, hash].every(part => part === '') && pathname === '/'
+}
+
+export const hubAddress = z
+  .url({
+    protocol: /^https?$/,
+    error: 'expected the address of a hub, such as https://hub.example',
+  })
+  .refine(isBare, {
+    message: 'expected scheme, host and port of a hub alone, such as https://hub.example: leave out the rest',
+  })
+/** The hub whose account is meant: one that was left or joined; the home without it. */
+const hub = hubAddress.optional()
+export const atHub = z.strictObject({ hub })
+
 export const byInteraction = z.strictObject({ interaction_id: interactionId })
 export const paging = { limit: z.int().min(1).max(50).optional(), cursor: z.string().max(64).optional() }
 /** Words of a person or an agent. */

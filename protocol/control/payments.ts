@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { capTag, count, millis } from '../contract/shapes.ts'
-import { LONG_MS, operation } from './operation.ts'
+import { atHub, LONG_MS, operation } from './operation.ts'
 import { interactionId, peerName, spendShape } from './shapes.ts'
 
 const REFERENCE_CHARS_MAX = 256
@@ -19,18 +19,26 @@ export const paymentOperations = {
   /** The value of a header for plain HTTP; nothing is settled. */
   payHeader: operation('/pay-header', {
     reads: false,
-    request: z.strictObject({
+    request: atHub.extend({
       pay_to: peerName,
       amount: z.int().min(1).max(CREDITS_MAX),
       network: z.string().max(64).optional(),
       interaction_id: interactionId.optional(),
     }),
     reply: z.strictObject({ header: z.string() }),
-    codes: ['unknown_peer', 'no_hub', 'no_credits', 'bad_request'],
+    codes: [
+      'unknown_peer',
+      'no_hub',
+      'no_credits',
+      'bad_request',
+      'hub_unreachable',
+      'hub_refused',
+      'hub_incompatible',
+    ],
   }),
   redeem: operation('/redeem', {
     reads: false,
-    request: z.strictObject({
+    request: atHub.extend({
       amount: z.int().min(1).max(CREDITS_MAX),
       /** What the operator pays out against. */
       reference: z.string().min(1).max(REFERENCE_CHARS_MAX).optional(),
@@ -42,7 +50,7 @@ export const paymentOperations = {
       /** Whether the hub's receipt proves it. */
       verified: z.boolean(),
     }),
-    codes: ['no_hub', 'no_credits', 'hub_refused', 'hub_unreachable'],
+    codes: ['no_hub', 'no_credits', 'hub_refused', 'hub_unreachable', 'hub_incompatible'],
   }),
   refund: operation('/refund', {
     reads: false,
@@ -70,7 +78,7 @@ export const paymentOperations = {
   }),
   reconcile: operation('/reconcile', {
     reads: false,
-    request: z.strictObject({}),
+    request: atHub,
     reply: z.strictObject({
       network: z.string(),
       /** Entries of the hub's ledger that were compared, of the days that it shows. */
@@ -86,12 +94,12 @@ export const paymentOperations = {
       lapsed: z.array(interactionId),
       returned: z.array(interactionId),
     }),
-    codes: ['no_hub', 'no_credits', 'hub_unreachable'],
+    codes: ['no_hub', 'no_credits', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   auditHub: operation('/audit-hub', {
     reads: false,
     timeoutMs: LONG_MS,
-    request: z.strictObject({
+    request: atHub.extend({
       /** Every record from the first on, and every signature. */
       all: z.boolean().optional(),
       /** Pays in credits of this hub again, whatever was found. */
@@ -114,7 +122,7 @@ export const paymentOperations = {
       witnessed_seq: count.optional(),
       witnessed_at: millis.optional(),
     }),
-    codes: ['no_hub', 'no_credits', 'hub_unreachable'],
+    codes: ['no_hub', 'no_credits', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   prices: operation('/prices', { method: 'GET', reads: true, reply: priceList }),
   priceSet: operation('/prices/set', {

@@ -94,7 +94,7 @@ async function payment({ accepts: [requirements] }: Required): Promise<object> {
 const header = (value: object) => ({
   'PAYMENT-SIGNATURE': Buffer.from(JSON.stringify(value)).toString('base64'),
 })
-const balance = async () => (await world.bob.handlers.balance(undefined, never)).balance
+const balance = async () => (await world.bob.handlers.balance({}, never)).balance
 
 test('a call that costs nothing is answered with its result', async () => {
   const { status, body } = await send(call('weather.free'))

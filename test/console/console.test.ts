@@ -167,13 +167,10 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
       expect(told).toContain(words)
     await dialog.getByRole('button', { name: 'No' }).click()
     await dialog.waitFor({ state: 'detached' })
-    expect((await world.alice.handlers.balance(undefined, never)).balance).toBe(100)
+    expect((await world.alice.handlers.balance({}, never)).balance).toBe(100)
     await page.getByRole('button', { name: 'Look at the payment' }).click()
     await dialog.getByRole('button', { name: 'Pay', exact: true }).click()
-    await until(
-      'it is paid',
-      async () => (await world.alice.handlers.balance(undefined, never)).balance === 95,
-    )
+    await until('it is paid', async () => (await world.alice.handlers.balance({}, never)).balance === 95)
     await context.close()
   })
 

@@ -28,10 +28,10 @@ test('balance tells what the hub owes, what moved, and with whom by petname', as
   const id = randomBytes(16).toString('hex')
   const { aid } = alice
   await lab.hub.running.order({ command: 'grant', aid, amount: 40, reason: 'a test', id })
-  const before = await alice.handlers.balance(undefined, never)
+  const before = await alice.handlers.balance({}, never)
   const paid = payment(walletOf(alice, 'alice'), bob, 30)
   expect((await ask(lab.hub, 'x402Settle', paid.request)).json['success']).toBe(true)
-  const told = await alice.handlers.balance(undefined, never)
+  const told = await alice.handlers.balance({}, never)
   expect(told).toMatchObject({
     hub: lab.hub.aid,
     network: `hub:${lab.hub.aid}`,
@@ -54,7 +54,7 @@ test('balance tells what the hub owes, what moved, and with whom by petname', as
 
 test('an identity that still has credits is ended only by who gives them up', async () => {
   const rich = await lab.member('rich')
-  const { balance } = await rich.handlers.balance(undefined, never)
+  const { balance } = await rich.handlers.balance({}, never)
   expect(balance).toBeGreaterThan(0)
   await expect(rich.handlers.idDeactivate({}, never)).rejects.toMatchObject({
     code: 'credits_remain',
@@ -83,6 +83,36 @@ describe('an identity that left its hub', () => {
     await lab.line.up()
   })
 
+  test('still reads its account there, pays, redeems and audits, also after a rotation', async () => {
+    const left = await lab.member('left')
+    expect(await left.handlers.hubLeave({}, never)).toEqual({
+      status: 'left',
+      hub_url: lab.line.url,
+      current: true,
+      note: '100 credits remain there; they can still be paid with and redeemed',
+      next: `svc redeem 100 --hub ${lab.line.url}`,
+    })
+    await expect(left.handlers.balance({}, never)).rejects.toMatchObject({
+      code: 'no_hub',
+      message: `this node is registered at no hub; its account at ${lab.line.url} is still there`,
+      next: `svc balance --hub ${lab.line.url}`,
+    })
+    await left.handlers.idRotate({}, never)
+    const at = { hub: lab.line.url }
+    expect(await left.handlers.balance(at, never)).toMatchObject({ hub: lab.hub.aid, balance: 100 })
+    const { header } = await left.handlers.payHeader({ ...at, pay_to: alice.aid, amount: 2 }, never)
+    const paymentPayload = JSON.parse(Buffer.from(header, 'base64').toString('utf8'))
+    const body = { x402Version: 2, paymentPayload, paymentRequirements: paymentPayload.accepted }
+    expect((await ask(lab.hub, 'x402Settle', body)).json['success']).toBe(true)
+    expect(await left.handlers.redeem({ ...at, amount: 98, reference: 'last' }, never)).toMatchObject({
+      amount: 98,
+      verified: true,
+    })
+    expect(await left.handlers.reconcile(at, never)).toMatchObject({ agrees: true })
+    expect(await left.handlers.auditHub(at, never)).toMatchObject({ hub: lab.hub.aid, verified: true })
+    expect(await left.handlers.idDeactivate({}, never)).toMatchObject({ state: 'deactivated' })
+  })
+
   test('is ended there too, also once the hub answers again', async () => {
     const ended = await lab.member('ended')
     await ended.handlers.hubLeave({}, never)
@@ -101,5 +131,5 @@ describe('an identity that left its hub', () => {
 
 test('without a hub balance says which command finds one', async () => {
   const lone = await lab.start('lone')
-  await expect(lone.handlers.balance(undefined, never)).rejects.toMatchObject({ code: 'no_hub' })
+  await expect(lone.handlers.balance({}, never)).rejects.toMatchObject({ code: 'no_hub' })
 })

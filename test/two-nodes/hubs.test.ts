@@ -277,6 +277,8 @@ describe('moving to another hub', () => {
       status: 'left',
       hub_url: lab.line.url,
       current: false,
+      note: '100 credits remain there; they can still be paid with and redeemed',
+      next: `svc redeem 100 --hub ${lab.line.url}`,
     })
     expect(await moved.handlers.status(undefined, never)).toMatchObject({
       hub_url: second.url,

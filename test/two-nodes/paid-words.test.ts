@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => lab.close())
 
 const balances = async () => {
-  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))
+  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))
   return [mine?.balance, mine?.held, theirs?.balance, theirs?.held]
 }
 const ask = (task: string, more: object = {}) => alice.handlers.delegate({ to: 'bob', task, ...more }, never)

@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const balances = async (): Promise<number[]> =>
-  (await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))).flatMap(
+  (await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))).flatMap(
     ({ balance, held }) => [balance, held],
   )
 

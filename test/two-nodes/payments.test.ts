@@ -54,7 +54,7 @@ afterAll(async () => {
 })
 
 const credits = async () => {
-  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))
+  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))
   return [mine?.balance, mine?.held, theirs?.balance, theirs?.held]
 }
 type Effect = { status: string; message: string; payment_required?: { accepts: Record<string, unknown>[] } }
@@ -239,7 +239,7 @@ describe('a paid call', () => {
       expect(shown.payment).toMatchObject({ amount: 5, state: 'taken' })
       expect(shown.turns.map(({ text }) => text).join()).toContain('celsius: 21')
     }
-    const [entry] = (await alice.handlers.balance(undefined, never)).entries
+    const [entry] = (await alice.handlers.balance({}, never)).entries
     expect(entry).toMatchObject({ delta: -5, reason: 'held', payment: 'taken' })
   })
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => lab.close())
 
 const balances = async () => {
-  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))
+  const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))
   return [mine?.balance, theirs?.balance]
 }
 const payment = (node: Node, id: string) => paymentOf(node.ctx.store, node.ctx.threads.findById(id)?.key ?? 0)

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => lab.close())
 
 const balances = async (): Promise<number[]> =>
-  (await Promise.all([alice, bob].map(node => node.handlers.balance(undefined, never)))).flatMap(
+  (await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))).flatMap(
     ({ balance, held }) => [balance, held],
   )
 const payment = (node: Node, id: string) => paymentOf(node.ctx.store, node.ctx.threads.findById(id)?.key ?? 0)
