@@ -1,11 +1,9 @@
 /** Credits of this agent at its hub, as the hub tells them. */
-import { parseCid } from '../../protocol/crypto/hash.ts'
-import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { paymentById } from '../store/payments.ts'
+import { paymentSaid } from '../payments/account.ts'
 import { hubAsked } from './hub-call.ts'
 import { paidState } from './payments.ts'
 
@@ -26,19 +24,9 @@ const REASONS = [
 /** Words of ours only: what a hub says else is `other`. */
 const knownReason = (said: string) => REASONS.find(reason => reason === said) ?? ('other' as const)
 
-/** The bytes of a content id that a hub said; none where it is no content id. */
-function cidOf(said: string): Uint8Array {
-  try {
-    return parseCid(said)
-  } catch (error) {
-    if (error instanceof Malformed) return new Uint8Array(0)
-    throw error
-  }
-}
-
 /** What became of a payment of a task of ours. */
 function becameOf({ store }: Pick<Context, 'store'>, transaction: string) {
-  const row = paymentById(store, cidOf(transaction))
+  const row = paymentSaid(store, transaction)
   return row && paidState(row)
 }
 

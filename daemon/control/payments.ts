@@ -10,8 +10,8 @@ import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
+import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
-import { compareLedger } from '../payments/ledger.ts'
 import { type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
@@ -34,7 +34,6 @@ export type PaymentParts = {
 }
 
 const DAY_MS = 86_400_000
-const ENTRIES_MAX = 500
 const REFERENCE_BYTES = 8
 const REDEEM_MS = 20_000
 const AUDIT_MS = 10 * 60_000
@@ -113,20 +112,24 @@ export function paymentOperations(
       const paying = requirePayments()
       const hub = await accountAt(url)
       const asked = await hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
-      const { network, entries } = await hubAsked(ctx.identity, signal =>
-        hub.credits.account(ENTRIES_MAX, signal),
-      )
-      const unknown = compareLedger(ctx, entries)
-      return {
-        network: shownLine(network),
-        entries: entries.length,
-        agrees: unknown.length === 0,
-        unknown,
-        ...asked,
-      }
+      const compare = (signal: AbortSignal) => compareAccount(ctx, hub, signal)
+      const account = await hubAsked(ctx.identity, compare, REDEEM_MS)
+      return { network: networkOf(hub.identity.aid), ...comparedView(account), ...asked }
     },
   }
 }
+
+const comparedView = ({ entries, unsigned, missing, short }: AccountView) => ({
+  entries: entries.length,
+  agrees: unsigned.length === 0 && missing.length === 0 && short === undefined,
+  unknown: unsigned.map(({ transaction = '', delta, atMs: at }) => ({
+    transaction: shownLine(transaction),
+    delta,
+    at,
+  })),
+  missing: missing.map(({ transaction, kind, amount, atMs: at }) => ({ transaction, kind, amount, at })),
+  ...present({ short }),
+})
 
 /** Signs what goes back, and says so to the requester where the task still takes words. */
 function giveBack(ctx: Needs, interaction: Interaction, amount: number | undefined): PreparedRefund {

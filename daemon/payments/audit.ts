@@ -20,8 +20,8 @@ import type { HubClient } from '../hubs/hub.ts'
 import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { forgetWitnessed } from '../store/witnessed.ts'
+import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
 import { maySign } from './may-sign.ts'
-import { ownSumsFault } from './own-sums.ts'
 import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
 import { askWitnesses, noteWitnessed, requireAsLong, requireWitnessed, type Witnessed } from './witnesses.ts'
@@ -104,6 +104,7 @@ export class Audit {
       forget(this.#ctx.store, placeName(hub))
       forgetHeads(this.#ctx.store, hub)
       forgetWitnessed(this.#ctx.store, hub)
+      acceptAccount(this.#ctx, hub)
     }, 'node.audit')
   }
 
@@ -120,13 +121,17 @@ export class Audit {
     const reader = new SupplyReader(hub.identity.log, { own, ...(from && { from }) })
     const told = { headSeq: -1, headId: '' }
     let owed: number | undefined
+    let account: AccountView | undefined
     const fault = await faultIn(async () => {
       await this.#read(hub, reader, { told, heads, witnessed, signal })
-      owed = await this.#checkAccount(hub, reader, signal)
+      account = await compareAccount(this.#ctx, hub, signal)
+      owed = await this.#checkTree(hub, reader, account, signal)
     })
+    const why = fault ?? (account && accountFault(account))
     store.transaction(() => {
-      if (fault === undefined) this.#keep(hub.identity.aid, reader, witnessed)
-      else this.#alarm(hub.identity.aid, fault)
+      if (why !== undefined) return this.#alarm(hub.identity.aid, why)
+      this.#keep(hub.identity.aid, reader, witnessed)
+      if (account !== undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)
     }, 'node.audit')
     const { length, head } = reader.head
     return {
@@ -139,7 +144,7 @@ export class Audit {
       day: reader.epoch?.epoch.day,
       owed,
       witnessed: newestOf(witnessed),
-      fault,
+      fault: why,
     }
   }
 
@@ -169,23 +174,23 @@ export class Audit {
         throw new SupplyFault(`the hub showed ${cidText(id)} there, and it is missing`, seq)
   }
 
-  /** The tree of the newest epoch counts this account; what it says is owed. */
-  async #checkAccount(
+  /** The tree of the newest epoch counts this account with what its entries come to; what it says is owed. */
+  async #checkTree(
     hub: HubClient,
     reader: SupplyReader,
+    { sumAt }: AccountView,
     signal: AbortSignal,
   ): Promise<number | undefined> {
     const { epoch } = reader
     if (epoch === undefined || epoch.seq === 0) return undefined
-    const { ledger_hw: ledgerHw } = epoch.epoch
-    const counted = { ledgerHw, atMs: this.#ctx.hubNow(), owed: 0 }
-    const checkSums = async (owed: number) => {
-      const why = await ownSumsFault(this.#ctx, hub, { ...counted, owed }, signal)
-      if (why !== undefined) throw new SupplyFault(why, epoch.seq)
-      return owed
+    const sum = sumAt(epoch.epoch.ledger_hw)
+    const checkSum = (owed: number) => {
+      if (owed >= sum) return owed
+      const why = `its ledger comes to ${sum} credits for this agent, and the tree of its epoch to ${owed}`
+      throw new SupplyFault(why, epoch.seq)
     }
     const proof = await hub.credits.liability(signal)
-    if (proof === undefined) return checkSums(0)
+    if (proof === undefined) return checkSum(0)
     const event = supplyEventOf(ChainRecord.decode(proof.record))
     const isIt = event.kind === 'epoch' && event.epoch.day === epoch.epoch.day
     if (!isIt) throw new SupplyFault('the proof of this account is of another epoch', epoch.seq)
@@ -197,7 +202,7 @@ export class Audit {
         `this account does not stand in the tree of day ${epoch.epoch.day} (${why})`,
         epoch.seq,
       )
-    return checkSums(proof.balance)
+    return checkSum(proof.balance)
   }
 
   #keep(hub: string, reader: SupplyReader, witnessed: Witnessed): void {

@@ -55,9 +55,13 @@ function movedOf(
   const isOf = (entry: AccountEntry) => entry.transaction === transaction
   const back = entries.find(entry => isOf(entry) && entry.delta > 0)
   if (back !== undefined) return Math.max(0, amount - back.delta)
-  const pastLapseMs = nowMs - (holdUntil ?? nowMs)
-  const mayLapse = pastLapseMs > -NEAR_LAPSE_MS && pastLapseMs < LAPSE_POSTED_MS
-  return held === 0 && !mayLapse && before.entries.some(isOf) ? amount : undefined
+  return held === 0 && !mayLapse(holdUntil, nowMs) && before.entries.some(isOf) ? amount : undefined
+}
+
+/** Whether a hold may have lapsed without an entry that says so. */
+export function mayLapse(holdUntil: number | null, nowMs: number): boolean {
+  const pastMs = nowMs - (holdUntil ?? nowMs)
+  return pastMs > -NEAR_LAPSE_MS && pastMs < LAPSE_POSTED_MS
 }
 
 function note({ store, chain, threads, events }: Needs, row: PaymentRow, moved: number): boolean {

@@ -215,15 +215,14 @@ export function keepReceipts(
   )
 }
 
-/** Payments that came, by what their hub signed at their end. */
-export function receivedPayments(
-  store: Store,
-  network: string,
-): { payment: Uint8Array; endReceipt: Uint8Array }[] {
+/** Payments that came since a time, by what their hub signed at their end. */
+export function receivedPayments(store: Store, network: string, since: number): { endReceipt: Uint8Array }[] {
   return camelRows(
     store.all(
-      "SELECT payment, end_receipt FROM payments WHERE side = 'payee' AND state = 'ended' AND network = ? AND moved > 0 AND end_receipt IS NOT NULL",
+      `SELECT end_receipt FROM payments WHERE side = 'payee' AND state = 'ended' AND network = ? AND at >= ? AND moved > 0
+         AND end_receipt IS NOT NULL`,
       network,
+      since,
     ),
   )
 }

@@ -49,8 +49,8 @@ export type TestHub = {
   directory: string
   clock: TestClock
   alerts: { event: string; facts: Record<string, unknown> }[]
-  /** Stops the hub and starts it again on the same directory and port-independent state. */
-  restart(): Promise<void>
+  /** Stops the hub and starts it again on the same directory and port-independent state; `meanwhile` runs in between. */
+  restart(meanwhile?: () => void): Promise<void>
   close(): Promise<void>
 }
 
@@ -110,8 +110,9 @@ export async function startTestHub(options: TestHubOptions = {}): Promise<TestHu
     directory,
     clock,
     alerts,
-    async restart() {
+    async restart(meanwhile) {
       await hub.running.close()
+      meanwhile?.()
       hub.running = await start()
     },
     async close() {

@@ -84,8 +84,19 @@ export const paymentOperations = {
       /** Entries of the hub's ledger that were compared, of the days that it shows. */
       entries: count,
       agrees: z.boolean(),
-      /** Credits that the hub says it took, for which nothing was signed here. */
+      /** Credits that the hub says it took, for which this node signed nothing. */
       unknown: z.array(z.strictObject({ transaction, delta: z.int(), at: millis })),
+      /** What the hub signed that it moved for this agent, and its ledger has no entry of. */
+      missing: z.array(
+        z.strictObject({
+          transaction,
+          kind: z.enum(['paid', 'received', 'returned', 'redeemed']),
+          amount: credits,
+          at: millis,
+        }),
+      ),
+      /** What the entries come to at least, where the balance says less. */
+      short: z.strictObject({ sum: credits, balance: credits }).optional(),
       /**
        * Tasks of whose payment nothing was heard: the hub had made it after all, nobody had used it, or what it held came
        * back.

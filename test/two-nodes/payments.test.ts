@@ -399,11 +399,20 @@ describe('what the hub publishes of its credits', () => {
     const { credits: honest } = home()
     const entriesAfter = honest.entriesAfter.bind(honest)
     honest.entriesAfter = async (seq, signal) => [
-      { seq: seq + 1, atMs: 1, delta: -3, reason: 'paid', transaction: 'unsigned', counterparty: bob.aid },
+      {
+        seq: seq + 1,
+        atMs: lab.hub.clock.now(),
+        delta: -3,
+        reason: 'paid',
+        transaction: 'unsigned',
+        counterparty: bob.aid,
+      },
       ...(await entriesAfter(seq, signal)),
     ]
     const report = await audit()
-    expect(report.fault).toContain('it took 3 credits by unsigned, which this identity never signed')
+    expect(report.fault).toContain(
+      'it took 3 credits by unsigned, which this node did not sign: another program has the key',
+    )
     honest.entriesAfter = entriesAfter
     expect(await audit({ accept: true })).toMatchObject({ verified: true })
   })
@@ -411,10 +420,14 @@ describe('what the hub publishes of its credits', () => {
   test('a ledger that comes to more than the tree says is told', async () => {
     const { credits: honest } = home()
     const entriesAfter = honest.entriesAfter.bind(honest)
-    honest.entriesAfter = async (seq, signal) => [
-      ...(await entriesAfter(seq, signal)),
-      { seq: seq + 1, atMs: 1, delta: 4, reason: 'received', transaction: 'more', counterparty: bob.aid },
-    ]
+    honest.entriesAfter = async (from, signal) => {
+      const shown = await entriesAfter(from, signal)
+      const { seq = 0, atMs = 0 } = shown[0] ?? {}
+      return [
+        ...shown,
+        { seq, atMs, delta: 4, reason: 'received', transaction: 'more', counterparty: bob.aid },
+      ]
+    }
     lab.hub.clock.advance(86_400_000)
     await call('weather.now', { pay: true })
     lab.hub.clock.advance(86_400_000)

@@ -1,0 +1,190 @@
+/**
+ * What a hub owes this account: by its balance, by the entries that the hub shows of it, by the tree of an epoch, and by
+ * what this node signed and holds receipts of. A credit that is not known here is nobody's loss; less than there should be,
+ * a debit that was never signed, and an entry that is gone, are.
+ */
+import { parseCid } from '../../protocol/crypto/hash.ts'
+import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import type { Context } from '../context.ts'
+import type { AccountEntry, HubClient } from '../hubs/hub.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import { type PaymentRow, paymentById } from '../store/payments.ts'
+import { mayLapse } from './ends.ts'
+import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
+
+type Needs = Pick<Context, 'store' | 'chain' | 'identity' | 'hubNow'>
+/** Up to where the entries of an account were added up; `sum` may be less where older ones were not shown. */
+type Checkpoint = { seq: number; sum: number; atMs: number }
+
+export type AccountView = {
+  entries: AccountEntry[]
+  /** Debits that this node did not sign. */
+  unsigned: AccountEntry[]
+  /** What the hub signed, and shows no entry of. */
+  missing: Signed[]
+  /** What the entries come to, where the balance is less. */
+  short: { sum: number; balance: number } | undefined
+  /** What the entries up to one come to at least. */
+  sumAt(seq: number): number
+  /** The next comparison goes on from here. */
+  checkpoint: Checkpoint
+}
+
+/** A hub shows an account for 14 days; clocks may differ. */
+const WINDOW_MS = 13 * 86_400_000
+/** An authorization is made before it is settled. */
+const SIGNED_BEFORE_MS = 86_400_000
+/** So many entries are read at most. */
+const ENTRIES_MAX = 100_000
+const READS_MAX = 3
+
+const nameOf = (hub: string): string => `ledger of ${hub}`
+const acceptedName = (hub: string): string => `ledger accepted of ${hub}`
+
+function read<T>({ store }: Pick<Needs, 'store'>, name: string): T | undefined {
+  const kept = recall(store, name)
+  return kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as T)
+}
+
+export function keepCheckpoint(
+  { store }: Pick<Needs, 'store'>,
+  hub: string,
+  { checkpoint }: AccountView,
+): void {
+  remember(store, nameOf(hub), utf8(JSON.stringify(checkpoint)))
+}
+
+/** A person goes on with what the hub shows of this account now, whatever was moved before. */
+export function acceptAccount({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>, hub: string): void {
+  forget(store, nameOf(hub))
+  remember(store, acceptedName(hub), utf8(JSON.stringify(hubNow())))
+}
+
+/** Compares what a hub shows of this account with what is known of it here. */
+export async function compareAccount(
+  ctx: Needs,
+  hub: Pick<HubClient, 'identity' | 'credits'>,
+  signal: AbortSignal,
+): Promise<AccountView> {
+  const { aid } = hub.identity
+  const nowMs = ctx.hubNow()
+  const acceptedMs = read<number>(ctx, acceptedName(aid)) ?? 0
+  const sinceMs = Math.max(nowMs - WINDOW_MS, acceptedMs)
+  // before the hub is asked: what is moved meanwhile is not missed
+  const signed = signedSince(ctx, aid, sinceMs)
+  const { entries, balance } = await readAccount(hub, signal)
+  const authorized = authorizedSince(ctx, nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
+  const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
+  const isShown = shownIn(entries)
+  const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
+  const restored = restoredFrom(entries, authorized, aid)
+  const isStale = ({ seq, atMs }: Checkpoint) => atMs < nowMs - WINDOW_MS || seq < (oldest?.seq ?? 0)
+  const kept = read<Checkpoint>(ctx, nameOf(aid))
+  const base = kept === undefined || isStale(kept) ? { seq: 0, sum: 0 } : kept
+  const from = kept === undefined && acceptedMs > 0 ? acceptedBase(ctx, entries, balance) : base
+  const sum = from.sum + total(entries.filter(({ seq }) => seq > from.seq))
+  return {
+    entries,
+    unsigned: unsignedOf(entries, authorized, restored).filter(({ atMs }) => atMs > acceptedMs),
+    missing: shown.filter(one => !restored.has(one.transaction) && !isShown(one)),
+    short: balance !== undefined && balance < sum ? { sum, balance } : undefined,
+    sumAt: seq => sum - total(entries.filter(entry => entry.seq > seq)),
+    checkpoint: { seq: entries[0]?.seq ?? from.seq, sum, atMs: nowMs },
+  }
+}
+
+const total = (entries: readonly AccountEntry[]): number => entries.reduce((sum, { delta }) => sum + delta, 0)
+
+/** Entries and the balance that goes with them; no balance where others kept coming in between. */
+async function readAccount({ credits }: Pick<HubClient, 'credits'>, signal: AbortSignal) {
+  for (let reads = 1; ; reads++) {
+    const entries = await credits.entriesAfter(0, signal)
+    const told = await credits.account(1, signal)
+    if (told.entries[0]?.seq === entries[0]?.seq) return { entries, balance: told.balance }
+    if (reads === READS_MAX) return { entries, balance: undefined }
+  }
+}
+
+/** A balance counts what has lapsed before its entry is there: that is left out, or it would be counted twice. */
+function acceptedBase(
+  { store, hubNow }: Pick<Needs, 'store' | 'hubNow'>,
+  entries: readonly AccountEntry[],
+  balance: number | undefined,
+) {
+  const back = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
+  const untilOf = (transaction = '') => paymentSaid(store, transaction)?.holdUntil ?? null
+  const lapsing = entries.filter(
+    ({ reason, transaction }) =>
+      reason === 'held' && !back.has(transaction) && mayLapse(untilOf(transaction), hubNow()),
+  )
+  return { seq: entries[0]?.seq ?? 0, sum: Math.max(0, (balance ?? 0) + total(lapsing)) }
+}
+
+/** The payment of a task of ours that a hub names; undefined where it names none. */
+export function paymentSaid(store: Context['store'], transaction: string): PaymentRow | undefined {
+  try {
+    return paymentById(store, parseCid(transaction))
+  } catch (error) {
+    if (error instanceof Malformed) return undefined
+    throw error
+  }
+}
+
+/** A hub that was restored shows redemptions that came back with its supply chain without their id. */
+function restoredFrom(
+  entries: readonly AccountEntry[],
+  authorized: readonly Authorized[],
+  hub: string,
+): Map<string, AccountEntry> {
+  const shown = new Set(entries.map(({ transaction }) => transaction))
+  const own = authorized.filter(({ payTo, transaction }) => payTo === hub && !shown.has(transaction))
+  const found = new Map<string, AccountEntry>()
+  for (const entry of entries) {
+    if (entry.reason !== 'redemption' || entry.transaction) continue
+    const match = own.find(({ amount, transaction }) => amount === -entry.delta && !found.has(transaction))
+    if (match !== undefined) found.set(match.transaction, entry)
+  }
+  return found
+}
+
+function unsignedOf(
+  entries: readonly AccountEntry[],
+  authorized: readonly Authorized[],
+  restored: ReadonlyMap<string, AccountEntry>,
+): AccountEntry[] {
+  const signed = new Set(authorized.map(({ transaction }) => transaction))
+  const known = new Set(restored.values())
+  return entries.filter(entry => entry.delta < 0 && !signed.has(entry.transaction ?? '') && !known.has(entry))
+}
+
+/** Whether the ledger has the entry of what was signed. */
+function shownIn(entries: readonly AccountEntry[]): (signed: Signed) => boolean {
+  const of = (sign: number) =>
+    new Set(entries.filter(({ delta }) => delta * sign > 0).map(({ transaction }) => transaction))
+  const [gained, given] = [of(1), of(-1)]
+  return ({ transaction, kind }) =>
+    (kind === 'received' || kind === 'returned' ? gained : given).has(transaction)
+}
+
+const MOVED: Record<Signed['kind'], string> = {
+  paid: 'was paid by this agent',
+  received: 'was paid to this agent',
+  returned: 'came back to this agent',
+  redeemed: 'was redeemed by this agent',
+}
+
+/** Why this cannot be all that the hub owes; undefined where it can. */
+export function accountFault({ unsigned, missing, short }: AccountView): string | undefined {
+  const [debit] = unsigned
+  if (debit !== undefined)
+    return (
+      `it took ${-debit.delta} credits by ${debit.transaction || 'an entry without an id'}, which this node did not sign: ` +
+      'another program has the key of this identity, such as a payer of svc-x402, or the hub took what is not its own'
+    )
+  const [lost] = missing
+  if (lost !== undefined)
+    return `it signed that ${lost.transaction} ${MOVED[lost.kind]}, and its ledger has no such entry`
+  return (
+    short && `its ledger comes to ${short.sum} credits for this agent, and its balance says ${short.balance}`
+  )
+}
