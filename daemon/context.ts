@@ -10,6 +10,7 @@ import type { Capabilities } from './peers/capabilities.ts'
 import type { Contacts } from './peers/contacts.ts'
 import type { PeerBook } from './peers/peers.ts'
 import type { Events } from './platform/events.ts'
+import type { Notices } from './platform/notices.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Transfers } from './platform/transfers.ts'
 import type { Wakers } from './platform/waker.ts'
@@ -34,6 +35,7 @@ export type Ground = {
   readonly timings: Timings
   readonly events: Events
   readonly transfers: Transfers
+  readonly notices: Notices
   readonly log: Logger
   readonly now: () => number
   /** The time as our hub sees it: that of envelopes, which others judge by their own clocks. */

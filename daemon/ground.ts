@@ -22,6 +22,7 @@ import { PeerBook } from './peers/peers.ts'
 import { Clock } from './platform/clock.ts'
 import { Events } from './platform/events.ts'
 import { ensureSecretDirectory, removeTemporary } from './platform/files.ts'
+import { Notices } from './platform/notices.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
 import { Transfers } from './platform/transfers.ts'
 import { makeWakers } from './platform/waker.ts'
@@ -99,6 +100,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     timings: { ...defaultTimings, ...options.timings },
     events,
     transfers: new Transfers(events, now),
+    notices: new Notices(),
     log,
     now,
     hubNow: () => hub.timeMs,

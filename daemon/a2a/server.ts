@@ -31,7 +31,7 @@ import { type Asking, type Outcome, refusedAs, type Service } from './service.ts
 import { type Following, follow } from './streams.ts'
 import { extensionUris, headerNames, headerOf, PaymentNeeded } from './x402.ts'
 
-type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log'>
+type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'log' | 'now' | 'notices'>
 
 const REQUEST_TIMEOUT_MS = 60_000
 const CARDS_MAX = 256

@@ -11,7 +11,7 @@ import { Service } from './service.ts'
 
 export type WorksNeeds = CourseNeeds &
   OwnCallNeeds &
-  Pick<Context, 'settings' | 'timings' | 'contacts' | 'random'> &
+  Pick<Context, 'settings' | 'timings' | 'contacts' | 'random' | 'notices'> &
   Parameters<typeof ownCard>[0]
 
 export class Works {

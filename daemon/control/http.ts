@@ -4,12 +4,10 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import type { Context } from '../context.ts'
+import { Crowd, type CrowdNeeds } from './crowd.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const LATE_HEADS_LOOK_MS = 2_000
-const CONNECTIONS_MAX = 256
-const DROPS_SAID_EVERY_MS = 60_000
 /** How long the rest of a body that is too large is read. */
 const DROPPED_FOR_MS = 5_000
 
@@ -27,23 +25,17 @@ const PORT_ATTEMPTS_MAX = 8
 type Bounds = { requestTimeout: number }
 
 /**
- * A server that every process of the machine can reach: so many connections at once, and so long for the head of a
- * request. Those that it turned away it says in the log.
+ * A server that every process of the machine can reach: so many connections at once, of which the owner's come first, and
+ * so long for the head of a request.
  */
 export function boundedServer(
-  { log }: Pick<Context, 'log'>,
+  ctx: CrowdNeeds,
   { requestTimeout }: Bounds,
   serve: http.RequestListener,
 ): http.Server {
   const bounds = { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: LATE_HEADS_LOOK_MS }
   const server = http.createServer({ ...bounds, requestTimeout }, serve)
-  server.maxConnections = CONNECTIONS_MAX
-  let saidAt = Number.NEGATIVE_INFINITY
-  server.on('drop', () => {
-    if (performance.now() - saidAt < DROPS_SAID_EVERY_MS) return
-    saidAt = performance.now()
-    log.warn({ connections: CONNECTIONS_MAX }, 'a program of this machine holds all connections to the node')
-  })
+  new Crowd(ctx).watch(server)
   return server
 }
 

@@ -47,6 +47,7 @@ type Needs = Pick<
   | 'events'
   | 'now'
   | 'topUps'
+  | 'notices'
 >
 
 const EVIDENCE_LIMIT_DEFAULT = 50

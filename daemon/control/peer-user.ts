@@ -23,6 +23,8 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 const ESTABLISHED = '01'
 /** Columns of a row behind its two ends and its state. */
 const USER = 3
+/** A row of an established connection: its two ends and its state, and its user. */
+const ROW = /^ *\d+:( [0-9A-F]+:[0-9A-F]{4} [0-9A-F]+:[0-9A-F]{4} 01 )(?:\S+ +){3}(\d+)/gm
 const ROOT = 0
 /** The table is read in parts while the kernel changes it, so that a row can be missed. */
 const LOOKS = 3
@@ -42,6 +44,24 @@ export async function peerUser(
     }
   }
   return 'unknown'
+}
+
+/** Whose of these connections are another user's, in one look at the tables: the user of each of those. */
+export async function usersOf<E extends Ends>(
+  connections: readonly E[],
+  tables: readonly string[] = TABLES,
+  own = process.getuid?.(),
+): Promise<Map<E, number>> {
+  const others = new Map<E, number>()
+  if (own === undefined) return others
+  const byRow = new Map<string, E>()
+  for (const ends of connections) for (const row of rowsOf(ends)) byRow.set(row, ends)
+  for (const table of tables)
+    for (const [, row = '', uid = ''] of (await textOf(table)).matchAll(ROW)) {
+      const ends = byRow.get(row)
+      if (ends !== undefined && judged(Number(uid), own) === 'other') others.set(ends, Number(uid))
+    }
+  return others
 }
 
 function judged(uid: number, own: number): PeerUser {

@@ -95,7 +95,7 @@ describe('the control interface', () => {
     )
     answer.resume()
     expect(answer.statusCode).toBe(200)
-    expect(findFile(join(dir, 'daemon.log'))?.toString()).toContain('holds all connections')
+    await expect.poll(() => findFile(join(dir, 'daemon.log'))?.toString()).toContain('holds all connections')
     for (const socket of flood) socket.destroy()
     await expect
       .poll(() =>

@@ -31,7 +31,7 @@ import { OwnOrigins } from './origin.ts'
 
 const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 
-type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now'>
+type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now' | 'notices'>
 
 const OWNER_ONLY = 0o177
 const IPV4_LOOPBACK = ['127.0.0.1', 'localhost']

@@ -27,6 +27,7 @@ type Needs = Pick<
   | 'events'
   | 'now'
   | 'topUps'
+  | 'notices'
 >
 type Parts = { autoReply: AutoReply; control: ControlAddress; version: string }
 

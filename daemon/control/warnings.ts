@@ -20,7 +20,7 @@ import type { ControlAddress } from './address.ts'
 
 type Needs = Pick<
   Context,
-  'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'modules' | 'now'
+  'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'modules' | 'now' | 'notices'
 >
 
 type State = {
@@ -77,6 +77,7 @@ export function warningsOf(
     [true, witnessWarning(ctx)],
     [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
+    ...ctx.notices.current(ctx.now()).map((sentence): [boolean, string] => [true, sentence]),
     [true, settingsWarning(ctx.settings.current)],
     [true, ctx.settings.editedWarning()],
     [
