@@ -19,7 +19,6 @@ const eventMembers: Readonly<Record<EventType, string>> = {
   delivery: '`interaction_id`, `state`, with `number` of the message: how far a message of this side is',
   transfer:
     '`interaction_id`, `sent`, `total` or `over`; or `received`, or `over` alone, for what comes in (bytes); not told again after a gap',
-  effect: 'not sent',
   evidence: '`length`: the evidence chain grew',
   autoreply: '`interaction_id`, `event`: what the auto-reply does with a task',
   hub: '`state` (`online`, `offline`, `stopped`), or nothing: read `/status` again',

@@ -28,7 +28,6 @@ export function soiled(dirty: Dirty, { event, data }: NodeEventSeen): Dirty {
     case 'inbox':
     case 'message':
     case 'delivery':
-    case 'effect':
       return { ...dirty, rows, status: true }
     case 'autoreply':
       return { ...dirty, rows, status: true, settings: true }

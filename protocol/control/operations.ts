@@ -91,7 +91,6 @@ export const eventTypes = [
   'message',
   'delivery',
   'transfer',
-  'effect',
   'evidence',
   'autoreply',
   'hub',
