@@ -25,6 +25,7 @@ import { systemCode } from '../../protocol/encoding/errors.ts'
 import { findTarget, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io, notice, sayOnTerminal } from '../io.ts'
+import { forgetLeanMemory } from './lean-memory.ts'
 import { eventsOf, listenAgain, mayRepeat, type Stream } from './node-link.ts'
 import { Session } from './session.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
@@ -34,6 +35,7 @@ const TAKE_OVER_LOOK_MS = 2_000
 
 /** Runs the node until a signal, `svc stop` or, on stdio, the end of the client. */
 export async function runDaemon(io: Io, input: Input, options: { stdio: boolean }): Promise<number> {
+  forgetLeanMemory(process.env)
   return options.stdio ? runStdio(io, input) : runForeground(io, input)
 }
 
