@@ -90,4 +90,7 @@ test('a price that waits says who decides', () => {
   expect(sayPayment({ amount: 1, network: 'hub:x', state: 'open' }, 'bob').says).toBe(
     'bob asks 1 credit; you decide',
   )
+  expect(sayPayment({ amount: 9, network: 'hub:x', state: 'taken', given_back: 4 }, 'bob').says).toBe(
+    '9 credits paid, 4 credits of it given back',
+  )
 })

@@ -177,13 +177,16 @@ export function sayPayment(
     case 'held':
       return { says: `${price} held by the hub until the work is done`, tone: 'wait' }
     case 'taken':
-      return { says: `${price} paid`, tone: 'good' }
+      return { says: `${price} paid${sayGivenBack(payment.given_back)}`, tone: 'good' }
     case 'returned':
       return { says: `${price} given back${why}`, tone: 'quiet' }
     case 'refused':
       return { says: `${price} not paid${why}`, tone: 'bad' }
   }
 }
+
+const sayGivenBack = (amount: number | undefined): string =>
+  amount === undefined ? '' : `, ${sayCredits(amount)} of it given back`
 
 export const sayCredits = (amount: number): string => (amount === 1 ? '1 credit' : `${amount} credits`)
 

@@ -27,7 +27,7 @@ const knownReason = (said: string) => REASONS.find(reason => reason === said) ??
 /** What became of a payment of a task of ours. */
 function becameOf({ store }: Pick<Context, 'store'>, transaction: string) {
   const row = paymentSaid(store, transaction)
-  return row && paidState(row)
+  return row && paidState(store, row)
 }
 
 export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity' | 'store'>, hub: HubClient) {

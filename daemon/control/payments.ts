@@ -12,7 +12,7 @@ import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
 import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
-import { type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
+import { givenBack, type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
 import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/payments.ts'
@@ -185,30 +185,40 @@ function requireSense({ auto_max, agent_max, day_max, payee_day_max }: SpendConf
     )
 }
 
-/** What became of a payment, by the state of its row and what moved. */
-export function paidState({ state, moved, reason }: PaymentRow) {
-  if (state === 'ended') return (moved ?? 0) > 0 ? ('taken' as const) : ('returned' as const)
+/** What became of a payment, by the state of its row, what moved, and what was given back of that. */
+export function paidState(store: Context['store'], row: PaymentRow) {
+  const { state, moved, reason, payment } = row
+  if (state === 'ended')
+    return (moved ?? 0) > givenBack(store, payment) ? ('taken' as const) : ('returned' as const)
   if (state === 'authorized' && reason !== null) return 'refused' as const
   return state === 'ending' ? ('held' as const) : state
 }
 
+function paidView(store: Context['store'], row: PaymentRow) {
+  const back = givenBack(store, row.payment)
+  return { state: paidState(store, row), ...present({ given_back: back === 0 ? undefined : back }) }
+}
+
 /** What a task costs, and what became of it; undefined where it has no price. */
-export function paymentView(ctx: Pick<Context, 'store' | 'threads'>, interaction: Interaction) {
-  const own = paymentOf(ctx.store, interaction.key)
+export function paymentView(
+  { store, threads }: Pick<Context, 'store' | 'threads'>,
+  interaction: Interaction,
+) {
+  const own = paymentOf(store, interaction.key)
   if (own !== undefined) {
     const { amount, network, reason } = own
-    return { amount, network, state: paidState(own), ...present({ reason: reason ?? undefined }) }
+    return { amount, network, ...paidView(store, own), ...present({ reason: reason ?? undefined }) }
   }
-  const quote = quoteOf(ctx.store, interaction.key)
+  const quote = quoteOf(store, interaction.key)
   if (quote === undefined || quote.amount === null || quote.network === null) return undefined
   const { amount, network, paidAs, reason } = quote
-  const paid = paidAs === null ? undefined : paymentOf(ctx.store, paidAs)
+  const paid = paidAs === null ? undefined : paymentOf(store, paidAs)
   return {
     amount,
     network,
-    state: paid === undefined ? ('open' as const) : paidState(paid),
+    ...(paid === undefined ? { state: 'open' as const } : paidView(store, paid)),
     ...present({
-      paid_as: paidAs === null ? undefined : ctx.threads.byKey(paidAs).id,
+      paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
       reason: paid?.reason ?? reason ?? undefined,
     }),
   }

@@ -3,7 +3,7 @@
  * hub settle it, so it travels to the requester where the task still takes words, and both sides ask the hub.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { equal, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { equal, fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
@@ -30,13 +30,19 @@ const NONCE_BYTES = 16
 const TOLERANCE_MS = 4 * 60_000
 const SETTLE_SECONDS = 300
 const REASON_CHARACTERS_MAX = 300
-/** By the payment: what this side signed to give back, and whether the hub has moved it. */
+/** By the payment: what this side signed to give back, and what the hub has moved; with its requester also by the refund. */
 const givenName = (payment: Uint8Array): string => `refund of ${cidText(payment)}`
 const doneName = (payment: Uint8Array): string => `refunded ${cidText(payment)}`
 /** By the task: what came from its provider, until the hub has said what became of it. */
 const TAKEN = 'refund for '
 
 export type PreparedRefund = { row: PaymentRow; encoded: Uint8Array; amount: number; isNew: boolean }
+
+/** What was given back of a payment, on either side. */
+export function givenBack(store: Context['store'], payment: Uint8Array): number {
+  const done = recall(store, doneName(payment))
+  return done === undefined ? 0 : Number(fromUtf8(done))
+}
 
 /** The authorization that gives a payment back, signed once; runs inside a transaction. */
 export function prepareRefund(
@@ -149,10 +155,17 @@ export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSign
       forget(ctx.store, name)
       if ('says' in settled) return
       remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
+      if (settled.verified) addGivenBack(ctx.store, encoded, settled.amount)
       record(ctx, interaction, settled)
     }, 'node.payment')
     if ('says' in settled) ctx.log.warn({ says: settled.says }, 'the hub refused a refund')
   }
+}
+
+function addGivenBack(store: Context['store'], encoded: Uint8Array, amount: number): void {
+  const { refundOf } = Authorization.decode(encoded).body
+  if (refundOf === undefined) throw new Error('this authorization gives nothing back')
+  remember(store, doneName(refundOf), utf8(String(givenBack(store, refundOf) + amount)))
 }
 
 type Moved = { transaction: string; amount: number; network: string; verified: boolean; receipt: Uint8Array }
@@ -183,5 +196,7 @@ function record({ chain, events, store }: Needs, interaction: Interaction, moved
   const proof = verified ? { auth_id: transaction, receipt } : {}
   const settled = { interaction_id: interaction.id, transaction, amount, network, verified, ...proof }
   chain.append('svc.payment.settled', settled)
+  const about = { interaction_id: interaction.id, peer: interaction.peer }
+  store.afterCommit(() => events.emit('message', about))
   store.afterCommit(() => events.emit('hub'))
 }

@@ -61,9 +61,11 @@ export const paymentShape = z.strictObject({
   network: z.string(),
   /**
    * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
-   * the provider · `returned` · `refused`
+   * the provider · `returned`, at once or all of it later · `refused`
    */
   state: paymentState,
+  /** What the provider gave back of what it took. */
+  given_back: count.optional(),
   /** The task that was delegated anew, with the payment. */
   paid_as: interactionId.optional(),
   /** Why it was not paid, or not without a person. */

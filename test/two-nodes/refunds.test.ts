@@ -6,7 +6,7 @@ import { namesStarting, recall } from '../../daemon/store/memory.ts'
 import { paymentOf } from '../../daemon/store/payments.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
-import { inboxIds, type Lab, never, openPair, texts, until } from './world.ts'
+import { inboxIds, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 const PRICE = 9
 let lab: Lab
@@ -62,6 +62,12 @@ describe('a provider gives back', () => {
     expect(own).toMatchObject({ transaction: given.transaction, amount: PRICE, verified: true })
     expect((await settled(bob, id)).at(-1)).toMatchObject({ transaction: given.transaction, verified: true })
     expect(await balances()).toEqual([mine, theirs])
+    for (const node of [alice, bob])
+      expect((await thread(node, id)).payment).toMatchObject({
+        amount: PRICE,
+        state: 'returned',
+        given_back: PRICE,
+      })
   })
 
   test('a part of it, and that once', async () => {
@@ -70,6 +76,9 @@ describe('a provider gives back', () => {
     await expect(refund(id, PRICE + 1)).rejects.toThrow(`only ${PRICE} credits were taken`)
     expect(await refund(id, 4)).toMatchObject({ amount: 4, verified: true })
     expect(await balances()).toEqual([mine + 4, theirs - 4])
+    for (const node of [bob, alice])
+      await until('both say so', async () => (await thread(node, id)).payment?.given_back === 4)
+    expect((await thread(alice, id)).payment).toMatchObject({ amount: PRICE, state: 'taken' })
     await expect(refund(id)).rejects.toThrow('were given back already')
     expect(await balances()).toEqual([mine + 4, theirs - 4])
   })
