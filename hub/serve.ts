@@ -21,6 +21,7 @@ import type { OperatorListener } from './operator/listener.ts'
 import type { OperatorContext, Order, OrderResult, RunningState } from './operator/order-shapes.ts'
 import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
+import { standstill } from './operator/witness-orders.ts'
 import { freeBytes } from './store/files.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
@@ -242,6 +243,8 @@ function showFigures(
     engine: async () => (await verifier.engine()).name,
     counts: () => store.counts(Math.floor(now() / HOUR_MS) * HOUR_MS - HOUR_MS),
     totals: () => store.totals(),
+    credits: () => store.creditTotals(),
+    isSupplyHalted: async () => (await standstill({ store })) !== undefined,
     clockBehindMs: () => clock.behindMs,
     freeBytes: () => freeBytes(config.dataDir),
   })

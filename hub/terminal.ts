@@ -29,6 +29,7 @@ export const commandNames = [
   'ranges',
   'quota',
   'grant',
+  'redemptions',
   'witness',
   'rotate',
   'stats',

@@ -201,6 +201,33 @@ export async function agents(
   })
 }
 
+/** Lists what was redeemed, page by page. */
+export async function redemptions(since: string | boolean | undefined, config: Config): Promise<number> {
+  const from = since === undefined ? undefined : timeOf(since)
+  return await withHub(config, async carry => {
+    const listed: unknown[] = []
+    let sum = 0
+    for (let before: number | undefined; ; ) {
+      const order = { command: 'redemptions' as const, ...present({ since: from, before }) }
+      const page = (await carry(order)) as { redemptions: { amount: number }[]; next?: number }
+      listed.push(...page.redemptions)
+      sum = page.redemptions.reduce((total, { amount }) => total + amount, sum)
+      if (page.next === undefined) return print({ redemptions: listed, amount: sum })
+      before = page.next
+    }
+  })
+}
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/
+
+function timeOf(text: string | boolean): number {
+  const ms = typeof text === 'string' && (DAY.test(text) || MOMENT.test(text)) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(ms) || ms < 0)
+    throw new UsageError('--since expects a date such as 2026-01-31 or 2026-01-31T12:00:00Z')
+  return ms
+}
+
 type AgentPage = { agents: unknown[]; next?: string; refused_lately?: unknown[] }
 
 export function noHub(directory: string): StoreRefused {

@@ -14,6 +14,7 @@ import {
   quotaFlags,
   quotaOrder,
   rangesOrder,
+  redemptions,
   serve,
   UsageError,
 } from './commands.ts'
@@ -52,6 +53,10 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
     summary: 'save to a folder named by the time inside the given one, and keep the newest N there',
   },
   existing: { summary: 'serve only a hub that is there already, and make none' },
+  since: {
+    value: 'DATE',
+    summary: 'only from this time on, such as 2026-01-31 or 2026-01-31T12:00:00Z (UTC)',
+  },
   once: { summary: 'with run: look once, not every hour' },
   'from-witness': {
     value: 'URL',
@@ -154,6 +159,14 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     flags: [...placeFlags, 'reason'],
     positionals: 2,
     run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
+  },
+  redemptions: {
+    usage: 'redemptions',
+    summary:
+      'list what agents gave back, newest first: who, how much, when, and the reference to pay out against',
+    flags: [...placeFlags, 'since'],
+    positionals: 0,
+    run: (_, flags) => redemptions(flags['since'], configOf(flags)),
   },
   witness: {
     usage: 'witness [ls | add <AID> [<url>] | rm <AID> | run <url>]',

@@ -34,6 +34,7 @@ describe('a blocked agent', () => {
       registered: true,
       waiting_envelopes: 1,
       waiting_bytes: expect.any(Number),
+      note: expect.stringContaining('credits stay its own'),
     })
     expect((await held).messages).toEqual([])
     expect(await isListed(agent)).toBe(false)

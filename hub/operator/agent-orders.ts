@@ -5,6 +5,7 @@ import { leave, putBack, setAside } from '../core/leaving.ts'
 import type { KeptOut } from '../core/refusal.ts'
 import type { RefusedLately } from '../core/refused-lately.ts'
 import { type Overview, StoreRefused } from '../store/port.ts'
+import { creditsOf } from './credit-orders.ts'
 import {
   LISTED_MAX,
   type OperatorContext,
@@ -42,6 +43,7 @@ export async function showAgent({ aid }: OrderOf<'agent'>, context: OperatorCont
     blocked,
     ...(agent && profileMembers(agent)),
     ...(await waiting(aid, context)),
+    credits: await creditsOf(aid, context),
     limits: quotaMembers(quota, limits),
     ...present({ refused_lately: lately && refusedMembers(lately) }),
   }
@@ -70,7 +72,12 @@ export async function block({ aid }: OrderOf<'block'>, context: OperatorContext)
   await context.store.block(aid, true)
   if ((await context.agents.findRegistered(aid)) !== undefined)
     context.endSigner(await setAside(context.agents, aid))
-  return { ...(await standing(aid, context)), ...(await waiting(aid, context)) }
+  const credits = await creditsOf(aid, context)
+  const note =
+    credits['balance'] === 0 && credits['held'] === 0
+      ? undefined
+      : 'its credits stay its own: it can still pay and redeem them'
+  return { ...(await standing(aid, context)), ...(await waiting(aid, context)), ...present({ note }) }
 }
 
 export async function unblock({ aid }: OrderOf<'unblock'>, context: OperatorContext): Promise<OrderResult> {

@@ -94,6 +94,8 @@ test('counts requests by route and status, refusals by code, mail and commits, a
   expect(text).toContain(`svc_hub_bytes_waiting ${envelope.bytes.length + first.bytes.length}\n`)
   expect(text).toContain('svc_hub_bytes_in_flight')
   expect(text).toMatch(/svc_hub_signature_engine\{engine="(sodium-native|node:crypto)"\} 1\n/)
+  expect(text).toMatch(/svc_hub_credits_owed \d+\n/)
+  expect(text).toContain('svc_hub_supply_halted 0\n')
   expect(text).toMatch(/process_resident_memory_bytes \d/)
 
   const spellings = [agent.aid, stranger.aid, hub.aid].flatMap(aid => {

@@ -3,6 +3,7 @@
  * address or a mailbox, because a row a correspondent would be a log of who talks to whom.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Totals } from '../store/ledger-port.ts'
 import type { GroupCommitted, MailTotals, StoreCounts } from '../store/port.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -23,6 +24,9 @@ export type Sources = {
   engine: () => Promise<string>
   counts: () => Promise<StoreCounts>
   totals: () => Promise<MailTotals>
+  credits: () => Promise<Totals>
+  /** Whether the supply chain stands still. */
+  isSupplyHalted: () => Promise<boolean>
   /** Bytes that the file system of the data directory has left. */
   clockBehindMs: () => number
   freeBytes: () => Promise<number>
@@ -107,6 +111,7 @@ export class Metrics {
     }
     const totals = kept(sources.totals, sources.now)
     const counts = kept(sources.counts, sources.now)
+    const credits = kept(sources.credits, sources.now)
     gauge('bytes_in_flight', 'Bytes of request bodies in flight', sources.bytesInFlight)
     gauge('held_polls', 'Polls waiting for mail', sources.heldPolls)
     gauge('mailboxes', 'Mailboxes', async () => (await totals()).mailboxes)
@@ -125,6 +130,16 @@ export class Metrics {
       async () => (await counts()).onlineAgents,
     )
     gauge('reviews', 'Reviews', async () => (await counts()).reviews)
+    gauge('credits_owed', 'Credits that the hub owes its agents, held ones included', async () => {
+      const { agents, holds } = await credits()
+      return agents + holds
+    })
+    gauge('credits_held', 'Credits that are held for a payee', async () => (await credits()).holds)
+    gauge('credits_issued', 'Credits issued since the beginning', async () => (await credits()).issued)
+    gauge('credits_redeemed', 'Credits redeemed since the beginning', async () => (await credits()).retired)
+    gauge('supply_halted', '1 while the supply chain stands still', async () =>
+      (await sources.isSupplyHalted()) ? 1 : 0,
+    )
     gauge('store_full', '1 while writes fail because the disk is full', () => (sources.health().full ? 1 : 0))
     gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
     gauge(

@@ -63,6 +63,13 @@ export const orderShape = z.discriminatedUnion('command', [
     id: z.string().regex(/^[0-9a-f]{32}$/),
   }),
   z.strictObject({
+    command: z.literal('redemptions'),
+    /** Unix ms. */
+    since: z.int().min(0).optional(),
+    before: z.int().min(1).optional(),
+    limit: z.int().min(1).max(LISTED_MAX).optional(),
+  }),
+  z.strictObject({
     command: z.literal('witness'),
     add: aidShape.optional(),
     /** Where the one that is added can be asked. */

@@ -6,6 +6,7 @@ import { heldSentence } from '../core/supply/held.ts'
 import { type Quota, StoreRefused } from '../store/port.ts'
 import { isFull } from '../store/sqlite/database.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
+import { creditTotals, redemptions } from './credit-orders.ts'
 import {
   type OperatorContext,
   type Order,
@@ -34,6 +35,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   ranges,
   quota,
   grant,
+  redemptions,
   witness: witnesses,
   rotate,
   stats: (_, context) => stats(context),
@@ -147,7 +149,9 @@ function checkBounds(given: NonNullable<OrderOf<'quota'>['quota']>): void {
 }
 
 async function stats({ store, now }: OperatorContext): Promise<OrderResult> {
+  const credits = await creditTotals({ store })
   const hourMs = Math.floor(now() / HOUR_MS) * HOUR_MS
   const { agents, onlineAgents } = await store.counts(hourMs - HOUR_MS)
-  return { agents, online_nodes: onlineAgents, admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
+  const admission = (await store.setting(MODE_SETTING)) ?? 'closed'
+  return { agents, online_nodes: onlineAgents, admission, credits }
 }

@@ -98,6 +98,16 @@ export type LedgerEntry = {
   counterparty: string | undefined
 }
 
+export type RedemptionRow = {
+  seq: number
+  atMs: number
+  aid: string
+  amount: number
+  /** None of one that came back from a witness. */
+  reference: string | undefined
+  transaction: Uint8Array | undefined
+}
+
 export type Totals = {
   agents: number
   holds: number
@@ -171,6 +181,10 @@ export interface LedgerStore {
   ledgerHw(): Promise<number>
   /** Of one moment. */
   snapshot(): Promise<LedgerSnapshot>
+  /** What the hub owes, and what it issued and retired since the beginning. */
+  creditTotals(): Promise<Totals>
+  /** What agents took out, newest first, before a sequence number and not older than `sinceMs`. */
+  redemptions(query: { sinceMs: number; before: number | undefined; limit: number }): Promise<RedemptionRow[]>
   /** Whether what stands in the totals is what the rows sum up to. */
   booksAgree(): Promise<boolean>
 }

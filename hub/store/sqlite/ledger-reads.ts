@@ -7,6 +7,7 @@ import type {
   OpenHold,
   PostedTransfer,
   ProofPiece,
+  RedemptionRow,
   SupplyHead,
   Totals,
   TransferReason,
@@ -32,6 +33,11 @@ export const ledgerQueries = {
   oldest:
     'SELECT e.transfer AS seq FROM ledger_entry AS e JOIN ledger_transfer AS t ON t.seq = e.transfer' +
     ' WHERE e.account = ? AND t.at_ms >= ? ORDER BY e.transfer LIMIT 1',
+  redemptions:
+    'SELECT t.seq, t.at_ms, t.id, t.amount, t.reference, o.name AS aid FROM ledger_entry AS e' +
+    ' JOIN ledger_transfer AS t ON t.seq = e.transfer JOIN ledger_account AS o ON o.number = e.other' +
+    " WHERE e.account = (SELECT number FROM ledger_account WHERE kind = 'retired') AND o.kind = 'agent'" +
+    ' AND e.transfer < ?1 AND t.at_ms >= ?2 ORDER BY e.transfer DESC LIMIT ?3',
   supplyHead: 'SELECT seq, id FROM supply_record ORDER BY seq DESC LIMIT 1',
 } as const
 
@@ -144,6 +150,26 @@ export function readEntries(
 /** The first that is a transaction: ids of other kinds are shorter. */
 function transactionAmong(ids: (Uint8Array | null)[]): Uint8Array | undefined {
   return ids.find((id): id is Uint8Array => id?.length === TRANSACTION_BYTES)
+}
+
+export function readRedemptions(
+  db: Database,
+  { sinceMs, before, limit }: { sinceMs: number; before: number | undefined; limit: number },
+): RedemptionRow[] {
+  const rows = db.all<Omit<TransferRow, 'receipt' | 'reason'> & { id: Uint8Array; aid: string }>(
+    ledgerQueries.redemptions,
+    before ?? Number.MAX_SAFE_INTEGER,
+    sinceMs,
+    limit,
+  )
+  return rows.map(({ seq, at_ms, id, amount, reference, aid }) => ({
+    seq,
+    atMs: at_ms,
+    aid,
+    amount,
+    reference: reference ?? undefined,
+    transaction: transactionAmong([id]),
+  }))
 }
 
 export function readOldestEntry(db: Database, aid: string, sinceMs: number): number | undefined {

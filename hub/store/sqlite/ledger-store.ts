@@ -27,6 +27,8 @@ export function ledgerOver(reader: Database, writer: WriterClient): Omit<LedgerS
     keptEpoch: async day => ledger.readKeptEpoch(reader, day),
     proofPiece: async of => ledger.readProofPiece(reader, of),
     ledgerHw: async () => ledger.readLedgerHw(reader),
+    creditTotals: async () => ledger.readTotals(reader),
+    redemptions: async query => ledger.readRedemptions(reader, query),
     snapshot: async () => ledger.readSnapshot(reader),
     booksAgree: async () => ledger.booksAgree(ledger.readSnapshot(reader)),
   }

@@ -1,0 +1,66 @@
+/** What an operator learns of the credits that the hub owes: what it has to pay out, to whom, and what it owes in all. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { ask, grant, payment, redemption } from '../testing/payments.ts'
+
+let hub: TestHub
+let alice: TestAgent
+beforeAll(async () => {
+  hub = await startTestHub({ limits: { trialCredits: 0 } })
+  alice = await registeredAgent(hub)
+  await grant(hub, alice.aid, 100)
+})
+afterAll(() => hub.close())
+
+const order = (given: Parameters<TestHub['running']['order']>[0]) => hub.running.order(given)
+
+test('each redemption with who made it, when, how much, and the reference to pay out against', async () => {
+  const made = []
+  let since = 0
+  for (const [amount, reference] of [
+    [7, 'IBAN 1'],
+    [5, 'IBAN 2'],
+  ] as const) {
+    since = hub.clock.now()
+    const { request, transaction } = redemption(alice, amount, reference)
+    expect((await ask(hub, 'x402Redeem', request)).json['success']).toBe(true)
+    made.unshift({
+      at: expect.stringMatching(/^20.*Z$/),
+      aid: alice.aid,
+      amount,
+      reference,
+      transaction,
+    })
+    hub.clock.advance(1000)
+  }
+  expect(await order({ command: 'redemptions' })).toEqual({ redemptions: made })
+  const first = await order({ command: 'redemptions', limit: 1 })
+  expect(first['redemptions']).toEqual(made.slice(0, 1))
+  const rest = await order({ command: 'redemptions', before: first['next'] as number })
+  expect(rest).toEqual({ redemptions: made.slice(1) })
+  expect((await order({ command: 'redemptions', since }))['redemptions']).toEqual(made.slice(0, 1))
+})
+
+test('what one agent has, and what all are owed', async () => {
+  const bob = await registeredAgent(hub)
+  await ask(hub, 'x402Settle', payment(alice, bob, 20, { holdSeconds: 600 }).request)
+  expect((await order({ command: 'agent', aid: alice.aid }))['credits']).toEqual({ balance: 68, held: 20 })
+  expect((await order({ command: 'stats' }))['credits']).toEqual({
+    owed: 88,
+    held: 20,
+    issued: 100,
+    redeemed: 12,
+  })
+})
+
+test('of one that is blocked the credits stay its own, and the order says so', async () => {
+  const carol = await registeredAgent(hub)
+  await grant(hub, carol.aid, 10)
+  const blocked = await order({ command: 'block', aid: carol.aid })
+  expect(blocked['note']).toMatch(/its credits stay its own/)
+  const taken = redemption(carol, 4, 'mine')
+  expect((await ask(hub, 'x402Redeem', taken.request)).json['success']).toBe(true)
+  expect((await ask(hub, 'x402Settle', payment(carol, alice, 1).request)).json['success']).toBe(true)
+  const toCarol = await ask(hub, 'x402Settle', payment(alice, carol, 1).request)
+  expect(toCarol.json).toMatchObject({ success: false, errorReason: 'invalid_payload' })
+})
