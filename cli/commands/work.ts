@@ -71,8 +71,12 @@ export const delegate: Run = async (io, input) => {
   printReply(io, reply)
   if (reply.warning !== undefined && io.human === undefined) notice(io, reply.warning)
   hint(io, reply.next)
-  return 0
+  return input.flags.has('--pay') && isUnpaid(reply) ? 1 : 0
 }
+
+/** What was to be paid for was not bought. */
+const isUnpaid = ({ payment }: ReplyOf<Operations['delegate']>): boolean =>
+  payment?.state === 'open' || payment?.state === 'refused'
 
 type Delegation = RequestOf<Operations['delegate']>
 

@@ -166,9 +166,12 @@ const limit: Step = {
     const before = await credits(world)
     const most = spoiled ? PRICE : PRICE - 1
     const call = ['--capability', SENSOR, '--pay', '--max-credits', String(most)]
-    const { interaction_id: id } = await delegate(world, facts, ...call)
+    const { svc } = world.programs
+    const ran = await world.run(svc, ['delegate', facts.bob, ...call], world.env('alice'))
+    const { interaction_id: id } = JSON.parse(ran.stdout) as Reply
     const { payment } = await shown(world, 'alice', id)
     same('what became of the price', payment?.state, 'open')
+    same('exit code of what was not bought', ran.code, 1)
     same('balances', await credits(world), before)
     return payment?.reason ?? ''
   },

@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { setSending } from '../mail/holding.ts'
 import type { Payer } from '../payments/payer.ts'
 import { refuse } from '../refusal.ts'
-import { quoteOf } from '../store/payments.ts'
+import { paymentOf, quoteOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import {
   acceptEnd,
@@ -232,8 +232,16 @@ async function answeredTask(ctx: Context, id: string, { seconds, signal, pay }: 
   if (!paidAs) return id
   const paid = ctx.threads.byKey(paidAs).id
   const left = (until - ctx.now()) / 1000
-  if (left > 0) await waitFor(ctx, paid, left, signal, one => ANSWERED.has(one.state))
+  const isSettled = (one: Interaction) => !isUnjudged(ctx, one)
+  if (left > 0) await waitFor(ctx, paid, left, signal, one => ANSWERED.has(one.state) && isSettled(one))
   return paid
+}
+
+/** Receipts of its payment came with the answer, and what they prove is not known yet. */
+function isUnjudged({ store }: Pick<Context, 'store'>, { key }: Interaction): boolean {
+  const row = paymentOf(store, key)
+  if (row === undefined || (row.state !== 'authorized' && row.state !== 'held')) return false
+  return row.endReceipt !== null || (row.state === 'authorized' && row.heldReceipt !== null)
 }
 
 function change(ctx: Context, work: () => Interaction): Interaction {

@@ -271,9 +271,11 @@ export class Payer {
   }
 
   #record(row: PaymentRow, receipt: Uint8Array, verified: boolean, mark: () => void): void {
-    const { store, threads, chain } = this.#ctx
+    const { store, threads, chain, events } = this.#ctx
     store.transaction(() => {
       const interaction = threads.byKey(row.interaction)
+      const about = { interaction_id: interaction.id, peer: interaction.peer }
+      store.afterCommit(() => events.emit('message', about))
       const held = { payee: interaction.peer, auth_id: cidText(row.payment), receipt }
       const proof: Partial<typeof held> = verified ? held : {}
       chain.append('svc.payment.settled', {

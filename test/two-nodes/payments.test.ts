@@ -99,8 +99,8 @@ describe('a capability with a price', () => {
 
   test('is paid with --pay: a new task, held, run, captured, with both receipts', async () => {
     const [mine = 0, , theirs = 0] = await credits()
-    const { effect, interaction_id: id } = await call('weather.now', { pay: true })
-    expect(effect.status).toBe('UNVERIFIED')
+    const { effect, interaction_id: id, payment } = await call('weather.now', { pay: true })
+    expect([effect.status, payment?.state]).toEqual(['UNVERIFIED', 'taken'])
     await signed(id)
     expect(await credits()).toEqual([mine - 5, 0, theirs + 5, 0])
     expect(runs).toBe(1)
@@ -132,8 +132,8 @@ describe('a capability with a price', () => {
 
   test('gives the credits back when its work fails', async () => {
     const before = await credits()
-    const { effect, interaction_id: id } = await call('weather.broken', { pay: true })
-    expect(effect.status).toBe('FAILED')
+    const { effect, interaction_id: id, payment } = await call('weather.broken', { pay: true })
+    expect([effect.status, payment?.state]).toEqual(['FAILED', 'returned'])
     await signed(id)
     expect(await credits()).toEqual(before)
     await until('what moved is told', async () =>
@@ -161,6 +161,18 @@ describe('a capability with a price', () => {
     )
     expect(quoted.actions).toContain('approve')
     expect(await credits()).toEqual(before)
+  })
+
+  test('that was not bought ends the command with exit code 1, one that was with 0', async () => {
+    const svc = (most: string) =>
+      runIn(join(lab.folder, 'alice'), [
+        ...['delegate', 'bob', '--capability', 'weather.now'],
+        ...['--pay', '--max-credits', most],
+      ])
+    const { code, out } = await svc('4')
+    expect([code, JSON.parse(out).payment.state]).toEqual([1, 'open'])
+    const bought = await svc('5')
+    expect([bought.code, JSON.parse(bought.out).payment.state]).toEqual([0, 'taken'])
   })
 
   test('is paid once a person approves, once', async () => {
