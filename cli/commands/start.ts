@@ -109,9 +109,12 @@ function openLog(dir: string): number {
   }
 }
 
-/** Settings that do nothing are named where a person started the node. */
+const SAID_AT_START = ['config.json: ', 'the A2A interface is off']
+
+/** What does not come about as it was set is named where a person started the node. */
 function sayWarnings(io: Io, { warnings }: NodeStatus): void {
-  for (const warning of warnings) if (warning.startsWith('config.json: ')) notice(io, warning)
+  for (const warning of warnings)
+    if (SAID_AT_START.some(words => warning.startsWith(words))) notice(io, warning)
 }
 
 /** The three ways on are offered once, to a person; from then on the first of them is the next step. */

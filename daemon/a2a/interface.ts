@@ -1,7 +1,7 @@
 /** The A2A interface of a running node: opened, moved and closed as the settings say, with a token of its own. */
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { wordsOf } from '../../protocol/encoding/errors.ts'
+import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
 import type { Context } from '../context.ts'
 import type { A2aPort } from '../control/a2a.ts'
 import { A2A_HOST, A2A_PORT_END, A2A_PORT_FIRST } from '../home/a2a-config.ts'
@@ -14,7 +14,14 @@ import type { Operations } from './sending.ts'
 import type { A2aServer } from './server.ts'
 import type { Works, WorksNeeds } from './works.ts'
 
-type Needs = WorksNeeds & Pick<Context, 'dir'>
+type Needs = WorksNeeds & Pick<Context, 'dir' | 'notices'>
+
+/** Why it cannot listen, and what to do. */
+function whyNot(error: unknown): string {
+  const elsewhere = 'choose another address: svc a2a on --addr <address>'
+  if (systemCode(error) !== 'EADDRINUSE') return `${wordsOf(error)}; ${elsewhere}`
+  return `that is in use by another program, and whoever calls it there tells it the token; end that program and run: svc a2a on; or ${elsewhere}; and then: svc a2a token --new`
+}
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }
 
@@ -53,8 +60,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     const [host = ''] = addressOf(addr)
     if (enabled && !LOOPBACK_HOSTS.includes(host))
       return `the A2A interface listens on ${host}: anyone who can reach it and has the token gives tasks in your name; put TLS in front of it`
-    const isElsewhere = enabled && this.#bound !== undefined && !addr.endsWith(':0') && addr !== this.#bound
-    return isElsewhere ? `${addr} is in use; the interface is at ${this.#bound}` : undefined
+    return undefined
   }
 
   /** Opens it where it is on; what it cannot do it says in its status. */
@@ -70,8 +76,15 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     await this.#works?.stop()
   }
 
-  apply(): Promise<void> {
-    this.#changing = this.#changing.catch(() => undefined).then(() => this.#reopen())
+  /**
+   * `mayMove`: another port is as good. One where it was before it never leaves by itself: its clients would go on telling
+   * their token to whoever listens there now.
+   */
+  apply(mayMove = false): Promise<void> {
+    this.#changing = this.#changing
+      .catch(() => undefined)
+      .then(() => this.#reopen(mayMove))
+      .finally(() => this.#ctx.notices.say('a2a', this.warning))
     return this.#changing
   }
 
@@ -93,7 +106,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     return this.#token === undefined ? [] : [this.#token]
   }
 
-  async #reopen(): Promise<void> {
+  async #reopen(mayMove: boolean): Promise<void> {
     const settings = this.#ctx.settings.current.a2a
     // a node that never opened it has nothing to follow
     if (settings !== undefined) this.#works ??= await this.#load()
@@ -106,19 +119,18 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
     if (settings?.enabled !== true || this.#works === undefined) return
     this.token(false)
     const [host = A2A_HOST, port = '0'] = addressOf(settings.addr)
-    const isGiven = host === A2A_HOST && Number(port) >= A2A_PORT_FIRST && Number(port) < A2A_PORT_END
     const server = this.#works.server({
       token: () => this.#token ?? '',
       host,
       port: Number(port),
       hosts: settings.hosts ?? [],
-      otherPort: isGiven ? () => freePort(A2A_PORT_FIRST, A2A_PORT_END) : undefined,
+      otherPort: mayMove ? () => freePort(A2A_PORT_FIRST, A2A_PORT_END) : undefined,
     })
     try {
       this.#bound = await server.listen()
       this.#server = server
     } catch (error) {
-      this.#fault = `the A2A interface cannot listen on ${settings.addr}: ${wordsOf(error)}; choose another address: svc a2a on --addr <address>`
+      this.#fault = `the A2A interface is off, because it cannot listen on ${settings.addr}: ${whyNot(error)}`
       refuse('bad_request', this.#fault)
     }
   }

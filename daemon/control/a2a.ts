@@ -10,8 +10,8 @@ export type A2aPort = {
   readonly url: string | undefined
   /** Why it does not run as it was set. */
   readonly warning: string | undefined
-  /** Opens, moves or closes it as the settings say now; throws where it cannot listen. */
-  apply(): Promise<void>
+  /** Opens, moves or closes it as the settings say now; throws where it cannot listen, and where it must not move. */
+  apply(mayMove?: boolean): Promise<void>
   /** With `renew` a new one, which ends what the one before opened. */
   token(renew: boolean): { token: string; file: string; dropped_pushes?: number }
 }
@@ -33,18 +33,19 @@ export function a2aOperations(ctx: Pick<Context, 'settings'>, { a2a }: A2aParts)
       const before = ctx.settings.current.a2a
       const held = before ?? { enabled: false, addr: `${A2A_HOST}:${A2A_PORT_FIRST}` }
       ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on } })
+      // whoever never chose an address keeps the one that is found first
+      const isFirst = before === undefined && given.addr === undefined
       try {
-        await a2a.apply()
+        await a2a.apply(isFirst)
       } catch (error) {
         // what it cannot do it is not set to
         ctx.settings.change({ a2a: before })
-        await a2a.apply()
+        await a2a.apply().catch(() => undefined)
         throw error
       }
-      // whoever never chose an address keeps the one that was found first
       const { bound } = a2a
-      const isFound = before === undefined && given.addr === undefined && bound !== undefined
-      if (isFound) ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on, addr: bound } })
+      if (isFirst && bound !== undefined)
+        ctx.settings.change({ a2a: { ...held, ...present(given), enabled: on, addr: bound } })
       return view()
     },
     async a2aToken({ renew = false }) {

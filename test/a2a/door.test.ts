@@ -204,6 +204,25 @@ describe('the door', () => {
     await bob.handlers.a2aSet({ on: false }, never)
   })
 
+  test('stays off where its address was taken while the node was away, and says so', async () => {
+    const { lab } = world
+    const { addr = '' } = await world.bob.handlers.a2aSet({ on: true }, never)
+    await world.bob.stop()
+    const taker = net.createServer().listen(Number(addr.split(':')[1]), '127.0.0.1')
+    await once(taker, 'listening')
+    const bob = await lab.start('bob')
+    world.bob = bob
+    const { on, url, warning } = await bob.handlers.a2a(undefined, never)
+    expect([on, url, warning]).toEqual([true, undefined, expect.stringMatching(/is off.*in use by another/)])
+    expect((await bob.handlers.status(undefined, never)).warnings).toContain(warning)
+    await expect(bob.handlers.a2aSet({ on: true }, never)).rejects.toThrow(`cannot listen on ${addr}`)
+    taker.close()
+    await once(taker, 'close')
+    expect((await bob.handlers.a2aSet({ on: true }, never)).url).toBe(`http://${addr}`)
+    expect((await bob.handlers.status(undefined, never)).warnings.join()).not.toContain('A2A')
+    await bob.handlers.a2aSet({ on: false }, never)
+  })
+
   test('the command line turns it on and off, and prints the token alone', async () => {
     const { alice, lab } = world
     const env = { SVC_HOME: join(lab.folder, 'alice'), SVC_RUNTIME_DIR: join(lab.folder, 'run-alice') }
