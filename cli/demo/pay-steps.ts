@@ -219,7 +219,15 @@ const failed: Step = {
   async run(world, facts, spoiled) {
     const before = await credits(world)
     const capability = spoiled ? SENSOR : BROKEN
-    const reply = await delegate(world, facts, '--capability', capability, '--pay')
+    const reply = await delegate(
+      world,
+      facts,
+      '--capability',
+      capability,
+      '--pay',
+      '--max-credits',
+      String(PRICE),
+    )
     same('status', reply.effect?.status, 'FAILED')
     await signed(world, reply.interaction_id)
     same('balances', await credits(world), before)

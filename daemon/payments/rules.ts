@@ -1,7 +1,7 @@
 /** What is paid without a person: so much for one payment, so much a day, so much to one agent a day. */
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Store } from '../store/open.ts'
-import { type QuoteRow, spentSince } from '../store/payments.ts'
+import { knownPrice, type QuoteRow, spentSince } from '../store/payments.ts'
 
 const DAY_MS = 86_400_000
 
@@ -14,7 +14,7 @@ export function whyNotPaid(store: Store, quote: QuoteRow, rules: Rules): string 
   const costs = `it costs ${amount} credits`
   if (quote.creditsMax !== null && amount > quote.creditsMax)
     return `${costs}, more than the ${quote.creditsMax} that were allowed for it`
-  if (quote.orderedBy === 'person') return undefined
+  if (quote.orderedBy === 'person') return quote.creditsMax === null ? whyNotKnown(store, quote) : undefined
   const max = quote.orderedBy === 'agent' ? spend.agent_max : spend.auto_max
   if (amount > max) return `${costs}, and ${max} may be spent at once without a person`
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS
@@ -25,4 +25,13 @@ export function whyNotPaid(store: Store, quote: QuoteRow, rules: Rules): string 
   if (amount > leftOfPayee)
     return `${costs}, and ${Math.max(leftOfPayee, 0)} are left of what this agent may get today without a person`
   return undefined
+}
+
+/** A person who names no most pays what the same has cost before, or what they were told when they asked. */
+function whyNotKnown(store: Store, quote: QuoteRow): string | undefined {
+  const amount = quote.amount ?? 0
+  const known = knownPrice(store, quote)
+  if (known === undefined)
+    return `it costs ${amount} credits, and nothing says that so many may be paid for it`
+  return amount > known ? `it costs ${amount} credits, more than the ${known} that it cost before` : undefined
 }

@@ -102,6 +102,20 @@ export function sayWhyUnpaid(store: Store, interaction: number, reason: string, 
   )
 }
 
+/** What an agent asked last for the same, of what was paid or of what was only asked about; undefined where it never was. */
+export function knownPrice(
+  store: Store,
+  { interaction, network }: Pick<QuoteRow, 'interaction' | 'network'>,
+): number | undefined {
+  return store.get<{ amount: number }>(
+    `SELECT q.amount FROM interactions AS now JOIN interactions AS i ON i.peer = now.peer JOIN quotes AS q ON q.interaction = i.key
+     WHERE now.key = ?1 AND i.key < ?1 AND i.capability IS now.capability AND q.network = ?2
+       AND (q.state = 'paid' OR q.ordered_by IS NULL AND i.key NOT IN (SELECT interaction FROM payments)) ORDER BY i.key DESC LIMIT 1`,
+    interaction,
+    network,
+  )?.amount
+}
+
 /** Quotes that nobody has judged so far. */
 export function freshQuotes(store: Store, max: number): QuoteRow[] {
   return camelRows(

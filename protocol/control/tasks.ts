@@ -46,6 +46,7 @@ export const taskOperations = {
         capability: capTag.optional(),
         args: z.record(z.string(), z.json()).optional(),
         pay: z.boolean().optional(),
+        /** Without it a person pays no more than the same cost before, or than they were told when they asked. */
         max_credits: count.optional(),
         /** Who orders the payment: a person unless an agent does, which has less to spend. */
         pay_as: z.enum(['person', 'agent']).optional(),

@@ -158,7 +158,7 @@ describe('x402 by headers', () => {
 
   test('what a sealed task was paid with pays for no call here', async () => {
     const { interaction_id: id } = await world.bob.handlers.delegate(
-      { to: world.alice.aid, capability: 'weather.now', pay: true, wait_s: 20 },
+      { to: world.alice.aid, capability: 'weather.now', pay: true, max_credits: 5, wait_s: 20 },
       never,
     )
     const row = world.bob.ctx.store.get<{ authorization: Uint8Array }>(

@@ -34,7 +34,7 @@ const creditsOf = (node: Node) => {
 /** A task that was paid for and answered, of which both sides hold the receipts. */
 async function paidTask(task: string): Promise<string> {
   const before = new Set(await inboxIds(bob))
-  await alice.handlers.delegate({ to: 'bob', task, pay: true }, never)
+  await alice.handlers.delegate({ to: 'bob', task, pay: true, max_credits: 7 }, never)
   const waits = async () => {
     const fresh = (await inboxIds(bob)).filter(id => !before.has(id))
     const shown = await Promise.all(fresh.map(id => thread(bob, id)))

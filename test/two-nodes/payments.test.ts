@@ -132,7 +132,11 @@ describe('a capability with a price', () => {
 
   test('gives the credits back when its work fails', async () => {
     const before = await credits()
-    const { effect, interaction_id: id, payment } = await call('weather.broken', { pay: true })
+    const {
+      effect,
+      interaction_id: id,
+      payment,
+    } = await call('weather.broken', { pay: true, max_credits: 7 })
     expect([effect.status, payment?.state]).toEqual(['FAILED', 'returned'])
     await signed(id)
     expect(await credits()).toEqual(before)
@@ -175,6 +179,38 @@ describe('a capability with a price', () => {
     expect([bought.code, JSON.parse(bought.out).payment.state]).toEqual([0, 'taken'])
   })
 
+  test('that costs more than before, or was never asked about, is paid by nobody who named no most', async () => {
+    const before = await credits()
+    const says = async (capability: string) => {
+      const { payment } = await call(capability, { pay: true })
+      return [payment?.state, payment?.reason]
+    }
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 80 }, never)
+    const dear = ['open', 'it costs 80 credits, more than the 5 that it cost before']
+    expect(await says('weather.now')).toEqual(dear)
+    // a script that asks the same again gets the same, also after a payment was refused with a higher price
+    expect(await says('weather.now')).toEqual(dear)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+    const { interaction_id: quoted } = await call('weather.now')
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 80 }, never)
+    const { interaction_id: refused } = await alice.handlers.approve({ interaction_id: quoted }, never)
+    await until('it is refused', async () => (await thread(alice, refused)).payment?.state === 'refused')
+    expect(await says('weather.now')).toEqual(dear)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+    await bob.handlers.priceSet({ capability: 'task', amount: 3 }, never)
+    const { payment } = await alice.handlers.delegate(
+      { to: 'bob', task: 'a poem', pay: true, wait_s: 20 },
+      never,
+    )
+    expect([payment?.state, payment?.reason]).toEqual([
+      'open',
+      'it costs 3 credits, and nothing says that so many may be paid for it',
+    ])
+    await bob.handlers.priceSet({ capability: 'task', amount: 0 }, never)
+    expect(await credits()).toEqual(before)
+    expect((await says('weather.now'))[0]).toBe('taken')
+  })
+
   test('is paid once a person approves, once', async () => {
     const [mine = 0, , theirs = 0] = await credits()
     const { interaction_id: quoted } = await call('weather.now', { pay: true, pay_as: 'agent' })
@@ -210,7 +246,7 @@ describe('a capability with a price', () => {
   test('with too few credits says so, and runs nothing', async () => {
     const before = runs
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 100_000 }, never)
-    const { effect } = await call('weather.now', { pay: true })
+    const { effect } = await call('weather.now', { pay: true, max_credits: 100_000 })
     expect(effect).toMatchObject({ status: 'PAYMENT_REQUIRED', message: 'the payer has too few credits' })
     expect(runs).toBe(before)
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)

@@ -35,7 +35,7 @@ const settled = async (node: Node, interaction_id: string) =>
 /** A task in words that was paid for and answered. */
 async function answered(task: string): Promise<string> {
   const before = new Set(await inboxIds(bob))
-  await alice.handlers.delegate({ to: 'bob', task, pay: true }, never)
+  await alice.handlers.delegate({ to: 'bob', task, pay: true, max_credits: PRICE }, never)
   const paid = async () =>
     (await inboxIds(bob)).find(id => !before.has(id) && payment(bob, id)?.state === 'held')
   await until('the payment is held', async () => (await paid()) !== undefined)
