@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
@@ -30,6 +30,17 @@ const delivery = (message: number) => alice.ctx.threads.message(message)
 const first = () => alice.messages(task.id)[0]?.key ?? -1
 const refuses = (code: string, members = {}, retryAfterMs?: number) =>
   alice.hub.answers({ send: () => Promise.reject(refusedWith(code, members, retryAfterMs)) })
+
+test('what does not get through is said in the log, once for each reason', async () => {
+  const said = vi.spyOn(alice.ctx.log, 'info')
+  for (const code of ['hub_busy', 'hub_busy', 'mailbox_full']) {
+    refuses(code)
+    await alice.send()
+    world.pass(DAY_MS)
+  }
+  const lines = said.mock.calls.filter(([, line]) => `${line}`.startsWith('not sent'))
+  expect(lines.map(([given]) => (given as unknown as { attempt: number }).attempt)).toEqual([1, 3])
+})
 
 describe('a message that the hub took', () => {
   test('is at the hub, with its receipt id, its expiry and a time for the first question', async () => {

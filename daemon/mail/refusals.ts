@@ -11,7 +11,7 @@ import { askForCapabilities } from './top-ups.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
+  'log' | 'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
 >
 
 const CREDENTIALS_TRIED_MAX = 2

@@ -5,7 +5,7 @@ import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
+  'store' | 'capabilities' | 'threads' | 'timings' | 'events' | 'log' | 'now' | 'hubNow' | 'random'
 >
 
 const BACKOFF_MAX_MS = 10 * 60_000
@@ -25,6 +25,15 @@ export function retry(ctx: Needs, entry: OutboxEntry, reason: string, afterMs?: 
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
   const wait = afterMs === 0 ? 0 : Math.max(afterMs ?? 0, jittered)
   sendAgainAt(ctx.store, entry.message, ctx.now() + wait, reason)
+  // once for each reason, or an evening without a hub fills the log
+  if (reason === entry.lastError) return
+  const said = {
+    message: entry.message,
+    attempt: entry.attempts + 1,
+    reason,
+    again_in_s: Math.ceil(wait / 1000),
+  }
+  ctx.log.info(said, 'not sent; it is tried again from its beginning')
 }
 
 /** The message is settled; a task that did not get through is over. */
