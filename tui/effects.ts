@@ -6,6 +6,7 @@ import { cleanLine } from '../view/clean.ts'
 import { NodeRefused } from '../view/door.ts'
 import type { Live } from '../view/live.ts'
 import type { Screen } from '../view/rows.ts'
+import { saySent } from '../view/sentences.ts'
 import { bufferOf } from './edit.ts'
 import type { Host } from './host.ts'
 import {
@@ -172,8 +173,7 @@ export class Effects {
               ...once,
             })
           : await live.act('delegate', { to: target.to, task: words, ...once })
-      const { warning } = reply
-      change(model => sentNow(model, target, warning))
+      change(model => sentNow(model, target, reply))
       this.#tried.delete(draftKey(target))
       // what was sent is sent, also where its draft cannot be removed
       void this.run({ type: 'drop_draft', target })
@@ -300,13 +300,19 @@ function foundFor(host: Host, { kind, buffer }: Prompt): readonly string[] {
   return kind === 'attach' || kind === 'save' ? host.paths(buffer.text) : []
 }
 
-function sentNow(model: Model, target: Target, warning: string | undefined): Model {
+type Taken = { warning?: string | undefined; delivery?: { held?: true | undefined } | undefined }
+
+function sentNow(model: Model, target: Target, reply: Taken): Model {
   const { composer } = model
   const isOurs = composer !== undefined && draftKey(composer.target) === draftKey(target)
   const closed = (isOurs ? without(model, 'composer') : model) as Model
   const atEnd = closed.thread === undefined ? closed : { ...closed, thread: { ...closed.thread, up: 0 } }
-  if (warning !== undefined) return toast(atEnd, cleanLine(warning), 'warn')
-  return toast(atEnd, target.kind === 'reply' ? 'sent' : 'delegated; 2 shows what becomes of it', 'good')
+  if (reply.warning !== undefined) return toast(atEnd, cleanLine(reply.warning), 'warn')
+  return toast(
+    atEnd,
+    target.kind === 'reply' ? saySent(reply) : 'delegated; 2 shows what becomes of it',
+    'good',
+  )
 }
 
 function failure(error: unknown): Toast {

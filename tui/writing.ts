@@ -126,8 +126,6 @@ export function pressPrompt(scene: Scene, press: Press): Step {
       break
   }
   if (press.key === 'shift-tab') return stay(model, { type: 'complete', prompt, back: true })
-  const isGone = press.key === 'backspace' && prompt.buffer.text === ''
-  if (isGone && prompt.kind !== 'filter') return stay(without(model, 'prompt'))
   const step = steps[press.key]
   const buffer =
     step === undefined

@@ -1,6 +1,7 @@
 /** Rows of the screens. */
 import { describe, expect, test } from 'vitest'
 import { agentRows, evidenceRows, headRows, keepSelection, matcher, taskRows } from './rows.ts'
+import { sayPayment } from './sentences.ts'
 import { BOB, idOf, item, NOW, reply, viewAfter, viewOf } from './testing.ts'
 
 const ids = (rows: readonly { id: string }[]) => rows.map(row => row.id)
@@ -29,6 +30,19 @@ describe('rows of tasks', () => {
     expect(taskRows(view, 'sent', { now: NOW, pendingOnly: true })).toMatchObject([
       { id: idOf(3), need: 'pay', mark: '$', state: 'asks 20 cr' },
     ])
+  })
+
+  test('that asked a price which was paid in another task say so, and count no credits twice', () => {
+    const payment = { amount: 7, network: 'hub:x', state: 'taken' } as const
+    const view = viewOf([
+      item(1, { side: 'sent', payment: { ...payment, paid_as: idOf(2) } }),
+      item(2, { side: 'sent', payment }),
+    ])
+    const notes = taskRows(view, 'sent', { now: NOW }).map(row => row.notes.map(({ short }) => short))
+    expect(notes.map(one => one.at(-1))).toEqual(['price', '7cr'])
+    expect(sayPayment({ ...payment, paid_as: idOf(2) }, 'bob').says).toBe(
+      `the price was 7 credits; the payment stands with task ${idOf(2)}`,
+    )
   })
 
   test('are those that hold all words of the filter', () => {

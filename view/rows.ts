@@ -9,6 +9,7 @@ import { cleanLine } from './clean.ts'
 import {
   peerName,
   percent,
+  sayCredits,
   sayPayment,
   sayReceipt,
   sayRecord,
@@ -126,7 +127,11 @@ function notesOf(item: InteractionSummary, peer: string, sending: Sent['sending'
   if (receipt !== undefined) notes.push({ ...receipt, short: receipt.tone === 'good' ? '✓✓' : '✓?' })
   if (payment !== undefined && payment.state !== 'open') {
     const paid = sayPayment(payment, peer)
-    notes.push({ ...paid, short: `${payment.amount}cr` })
+    notes.push(
+      payment.paid_as === undefined
+        ? { ...paid, short: `${payment.amount}cr` }
+        : { says: `price of ${sayCredits(payment.amount)}`, short: 'price', tone: 'quiet' },
+    )
   }
   if (rating !== undefined)
     notes.push({

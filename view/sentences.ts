@@ -162,6 +162,10 @@ const RECEIPTS: Readonly<Record<string, string>> = {
   FAILED: '; it records that the task failed: ended without an answer (FAILED)',
 }
 
+/** What became of words when they were given to the node. */
+export const saySent = (reply: { delivery?: { held?: true | undefined } | undefined }): string =>
+  reply.delivery?.held === true ? 'held back, with what waits before it' : 'sent'
+
 /** What a payment is, in one sentence. */
 export function sayPayment(
   payment: NonNullable<InteractionSummary['payment']>,
@@ -169,6 +173,11 @@ export function sayPayment(
 ): { says: string; tone: Tone } {
   const price = sayCredits(payment.amount)
   const why = payment.reason === undefined ? '' : `: ${cleanLine(payment.reason)}`
+  if (payment.paid_as !== undefined)
+    return {
+      says: `the price was ${price}; the payment stands with task ${cleanLine(payment.paid_as)}`,
+      tone: 'quiet',
+    }
   switch (payment.state) {
     case 'open':
       return { says: `${peer} asks ${price}; you decide${why}`, tone: 'warn' }

@@ -4,7 +4,7 @@ import { cleanLine } from '../../view/clean.ts'
 import { NodeRefused } from '../../view/door.ts'
 import type { Live } from '../../view/live.ts'
 import type { Screen } from '../../view/rows.ts'
-import type { Tone } from '../../view/sentences.ts'
+import { saySent, type Tone } from '../../view/sentences.ts'
 import type { View } from '../../view/state.ts'
 import { KeptDrafts } from './drafts.ts'
 import {
@@ -221,11 +221,12 @@ export class App {
     if (draft.busy || (draft.text.trim() === '' && attach.length === 0)) return
     this.setDraft(id, { busy: true, fault: undefined })
     try {
-      const { warning } = await this.live.act('message', { interaction_id: id, text: draft.text, attach })
+      const reply = await this.live.act('message', { interaction_id: id, text: draft.text, attach })
+      const { warning } = reply
       this.ui.drafts.delete(id)
       this.#kept.drop(id)
       this.say(
-        warning === undefined ? 'sent' : `kept to be sent: ${cleanLine(warning)}`,
+        warning === undefined ? saySent(reply) : `kept to be sent: ${cleanLine(warning)}`,
         warning ? 'warn' : 'good',
       )
     } catch (error) {

@@ -16,6 +16,7 @@ import { Proof } from './proof.ts'
 import { bannerList, header, liveRegion } from './shell.ts'
 import { taskList } from './tasks.ts'
 import { threadPane } from './thread.ts'
+import { ThreadEnd } from './thread-end.ts'
 import { titles } from './ui.ts'
 import { uploadWith } from './upload.ts'
 
@@ -72,7 +73,10 @@ function start(place: HTMLElement, { token, build, address, isShown }: Start): v
   app.arrive()
 }
 
+const end = new ThreadEnd()
+
 function draw(place: HTMLElement, app: App): void {
+  end.look(place)
   const now = Date.now()
   const { screen, open } = app.ui
   const unread = app.view.status?.counts.unread ?? 0
@@ -90,6 +94,7 @@ function draw(place: HTMLElement, app: App): void {
     liveRegion(app),
     dialogBox(app),
   )
+  end.follow(place, app)
   showDialog(place)
 }
 

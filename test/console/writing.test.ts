@@ -1,7 +1,7 @@
 /** What is written in the console: drafts that the node keeps, and files of the browser. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { noBrowser, startBrowser } from '../browser.ts'
 import { delegated, never, thread, until } from '../two-nodes/world.ts'
@@ -52,6 +52,23 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await second.page.locator('.turn.mine .words', { hasText: 'a whole one' }).waitFor()
     await until('it is kept no more', () => draftOf(id) === undefined)
     await second.context.close()
+  })
+
+  test('a conversation is shown at its end, and goes on there', async () => {
+    for (let i = 1; i <= 12; i++)
+      await world.bob.handlers.message(
+        { interaction_id: id, text: `line ${i} of a long answer\n`.repeat(6) },
+        never,
+      )
+    const { page, context } = await open()
+    const last = page.locator('.turn .words', { hasText: 'line 12 of' })
+    await expect.poll(() => isInSight(last)).toBe(true)
+    await writing(page).fill('and this is what I say')
+    await page.keyboard.press('Control+Enter')
+    const mine = page.locator('.turn.mine .words', { hasText: 'and this is what I say' })
+    await mine.waitFor()
+    await expect.poll(() => isInSight(mine)).toBe(true)
+    await context.close()
   })
 
   test('a draft of a new task is kept under the agent', async () => {
@@ -136,3 +153,10 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await context.close()
   })
 })
+
+/** Whether the lower end of it can be seen. */
+const isInSight = (place: Locator): Promise<boolean> =>
+  place.evaluate(element => {
+    const { bottom } = element.getBoundingClientRect()
+    return bottom > 0 && bottom <= innerHeight
+  })
