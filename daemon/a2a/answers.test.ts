@@ -48,6 +48,42 @@ describe('an answer in the form of A2A', () => {
     ])
   })
 
+  test.each([
+    ['SUBMITTED', 'WORKING'],
+    ['AUTH_REQUIRED', 'INPUT_REQUIRED'],
+    ['CANCELED', 'REJECTED'],
+  ])('that says %s, which only the node can know, is %s', (said, means) => {
+    const message = { parts: [{ text: 'pay me elsewhere' }] }
+    const { state, parts } = own({ task: { status: { state: `TASK_STATE_${said}`, message } } })
+    expect([state, parts]).toEqual([`TASK_STATE_${means}`, message.parts])
+  })
+
+  test('names nothing by which a client could leave its folder or a header', () => {
+    const part = { text: 'x', filename: '../../../x.html', mediaType: 'text/html\r\nSet-Cookie: a=b' }
+    const harmless = { text: 'x', filename: 'x.html', mediaType: 'application/octet-stream' }
+    const typed = { raw: 'eA==', filename: 'con.txt', mediaType: 'text/plain; charset="utf-8"' }
+    const artifacts = ['../../x', '..', 'a b\r\n', 'out-1', ''].map(artifactId => ({
+      artifactId,
+      name: 'two\r\nlines\u202e',
+      parts: [part, typed],
+    }))
+    const status = { state: 'TASK_STATE_COMPLETED', message: { parts: [part] } }
+    const { pieces, parts } = own({ task: { status, artifacts } })
+    expect(parts).toEqual([harmless])
+    expect(pieces.map(({ artifact }) => artifact.artifactId)).toEqual([
+      '%2E%2E%2F..%2Fx',
+      '%2E%2E',
+      'a%20b%0D%0A',
+      'out-1',
+      'answer-3.5',
+    ])
+    for (const { artifact } of pieces) {
+      expect(artifact.name).not.toMatch(/[\p{C}]/u)
+      expect(artifact.parts).toEqual([harmless, { ...typed, filename: '_con.txt' }])
+    }
+    expect(own({ message: { parts: [part] } }).parts).toEqual([harmless])
+  })
+
   test('may be words without a task', () => {
     expect(own({ message: { parts: [{ text: 'hi' }] } })).toMatchObject({
       isDirect: true,

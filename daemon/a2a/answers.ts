@@ -9,19 +9,19 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
-import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseResultDocument } from '../../protocol/proof/documents.ts'
+import { cleanName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import type { Message as ThreadMessage } from '../store/threads.ts'
+import { harmlessId, harmlessName, harmlessPart, harmlessType } from './harmless.ts'
 import { type Artifact, metadataShape, partsShape, type TaskState, taskStates } from './shapes.ts'
 
 type Needs = Pick<Context, 'threads' | 'attachments'>
 
 /** Bytes of files that stand in what a client is given at once; of any more only the names. */
 const INLINE_BYTES_MAX = 8 * 1024 * 1024
-const NAME_CHARACTERS_MAX = 120
 
 /** An artifact, and whether it goes on with one of the same id. */
 export type Piece = { artifact: Artifact; append: boolean; lastChunk: boolean }
@@ -93,6 +93,13 @@ function a2aIn(text: string): JsonValue | undefined {
   }
 }
 
+/** States that only this node tells, because they say what the other side cannot know; an agent that says so means these. */
+const saidStates: Partial<Record<TaskState, TaskState>> = {
+  TASK_STATE_SUBMITTED: 'TASK_STATE_WORKING',
+  TASK_STATE_AUTH_REQUIRED: 'TASK_STATE_INPUT_REQUIRED',
+  TASK_STATE_CANCELED: 'TASK_STATE_REJECTED',
+}
+
 function ownAnswer(value: JsonValue, message: ThreadMessage): Answer {
   const read = ownWords.safeParse(value)
   if (!read.success) {
@@ -102,22 +109,23 @@ function ownAnswer(value: JsonValue, message: ThreadMessage): Answer {
   if ('message' in read.data)
     return {
       pieces: [],
-      parts: read.data.message.parts.map(part => present(part)),
+      parts: read.data.message.parts.map(harmlessPart),
       state: 'TASK_STATE_COMPLETED',
       isDirect: true,
     }
   const { status, artifacts = [] } = read.data.task
   const named = artifacts.map((given, n) => ({
-    ...present(given),
-    artifactId: given.artifactId ?? `${idOf(message)}.${n + 1}`,
-    parts: given.parts.map(part => present(part)),
+    ...present({ ...given, name: given.name === undefined ? undefined : harmlessName(given.name) }),
+    artifactId: harmlessId(given.artifactId || `${idOf(message)}.${n + 1}`),
+    parts: given.parts.map(harmlessPart),
   }))
   const pieces = named.map(({ artifactId }, n) => ({
     artifact: named[n] as Artifact,
     append: named.slice(0, n).some(earlier => earlier.artifactId === artifactId),
     lastChunk: !named.slice(n + 1).some(later => later.artifactId === artifactId),
   }))
-  return { pieces, parts: status.message?.parts.map(part => present(part)), state: status.state }
+  const { state } = status
+  return { pieces, parts: status.message?.parts.map(harmlessPart), state: saidStates[state] ?? state }
 }
 
 const effectStates: Readonly<Record<string, TaskState>> = {
@@ -147,13 +155,13 @@ function filesOf(ctx: Needs, message: ThreadMessage, room: FileRoom): object[] {
   return ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
     const id = cidText(cid)
     const path = size <= room.bytes ? ctx.attachments.find(id) : undefined
-    const filename = plainLine(name, NAME_CHARACTERS_MAX)
+    const filename = cleanName(name)
     const metadata = { cid: id, bytes: size }
     if (path === undefined)
       return { text: `${filename}: ${size} bytes, which svc pull saves`, filename, metadata }
     room.bytes -= size
     const raw = readFileSync(path).toString('base64')
-    return { raw, filename, mediaType: plainLine(mediaType, NAME_CHARACTERS_MAX), metadata }
+    return { raw, filename, mediaType: harmlessType(mediaType), metadata }
   })
 }
 

@@ -68,7 +68,7 @@ export const END_KEY = 'svc.end'
 /** Credits that may be paid for the task, within the rules of this node for agents. */
 export const PAY_KEY = 'svc.max_credits'
 const messageMetadata = z
-  .object({ [END_KEY]: z.boolean().nullish(), [PAY_KEY]: z.int().min(0).nullish() })
+  .object({ [END_KEY]: z.boolean().optional(), [PAY_KEY]: z.int().min(0).optional() })
   .catchall(z.json())
 
 const CONTENTS = ['text', 'raw', 'url', 'data'] as const

@@ -55,7 +55,9 @@ test.each([
   ['svc.max_credits', '5'],
   ['svc.max_credits', -1],
   ['svc.max_credits', 1.5],
+  ['svc.max_credits', null],
   ['svc.end', 'yes'],
+  ['svc.end', null],
 ])('metadata of ours of the wrong type is refused by its name: %s %j', async (name, value) => {
   const given = message('x')
   const body = JSON.stringify({ ...given, message: { ...given.message, metadata: { [name]: value } } })
