@@ -60,7 +60,7 @@ describe.skipIf(!hasTmux)(`work on a terminal${withTmux}`, () => {
     await alice.sees(/balance +\d+, \d+ after it/)
     alice.press('y')
     await alice.sees('paid; the task goes on')
-    await alice.sees(/5 credits (on the way|held)/)
+    await alice.sees(/the price was 5 credits; the payment +stands with/)
     alice.press('q')
   })
 
