@@ -3,7 +3,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { printReply, UsageRefused } from '../io.ts'
-import { flag, integer, parseInteger } from './values.ts'
+import { flag, integer, json, parseInteger } from './values.ts'
 
 const atHub = (input: Input) => flag(input, '--hub', 'hub')
 
@@ -92,6 +92,8 @@ export const payHeader: Run = async (io, input) => {
     amount,
     ...flag(input, '--network', 'network'),
     ...flag(input, '--interaction', 'interaction_id'),
+    ...integer(input, '--timeout', 'timeout_s'),
+    ...present({ extra: input.flags.has('--extra') ? json(input, '--extra') : undefined }),
     ...atHub(input),
   })
   io.out(`${header}\n`)

@@ -114,6 +114,8 @@ export const creditCommands: readonly CommandRow[] = [
       takes('--amount', 'CREDITS', 'how many credits'),
       takes('--network', 'NETWORK', "the network, hub:<AID of the hub>; without it that of one's own hub"),
       takes('--interaction', 'ID', 'the interaction that is paid for'),
+      takes('--timeout', 'SECONDS', "maxTimeoutSeconds of the payee's requirements (300)"),
+      takes('--extra', 'JSON', 'extra of these requirements ({}); its hold_s makes the payment a hold'),
       atHub,
     ],
     example: 'svc x402-authorize --pay-to bob --amount 5',

@@ -90,8 +90,8 @@ export function paymentOperations(
       const network = given.network ?? networkOf((await accountAt(given.hub)).identity.aid)
       if (hubOfNetwork(network) === undefined)
         refuse('bad_request', 'expected a network: hub: and the AID of the hub')
-      const { amount, interaction_id: interaction } = given
-      return { header: paying.header({ payTo, amount, network, interaction }) }
+      const { amount, interaction_id: interaction, timeout_s: seconds, extra } = given
+      return { header: paying.header({ payTo, amount, network, interaction, seconds, extra }) }
     },
     async redeem({ amount, reference, hub: url }) {
       const paying = requirePayments()

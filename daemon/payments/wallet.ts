@@ -9,12 +9,13 @@ import { present } from '../../protocol/encoding/present.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
   Authorization,
+  HOLD_MAX_MS,
   networkOf,
   redemptionPurpose,
   settlementKinds,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
-import { paymentPayload, type Quote } from '../../protocol/proof/quote.ts'
+import { paymentPayload } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
@@ -29,10 +30,26 @@ type Needs = Pick<
 
 const NONCE_BYTES = 16
 const REASON_CHARACTERS_MAX = 300
-/** Seconds that a header for plain HTTP leaves its payee. */
+/** Seconds that a header for plain HTTP leaves its payee: what servers of x402 ask for where they say nothing. */
 const HEADER_SECONDS = 300
+/** An authorization is good a little longer than that, so that it can be settled at the end. */
+const LEEWAY_MS = 60_000
+const HOLD_SECONDS_MAX = HOLD_MAX_MS / 1000
 
-type Terms = { payTo: string; amount: number; network: string; purpose?: Uint8Array; lifeMs?: number }
+type Terms = {
+  payTo: string
+  amount: number
+  network: string
+  purpose?: Uint8Array
+  lifeMs?: number
+  holdSeconds?: number
+}
+/** What a payee requires, as x402 writes it. */
+export type HeaderTerms = Pick<Terms, 'payTo' | 'amount' | 'network'> & {
+  interaction: string | undefined
+  seconds: number | undefined
+  extra: Record<string, unknown> | undefined
+}
 
 export class Wallet {
   readonly #ctx: Needs
@@ -41,22 +58,26 @@ export class Wallet {
     this.#ctx = ctx
   }
 
-  /** The value of a `PAYMENT-SIGNATURE` header; settles nothing. */
-  header(given: { payTo: string; amount: number; network: string; interaction: string | undefined }): string {
+  /** The value of a `PAYMENT-SIGNATURE` header for requirements that a payee made; settles nothing. */
+  header(given: HeaderTerms): string {
     const { store } = this.#ctx
-    const lifeMs = HEADER_SECONDS * 1000
+    const { payTo: provider, amount, network, seconds = HEADER_SECONDS, extra = {} } = given
+    const lifeMs = Math.min(seconds * 1000 + LEEWAY_MS, AUTHORIZATION_LIFE_MAX_MS)
+    const holdSeconds = holdSecondsIn(extra)
     return store.transaction(() => {
-      const authorization = this.#sign({ ...given, lifeMs })
+      const authorization = this.#sign({
+        payTo: provider,
+        amount,
+        network,
+        lifeMs,
+        ...present({ holdSeconds }),
+      })
       this.#record(authorization, given.interaction ?? '')
-      const quote: Quote = {
-        provider: given.payTo,
-        what: '',
-        amount: given.amount,
-        network: given.network,
-        holdSeconds: undefined,
-        settleSeconds: HEADER_SECONDS,
-      }
-      return toBase64(utf8(JSON.stringify(paymentPayload(quote, Authorization.encode(authorization)))))
+      const quote = { provider, what: '', amount, network, holdSeconds: undefined, settleSeconds: seconds }
+      const payload = paymentPayload(quote, Authorization.encode(authorization))
+      // the payee compares all of them with its own, an empty extra as well
+      const accepted = { ...payload.accepted, extra }
+      return toBase64(utf8(JSON.stringify({ ...payload, accepted })))
     }, 'node.pay')
   }
 
@@ -111,9 +132,18 @@ export class Wallet {
     }, 'node.pay')
   }
 
-  #sign({ payTo, amount, network, purpose, lifeMs = AUTHORIZATION_LIFE_MAX_MS }: Terms): Authorization {
+  #sign({
+    payTo,
+    amount,
+    network,
+    purpose,
+    lifeMs = AUTHORIZATION_LIFE_MAX_MS,
+    holdSeconds,
+  }: Terms): Authorization {
     const { identity, hubNow, random } = this.#ctx
     const notBefore = hubNow()
+    const notAfter = notBefore + lifeMs
+    const holdUntil = holdSeconds === undefined ? undefined : notAfter + holdSeconds * 1000
     return Authorization.sign(identity.seed, {
       v: 1,
       payer: identity.aid,
@@ -123,8 +153,8 @@ export class Wallet {
       network,
       nonce: random(NONCE_BYTES),
       notBefore,
-      notAfter: notBefore + lifeMs,
-      ...present({ purpose }),
+      notAfter,
+      ...present({ purpose, holdUntil }),
     })
   }
 
@@ -138,4 +168,12 @@ export class Wallet {
       network,
     })
   }
+}
+
+/** For how long the payee wants its credits held; it is signed where it asks for it. */
+function holdSecondsIn({ hold_s: seconds }: Record<string, unknown>): number | undefined {
+  if (seconds === undefined) return undefined
+  if (typeof seconds !== 'number' || !Number.isInteger(seconds) || seconds < 1 || seconds > HOLD_SECONDS_MAX)
+    return refuse('bad_request', `expected hold_s in whole seconds, from 1 to ${HOLD_SECONDS_MAX}`)
+  return seconds
 }

@@ -24,6 +24,10 @@ export const paymentOperations = {
       amount: z.int().min(1).max(CREDITS_MAX),
       network: z.string().max(64).optional(),
       interaction_id: interactionId.optional(),
+      /** `maxTimeoutSeconds` of the payee's requirements, 300 unless it is said. */
+      timeout_s: z.int().min(1).max(3600).optional(),
+      /** `extra` of them: its `hold_s` makes it a hold. */
+      extra: z.record(z.string().max(64), z.json()).optional(),
     }),
     reply: z.strictObject({ header: z.string() }),
     codes: [

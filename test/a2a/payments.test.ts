@@ -144,6 +144,23 @@ describe('x402 by headers', () => {
     expect(await balance()).toBe((before ?? 0) - 2)
   })
 
+  test('a header that svc x402-authorize made for its terms pays for one too', async () => {
+    const ran = runs
+    const { required } = await send(call('weather.now'))
+    const [terms] = (required as Required).accepts
+    if (terms === undefined) throw new Error('no terms')
+    const extra = terms.extra as { hold_s: number }
+    const asked = { pay_to: world.alice.aid, amount: 2, timeout_s: terms.maxTimeoutSeconds, extra }
+    const { header: value } = await world.bob.handlers.payHeader(asked, never)
+    const { status } = await send(call('weather.now'), { headers: { 'PAYMENT-SIGNATURE': value } })
+    expect([status, runs - ran]).toEqual([200, 1])
+    await expect(
+      world.bob.handlers.payHeader({ ...asked, extra: { hold_s: 0.5 } }, never),
+    ).rejects.toMatchObject({
+      code: 'bad_request',
+    })
+  })
+
   test('25 requests with one payment at the same moment: one of them runs', async () => {
     const ran = runs
     const { required } = await send(call('weather.now'))

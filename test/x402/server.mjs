@@ -1,5 +1,5 @@
 /**
- * A shop with the stock packages: `node server.mjs <express|hono> <hub> <hub AID> <payee> <authorization|upfront>`.
+ * A shop with the stock packages: `node server.mjs <express|hono> <hub> <hub AID> <payee> [authorization|upfront]`.
  * It prints its address, then a line for each request that its handler served.
  */
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ const facilitator = new HTTPFacilitatorClient({
   url: `${hub}/x402`,
   createAuthHeaders: async () => ({ verify: wire, settle: wire, supported: wire }),
 })
-const extra = { paymentFlow: flow }
+const extra = flow === undefined ? undefined : { paymentFlow: flow }
 const accepts = {
   scheme: 'svc-credit',
   network: `hub:${hubAid}`,

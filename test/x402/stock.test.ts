@@ -4,14 +4,17 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runIn } from '../../cli/testing.ts'
 import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../../hub/testing/hub.ts'
 import { balanceOf, grant } from '../../hub/testing/payments.ts'
 import { fromBase64url, toHex } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import { SettlementReceipt } from '../../protocol/proof/payment.ts'
+import { type Lab, openLab } from '../two-nodes/world.ts'
 
 const here = new URL('.', import.meta.url).pathname
 const installed = existsSync(`${here}node_modules/@x402/core`)
@@ -31,8 +34,13 @@ afterAll(async () => {
 })
 
 type Shop = { url: string; served: string[] }
-async function open(framework: string, flow: string): Promise<Shop> {
-  const args = [`${here}server.mjs`, framework, hub.url, hub.aid, shop.aid, flow]
+async function open(
+  framework: string,
+  flow: string | undefined,
+  at: { hub: TestHub; shop: TestAgent } = { hub, shop },
+): Promise<Shop> {
+  const flows = flow === undefined ? [] : [flow]
+  const args = [`${here}server.mjs`, framework, at.hub.url, at.hub.aid, at.shop.aid, ...flows]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   ending.push(() => void child.kill())
   const served: string[] = []
@@ -119,3 +127,40 @@ describe.skipIf(!installed).each([
     expect((await balanceOf(agent)).balance).toBe(flow === 'upfront' ? 7 : 10)
   })
 })
+
+describe.skipIf(!installed)(
+  'a header of svc x402-authorize (skipped without: npm ci --prefix test/x402)',
+  () => {
+    let lab: Lab
+    let payee: TestAgent
+    beforeAll(async () => {
+      lab = await openLab()
+      await lab.member('payer')
+      payee = await registeredAgent(lab.hub)
+    }, 30_000)
+    afterAll(() => lab.close())
+
+    const header = async (...more: string[]) => {
+      const asked = ['x402-authorize', '--pay-to', payee.aid, '--amount', '3', ...more]
+      const { code, out } = await runIn(join(lab.folder, 'payer'), asked)
+      expect(code).toBe(0)
+      return out.trim()
+    }
+    const shown = async (url: string, signature: string) =>
+      (await fetch(`${url}/paid`, { headers: { 'PAYMENT-SIGNATURE': signature } })).status
+
+    test('is taken by a shop that asks for 60 seconds and for nothing extra', async () => {
+      const { url } = await open('express', undefined, { hub: lab.hub, shop: payee })
+      const before = (await balanceOf(payee)).balance
+      expect(await shown(url, await header('--timeout', '60'))).toBe(200)
+      expect((await balanceOf(payee)).balance).toBe(before + 3)
+    })
+
+    test('says what else the shop asks for', async () => {
+      const { url } = await open('hono', 'upfront', { hub: lab.hub, shop: payee })
+      expect(await shown(url, await header('--timeout', '60'))).toBe(402)
+      const extra = JSON.stringify({ paymentFlow: 'upfront' })
+      expect(await shown(url, await header('--timeout', '60', '--extra', extra))).toBe(200)
+    })
+  },
+)
