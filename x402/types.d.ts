@@ -24,6 +24,9 @@ export type Payer = {
   sign: (message: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
+/** The identity in the data directory of a node, as it is now. Throws where there is none, or where it has ended. */
+export declare function payerFromFolder(folder: string): Payer
+
 /** A payer whose seed, 32 bytes, is at hand. */
 export declare function payerWithSeed(aid: string, keyState: number, seed: Uint8Array): Payer
 

@@ -1,10 +1,23 @@
 /** svc-x402 without the stock packages: what is signed, what is not, and a payment that is taken once. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { verify } from '../protocol/crypto/engine.node.ts'
 import { fromBase64url } from '../protocol/encoding/bytes.ts'
+import { encodeIdentity } from '../protocol/identity/identity-file.ts'
+import { deactivate } from '../protocol/identity/kel.ts'
 import { Authorization } from '../protocol/proof/payment.ts'
 import { agent, NOW_MS } from '../protocol/testing/agents.ts'
 import * as built from './index.ts'
-import { CreditClient, CreditServer, MemorySpentSet, payerWithSeed, type Requirements } from './index.ts'
+import {
+  CreditClient,
+  CreditServer,
+  MemorySpentSet,
+  payerFromFolder,
+  payerWithSeed,
+  type Requirements,
+} from './index.ts'
 import type * as Declared from './types.d.ts'
 
 const alice = agent('x402 alice')
@@ -30,8 +43,30 @@ test('is what its types say', () => {
     'CreditServer',
     'MemorySpentSet',
     'SCHEME',
+    'payerFromFolder',
     'payerWithSeed',
   ])
+})
+
+describe('a payer from a data directory', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'svc-x402-'))
+  const file = join(folder, 'identity.kel')
+
+  test('signs with the newest key of the identity there', async () => {
+    writeFileSync(file, encodeIdentity(alice.identitySeed, alice.log))
+    const { aid, keyState, sign } = payerFromFolder(folder)
+    expect([aid, keyState]).toEqual([alice.aid, alice.log.seq])
+    expect(verify(alice.log.publicKey, new Uint8Array([7]), await sign(new Uint8Array([7])))).toBe(true)
+  })
+
+  test('is none where the key is another one, the identity has ended, or nothing is there', () => {
+    writeFileSync(file, encodeIdentity(bob.identitySeed, alice.log))
+    expect(() => payerFromFolder(folder)).toThrow('not the one of the last event')
+    const ended = deactivate(alice.log, { seed: alice.nextSeed, ts: NOW_MS })
+    writeFileSync(file, encodeIdentity(alice.nextSeed, ended))
+    expect(() => payerFromFolder(folder)).toThrow(/has ended; make another/)
+    expect(() => payerFromFolder(join(folder, 'none'))).toThrow('ENOENT')
+  })
 })
 
 describe('the client', () => {

@@ -7,19 +7,12 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { publicKey, sha256 } from '#crypto'
-import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { concat, equal } from '../../protocol/encoding/bytes.ts'
 import { Failure, Refusal, wordsOf } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { bytes, literal, record, required } from '../../protocol/encoding/record.ts'
-import {
-  deactivate,
-  incept,
-  kelItem,
-  keyCommitment,
-  rotate,
-  type VerifiedKel,
-  verifyKel,
-} from '../../protocol/identity/kel.ts'
+import { decodeIdentity, encodeIdentity, SEED_BYTES } from '../../protocol/identity/identity-file.ts'
+import { deactivate, incept, keyCommitment, rotate, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { faultPoint } from '../platform/faults.ts'
 import {
   ensureSecretDirectory,
@@ -30,15 +23,9 @@ import {
   writeDurably,
 } from '../platform/files.ts'
 
-const SEED_BYTES = 32
 const PHRASE_CHECK_BYTES = 3
 const PHRASE_GROUP_CHARACTERS = 5
 
-const IdentityFile = record('identity file', {
-  v: required(1, literal(1)),
-  seed: required(2, bytes(SEED_BYTES)),
-  log: required(3, kelItem),
-})
 const NextFile = record('next key file', { v: required(1, literal(1)), seed: required(2, bytes(SEED_BYTES)) })
 
 export type IdentityInputs = { now: () => number; random: (length: number) => Uint8Array }
@@ -112,11 +99,7 @@ function createIdentity(dir: string, inputs: IdentityInputs): Identity {
 
 function parseIdentity(stored: Uint8Array, file: string): { seed: Uint8Array; log: VerifiedKel } {
   try {
-    const { seed, log } = IdentityFile.decode(stored)
-    const verified = verifyKel(log)
-    if (!equal(publicKey(seed), verified.publicKey))
-      throw new Malformed('the seed is not the one of the last event')
-    return { seed, log: verified }
+    return decodeIdentity(stored)
   } catch (error) {
     const why = wordsOf(error)
     throw new IdentityDamaged(`${file} is damaged (${why}); restore it from its backup`, { cause: error })
@@ -141,10 +124,6 @@ function storeSuccessor(
   if (nextSeed !== undefined) renameDurably(fresh, join(dir, 'identity.next'))
   else removeDurably(join(dir, 'identity.next'))
   faultPoint('node.rotate.after-rename')
-}
-
-function encodeIdentity(seed: Uint8Array, log: VerifiedKel): Uint8Array {
-  return IdentityFile.encode({ v: 1, seed, log: [...log.events] })
 }
 
 /** Finishes or drops a rotation that a crash interrupted. */
