@@ -124,13 +124,7 @@ export class Effects {
 
   async #act({ name, input, says, undo }: Extract<Effect, { type: 'act' }>): Promise<void> {
     const { live, change } = this.#around
-    if (name === 'autoReplyTest') this.#say({ says: 'the auto-reply is asked …', tone: 'wait' })
-    const reply = await live.act(name, input as OperationInput<OperationName>)
-    if (name === 'autoReplyTest') {
-      const { answer, ms, backend } = reply as { answer: string; ms: number; backend: string }
-      const output = { title: `${backend} answered in ${ms} ms`, text: answer, top: 0, isRunning: false }
-      return change(model => ({ ...model, output }))
-    }
+    await live.act(name, input as OperationInput<OperationName>)
     const said = undo === undefined ? says : `${says}; u undoes it`
     change(model => ({ ...(said === '' ? model : toast(model, said, 'good')), ...present({ undo }) }))
   }

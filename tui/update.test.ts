@@ -439,6 +439,15 @@ describe('what is on its way to the hub', () => {
   })
 })
 
+test('the auto-reply is asked by a command, which shows how long it takes and can be stopped', () => {
+  const asks = (...keys: string[]) => new Screen(viewOf([])).press('5', 't', ...keys, 'enter').effects.at(-1)
+  expect(asks()).toEqual({ type: 'command', line: 'autoreply test' })
+  expect(asks(`"what's -x?"`)).toEqual({
+    type: 'command',
+    line: String.raw`autoreply test -- 'what'\''s -x?'`,
+  })
+})
+
 describe('u undoes', () => {
   test('a filter that was cleared', () => {
     const screen = new Screen(viewOf([item(1, { preview: 'invoice' }), item(2)])).press('/', '"inv"', 'enter')

@@ -157,7 +157,9 @@ const TAKEN: Record<Prompt['kind'], (closed: Model, text: string, about: string)
   rate: rated,
   hub: hubNamed,
   hub_name: hubJoined,
-  question: (closed, text) => stay(closed, act('autoReplyTest', text === '' ? {} : { question: text }, '')),
+  // as a command: how long it takes is shown, and esc stops it
+  question: (closed, text) =>
+    stay(closed, { type: 'command', line: `autoreply test${text === '' ? '' : ` -- ${quoted(text)}`}` }),
 }
 
 /** An address without a scheme is meant as https. */
@@ -197,7 +199,7 @@ function contactAdded(aid: string, petname: string): Effect {
 }
 
 /** One word of a command line, whatever stands in it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", '')}'`
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 function rated(model: Model, text: string, id: string): Step {
   const [digit = '', ...comment] = text.split(' ')
