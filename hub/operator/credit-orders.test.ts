@@ -53,6 +53,13 @@ test('what one agent has, and what all are owed', async () => {
   })
 })
 
+test('a grant beyond all that there can be is refused with how many are left', async () => {
+  const given = { command: 'grant', aid: alice.aid, reason: 'too many', id: 'ab'.repeat(16) } as const
+  await expect(order({ ...given, amount: Number.MAX_SAFE_INTEGER })).rejects.toThrow(
+    `and 100 were issued already; give ${Number.MAX_SAFE_INTEGER - 100} or fewer`,
+  )
+})
+
 test('of one that is blocked the credits stay its own, and the order says so', async () => {
   const carol = await registeredAgent(hub)
   await grant(hub, carol.aid, 10)

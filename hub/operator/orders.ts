@@ -1,4 +1,5 @@
 /** Orders carried out over a store: one function for each, and a line in the log for what changed something. */
+import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { fromHex } from '../../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
@@ -105,6 +106,11 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
   const halted = await standstill(context)
   if (halted !== undefined) throw new StoreRefused(heldSentence(halted))
+  const { issued } = await context.store.creditTotals()
+  if (amount > CREDITS_MAX - issued)
+    throw new StoreRefused(
+      `a hub issues ${CREDITS_MAX} credits at most, and ${issued} were issued already; give ${CREDITS_MAX - issued} or fewer`,
+    )
   const issuance = await context.issuance()
   if (!(await issuance.grant(aid, amount, fromHex(id))))
     throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)

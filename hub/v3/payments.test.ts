@@ -316,6 +316,9 @@ describe('a hold', () => {
       { request: requestOf(paid.authorization, { ...asked, extra: { hold_s: 601 } }) },
       'invalid_payload',
     )
+    const second = held(1)
+    const terms = { ...(second.request['paymentRequirements'] as object), extra: { hold_s: 1.0000001 } }
+    await refuses({ request: requestOf(second.authorization, terms) }, 'invalid_payload')
     const plain = payment(alice, bob, 30)
     await refuses({ request: requestOf(plain.authorization, asked) }, 'invalid_payload')
     await refuses(held(31 * 24 * 3600), 'invalid_payload')
@@ -430,6 +433,14 @@ describe('a redemption', () => {
       expect.objectContaining({ auth_id: taken.transaction, amount: 40, reference: 'invoice 7' }),
     ])
   })
+
+  test.each(['', ' ', 'two\nlines', 'a\0b'])(
+    'is refused for the reference %j, which nobody could read',
+    async text => {
+      const { status, json } = await ask(hub, 'x402Redeem', redemption(alice, 1, text).request)
+      expect([status, json['reason'], json['success']]).toEqual([400, 'bad_request', false])
+    },
+  )
 
   test('is refused with another reference, to another payee, over the balance, and through settle', async () => {
     const reasonOf = async (request: unknown) => (await ask(hub, 'x402Redeem', request)).json['errorReason']

@@ -22,7 +22,7 @@ export class Issuance {
 
   /**
    * Credits that the operator gives; `command`, 16 bytes, names the order, so that a repeated one gives them once. False
-   * when it stands for another grant.
+   * when it stands for another grant. Throws where there would be too many credits.
    */
   async grant(aid: string, amount: number, command: Uint8Array): Promise<boolean> {
     const change: Change = { aid, amount, reason: 'grant' }

@@ -91,6 +91,7 @@ function checkHold({ extra }: Terms, { holdUntil, notAfter }: Authorization['bod
   const seconds = extra?.['hold_s']
   if (seconds === undefined && holdUntil === undefined) return
   if (seconds === undefined) throw misfit('the payee did not ask for a hold')
+  if (!Number.isSafeInteger(seconds)) throw misfit('hold_s is no whole number of seconds')
   if (holdUntil === undefined) throw misfit('the payee asked for a hold')
   const lastsMs = typeof seconds === 'number' ? seconds * MS_PER_SECOND : Number.NaN
   if (holdUntil !== notAfter + lastsMs) throw misfit('the hold lasts for another time than was asked for')

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, millis, textShape } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, lineShape, millis, textShape } from '../../contract/shapes.ts'
 import { AUTHORIZATION_BYTES_MAX, HOLD_ORDER_BYTES_MAX, REFERENCE_BYTES_MAX } from '../../proof/payment.ts'
 import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
@@ -30,6 +30,11 @@ const requirements = z.strictObject({
   payTo: textShape(64),
   maxTimeoutSeconds: z.number().positive(),
   extra: free.optional(),
+})
+
+/** What an operator pays out against, and reads in a list: something to see, on one line. */
+const referenceShape = lineShape(REFERENCE_BYTES_MAX).refine(text => text !== '', {
+  error: 'expected a reference, which is empty',
 })
 
 const paymentPayload = z.strictObject({
@@ -219,7 +224,7 @@ export const creditRoutes = {
     request: z.strictObject({
       x402Version: z.int(),
       paymentPayload,
-      reference: textShape(REFERENCE_BYTES_MAX),
+      reference: referenceShape,
     }),
     reply: z.union([z.strictObject({ ...settled, redemption }).omit({ extensions: true }), notSettled]),
     codes: codes('rate_limited', 'supply_halted'),
