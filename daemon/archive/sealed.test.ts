@@ -1,4 +1,5 @@
 /** The format of an archive: what was put in comes out, and nothing else does. */
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,6 +118,10 @@ test('what is no archive, or asks for more work than any does, is refused at onc
     `${JSON.stringify({ ...line, more: 1 })}\n`,
     'x'.repeat(9000),
   ]
+  execFileSync('mkfifo', [at('pipe')])
+  expect(() => readHead(at('pipe'))).toThrow(
+    `${at('pipe')} cannot be read: it is not a regular file; give a file`,
+  )
   for (const text of bad) {
     writeFileSync(at('bad'), text)
     expect(() => readHead(at('bad'))).toThrow(`${at('bad')} is no archive of svc that this release can read`)

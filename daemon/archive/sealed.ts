@@ -9,7 +9,7 @@ import * as z from 'zod'
 import { type ByteSource, decryptStream, encryptStream, SALT_BYTES } from '../../protocol/crypto/chunked.ts'
 import { concat, fromBase64, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { Failure, systemCode } from '../../protocol/encoding/errors.ts'
-import { openRegular, SECRET_FILE_MODE } from '../platform/files.ts'
+import { fileFault, openRegular, SECRET_FILE_MODE } from '../platform/files.ts'
 
 export const archiveKinds = ['backup', 'export'] as const
 export type ArchiveKind = (typeof archiveKinds)[number]
@@ -109,9 +109,19 @@ const cannotBeOpened = (path: string, cause?: unknown) =>
     },
   )
 
+function openArchive(path: string): number {
+  try {
+    return openRegular(path)
+  } catch (error) {
+    throw new ArchiveRefused(
+      `${path} cannot be read: ${fileFault(error)}; give a file that svc backup or svc id export wrote`,
+    )
+  }
+}
+
 function headOf(path: string): { head: Head; line: Uint8Array } {
   const start = Buffer.alloc(HEAD_BYTES_MAX)
-  const file = openRegular(path)
+  const file = openArchive(path)
   const size = fs.readSync(file, start, 0, HEAD_BYTES_MAX, 0)
   fs.closeSync(file)
   const end = start.subarray(0, size).indexOf('\n')

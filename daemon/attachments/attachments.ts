@@ -51,6 +51,8 @@ const mediaTypes: Record<string, string> = {
   '.gz': 'application/gzip',
 }
 
+const KEY_FILES = ['identity.kel', 'identity.next', 'mailbox.keys']
+
 export class Attachments {
   /** Also the place of temporary files, which a start removes. */
   readonly folder: string
@@ -82,7 +84,8 @@ export class Attachments {
       (dirname(real) === realPath(this.folder) && CONTENT_ID.test(name)) ||
       (dirname(real) === realPath(this.#texts) && TEXT_FILE.test(name)) ||
       this.uploads.holds(real)
-    const isGuarded = this.#guarded.some(directory => isInside(directory, real)) || this.#isLinked(real)
+    const isGuarded =
+      this.#guarded.some(directory => isInside(directory, real)) || isOfSomeNode(real) || this.#isLinked(real)
     if (!isReceived && isGuarded) refuse('file_unreadable', `${path} belongs to svc itself and is never sent`)
     return real
   }
@@ -240,6 +243,15 @@ function realPath(path: string): string {
   } catch (error) {
     return refuse('file_unreadable', `cannot read ${path}: ${fileFault(error)}`)
   }
+}
+
+/** Whether a file is a key, or lies in the data directory of a node of another home. */
+function isOfSomeNode(path: string): boolean {
+  if (KEY_FILES.includes(basename(path))) return true
+  const above = [dirname(path), dirname(dirname(path))]
+  return above.some(folder =>
+    ['identity.kel', 'interactions'].every(name => fs.existsSync(join(folder, name))),
+  )
 }
 
 function isInside(directory: string, path: string): boolean {

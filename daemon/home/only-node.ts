@@ -19,6 +19,6 @@ export function requireOnlyNode(env: Environment, aid: string, dir: string): voi
   )
   if (other === undefined) return
   throw new IdentityRuns(
-    `this identity already runs on this machine (pid ${other.pid}, ${other.data_dir}), and both would sign; end that node first: svc stop`,
+    `this identity already runs on this machine (pid ${other.pid}, ${other.data_dir}), and both would sign; end that one first: kill ${other.pid}`,
   )
 }

@@ -163,6 +163,10 @@ describe('what may be attached', () => {
     const database = join(lab.folder, 'notes.db')
     fs.linkSync(join(alice.ctx.dir, 'interactions', 'store.db'), database)
     await expect(attach(database)).rejects.toMatchObject({ code: 'file_unreadable' })
+    // of another node, whose home this one does not know
+    const strangers = bob.ctx.dir
+    for (const path of ['identity.kel', 'config.json', 'control_token.txt', 'interactions/store.db'])
+      await expect(attach(join(strangers, path))).rejects.toMatchObject({ code: 'file_unreadable' })
     const twice = fileOf('twice.txt', 'two names')
     fs.linkSync(twice, join(lab.folder, 'twice-2.txt'))
     expect(await attach(twice)).toMatchObject({ state: 'queued' })
