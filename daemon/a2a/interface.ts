@@ -20,7 +20,7 @@ type Needs = WorksNeeds & Pick<Context, 'dir' | 'notices'>
 function whyNot(error: unknown): string {
   const elsewhere = 'choose another address: svc a2a on --addr <address>'
   if (systemCode(error) !== 'EADDRINUSE') return `${wordsOf(error)}; ${elsewhere}`
-  return `that is in use by another program, and whoever calls it there tells it the token; end that program and run: svc a2a on; or ${elsewhere}; and then: svc a2a token --new`
+  return `that is in use by another program, and whoever calls it there tells it the token; end that program, then svc a2a on – or ${elsewhere} – and then make another token: svc a2a token --new`
 }
 
 const WILDCARDS: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }

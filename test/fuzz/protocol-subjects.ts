@@ -17,6 +17,7 @@ import { canonicalJson, parseJson } from '../../protocol/encoding/json.ts'
 import { plainLine, plainText } from '../../protocol/encoding/plain-text.ts'
 import { signCard, verifyCard } from '../../protocol/identity/card.ts'
 import { DirectoryEntry, openBox, parseBucketPrefix } from '../../protocol/identity/directory.ts'
+import { decodeIdentity, encodeIdentity } from '../../protocol/identity/identity-file.ts'
 import { decodeKel, encodeKel, KelInvalid, verifyKel } from '../../protocol/identity/kel.ts'
 import { decodeKelLazily } from '../../protocol/identity/kel-lazy.ts'
 import { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
@@ -157,6 +158,11 @@ function checkPlain(text: string): undefined {
 const effects = (): Uint8Array[] =>
   fixture<{ rendered: Cases }>('effect/effects.json').rendered.map(one => fromHex(one['effect'] ?? ''))
 
+function identityFile(): Uint8Array {
+  const { log, identitySeed } = agent('identity file')
+  return encodeIdentity(identitySeed, log)
+}
+
 function identityFormats(): Subject[] {
   const logs = keyLogs()
   const boxes = valid('directory/boxes.json')
@@ -172,6 +178,15 @@ function identityFormats(): Subject[] {
       'key event log, verified',
       logs,
       bytes => verifyKel(decodeKel(bytes)),
+      error => malformed(error) || error instanceof KelInvalid,
+    ),
+    subject(
+      'identity file',
+      [identityFile()],
+      bytes => {
+        const { seed, log } = decodeIdentity(bytes)
+        return encodeIdentity(seed, log)
+      },
       error => malformed(error) || error instanceof KelInvalid,
     ),
     format('key set', hex(valid('keyset/sets.json'), 'set'), KeySet),

@@ -58,7 +58,7 @@ export function heldFinding({ contradicted, ahead, unheard }: ChainHeld): { foun
   if (other !== undefined)
     return {
       found: `the supply chain stands still, because witness ${other.witness} has signed another record ${other.seq} than the one here: these files went back in time, and a second history began`,
-      next: `stop the hub, restore the newest backup whose chain ends before record ${other.seq} to a new folder, and take the rest back with: svc-hub restore --from-witness <url of the witness>; what was granted and redeemed here since then is lost. If the witness is wrong: svc-hub witness rm ${other.witness}`,
+      next: `stop the hub, restore the newest backup whose chain ends before record ${other.seq} to a new folder, and take the rest back with: svc-hub restore --from-witness <url of the witness> – what was granted and redeemed here since then is lost; if the witness is wrong: svc-hub witness rm ${other.witness}`,
     }
   const [first] = ahead
   if (first !== undefined)
