@@ -140,6 +140,7 @@ const COMMANDS = {
   ranges: '--config FILE',
   quota: '--stranger-per-minute N',
   grant: '--reason',
+  redemptions: '--since DATE',
   witness: '--once',
   rotate: '--json',
   stats: '--json',
