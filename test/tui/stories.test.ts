@@ -181,7 +181,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
       expect(screen).toMatch(/host a hub[\s\S]*see a demo/)
       // Ctrl-C ends the demo and nothing else
       terminal.press('d')
-      await terminal.sees('stays up until Ctrl-C')
+      await terminal.sees('a hub of our own, closed')
       terminal.press('C-c')
       await terminal.sees('join a hub')
       terminal.press(':').type('version').press('Enter')
