@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
   cpSync,
@@ -161,6 +162,22 @@ describe('svc doctor', () => {
         found: expect.stringContaining(`${file}: record 0: `),
         mend: `mv ${file} ${file}.altered && svc up`,
       })
+    })
+
+    test('names a pipe in the place of the chain, and says what is to be done', async () => {
+      const file = path('evidence.ael.jsonl')
+      renameSync(file, `${file}.kept`)
+      execFileSync('mkfifo', ['-m', '600', file])
+      const { report } = await examine()
+      const up = await world.run(programs.svc, ['up'], world.env('alice'))
+      renameSync(`${file}.kept`, file)
+      expect([up.code, up.stderr]).toEqual([
+        1,
+        expect.stringContaining(`${file} is a pipe or a device, no file`),
+      ])
+      const found = expect.stringContaining(file)
+      expect(saysOf(report, 'data directory')).toMatchObject({ state: 'wrong', found })
+      expect(saysOf(report, 'records')).toMatchObject({ state: 'wrong', found, mend: `rm ${file} && svc up` })
     })
 
     test('finds a store that is gone, and the import that brings the evidence back', async () => {

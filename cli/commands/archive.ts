@@ -6,6 +6,7 @@ import type { ArchiveKind } from '../../daemon/archive/sealed.ts'
 import { DEFAULT_IDENTITY, identityDirectory, identityNames, selectIdentity } from '../../daemon/home/home.ts'
 import { DirectoryBusy, holderOf } from '../../daemon/home/lock.ts'
 import { MOVED_FILE } from '../../daemon/home/moved.ts'
+import { requireOnlyNode } from '../../daemon/home/only-node.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'
@@ -30,6 +31,8 @@ export const exportIdentity: Run = async (io, input) => {
   const given = input.positionals[0]
   if (input.flags.has('--undo')) {
     if (given !== undefined) throw new UsageRefused('--undo takes no file', 'svc id export --undo')
+    const aid = peekIdentity(dir)?.aid
+    if (aid !== undefined) requireOnlyNode(io.env, aid, dir)
     undoExport(dir)
     printReply(io, { data_dir: dir, exported: false })
     return 0

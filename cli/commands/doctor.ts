@@ -1,6 +1,8 @@
 /** `svc doctor`: looks at a node from outside and names what mends each problem. It changes nothing. */
 import { selectIdentity } from '../../daemon/home/home.ts'
 import { holderOf } from '../../daemon/home/lock.ts'
+import { otherNode, sayOther } from '../../daemon/home/only-node.ts'
+import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { connect, findTarget } from '../client/control.ts'
@@ -58,9 +60,22 @@ async function ask(io: Io, input: Input, dir: string): Promise<Asked> {
   }
 }
 
+/** A key that cannot be read is another finding. */
+function findAid(dir: string): string | undefined {
+  try {
+    return peekIdentity(dir)?.aid
+  } catch {
+    return undefined
+  }
+}
+
 /** No node is listed: none runs, a command works there for a while, or a node holds the directory before it answers. */
 async function askUnlisted(io: Io, input: Input, dir: string): Promise<Asked> {
   const holder = holderOf(dir)
+  const aid = holder === undefined ? findAid(dir) : undefined
+  const other = aid === undefined ? undefined : otherNode(io.env, aid, dir)
+  if (other !== undefined)
+    return { finding: wrong('process', sayOther(other), `kill ${other.pid} && svc up`), isAlone: true }
   if (holder === undefined)
     return { finding: note('process', 'no node runs on this directory', 'svc up'), isAlone: true }
   const wait = 'wait for it, then svc doctor'

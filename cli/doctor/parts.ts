@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ChainRefused, examineChainFile, StoreBehind } from '../../daemon/chain/file.ts'
 import { type Identity, IdentityDamaged, readIdentity } from '../../daemon/identity/identity.ts'
 import { requireReadableKeys } from '../../daemon/identity/mailbox-keys.ts'
+import { NotReadable } from '../../daemon/platform/files.ts'
 import { peekStore, StoreError } from '../../daemon/store/open.ts'
 import { type Finding, ok, wrong } from '../../protocol/encoding/finding.ts'
 
@@ -41,6 +42,8 @@ async function checkRecords(dir: string, identity: Identity): Promise<Finding> {
     if (error instanceof StoreBehind) return wrong('records', error.message, 'svc evidence import && svc up')
     if (error instanceof ChainRefused) return wrong('records', error.message, mendChain(path, error))
     if (error instanceof StoreError) return wrong('records', error.message, `put a backup of ${folder} back`)
+    if (error instanceof NotReadable)
+      return wrong('records', `${path}: ${error.message}`, `rm ${path} && svc up`)
     throw error
   }
 }

@@ -254,6 +254,8 @@ function stillRegistered(error: unknown): never {
   )
 }
 
+const NAMED_MAX = 5
+
 async function joinHub(
   ctx: Needs,
   parts: NodeParts,
@@ -281,7 +283,7 @@ async function joinHub(
   })
   ctx.settings.change({ hub_url: hub.url })
   parts.wake()
-  const note = cardWarning(ctx, hub)
+  const note = cardWarning(ctx, hub) ?? elsewhereNote(ctx, hub.identity.aid)
   return {
     status: 'registered',
     hub_url: hub.url,
@@ -292,6 +294,18 @@ async function joinHub(
     card_status: reply.cardStatus,
     ...present({ note, probation_until: reply.probationUntilMs, trial: reply.trial }),
   }
+}
+
+/** Contacts that a node at this hub cannot reach. */
+function elsewhereNote(ctx: Needs, hub: string): string | undefined {
+  const names = ctx.contacts
+    .list()
+    .filter(({ aid }) => (ctx.peers.find(aid)?.log?.home ?? hub) !== hub)
+    .map(({ aid, petname }) => petname ?? aid)
+  if (names.length === 0) return undefined
+  const shown = names.slice(0, NAMED_MAX).join(', ')
+  const more = names.length > NAMED_MAX ? ` and ${names.length - NAMED_MAX} more` : ''
+  return `hubs do not pass mail on to each other yet: with ${shown}${more}, at another hub, tasks fail both ways until you meet at one`
 }
 
 async function withNextKey<T>(ctx: Needs, phrase: string | undefined, work: () => Promise<T>): Promise<T> {

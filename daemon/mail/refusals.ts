@@ -15,11 +15,13 @@ type Needs = Pick<
 >
 
 const CREDENTIALS_TRIED_MAX = 2
+const AT_ANOTHER_HUB =
+  'the recipient is at another hub than this node, and hubs do not pass mail on to each other yet; meet at one hub, then send again'
 /** A recipient that let this node in again sends new capabilities at once; nobody who is refused waits for longer. */
 const NEW_ACCESS_WAIT_MS = 60_000
 
 export type RefusedAttempt = {
-  hub: Pick<HubClient, 'dropSession' | 'timeMs' | 'knownTimeMs'>
+  hub: Pick<HubClient, 'dropSession' | 'timeMs' | 'knownTimeMs' | 'identity'>
   entry: OutboxEntry
   sealed: Sealed | undefined
   refused: Refused
@@ -58,11 +60,15 @@ function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
 }
 
 /** The key set or the home of the recipient changed, or it left; its bucket tells. */
-async function refreshPeer(ctx: Needs, { entry, refused }: RefusedAttempt): Promise<void> {
+async function refreshPeer(ctx: Needs, { hub, entry, refused }: RefusedAttempt): Promise<void> {
   const before = ctx.peers.find(entry.peer)
   const after = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
-  if (refused.code === 'recipient_unknown' && !changed) giveUp(ctx, { entry, refused })
+  const home = before?.log?.home
+  const isElsewhere = home !== undefined && home !== hub.identity.aid
+  if (refused.code === 'recipient_unknown' && !changed && isElsewhere)
+    finish(ctx, entry, 'failed', AT_ANOTHER_HUB)
+  else if (refused.code === 'recipient_unknown' && !changed) giveUp(ctx, { entry, refused })
   else retry(ctx, entry, refused.code, changed ? 0 : undefined)
 }
 

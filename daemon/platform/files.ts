@@ -43,7 +43,7 @@ export function readRegular(path: string, bytesMax = Number.POSITIVE_INFINITY): 
 }
 
 /** Not to be read, for the reason that the system has a code for. */
-class NotReadable extends Failure {
+export class NotReadable extends Failure {
   readonly code: string
   constructor(code: string) {
     super(systemFault(code))
