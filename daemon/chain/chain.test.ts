@@ -96,9 +96,10 @@ describe('the evidence chain', () => {
     expect(readFileSync(of.file).equals(whole)).toBe(true)
   })
 
-  test('records of the store beyond the end of the file are appended', async () => {
+  test('records of the store that never were known to reach the file are appended', async () => {
     const of = await fixture(4)
     const whole = readFileSync(of.file)
+    of.store.run('UPDATE chain SET drained = 0 WHERE seq >= 1')
     writeFileSync(of.file, `${lines(of.file)[0]}\n`)
     await reopen(of)
     expect(readFileSync(of.file).equals(whole)).toBe(true)
@@ -117,6 +118,24 @@ describe('the evidence chain', () => {
     const of = await fixture(4)
     writeFileSync(of.file, `${lines(of.file).toSpliced(1, 1).join('\n')}\n`)
     await expect(reopen(of)).rejects.toThrow(/record 1/)
+  })
+
+  test.each([
+    ['at its last line', 2],
+    ['at an earlier one', 1],
+    ['to nothing', 0],
+  ])('a file that was cut %s is refused by the first record that it lacks', async (_, left) => {
+    const of = await fixture(3)
+    of.chain.close()
+    const open = () => openChain(of.dir, of.store, of.identity, Date.now)
+    const kept = lines(of.file).slice(0, left)
+    writeFileSync(of.file, kept.map(line => `${line}\n`).join(''), 'latin1')
+    await expect(open()).rejects.toThrow(
+      new RegExp(`record ${left}: the file was cut off before it; .*move it away`),
+    )
+    // with a torn line behind it as well
+    appendFileSync(of.file, 'p2F')
+    if (left < 2) await expect(open()).rejects.toThrow(`record ${left}: the file was cut off before it`)
   })
 
   test('a file longer than the store is refused with the command that imports', async () => {

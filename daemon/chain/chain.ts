@@ -64,9 +64,10 @@ export async function openChain(
   now: () => number,
 ): Promise<Chain> {
   const path = join(dir, CHAIN_FILE)
+  const isNew = !fs.existsSync(path)
   const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, SECRET_FILE_MODE)
   try {
-    const part = await verifyChainFile({ path, file, store, identity })
+    const part = await verifyChainFile({ path, file, store, identity, isNew })
     const verified = part.count
     const chain = new Chain(file, store, identity, { now, part })
     store.transaction(() => markInFile(store, verified), 'node.chain.open')

@@ -18,6 +18,7 @@ import {
 } from '../../protocol/proof/evidence.ts'
 import type { Identity } from '../identity/identity.ts'
 import { openRegular } from '../platform/files.ts'
+import { chainInFile } from '../store/chain.ts'
 import type { Store } from '../store/open.ts'
 import { type Checkpoint, readCheckpoint, VerifiedPart } from './checkpoint.ts'
 import { isJsonLine, recordOfJsonLine } from './json-lines.ts'
@@ -46,6 +47,8 @@ export type ChainFile = {
   file: number
   store: Store
   identity: Identity
+  /** The file was not there: it is written from the store. */
+  isNew: boolean
   /** Cuts the file off at a byte. */
   cut: (at: number) => void
 }
@@ -67,7 +70,7 @@ export async function examineChainFile(path: string, store: Store, identity: Ide
   if (!fs.existsSync(path)) return
   const file = openRegular(path)
   try {
-    await verify({ path, file, store, identity, cut: () => {} })
+    await verify({ path, file, store, identity, isNew: false, cut: () => {} })
   } finally {
     fs.closeSync(file)
   }
@@ -75,8 +78,16 @@ export async function examineChainFile(path: string, store: Store, identity: Ide
 
 async function verify(chain: ChainFile): Promise<VerifiedPart> {
   const checkpoint = readCheckpoint(chain.store, chain.identity)
-  const part = (await verifyPass(chain, checkpoint)) ?? (await verifyPass(chain, undefined))
+  let torn = 0
+  const cut = (at: number) => {
+    torn = 1
+    chain.cut(at)
+  }
+  const given = { ...chain, cut }
+  const part = (await verifyPass(given, checkpoint)) ?? (await verifyPass(given, undefined))
   if (part === undefined) throw new Error('a pass without a checkpoint always ends')
+  if (!chain.isNew && part.count + torn < chainInFile(chain.store))
+    throw refused(chain.path, part.count, 'the file was cut off before it')
   checkUndrained(chain, part.count, part.previous)
   return part
 }

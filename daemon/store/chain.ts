@@ -17,6 +17,13 @@ export function undrained(store: Store, max: number): Pick<ChainRow, 'seq' | 're
   return store.all('SELECT seq, record FROM chain WHERE drained = 0 ORDER BY seq LIMIT ?', max)
 }
 
+/** How many records the file held, durably, when that was last noted. */
+export function chainInFile(store: Store): number {
+  const [first] = undrained(store, 1)
+  if (first !== undefined) return first.seq
+  return (store.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM chain')?.seq ?? -1) + 1
+}
+
 /** The file holds every record up to this one. */
 export function markDrained(store: Store, upTo: number): void {
   store.run('UPDATE chain SET drained = 1 WHERE drained = 0 AND seq <= ?', upTo)
