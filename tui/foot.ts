@@ -9,6 +9,7 @@ import { shown } from './edit.ts'
 import type { Prompt } from './model.ts'
 import { taskOf } from './on-tasks.ts'
 import { paneOf, type Scene } from './scene.ts'
+import { isWholeQuestionSeen } from './update.ts'
 
 export type Foot = { line: Line; cursor?: { x: number } }
 
@@ -74,6 +75,7 @@ function hints(scene: Scene, place: Place, width: number): Line {
   const isUseful = (action: Action) => {
     if (action === 'clear_filter') return paneOf(model).filter !== ''
     if (action === 'start_node') return isGone(view)
+    if (action === 'yes') return isWholeQuestionSeen(scene)
     if (action === 'auto_reply_off' || action === 'test_auto_reply') return view.autoReply?.enabled === true
     if (!browsesTasks(place)) return true
     return task === undefined ? !ABOUT_A_TASK.includes(action) : allows(view, task, action)

@@ -4,7 +4,7 @@ import { type Action, actionOf, type Place } from '../view/keys.ts'
 import { keepSelection, type Screen, screens } from '../view/rows.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
 import { layoutOf, listOverhead } from './layout.ts'
-import type { Effect, Model } from './model.ts'
+import type { Confirm, Effect, Model } from './model.ts'
 import { onAgents } from './on-agents.ts'
 import { onNode } from './on-node.ts'
 import { confirmNow, onTasks } from './on-tasks.ts'
@@ -80,18 +80,30 @@ function doneIn(scene: Scene, place: Place, action: Action, press: Press): Step 
   )
 }
 
+/** Lines of a question below those that are shown, and how far it can be scrolled. */
+function scrollOf(scene: Scene, confirm: Confirm): { below: number; furthest: number } {
+  const { model, view, now } = scene
+  const { body } = layoutOf(model, view, now)
+  return confirmScroll(confirmNow(scene, confirm), model.size.columns, body, model.confirmTop)
+}
+
 /** A yes counts once everything that it rests on was on the screen. */
+export function isWholeQuestionSeen(scene: Scene): boolean {
+  const { confirm, isReader } = scene.model
+  return confirm === undefined || isReader === true || scrollOf(scene, confirm).below === 0
+}
+
 function answered(scene: Scene, action: Action): Step {
   const { model, view, now } = scene
   const { confirm, confirmTop = 0, ...rest } = model
   if (action === 'suspend') return stay(model, { type: 'suspend' })
   if (confirm === undefined) return stay(rest)
   const { body } = layoutOf(model, view, now)
-  const { below, furthest } = confirmScroll(confirmNow(scene, confirm), model.size.columns, body, confirmTop)
+  const { furthest } = scrollOf(scene, confirm)
   const by = { next: 1, previous: -1, page_down: body, page_up: -body }[action as string] ?? 0
   if (by !== 0) return stay({ ...model, confirmTop: Math.min(Math.max(0, confirmTop + by), furthest) })
   if (action !== 'yes') return stay(toast(rest, 'nothing was done'))
-  if (below === 0 || model.isReader) return stay(rest, confirm.yes)
+  if (isWholeQuestionSeen(scene)) return stay(rest, confirm.yes)
   return stay(toast(model, 'not all of the question has been seen; j shows the rest, then y'))
 }
 

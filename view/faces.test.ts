@@ -47,11 +47,13 @@ describe('a node', () => {
 
   test('says how many messages wait, in the number of them', () => {
     const offline = { ...hub, state: 'offline' as const }
-    const says = (outbox: number) =>
-      banners(viewOf([], { hub: offline, counts: { ...counts, outbox } }), NOW)[1]?.says
-    expect([says(1), says(2)]).toEqual([
+    const says = (outbox: number, outbox_held = 0) =>
+      banners(viewOf([], { hub: offline, counts: { ...counts, outbox, outbox_held } }), NOW)[1]?.says
+    expect([says(1), says(2), says(3, 2), says(1, 1)]).toEqual([
       '1 message waits on this machine and goes out by itself',
       '2 messages wait on this machine and go out by themselves',
+      '1 message waits on this machine and goes out by itself; 2 held back by you',
+      '1 held back by you',
     ])
   })
 

@@ -150,13 +150,15 @@ function unreachable(hub: { last_contact_at: number | null }, why: string, now: 
 }
 
 function queueFaces({ status }: View): Face[] {
-  const waiting = status?.counts.outbox ?? 0
-  if (waiting === 0 || status?.hub?.state === 'online') return []
-  const says =
-    waiting === 1
-      ? '1 message waits on this machine and goes out by itself'
-      : `${waiting} messages wait on this machine and go out by themselves`
-  return [{ kind: 'queue', tone: 'wait', says }]
+  const held = status?.counts.outbox_held ?? 0
+  const waiting = (status?.counts.outbox ?? 0) - held
+  if (waiting + held === 0 || status?.hub?.state === 'online') return []
+  const says = [
+    waiting === 1 && '1 message waits on this machine and goes out by itself',
+    waiting > 1 && `${waiting} messages wait on this machine and go out by themselves`,
+    held > 0 && `${held} held back by you`,
+  ]
+  return [{ kind: 'queue', tone: 'wait', says: says.filter(part => part !== false).join('; ') }]
 }
 
 const receivingFaces = ({ transfers: { received } }: View): Face[] =>

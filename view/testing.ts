@@ -69,7 +69,7 @@ export const statusOf = (more: Partial<NodeStatus> = {}): NodeStatus => ({
   kel_seq: 0,
   pid: 1,
   hub: { aid: `A${'h'.repeat(43)}`, wire: 3, state: 'online', sealed: true, last_contact_at: NOW },
-  counts: { unread: 0, pending: 0, outbox: 0, foreign: 0, strangers_refused: 0 },
+  counts: { unread: 0, pending: 0, outbox: 0, outbox_held: 0, foreign: 0, strangers_refused: 0 },
   chain: { chain_did: 'did:x', head_id: 'bafkreihead', length: 0, state: 'ACTIVE' },
   warnings: [],
   ...more,

@@ -1,5 +1,6 @@
 /** What every answer of the control interface is made of: JSON bodies with limits, refusals, and servers that start and end. */
 import * as http from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { type ControlCode, controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
@@ -20,6 +21,8 @@ export function listening(server: http.Server, listen: () => void): Promise<void
 }
 
 const PORT_ATTEMPTS_MAX = 8
+const SAME_PORT_ATTEMPTS = 4
+const SAME_PORT_PAUSE_MS = 150
 
 /** Milliseconds for a whole request; 0 for those that may last. */
 type Bounds = { requestTimeout: number }
@@ -50,7 +53,9 @@ export async function listeningOn(
     } catch (error) {
       const isTaken = systemCode(error) === 'EADDRINUSE' && attempt < PORT_ATTEMPTS_MAX
       if (otherPort === undefined || !isTaken) throw error
-      at = await otherPort()
+      // a node that was killed a moment ago may still have it
+      if (attempt < SAME_PORT_ATTEMPTS) await pause(SAME_PORT_PAUSE_MS)
+      else at = await otherPort()
     }
   }
 }

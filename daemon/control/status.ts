@@ -4,7 +4,7 @@ import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { counted } from '../store/counters.ts'
-import { outboxSize } from '../store/outbox.ts'
+import { heldSize, outboxSize } from '../store/outbox.ts'
 import type { AutoReply } from '../tasks/auto-reply.ts'
 import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
@@ -73,6 +73,7 @@ export function statusView(ctx: Needs, parts: Parts): NodeStatus {
       ...unreadCounts(ctx),
       pending: count("SELECT count(*) AS n FROM interactions WHERE side = 'received' AND state = 'pending'"),
       outbox: outboxSize(ctx.store),
+      outbox_held: heldSize(ctx.store),
       foreign: counted(ctx.store, 'foreign'),
       strangers_refused: counted(ctx.store, STRANGERS_REFUSED),
     },

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { expire } from '../maintenance.ts'
-import { dueEntries } from '../store/outbox.ts'
+import { dueEntries, heldSize, outboxSize } from '../store/outbox.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { setSending } from './holding.ts'
 
@@ -22,6 +22,7 @@ const due = () => dueEntries(alice.ctx.store, alice.ctx.now()).map(({ message })
 test('what a person held back stays, with what is said after it, also over the chores of a start', () => {
   expect(due()).toEqual([])
   alice.say(id, 'one more thing')
+  expect([outboxSize(alice.ctx.store), heldSize(alice.ctx.store)]).toEqual([2, 2])
   expire({ ...alice.ctx })
   expect(due()).toEqual([])
   world.pass(5 * DAY_MS)
@@ -33,5 +34,6 @@ test('and leaves in its order once it is let go', () => {
   alice.say(id, 'one more thing')
   const [first] = alice.messages(id)
   expect(setSending(alice.ctx, alice.thread(id), true)).toMatchObject({ held: false, queued: 2 })
+  expect(heldSize(alice.ctx.store)).toBe(0)
   expect(due()).toEqual([first?.key])
 })

@@ -150,6 +150,17 @@ export function nextEntryAt(store: Store): number | undefined {
   return first?.at ?? undefined
 }
 
+/** Of those, how many a person holds back, with what stands behind them. */
+export function heldSize(store: Store): number {
+  const held = store.get<{ n: number }>(
+    `SELECT count(*) AS n FROM outbox AS o WHERE o.state = 'queued' AND EXISTS (
+       SELECT 1 FROM outbox AS e
+       WHERE e.interaction = o.interaction AND e.message <= o.message AND e.state = 'queued' AND e.last_error = ?)`,
+    HELD,
+  )
+  return held?.n ?? 0
+}
+
 export function outboxSize(store: Store): number {
   return store.get<{ n: number }>('SELECT count(*) AS n FROM outbox')?.n ?? 0
 }

@@ -316,6 +316,8 @@ export const nodeStatusShape = z.strictObject({
     unread_sent: count.optional(),
     pending: count,
     outbox: count,
+    /** Of those, what a person holds back. */
+    outbox_held: count,
     /** Messages refused because they came from nobody's interaction. */
     foreign: count,
     /** Tasks of strangers refused because they had as many here as they may. */
