@@ -1,6 +1,7 @@
 /** What an operator learns of the credits that the hub owes: what it has to pay out, to whom, and what it owes in all. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
+import { deactivate } from '../../protocol/identity/kel.ts'
+import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { ask, grant, payment, redemption } from '../testing/payments.ts'
 
 let hub: TestHub
@@ -58,6 +59,13 @@ test('a grant beyond all that there can be is refused with how many are left', a
   await expect(order({ ...given, amount: Number.MAX_SAFE_INTEGER })).rejects.toThrow(
     `and 100 were issued already; give ${Number.MAX_SAFE_INTEGER - 100} or fewer`,
   )
+})
+
+test('an identity that has ended is given nothing', async () => {
+  const erin = await registeredAgent(hub)
+  erin.log = deactivate(erin.log, { seed: erin.nextSeed, ts: hub.clock.now() })
+  expect((await callRoute(hub, 'pushKel', { aid: erin.aid, kel: erin.kel })).status).toBe(200)
+  await expect(grant(hub, erin.aid, 5)).rejects.toThrow(`${erin.aid} has ended for good`)
 })
 
 test('of one that is blocked the credits stay its own, and the order says so', async () => {

@@ -102,7 +102,10 @@ async function admission({ mode }: OrderOf<'admission'>, { store }: OperatorCont
 
 async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise<OrderResult> {
   const { aid, amount, id } = order
-  if ((await context.agents.find(aid)) === undefined)
+  const agent = await context.agents.find(aid)
+  if (agent?.log.deactivated === true)
+    throw new StoreRefused(`${aid} has ended for good, and nobody could use the credits; nothing was given`)
+  if (agent === undefined)
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
   const halted = await standstill(context)
   if (halted !== undefined) throw new StoreRefused(heldSentence(halted))
