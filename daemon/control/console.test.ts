@@ -10,8 +10,9 @@ import { type Boot, bootMarks } from '../../protocol/control/console.ts'
 import { writeConfig } from '../home/config.ts'
 import { type Node, startNode } from '../node.ts'
 import { tradeTicket } from './console.ts'
+import { ONCE_LIFE_MS } from './once.ts'
 import { peerUser } from './peer-user.ts'
-import { TICKET_LIFE_MS, Tickets } from './tickets.ts'
+import { Tickets } from './tickets.ts'
 
 const PAGE = `<!doctype html><style nonce="${bootMarks.nonce}"></style><script type="application/json">${bootMarks.boot}</script><script nonce="${bootMarks.nonce}"></script>`
 const never = new AbortController().signal
@@ -300,7 +301,7 @@ test.each([
   [undefined, false],
 ])('a ticket from %s is traded: %s', async (remoteAddress, isTraded) => {
   const tickets = new Tickets(Date.now, length => new Uint8Array(length))
-  const { ticket } = tickets.issue()
+  const { name: ticket } = tickets.issue()
   const parts = { tickets, token: 'the token', whose: async () => 'unknown' as const }
   const request = { socket: { remoteAddress } } as http.IncomingMessage
   const traded = tradeTicket(parts, request, ticket).catch(error => (error as { code: string }).code)
@@ -328,12 +329,12 @@ describe('a ticket', () => {
       () => now,
       length => new Uint8Array(length).fill(made++),
     )
-    const { ticket, expiresAt } = tickets.issue()
-    expect(expiresAt).toBe(now + TICKET_LIFE_MS)
+    const { name: ticket, expiresAt } = tickets.issue()
+    expect(expiresAt).toBe(now + ONCE_LIFE_MS)
     now = expiresAt
     expect(tickets.take(ticket)).toBe(false)
     now = 2000
-    const issued = Array.from({ length: 17 }, () => tickets.issue().ticket)
+    const issued = Array.from({ length: 17 }, () => tickets.issue().name)
     expect(issued.map(one => tickets.take(one))).toEqual([false, ...Array(16).fill(true)])
     expect(tickets.take(issued[3] ?? '')).toBe(false)
   })

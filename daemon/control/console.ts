@@ -87,7 +87,7 @@ function freshPlace({ ctx, hosts, control }: ConsoleParts, request: IncomingMess
   if (!opensFresh(ctx.settings.current) || hosts.take(name)) return undefined
   const isOurs = isFreshHost(name) || isLoopbackName(name)
   return isOurs && port === splitHost(control.bound)[1]
-    ? `http://${hosts.issue()}:${port}/console`
+    ? `http://${hosts.issue().name}:${port}/console`
     : undefined
 }
 
@@ -107,10 +107,10 @@ export function consoleLink({
   console_url: string
   expires_at: number
 } {
-  const { ticket, expiresAt } = tickets.issue()
+  const { name: ticket, expiresAt } = tickets.issue()
   const [name = '', port] = splitHost(control.bound)
   const isFresh = opensFresh(ctx.settings.current) && isLoopbackName(name)
-  const base = isFresh ? `http://${hosts.issue()}:${port}/console` : consoleUrl(control)
+  const base = isFresh ? `http://${hosts.issue().name}:${port}/console` : consoleUrl(control)
   return { console_url: `${base}#t=${ticket}`, expires_at: expiresAt }
 }
 
