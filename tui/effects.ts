@@ -285,7 +285,7 @@ export class Effects {
   async #start(host: Host): Promise<void> {
     this.#say({ says: 'starting the node …', tone: 'wait' })
     await host.startNode()
-    this.#say({ says: 'the node was started', tone: 'good' })
+    this.#say({ says: 'the node runs', tone: 'good' })
   }
 }
 

@@ -31,6 +31,18 @@ const first = () => alice.messages(task.id)[0]?.key ?? -1
 const refuses = (code: string, members = {}, retryAfterMs?: number) =>
   alice.hub.answers({ send: () => Promise.reject(refusedWith(code, members, retryAfterMs)) })
 
+test('what gets through to a hub that was away lets mail be fetched at once', async () => {
+  const woken = vi.spyOn(alice.ctx.wakers.relay, 'wake')
+  alice.ctx.hub.noteContact('away')
+  await alice.send()
+  expect(alice.entry().state).toBe('at_hub')
+  expect(woken).toHaveBeenCalledTimes(1)
+  alice.ctx.hub.noteContact(undefined)
+  wrote('more')
+  await alice.send()
+  expect(woken).toHaveBeenCalledTimes(1)
+})
+
 test('what does not get through is said in the log, once for each reason', async () => {
   const said = vi.spyOn(alice.ctx.log, 'info')
   for (const code of ['hub_busy', 'hub_busy', 'mailbox_full']) {

@@ -111,6 +111,8 @@ export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry
   try {
     sealed = await sealMessage(ctx, entry)
     atHub(ctx, entry, sealed, await deliver(ctx, hub, entry, sealed))
+    // the hub is there again: mail is fetched at once, not after the pause of its failures
+    if (ctx.hub.state.state === 'offline') ctx.wakers.relay.wake()
   } catch (error) {
     await afterFailure(ctx, { hub, entry, sealed }, error)
   }
