@@ -11,7 +11,7 @@ import type { Node } from '../../daemon/node.ts'
 import { noteHead, seenHeads } from '../../daemon/payments/seen-heads.ts'
 import { openOrders } from '../../daemon/store/payments.ts'
 import { ask } from '../../hub/testing/payments.ts'
-import { inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
+import { beginInTheMorning, inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
 
 let lab: Lab
 let alice: Node
@@ -23,6 +23,7 @@ let holding: (() => void)[] | undefined
 
 beforeAll(async () => {
   lab = await openLab()
+  beginInTheMorning(lab)
   service = createServer((request, response) => {
     runs += 1
     if (holding !== undefined) return void holding.push(() => response.end('{"celsius":21}'))

@@ -68,6 +68,14 @@ export type Lab = {
   close(): Promise<void>
 }
 
+const DAY_MS = 86_400_000
+const MORNING_MS = 6 * 3_600_000
+
+/** For tests that let hours pass within one UTC day, at whatever time they are run. */
+export function beginInTheMorning({ hub }: Pick<Lab, 'hub'>): void {
+  hub.clock.advance((DAY_MS + MORNING_MS - (hub.clock.now() % DAY_MS)) % DAY_MS)
+}
+
 export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Promise<Lab> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lab-'))
   const hub = await startTestHub()
