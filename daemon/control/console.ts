@@ -84,7 +84,7 @@ export async function serveConsole(
 /** Where the page opens instead of an address under which somebody may have answered before; a tunnel has no other. */
 function freshPlace({ ctx, hosts, control }: ConsoleParts, request: IncomingMessage): string | undefined {
   const [name = '', port] = splitHost(request.headers.host)
-  if (!opensFresh(ctx.settings.current) || hosts.take(name)) return undefined
+  if (!opensFresh(ctx.settings.current) || hosts.isShown(name) || hosts.take(name)) return undefined
   const isOurs = isFreshHost(name) || isLoopbackName(name)
   return isOurs && port === splitHost(control.bound)[1]
     ? `http://${hosts.issue().name}:${port}/console`
@@ -144,7 +144,10 @@ async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Bo
   if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { ...boot, lacks: 'loopback' }
   if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }
   if (user === 'unknown') return { ...boot, lacks: 'user' }
-  return isOpenedAsPage(request) ? { ...boot, token } : { ...boot, lacks: 'browser' }
+  const [name = ''] = splitHost(request.headers.host)
+  // the page itself is loaded anew, also after it has changed its own address
+  const mayBeReloaded = !opensFresh(config) || parts.hosts.isShown(name)
+  return isOpenedAsPage(request, mayBeReloaded) ? { ...boot, token } : { ...boot, lacks: 'browser' }
 }
 
 /** A node that runs programs for others has programs of its own user on this machine that are not to be trusted. */

@@ -71,7 +71,8 @@ export class OwnOrigins {
 const shown = (text: string): string => plainLine(text, SHOWN_MAX)
 
 /** Whether a person opens this address as a page: no fetch, frame or other page, no program that fetches addresses for others. */
-export function isOpenedAsPage(request: IncomingMessage): boolean {
+export function isOpenedAsPage(request: IncomingMessage, mayBeReloaded: boolean): boolean {
   const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = request.headers
-  return site === 'none' && mode === 'navigate' && dest === 'document'
+  const isOurs = site === 'none' || (mayBeReloaded && site === 'same-origin')
+  return isOurs && mode === 'navigate' && dest === 'document'
 }

@@ -71,6 +71,21 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await context.close()
   })
 
+  test('the page is loaded anew where it stands, also after one has gone about in it', async () => {
+    const { page, context } = await open('')
+    for (const key of ['2', '3', '1']) await page.keyboard.press(key)
+    await page.locator('.rows .row').first().click()
+    await writing(page).waitFor()
+    const at = page.url()
+    await page.reload()
+    await writing(page).waitFor()
+    await page.evaluate(() => location.reload())
+    await page.waitForLoadState()
+    await writing(page).waitFor()
+    expect(page.url()).toBe(at)
+    await context.close()
+  })
+
   test('a draft of a new task is kept under the agent', async () => {
     const { page, context } = await open(`#/agents/${world.bob.aid}`)
     await page.getByRole('textbox', { name: 'Task', exact: true }).fill('do this')
