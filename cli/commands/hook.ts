@@ -14,7 +14,7 @@ import { type Io, jsonText } from '../io.ts'
 import { flags } from './values.ts'
 
 const NODE_WAIT_MS = 2_000
-const STDIN_WAIT_MS = 200
+const STDIN_WAIT_MS = 1_000
 const STDIN_BYTES_MAX = 16 * 1024 * 1024
 const LISTED_MAX = 20
 const TOLD_MAX = 5
