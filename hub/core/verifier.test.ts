@@ -1,6 +1,7 @@
 /** Signature checks on their own thread: verdicts in the order of the questions, bounded in number. */
 import { afterEach, expect, test } from 'vitest'
 import { publicKey, sign } from '../../protocol/crypto/engine.node.ts'
+import { MESSAGE_BYTES_MAX } from './check-ring.ts'
 import { refusalOf } from './refusal.ts'
 import { Verifier } from './verifier.ts'
 
@@ -34,7 +35,7 @@ const ask = (verifier: Verifier, from: number, count: number): Promise<boolean[]
 const expected = (from: number, count: number): boolean[] =>
   Array.from({ length: count }, (_, at) => !isFalse(from + at))
 
-test('each question gets its own verdict, however many batches and chunks they went in', async () => {
+test('each question gets its own verdict, whatever turn it was asked in', async () => {
   const verifier = make(1000)
   const turns = [17, 1, 8, 9, 40, 25]
   const answers: Promise<boolean[]>[] = []
@@ -64,4 +65,29 @@ test('says which engine it has, and leaves the optional one out where it is told
   const { name, why } = await make(1).engine()
   expect(name === 'sodium-native').toBe(why === undefined)
   expect((await make(1, { standard: true }).engine()).name).toBe('node:crypto')
+})
+
+test('checks that find no room on their way wait for it', async () => {
+  const verifier = make(3000)
+  const long = Array.from({ length: 40 }, (_, i) => new Uint8Array(20_000).fill(i))
+  const asked = Array.from({ length: 2000 }, (_, i) => {
+    const message = (i % 50 === 0 ? long[i / 50] : messages[i % 100]) as Uint8Array
+    return verifier.verify(
+      key,
+      message,
+      i % 50 === 0 ? sign(seed, message) : (signatures[i % 100] as Uint8Array),
+    )
+  })
+  expect((await Promise.all(asked)).filter(verdict => !verdict)).toEqual([])
+})
+
+test('a key or signature of another length is not valid, and a message that no hub verifies is refused', async () => {
+  const verifier = make(10)
+  const [message, signature] = [messages[0] as Uint8Array, signatures[0] as Uint8Array]
+  expect(await verifier.verify(key.subarray(1), message, signature)).toBe(false)
+  expect(await verifier.verify(key, message, new Uint8Array(63))).toBe(false)
+  await expect(verifier.verify(key, new Uint8Array(MESSAGE_BYTES_MAX + 1), signature)).rejects.toThrow(
+    'a signed message of',
+  )
+  expect(await verifier.verify(key, message, signature)).toBe(true)
 })

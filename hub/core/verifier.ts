@@ -1,9 +1,9 @@
 /**
- * Signature checks on a thread of their own. What arrives in one turn of the event loop goes over as one batch: waking
- * another thread costs about as much as a check, and the loop that answers requests must not be held by either.
+ * Signature checks on a thread of their own: the loop that answers requests must not be held by them. The thread begins
+ * with a check at once, while the loop still reads what else has come.
  */
 import { Worker } from 'node:worker_threads'
-import { type Check, packChecks } from './check-batch.ts'
+import { Asking, type Check, isWhole, MESSAGE_BYTES_MAX, type SharedRing, shareRing } from './check-ring.ts'
 import { Refusal } from './refusal.ts'
 import type { EngineChoice } from './signature-engine.ts'
 
@@ -12,29 +12,27 @@ const WORKER_FILE = new URL(
   import.meta.url,
 )
 
-/** What a check needs lives for one batch only. */
-const YOUNG_MIB = 2
-/** One batch is checked, one lies ready; more would only wake the thread more often. */
-const BATCHES_MAX = 2
+/** What a check needs lives for that check only. */
+const YOUNG_MIB = 1
 
 /** `standard` leaves the optional engine out. */
 export type VerifierOptions = { standard?: boolean }
-/** Verdicts come in the order of the checks, in chunks. */
-export type FromVerifier = { engine: EngineChoice } | { verdicts: boolean[] }
+export type VerifierStart = VerifierOptions & { ring: SharedRing }
+/** Verdicts themselves lie in the ring, in the order of the checks. */
+export type FromVerifier = EngineChoice | 'judged'
 
 type Waiting = { resolve: (verdict: boolean) => void; reject: (error: Error) => void }
+type Thread = { worker: Worker; asking: Asking }
 
 export class Verifier {
   readonly #max: number
   readonly #options: VerifierOptions
   /** Whose verdicts are still to come, in the order of the checks. */
-  #posted: Waiting[] = []
-  /** How many checks each batch has left whose verdicts are still to come. */
-  #batches: number[] = []
-  #worker: Worker | undefined
-  #engine = makeEngine()
-  #checks: Check[] = []
   #waiting: Waiting[] = []
+  /** Checks that the ring has no room for yet. */
+  #backlog: Check[] = []
+  #thread: Thread | undefined
+  #engine = makeEngine()
 
   /** `max` checks may be under way at once; more are refused as overload. */
   constructor(max: number, options: VerifierOptions = {}) {
@@ -44,73 +42,69 @@ export class Verifier {
 
   /** Whether the signature is valid; strict, as everywhere a verdict decides what is stored. */
   verify(key: Uint8Array, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-    if (this.#posted.length + this.#waiting.length >= this.#max)
-      return Promise.reject(new Refusal('overloaded'))
+    if (this.#waiting.length >= this.#max) return Promise.reject(new Refusal('overloaded'))
+    const check = { key, message, signature }
+    if (!isWhole(check)) return Promise.resolve(false)
+    if (message.length > MESSAGE_BYTES_MAX)
+      return Promise.reject(new RangeError(`a signed message of ${message.length} bytes`))
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
-      this.#checks.push({ key, message, signature })
-      if (this.#checks.length === 1) setImmediate(() => this.#post())
+      this.#backlog.push(check)
+      this.#fill(this.#ensureThread())
     })
   }
 
   /** Which engine verifies. */
   engine(): Promise<EngineChoice> {
-    this.#ensureWorker()
+    this.#ensureThread()
     return this.#engine.promise
   }
 
   async close(): Promise<void> {
-    await this.#worker?.terminate()
+    await this.#thread?.worker.terminate()
   }
 
-  #post(): void {
-    if (this.#checks.length === 0 || this.#batches.length >= BATCHES_MAX) return
-    const batch = packChecks(this.#checks)
-    this.#batches.push(this.#checks.length)
-    this.#posted.push(...this.#waiting)
-    this.#waiting = []
-    this.#checks = []
-    this.#ensureWorker().postMessage(batch, [batch.lengths.buffer, batch.bytes.buffer])
+  #fill({ asking }: Thread): void {
+    const stays = this.#backlog.findIndex(check => !asking.put(check))
+    this.#backlog.splice(0, stays < 0 ? this.#backlog.length : stays)
   }
 
-  #ensureWorker(): Worker {
-    if (this.#worker !== undefined) return this.#worker
+  #ensureThread(): Thread {
+    if (this.#thread !== undefined) return this.#thread
+    const ring = shareRing()
     const worker = new Worker(WORKER_FILE, {
       name: 'svc-hub-verify',
-      workerData: this.#options,
+      workerData: { ...this.#options, ring } satisfies VerifierStart,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
     })
+    const thread = { worker, asking: new Asking(ring) }
     worker.unref()
     worker.on('message', (message: FromVerifier) => {
-      if ('engine' in message) this.#engine.resolve(message.engine)
-      else this.#settle(message.verdicts)
+      if (message === 'judged') this.#settle(thread)
+      else this.#engine.resolve(message)
     })
     worker.on('error', (error: Error) => this.#fail(error))
-    this.#worker = worker
-    return worker
+    this.#thread = thread
+    return thread
   }
 
-  #settle(verdicts: boolean[]): void {
-    const answered = this.#posted.splice(0, verdicts.length)
-    const left = (this.#batches[0] ?? 0) - verdicts.length
-    if (left > 0) this.#batches[0] = left
-    else this.#batches.shift()
+  #settle(thread: Thread): void {
+    const verdicts = thread.asking.take()
+    const answered = this.#waiting.splice(0, verdicts.length)
+    this.#fill(thread)
     answered.forEach((one, index) => {
       one.resolve(verdicts[index] === true)
     })
-    this.#post()
   }
 
   /** The next check starts a new thread; those under way have no verdict. */
   #fail(error: Error): void {
-    const failed = [...this.#posted, ...this.#waiting]
-    this.#worker = undefined
+    const failed = this.#waiting
+    this.#thread = undefined
     this.#engine.reject(error)
     this.#engine = makeEngine()
-    this.#posted = []
-    this.#batches = []
     this.#waiting = []
-    this.#checks = []
+    this.#backlog = []
     for (const one of failed) one.reject(error)
   }
 }
