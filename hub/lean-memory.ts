@@ -7,7 +7,7 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const YOUNG_BYTES = 4 * 1024 * 1024
+const YOUNG_BYTES = 3 * 1024 * 1024
 const CHECK_EVERY_MS = 20
 /** How much more than what lives the old generation may hold before it is collected, in percent. */
 const OLD_GROWTH_PERCENT = 20

@@ -1,8 +1,10 @@
 /** The launchers on old and new runtimes, with signals, exit codes and streams; and the built programs' first commands. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MODULES } from '../scripts/build-modules.ts'
 
@@ -116,6 +118,26 @@ describe('the built programs', () => {
       encoding: 'utf8',
     })
     expect(JSON.parse(hub)).toMatchObject({ version: '0.3.0' })
+  })
+
+  test.runIf(process.platform === 'linux').each([
+    ['its own', {}, '1'],
+    ["the operator's", { MALLOC_ARENA_MAX: '3' }, '3'],
+  ])('a hub serves in the process that was started, with %s settings of memory', async (_, set, arenas) => {
+    const folder = mkdtempSync(join(tmpdir(), 'svc-lean-'))
+    const args = ['serve', '--listen', '127.0.0.1:0', '--data-dir', join(folder, 'hub')]
+    const child = spawn(process.execPath, [join(root, 'hub', 'dist', 'svc-hub.js'), ...args], {
+      env: { ...env, ...set },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const exited = once(child, 'exit')
+    for await (const line of createInterface({ input: child.stdout })) if (line.includes('serves')) break
+    const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0')
+    expect(environment).toContain(`MALLOC_ARENA_MAX=${arenas}`)
+    expect(environment.some(entry => entry.startsWith('MALLOC_TRIM'))).toBe(arenas === '1')
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
+    rmSync(folder, { recursive: true })
   })
 
   test('an unknown flag ends with exit code 2, the accepted list on stderr and nothing on stdout', () => {

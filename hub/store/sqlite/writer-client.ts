@@ -10,7 +10,7 @@ const WRITER_FILE = new URL(
 )
 
 /** What a change needs lives for one transaction only. */
-const YOUNG_MIB = 2
+const YOUNG_MIB = 1
 /** One message is at work, one lies ready; what comes meanwhile goes with the next, so that groups are large. */
 const MESSAGES_MAX = 2
 
