@@ -1,11 +1,12 @@
 /** Sends under capabilities: their rate beside plain signature checks, what grouping gains, and how long one takes. */
 import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chooseEngine } from '../hub/core/signature-engine.ts'
 import { faultyDisk, hasCompiler } from '../hub/testing/disk.ts'
 import type { TestAgent } from '../hub/testing/hub.ts'
 import { publicKey, sign, verify } from '../protocol/crypto/engine.node.ts'
+import { installedEngine } from '../protocol/crypto/signature-engine.ts'
 import { present } from '../protocol/encoding/present.ts'
 import {
   atLeast,
@@ -143,7 +144,8 @@ const names = {
 
 export async function run(): Promise<Row[]> {
   const subjects: Subjects = {
-    fast: chooseEngine().name === 'sodium-native' ? await start() : undefined,
+    fast:
+      installedEngine(createRequire(import.meta.url)).name === 'sodium-native' ? await start() : undefined,
     grouped: await start({ standard: true }),
     alone: await start({ standard: true, groupMax: 1 }),
     slow: hasCompiler ? { grouped: await startSlow(), alone: await startSlow(1) } : undefined,

@@ -1,5 +1,6 @@
 /** Checks batches of signatures in a thread of its own. */
 import { parentPort } from 'node:worker_threads'
-import { type Batch, firstBad } from './signatures.ts'
+import { type Batch, fastestVerify, firstBad } from './signatures.ts'
 
-parentPort?.on('message', (batch: Batch) => parentPort?.postMessage(firstBad(batch)))
+const verify = fastestVerify()
+parentPort?.on('message', (batch: Batch) => parentPort?.postMessage(firstBad(batch, verify)))

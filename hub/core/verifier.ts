@@ -3,9 +3,9 @@
  * with a check at once, while the loop still reads what else has come.
  */
 import { Worker } from 'node:worker_threads'
+import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
 import { Asking, type Check, isWhole, MESSAGE_BYTES_MAX, type SharedRing, shareRing } from './check-ring.ts'
 import { Refusal } from './refusal.ts'
-import type { EngineChoice } from './signature-engine.ts'
 
 const WORKER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? './verify-worker.ts' : './verify-worker.js',

@@ -1,11 +1,12 @@
 /** The doctor on what surrounds a hub: the runtime, room on the disk, the clock, and how others reach it. */
+import { createRequire } from 'node:module'
 import * as z from 'zod'
+import { installedEngine } from '../../protocol/crypto/signature-engine.ts'
 import { systemCode, systemFault } from '../../protocol/encoding/errors.ts'
 import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { isLocal } from '../bind.ts'
 import type { Config } from '../config.ts'
-import { chooseEngine } from '../core/signature-engine.ts'
 import { freeBytes } from '../store/files.ts'
 import type { RunningState } from './order-shapes.ts'
 
@@ -47,7 +48,7 @@ export async function checkRoom(directory: string, running: RunningState | undef
 
 /** Which engine checks signatures, of the running hub or, where none runs, of the next one. */
 export function checkSignatures(running: RunningState | undefined): Finding {
-  const engine = running === undefined ? chooseEngine() : running.signatures
+  const engine = running === undefined ? installedEngine(createRequire(import.meta.url)) : running.signatures
   if (engine === undefined)
     return wrong('signatures', 'the thread that checks them failed', 'see the log, then restart the hub')
   const reason = engine.why === undefined ? '' : `; ${engine.why}`

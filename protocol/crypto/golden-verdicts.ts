@@ -2,7 +2,7 @@
  * Verdicts on the edges of Ed25519, where engines differ: keys and points of small or mixed order, points and numbers
  * that are written in another than their one form. An engine that differs from one of them verifies nothing here.
  */
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url } from '../encoding/bytes.ts'
 
 export type GoldenVerdict = {
   name: string

@@ -1,11 +1,12 @@
 /** The engine that checks signatures: an optional one is used only with our verdict on every edge of Ed25519. */
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { verify as cofactored } from '@noble/ed25519'
 import { describe, expect, test } from 'vitest'
-import { publicKey, sign, verify } from '../../protocol/crypto/engine.node.ts'
-import { fromHex } from '../../protocol/encoding/bytes.ts'
+import { fromHex } from '../encoding/bytes.ts'
+import { publicKey, sign, verify } from './engine.node.ts'
 import { goldenVerdicts } from './golden-verdicts.ts'
-import { chooseEngine, type Verify } from './signature-engine.ts'
+import { chooseEngine, installedEngine, type Verify } from './signature-engine.ts'
 
 type Edge = { key: string; message: string; signature: string; valid: boolean }
 const edges = ['edges', 'strict'].flatMap(
@@ -40,7 +41,7 @@ describe('the golden verdicts', () => {
 
 describe('the engine', () => {
   test('is the optional one where it agrees, and then has our verdict on every known edge', () => {
-    const engine = chooseEngine()
+    const engine = installedEngine(createRequire(import.meta.url))
     // It may not be installed, or not built for this machine; then there is a reason, and node:crypto.
     expect([engine.name, engine.why === undefined]).toEqual(
       engine.why === undefined ? ['sodium-native', true] : ['node:crypto', false],
@@ -52,7 +53,7 @@ describe('the engine', () => {
   })
 
   test('agrees with node:crypto on valid signatures and on each of them with one bit changed', () => {
-    const engine = chooseEngine()
+    const engine = installedEngine(createRequire(import.meta.url))
     for (let i = 0; i < 512; i++) {
       const message = Uint8Array.of(i & 255, i >> 8)
       const signature = sign(seed, message)
@@ -76,7 +77,7 @@ describe('the engine', () => {
   })
 
   test('refuses keys and signatures of another length', () => {
-    const engine = chooseEngine()
+    const engine = installedEngine(createRequire(import.meta.url))
     const message = new Uint8Array(1)
     const signature = sign(seed, message)
     expect(engine.verify(key, message, signature)).toBe(true)

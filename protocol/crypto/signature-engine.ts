@@ -1,10 +1,9 @@
 /**
- * Which engine checks signatures: libsodium through `sodium-native`, twice as fast, where it is installed and gives our
- * verdict on every edge of Ed25519; else node:crypto. Both are strict, and nothing else of the hub differs.
+ * Which engine checks many signatures: libsodium through `sodium-native`, twice as fast, where it is installed and gives
+ * our verdict on every edge of Ed25519; else the engine of the machine. Both are strict, and nothing but speed differs.
  */
-import { createRequire } from 'node:module'
-import { verify } from '../../protocol/crypto/engine.node.ts'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { verify } from '#crypto'
+import { systemCode } from '../encoding/errors.ts'
 import { goldenVerdicts } from './golden-verdicts.ts'
 
 const KEY_BYTES = 32
@@ -20,9 +19,9 @@ type Sodium = {
   crypto_sign_verify_detached(signature: Uint8Array, message: Uint8Array, key: Uint8Array): boolean
 }
 
-/** Loads the optional engine; throws where it isn't there or doesn't fit this machine. */
-function loadSodium(): Verify {
-  const sodium = createRequire(import.meta.url)('sodium-native') as Sodium
+/** Loads the optional engine as a module is loaded there; throws where it isn't there or doesn't fit this machine. */
+function loadSodium(load: (name: string) => unknown): Verify {
+  const sodium = load('sodium-native') as Sodium
   return (key, message, signature) =>
     key.length === KEY_BYTES &&
     signature.length === SIGNATURE_BYTES &&
@@ -33,8 +32,12 @@ export function standardEngine(why: string): SignatureEngine {
   return { name: 'node:crypto', why, verify }
 }
 
-/** Chooses once, at the start of whatever verifies. */
-export function chooseEngine(load: () => Verify = loadSodium): SignatureEngine {
+/** The engine to use for whoever loads modules with `load`; chosen once, at the start of whatever verifies. */
+export const installedEngine = (load: (name: string) => unknown): SignatureEngine =>
+  chooseEngine(() => loadSodium(load))
+
+/** The engine that is loaded where it gives our verdicts, else the machine's. */
+export function chooseEngine(load: () => Verify): SignatureEngine {
   let fast: Verify
   try {
     fast = load()
