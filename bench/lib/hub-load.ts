@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline'
 import { orderRunningHub } from '../../hub/operator/socket.ts'
 import { type Target, TestAgent } from '../../hub/testing/hub.ts'
 import { sealedUnderCapability, sendHeaders } from '../../hub/testing/mail.ts'
+import { type Load, loadFromC } from './load-client.ts'
 
 const MIB = 1024 * 1024
 const PAST_START_FLOOR_MS = 2500
@@ -217,10 +218,14 @@ export class Connection {
   }
 }
 
-export type Load = { perSecond: number; p50Ms: number; p99Ms: number; failed: number }
+export type { Load }
 
 /** Sends all requests over so many connections at once. */
 export async function load(url: string, requests: Uint8Array[], clients: number): Promise<Load> {
+  return (await loadFromC(url, requests, clients)) ?? (await loadFromHere(url, requests, clients))
+}
+
+async function loadFromHere(url: string, requests: Uint8Array[], clients: number): Promise<Load> {
   const connections = await Promise.all(Array.from({ length: clients }, () => Connection.open(url)))
   const times: number[] = []
   let next = 0
