@@ -103,14 +103,28 @@ test('no more checks are under way than there are places for verdicts', () => {
   expect(asking.put(one)).toBe(true)
 })
 
-test('the asking side is told once of new verdicts, and again after it has looked', () => {
+test('the asking side is told when nothing is left to judge, once until it has looked', () => {
   const { asking, answering } = open()
-  for (let i = 0; i < 4; i++) asking.put(check(1))
   const answer = () => answering.answer(() => true)
-  expect([answer(), answer()]).toEqual([true, false])
-  expect(asking.take()).toEqual([true, true])
+  for (let i = 0; i < 3; i++) asking.put(check(1))
+  expect([answer(), answer(), answer()]).toEqual([false, false, true])
+  asking.put(check(1))
+  expect(answer()).toBe(false)
+  expect(asking.take()).toEqual([true, true, true, true])
   expect(asking.take()).toEqual([])
-  expect([answer(), answer()]).toEqual([true, false])
+  asking.put(check(1))
+  expect(answer()).toBe(true)
+})
+
+test('while checks are waiting, the asking side is told of each sixteenth verdict', () => {
+  const { asking, answering } = open()
+  for (let i = 0; i < 40; i++) asking.put(check(1))
+  const told = Array.from({ length: 36 }, () => {
+    const tell = answering.answer(() => true)
+    if (tell) asking.take()
+    return tell
+  })
+  expect(told.flatMap((tell, at) => (tell ? [at] : []))).toEqual([15, 31])
 })
 
 test('a check is whole with a key of 32 and a signature of 64 bytes', () => {

@@ -20,6 +20,8 @@ const COUNTERS = 5
 const WORD = 4
 const RING_BYTES = 128 * 1024
 const VERDICTS = 1024
+/** While checks are waiting, so many verdicts go together: being told costs the asking side as much as a few of them. */
+const TOLD_AT_LEAST = 16
 /** Where a check did not fit before the end of the ring: the next one stands at its start. */
 const SKIP = 0xffff_ffff
 
@@ -124,6 +126,7 @@ export class Answering {
   readonly #verdicts: Uint8Array
   #taken: number
   #judged: number
+  #untold = 0
 
   constructor({ counters, checks, verdicts }: SharedRing) {
     this.#counters = new Int32Array(counters)
@@ -135,8 +138,8 @@ export class Answering {
   }
 
   /**
-   * Judges the next check, for which it sleeps until there is one. True when the other side must be told: it has not
-   * looked for verdicts since it was told last.
+   * Judges the next check, for which it sleeps until there is one. True when the other side must be told: nothing is
+   * left to judge, or enough has been, and it has looked for verdicts since it was told last.
    */
   answer(judge: (check: Check) => boolean): boolean {
     this.#sleepUntilPut()
@@ -146,6 +149,9 @@ export class Answering {
     this.#verdicts[this.#judged & (VERDICTS - 1)] = verdict ? 1 : 0
     this.#judged = later(this.#judged, 1)
     Atomics.store(this.#counters, JUDGED, this.#judged)
+    this.#untold += 1
+    if (this.#untold < TOLD_AT_LEAST && !this.#isEmpty()) return false
+    this.#untold = 0
     return Atomics.exchange(this.#counters, TOLD, 1) === 0
   }
 
@@ -153,9 +159,13 @@ export class Answering {
     return this.#taken & (RING_BYTES - 1)
   }
 
+  #isEmpty(): boolean {
+    return Atomics.load(this.#counters, PUT) === this.#taken
+  }
+
   #sleepUntilPut(): void {
     const counters = this.#counters
-    while (Atomics.load(counters, PUT) === this.#taken) {
+    while (this.#isEmpty()) {
       Atomics.store(counters, ASLEEP, 1)
       Atomics.wait(counters, PUT, this.#taken)
     }
