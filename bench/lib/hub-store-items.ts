@@ -39,7 +39,6 @@ export async function addAgent(store: Store): Promise<number> {
 export function waiting(mailbox: number, contentBytes = CONTENT_BYTES): Enqueue {
   return {
     mailbox,
-    rid: random(16),
     digest: random(32),
     nowMs: Date.now(),
     deleteAtMs: Date.now() + DAY_MS,

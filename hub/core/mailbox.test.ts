@@ -38,11 +38,9 @@ function stored({ aid, log }: TestAgent): Agent {
 }
 
 async function deliver(): Promise<{ id: number; rid: Uint8Array }> {
-  const rid = random(16)
   const { limits } = core.context
   const queued = await core.context.store.enqueue({
     mailbox: agent.row.number,
-    rid,
     digest: random(32),
     nowMs: core.clock.ms,
     deleteAtMs: core.clock.ms + 1000,
@@ -60,7 +58,7 @@ async function deliver(): Promise<{ id: number; rid: Uint8Array }> {
     },
   })
   if (queued.outcome !== 'queued') throw new Error(queued.outcome)
-  return { id: queued.id, rid }
+  return queued
 }
 const collect = (waitSeconds: number) =>
   mailboxes.collect(agent, { afterId: 0, limit: 10, waitSeconds, onGone: never })

@@ -23,7 +23,6 @@ import type { Strangers } from './strangers.ts'
 const ROOM_FOR_FILES_BYTES = 16 * 1024 * 1024
 /** Rows of a large inline envelope, with what indexes and tombstones add. */
 const ROOM_FOR_ROWS_BYTES = 4 * INLINE_BYTES_MAX
-const RID_BYTES = 16
 const STRANGERS_FULL_RETRY_MS = 600_000
 
 /** What a sender shows, and where the envelope itself comes from. */
@@ -216,14 +215,12 @@ export class Sends {
 
   /** Queues an accepted envelope whose content has been read and checked. */
   async #queue(accepted: Accepted, content: Content): Promise<Sent> {
-    const { store, limits, now, random } = this.#context
+    const { store, limits, now } = this.#context
     const { agents, strangers, polls } = this.#parts
     const { agent, quota, share } = accepted
     const mailbox = agent.row.number
-    const rid = random(RID_BYTES)
     const result = await store.enqueue({
       mailbox,
-      rid,
       digest: accepted.digest,
       nowMs: now(),
       deleteAtMs: accepted.deleteAtMs,
@@ -240,10 +237,10 @@ export class Sends {
         timesPerDayMax: limits.queuedPerDayMax,
       },
     })
-    const queued = outcomeOf(result, rid)
+    const { rid, id } = outcomeOf(result)
     const recipientQuiet = agents.isQuiet(agent)
-    if (queued.id === undefined) return { status: 'duplicate', rid: queued.rid, recipientQuiet }
-    if (share !== undefined) strangers.noteQueued(share, mailbox, queued.id)
+    if (id === undefined) return { status: 'duplicate', rid, recipientQuiet }
+    if (share !== undefined) strangers.noteQueued(share, mailbox, id)
     polls.wake(mailbox)
     return { status: 'queued', rid, recipientQuiet }
   }
@@ -256,10 +253,10 @@ function kidAccepted(agent: Agent, kid: Uint8Array, nowMs: number): boolean {
   return nowMs < agent.row.keysBeforeUntilMs && holds(agent.keysBefore)
 }
 
-function outcomeOf(result: EnqueueResult, rid: Uint8Array): { rid: Uint8Array; id: number | undefined } {
+function outcomeOf(result: EnqueueResult): { rid: Uint8Array; id: number | undefined } {
   switch (result.outcome) {
     case 'queued':
-      return { rid, id: result.id }
+      return { rid: result.rid, id: result.id }
     case 'duplicate':
       return { rid: result.rid, id: undefined }
     case 'mailboxFull':

@@ -114,7 +114,6 @@ export type Overview = {
 /** One envelope to be queued. `content` holds its bytes, or `file` names the blob that does. */
 export type Enqueue = {
   mailbox: number
-  rid: Uint8Array
   digest: Uint8Array
   nowMs: number
   deleteAtMs: number
@@ -132,8 +131,11 @@ export type Enqueue = {
   }
 }
 
-export type EnqueueResult =
-  | { outcome: 'queued'; id: number }
+/** `rid` is given by the place, so that whoever writes need not name it. */
+export type EnqueueResult = Exclude<EnqueueOutcome, Queued> | (Queued & { rid: Uint8Array })
+type Queued = { outcome: 'queued'; id: number }
+export type EnqueueOutcome =
+  | Queued
   | { outcome: 'duplicate'; rid: Uint8Array }
   | {
       outcome:

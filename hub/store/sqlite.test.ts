@@ -126,6 +126,31 @@ test('an identity that was deactivated before keeps neither profile nor mail aft
   database.close()
 })
 
+test('envelopes that were queued before rids said their place keep the ones they have', async () => {
+  const directory = folder()
+  const path = join(directory, 'hub.db')
+  const database = openWriter(path)
+  migrate(database, path, { release: '0.3.0', migrations: readMigrations().slice(0, 8) })
+  database.run('INSERT INTO mailbox (number, next_id, envelopes, bytes) VALUES (1, 3, 2, 20)')
+  const before = [7, 8].map(fill => new Uint8Array(16).fill(fill))
+  const digests = [1, 2].map(fill => new Uint8Array(32).fill(fill))
+  for (const at of [0, 1]) {
+    const [rid, digest] = [before[at] as Uint8Array, digests[at] as Uint8Array]
+    database.run("INSERT INTO envelope VALUES (1, ?, ?, ?, 0, 9, 10, 0, NULL, x'00')", at + 1, rid, digest)
+    database.run('INSERT INTO digest VALUES (1, ?, 0, 1, ?)', digest, at + 1)
+  }
+  database.close()
+
+  const store = open(directory)
+  const states = async () => (await store.status(before)).map(({ state }) => state)
+  expect(await states()).toEqual(['queued', 'queued'])
+  expect(await store.findQueued(1, digests[1] as Uint8Array)).toEqual(before[1])
+  const item = { id: 1, handle: new Uint8Array(16), dack: new Uint8Array(540) }
+  await store.ack({ mailbox: 1, items: [item], keepUntilMs: 9 })
+  expect(await states()).toEqual(['done', 'queued'])
+  await store.close()
+})
+
 test('the room for a full disk is made whole again where a killed start left a part of it', async () => {
   const directory = folder()
   writeFileSync(join(directory, 'reserve'), 'a part')

@@ -20,7 +20,6 @@ const limits = {
 function item(mailbox: number, n: number, more: Partial<Enqueue> = {}): Enqueue {
   return {
     mailbox,
-    rid: bytes(16, n),
     digest: bytes(32, n),
     nowMs: NOW_MS,
     deleteAtMs: NOW_MS + DAY_MS,
@@ -83,6 +82,11 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     /** Queues what arrives together, as one group. */
     const enqueueAll = (items: Enqueue[]) => Promise.all(items.map(one => store.enqueue(one)))
     const outcomes = async (items: Enqueue[]) => (await enqueueAll(items)).map(result => result.outcome)
+    const queuedOf = async (one: Enqueue) => {
+      const result = await store.enqueue(one)
+      if (result.outcome !== 'queued') throw new Error(result.outcome)
+      return result
+    }
     const pollIds = async (mailbox: number, afterId = 0, nowMs = NOW_MS) =>
       (await store.poll({ mailbox, afterId, limit: 100, bytesMax: 1e9, nowMs })).envelopes.map(e => e.id)
     const ackOf = (id: number) => ({ id, handle: undefined, dack: undefined })
@@ -90,21 +94,20 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('gives ids that rise per mailbox, each mailbox for itself', async () => {
       const other = await newMailbox('agent-two')
       const results = await enqueueAll([item(box, 1), item(other, 2), item(box, 3), item(other, 4)])
-      expect(results).toEqual([1, 1, 2, 2].map(id => ({ outcome: 'queued', id })))
+      expect(results).toMatchObject([1, 1, 2, 2].map(id => ({ outcome: 'queued', id })))
     })
 
     test('never gives an id twice, also when the mailbox was emptied and the store opened again', async () => {
       await enqueueAll([item(box, 1), item(box, 2)])
       await store.ack({ mailbox: box, items: [ackOf(1), ackOf(2)], keepUntilMs: NOW_MS + DAY_MS })
       store = await opened.reopen()
-      expect(await enqueueAll([item(box, 3)])).toEqual([{ outcome: 'queued', id: 3 }])
+      expect(await enqueueAll([item(box, 3)])).toMatchObject([{ outcome: 'queued', id: 3 }])
     })
 
     test('answers a repeat that still waits as duplicate with the first rid', async () => {
-      await enqueueAll([item(box, 1)])
-      const again = await store.enqueue(item(box, 1, { rid: bytes(16, 99) }))
-      expect(again).toEqual({ outcome: 'duplicate', rid: bytes(16, 1) })
-      expect(await store.findQueued(box, bytes(32, 1))).toEqual(bytes(16, 1))
+      const { rid } = await queuedOf(item(box, 1))
+      expect(await store.enqueue(item(box, 1))).toEqual({ outcome: 'duplicate', rid })
+      expect(await store.findQueued(box, bytes(32, 1))).toEqual(rid)
       expect(await store.findQueued(box, bytes(32, 2))).toBeUndefined()
     })
 
@@ -123,9 +126,9 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('rolls an item back whose change breaks half-way, and keeps its neighbours', async () => {
-      const sameRid = item(box, 2, { rid: bytes(16, 1) })
+      const use = { capability: 'text' as unknown as Uint8Array, perDayMax: 1 }
       const settled = await Promise.allSettled(
-        [item(box, 1), sameRid, item(box, 3)].map(one => store.enqueue(one)),
+        [item(box, 1), item(box, 2, { use }), item(box, 3)].map(one => store.enqueue(one)),
       )
       expect(settled.map(one => one.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await pollIds(box)).toEqual([1, 2])
@@ -165,13 +168,13 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
         'capabilitySpent',
       ])
       await store.ack({ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS })
-      expect(await outcomes([item(box, 1, { use, rid: bytes(16, 91) })])).toEqual(['queued'])
+      expect(await outcomes([item(box, 1, { use })])).toEqual(['queued'])
       expect(await outcomes([item(box, 3, { use, nowMs: NOW_MS + DAY_MS })])).toEqual(['queued'])
     })
 
     test('queues one digest only so often within a day', async () => {
       for (let round = 0; round < 3; round++) {
-        expect(await outcomes([item(box, 1, { rid: bytes(16, 50 + round) })])).toEqual(['queued'])
+        expect(await outcomes([item(box, 1)])).toEqual(['queued'])
         await store.ack({ mailbox: box, items: [ackOf(round + 1)], keepUntilMs: NOW_MS + DAY_MS })
       }
       expect(await outcomes([item(box, 1)])).toEqual(['queuedTooOften'])
@@ -196,20 +199,39 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     })
 
     test('tells the state of a delivery and keeps its confirmation', async () => {
-      await enqueueAll([item(box, 1), item(box, 2)])
+      const [first, second] = [await queuedOf(item(box, 1)), await queuedOf(item(box, 2))]
       const [handle, dack] = [bytes(16, 5), bytes(540, 6)]
       const items = [{ id: 1, handle, dack }]
       const change = { mailbox: box, items, keepUntilMs: NOW_MS + DAY_MS }
       expect(await store.ack(change)).toEqual({ acked: 1, stored: 1, ids: [1], files: [] })
       expect(await store.ack(change)).toEqual({ acked: 0, stored: 0, ids: [], files: [] })
-      expect(await store.status([1, 2, 3].map(n => bytes(16, n)))).toEqual([
+      expect(await store.status([first.rid, second.rid, bytes(16, 3)])).toEqual([
         { state: 'done', handle, dack, fetched: false },
         { state: 'queued' },
         { state: 'unknown' },
       ])
-      await store.markFetched([bytes(16, 1)], NOW_MS + 10)
+      await store.markFetched([first.rid], NOW_MS + 10)
       await store.sweep(NOW_MS + 10, 100)
-      expect(await store.status([bytes(16, 1)])).toEqual([{ state: 'unknown' }])
+      expect(await store.status([first.rid])).toEqual([{ state: 'unknown' }])
+    })
+
+    test('knows a waiting envelope by its rid, also after it was opened again', async () => {
+      const { rid } = await queuedOf(item(box, 1))
+      store = await opened.reopen()
+      expect(await store.status([rid, rid.toReversed(), rid.slice(1)])).toEqual([
+        { state: 'queued' },
+        { state: 'unknown' },
+        { state: 'unknown' },
+      ])
+      await store.sweep(NOW_MS + DAY_MS, 100)
+      expect(await store.status([rid])).toEqual([{ state: 'unknown' }])
+    })
+
+    test('gives every envelope a rid of its own', async () => {
+      const other = await newMailbox('agent-two')
+      const named = await Promise.all([item(box, 1), item(box, 2), item(other, 1)].map(queuedOf))
+      expect(new Set(named.map(({ rid }) => rid.join())).size).toBe(3)
+      expect(named.map(({ rid }) => rid.length)).toEqual([16, 16, 16])
     })
 
     test('acks only what lies in the mailbox of the signer', async () => {

@@ -1,6 +1,7 @@
 /** The changes of mailboxes: queueing, collecting, confirmations, revocations, expiry. They run inside a transaction. */
-import type { Ack, AckResult, Enqueue, EnqueueResult, SweepResult } from '../port.ts'
+import type { Ack, AckResult, Enqueue, EnqueueOutcome, SweepResult } from '../port.ts'
 import type { Database } from './database.ts'
+import { ridOf } from './rids.ts'
 import { sweepSignUps } from './sign-ups.ts'
 
 const DAY_MS = 86_400_000
@@ -25,7 +26,7 @@ export function skipIds(db: Database, count: number): void {
 }
 
 /** Checks every limit against the counters, then queues; nothing is written unless all of them hold. */
-export function enqueue(db: Database, item: Enqueue): EnqueueResult {
+export function enqueue(db: Database, item: Enqueue): EnqueueOutcome {
   const box = db.one<Counters>(
     'SELECT next_id, envelopes, bytes, stranger_envelopes, stranger_bytes FROM mailbox WHERE number = ?',
     item.mailbox,
@@ -42,7 +43,8 @@ export function enqueue(db: Database, item: Enqueue): EnqueueResult {
       item.mailbox,
       repeat.waiting,
     )
-    if (first !== undefined) return { outcome: 'duplicate', rid: first.rid }
+    if (first !== undefined)
+      return { outcome: 'duplicate', rid: ridOf(db, { mailbox: item.mailbox, id: repeat.waiting, ...first }) }
   }
   const refusal = limitReached(db, item, box, repeat)
   if (refusal !== undefined) return refusal
@@ -55,7 +57,7 @@ function limitReached(
   item: Enqueue,
   box: Counters,
   repeat: Repeat | undefined,
-): EnqueueResult | undefined {
+): EnqueueOutcome | undefined {
   const { limits } = item
   if (repeat !== undefined && withinDay(repeat, item.nowMs) && repeat.times >= limits.timesPerDayMax)
     return { outcome: 'queuedTooOften' }
@@ -82,10 +84,9 @@ function limitReached(
 function insert(db: Database, item: Enqueue, id: number, repeat: Repeat | undefined): void {
   db.run(
     'INSERT INTO envelope (mailbox, id, rid, digest, accepted_ms, delete_ms, size, stranger, file, content)' +
-      ' VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      " VALUES (?, ?, x'', ?, ?, ?, ?, ?, ?, ?)",
     item.mailbox,
     id,
-    item.rid,
     item.digest,
     item.nowMs,
     item.deleteAtMs,
@@ -148,7 +149,7 @@ export function ack(db: Database, change: Ack): AckResult {
     if (item.dack !== undefined) result.stored += 1
     db.run(
       'INSERT OR REPLACE INTO delivery (rid, handle, dack, fetched, delete_ms) VALUES (?, ?, ?, 0, ?)',
-      waiting.rid,
+      ridOf(db, { mailbox: change.mailbox, id: item.id, rid: waiting.rid }),
       item.handle ?? null,
       item.dack ?? null,
       change.keepUntilMs,

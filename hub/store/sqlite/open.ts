@@ -12,6 +12,7 @@ import { type Migrated, migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
 import * as reads from './reads.ts'
 import { hasReview, readReputation } from './review-store.ts'
+import { ensureRidKey, ridsOf } from './rids.ts'
 import { isProofUsed, signUpsOf } from './sign-ups.ts'
 import { witnessesOver } from './witness-store.ts'
 import { WriterClient } from './writer-client.ts'
@@ -47,6 +48,7 @@ export function openStore(options: StoreOptions): Store {
     const { release, needsHeld, keepsOlder } = options
     const migrated = migrate(first, path, { release, needsHeld, keepsOlder })
     if (migrated !== undefined) options.onMigrated?.(migrated)
+    ensureRidKey(first)
     reader = openReader(path)
   } finally {
     first.close()
@@ -95,7 +97,11 @@ function storeOver(
     }
   }
   return {
-    enqueue: item => writer.write('enqueue', item),
+    async enqueue(item) {
+      const result = await writer.write('enqueue', item)
+      if (result.outcome !== 'queued') return result
+      return { ...result, rid: ridsOf(reader).of({ mailbox: item.mailbox, id: result.id }) }
+    },
     ack: change => freeingRoom(() => writer.write('ack', change)),
     poll: async query => reads.readPoll(reader, query),
     status: async rids => rids.map(rid => reads.readStatus(reader, rid)),

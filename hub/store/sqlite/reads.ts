@@ -10,6 +10,7 @@ import type {
   WaitingEnvelope,
 } from '../port.ts'
 import type { Database } from './database.ts'
+import { ridOf, ridsOf } from './rids.ts'
 import { accountOf, agentOf, type StoredAccount, type StoredAgent } from './rows.ts'
 
 /** Hot queries by name, so that a test can ask the engine how it runs them. */
@@ -18,11 +19,12 @@ export const hotQueries = {
     'SELECT id, accepted_ms, size, file FROM envelope WHERE mailbox = ? AND id > ? AND delete_ms > ?' +
     ' ORDER BY id LIMIT ?',
   content: 'SELECT content FROM envelope WHERE mailbox = ? AND id = ?',
-  waitingRid: 'SELECT 1 FROM envelope WHERE rid = ?',
+  waitingAt: "SELECT 1 FROM envelope WHERE mailbox = ? AND id = ? AND rid = x''",
+  waitingGiven: "SELECT 1 FROM envelope WHERE rid = ? AND rid <> x''",
   strangersWaiting: 'SELECT stranger_envelopes AS count FROM mailbox WHERE number = ?',
   delivery: 'SELECT handle, dack, fetched FROM delivery WHERE rid = ?',
   waitingDigest:
-    'SELECT rid FROM digest JOIN envelope ON envelope.mailbox = digest.mailbox AND envelope.id = digest.waiting' +
+    'SELECT envelope.id, rid FROM digest JOIN envelope ON envelope.mailbox = digest.mailbox AND envelope.id = digest.waiting' +
     ' WHERE digest.mailbox = ? AND digest.digest = ?',
   agent: 'SELECT * FROM agent WHERE aid = ?',
   account: 'SELECT * FROM account WHERE aid = ?',
@@ -79,11 +81,18 @@ export function readStatus(db: Database, rid: Uint8Array): DeliveryState {
     const { handle, dack, fetched } = delivery
     return { state: 'done', handle: handle ?? undefined, dack: dack ?? undefined, fetched: fetched === 1 }
   }
-  return { state: db.one(hotQueries.waitingRid, rid) === undefined ? 'unknown' : 'queued' }
+  return { state: waits(db, rid) ? 'queued' : 'unknown' }
+}
+
+function waits(db: Database, rid: Uint8Array): boolean {
+  const place = ridsOf(db).placeOf(rid)
+  if (place !== undefined && db.one(hotQueries.waitingAt, place.mailbox, place.id) !== undefined) return true
+  return db.one(hotQueries.waitingGiven, rid) !== undefined
 }
 
 export function readQueued(db: Database, mailbox: number, digest: Uint8Array): Uint8Array | undefined {
-  return db.one<{ rid: Uint8Array }>(hotQueries.waitingDigest, mailbox, digest)?.rid
+  const first = db.one<{ id: number; rid: Uint8Array }>(hotQueries.waitingDigest, mailbox, digest)
+  return first === undefined ? undefined : ridOf(db, { mailbox, ...first })
 }
 
 export function readStrangersWaiting(db: Database, mailbox: number): number {
