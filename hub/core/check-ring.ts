@@ -126,6 +126,10 @@ export class Answering {
   readonly #verdicts: Uint8Array
   #taken: number
   #judged: number
+  /** The check that is judged; it stays here until the next is read. */
+  readonly #copy = new Uint8Array(KEY_BYTES + SIGNATURE_BYTES + MESSAGE_BYTES_MAX)
+  readonly #key = this.#copy.subarray(0, KEY_BYTES)
+  readonly #signature = this.#copy.subarray(KEY_BYTES, KEY_BYTES + SIGNATURE_BYTES)
   #untold = 0
 
   constructor({ counters, checks, verdicts }: SharedRing) {
@@ -138,7 +142,7 @@ export class Answering {
   }
 
   /**
-   * Judges the next check, for which it sleeps until there is one. True when the other side must be told: nothing is
+   * Judges the next check, for which it sleeps until there is one; its bytes are lent to `judge` for that long. True when the other side must be told: nothing is
    * left to judge, or enough has been, and it has looked for verdicts since it was told last.
    */
   answer(judge: (check: Check) => boolean): boolean {
@@ -174,14 +178,11 @@ export class Answering {
 
   /** Copies: no engine need know of shared memory. */
   #read(length: number): Check {
-    const key = this.#at() + WORD
-    const signature = key + KEY_BYTES
-    const message = signature + SIGNATURE_BYTES
-    return {
-      key: this.#bytes.slice(key, signature),
-      signature: this.#bytes.slice(signature, message),
-      message: this.#bytes.slice(message, message + length),
-    }
+    const start = this.#at() + WORD
+    const end = KEY_BYTES + SIGNATURE_BYTES + length
+    this.#copy.set(this.#bytes.subarray(start, start + end))
+    const message = this.#copy.subarray(KEY_BYTES + SIGNATURE_BYTES, end)
+    return { key: this.#key, signature: this.#signature, message }
   }
 
   #free(size: number): void {

@@ -4,7 +4,7 @@
  * capability never says which check failed, so that it can't be probed.
  */
 
-import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed, toHex } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { CapabilityAccess } from '../../protocol/mail/access.ts'
 import {
@@ -41,7 +41,8 @@ export class Capabilities {
     recipient: { mailbox: number; aid: string; keys: KeySet },
     envelope: { digest: Uint8Array; size: number },
   ): Promise<CapabilityBody> {
-    const capability = this.#decode(access)
+    const name = toHex(access.capabilitySignature)
+    const capability = this.#decode(access, name)
     const { body } = capability
     const { keys } = recipient
     if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw new Refusal('accessInvalid')
@@ -51,7 +52,7 @@ export class Capabilities {
     const large = envelope.size >= INLINE_BYTES_MAX
     if (large && (await this.#context.store.isRevoked(recipient.mailbox, body.id)))
       throw new Refusal('accessInvalid')
-    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
+    if (!(await this.#isSigned(capability, name, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
     const message = useMessage(this.#context.identity.aid, envelope.digest)
     if (!(await this.#context.verifier.verify(body.holderKey, message, access.proof)))
       throw new Refusal('accessInvalid')
@@ -59,15 +60,14 @@ export class Capabilities {
   }
 
   /** The very same bytes were decoded before, or are decoded now. */
-  #decode(access: CapabilityAccess): Capability {
-    const kept = this.#kept.get(nameOf(access.capabilitySignature))?.capability
+  #decode(access: CapabilityAccess, name: string): Capability {
+    const kept = this.#kept.get(name)?.capability
     return kept !== undefined && equal(kept.bodyBytes, access.capabilityBody)
       ? kept
       : decodeCapability(access)
   }
 
-  async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
-    const name = nameOf(capability.signature)
+  async #isSigned(capability: Capability, name: string, mailboxKey: Uint8Array): Promise<boolean> {
     const kept = this.#kept.get(name)
     if (kept?.capability === capability && equal(kept.mailboxKey, mailboxKey)) return true
     const message = capabilityMessage(capability)
@@ -77,9 +77,6 @@ export class Capabilities {
     return true
   }
 }
-
-const nameOf = (signature: Uint8Array): string =>
-  Buffer.from(signature.buffer, signature.byteOffset, signature.byteLength).toString('latin1')
 
 /** Decoded from a copy of its own, because it may be kept for longer than the request. */
 function decodeCapability(access: CapabilityAccess): Capability {

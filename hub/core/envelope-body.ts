@@ -16,7 +16,7 @@ import { Refusal } from './refusal.ts'
 
 const NAME_BYTES = 16
 
-/** Bytes as they arrive; undefined at their end. */
+/** Bytes as they arrive, for whoever reads them to keep or hand on; undefined at their end. */
 export type ByteSource = {
   next(): Promise<Uint8Array | undefined>
   /** The credential has held: content may come, and counts for its recipient. */
@@ -89,8 +89,9 @@ async function readContent(
 
 /** All bytes of a small envelope, in a buffer of exactly its size, because that goes to another thread as a whole. */
 async function readSmall(source: ByteSource, start: Uint8Array, size: number): Promise<Uint8Array> {
-  const content = new Uint8Array(size)
-  content.set(start)
+  const isWhole = start.length === size && start.buffer.byteLength === size
+  const content = isWhole ? start : new Uint8Array(size)
+  if (!isWhole) content.set(start)
   let received = start.length
   for (;;) {
     const chunk = await source.next()

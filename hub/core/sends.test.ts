@@ -54,7 +54,7 @@ async function publish(graceMs = 0): Promise<void> {
 
 type Given = { declared?: number; accessBytes?: Uint8Array; accepted?: (aid: string) => void }
 function send(envelope: TestEnvelope, { declared, accessBytes, accepted }: Given = {}) {
-  const chunks = [envelope.bytes]
+  const chunks = [envelope.bytes.slice()]
   return sends.send({
     access: decodeAccess(envelope.accessBytes),
     accessBytes: accessBytes ?? envelope.accessBytes,

@@ -2,7 +2,8 @@
 import { sha256, sign, verify } from '#crypto'
 import { concat, Malformed, utf8 } from '../encoding/bytes.ts'
 
-const ZERO = new Uint8Array(1)
+/** Labels are constants of the formats, so these are few. */
+const prefixes = new Map<string, Uint8Array>()
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 /** CIDv1, raw codec, sha2-256, 32 bytes. */
 const CID_PREFIX = Uint8Array.of(0x01, 0x55, 0x12, 0x20)
@@ -12,7 +13,17 @@ export const CID_BYTES = 36
 
 /** `utf8(label) ‖ 00 ‖ parts`: no message of one label can be read as a message of another. */
 export function labelled(label: string, ...parts: Uint8Array[]): Uint8Array {
-  return concat(utf8(label), ZERO, ...parts)
+  return concat(prefixOf(label), ...parts)
+}
+
+/** `utf8(label) ‖ 00` */
+function prefixOf(label: string): Uint8Array {
+  let prefix = prefixes.get(label)
+  if (prefix === undefined) {
+    prefix = utf8(`${label}\0`)
+    prefixes.set(label, prefix)
+  }
+  return prefix
 }
 
 /** `H(label ‖ 00 ‖ parts)`. */

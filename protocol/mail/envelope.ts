@@ -24,6 +24,8 @@ const MAJOR_UINT = 0
 const MAJOR_BYTES = 2
 const MAJOR_ARRAY = 4
 const MAJOR_MAP = 5
+/** What is no larger is read as a copy, so that whoever keeps a hash or a name doesn't keep the envelope. */
+const COPIED_BYTES_MAX = 64
 const DIGEST_LABEL = 'svc-env-id/v1'
 const DIGEST_HEAD = headBytes(MAJOR_MAP, 7)
 
@@ -35,7 +37,7 @@ export type EnvelopeCore = {
   enc: Uint8Array
   contentDigest: Uint8Array
 }
-/** The head: all keys but the content. `access` is kept as received. */
+/** The head: all keys but the content. `access` is kept as received; read from an envelope, it and `enc` are views into that. */
 export type EnvelopeHead = EnvelopeCore & { access: Uint8Array }
 /** `digest` is {@link envelopeDigest}, made from the bytes as they were received. */
 export type ParsedEnvelope = {
@@ -181,7 +183,9 @@ class HeadReader {
       throw new Malformed(`envelope ${name} is ${size} bytes long`)
     if (this.offset + size > this.#bytes.length) throw MORE
     this.offset += size
-    return new Uint8Array(this.#bytes.subarray(this.offset - size, this.offset))
+    const { buffer, byteOffset } = this.#bytes
+    const read = new Uint8Array(buffer, byteOffset + this.offset - size, size)
+    return size > COPIED_BYTES_MAX ? read : read.slice()
   }
 
   #head(): number {
