@@ -13,8 +13,8 @@ export type Row = Record<string, Value>
 const EngineClass =
   (sqlite as unknown as { Database?: typeof sqlite.DatabaseSync }).Database ?? sqlite.DatabaseSync
 
-const CACHE_KIB = 4 * 1024
-const READER_CACHE_KIB = 2 * 1024
+const CACHE_KIB = 2 * 1024
+const READER_CACHE_KIB = 1024
 const PAGE_BYTES = 4096
 const CHECKPOINT_PAGES = 4000
 /** More pages than a database has: the copy is one step and needs no second start. */
