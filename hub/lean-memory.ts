@@ -12,13 +12,15 @@ const CHECK_EVERY_MS = 20
 /** How much more than what lives the old generation may hold before it is collected, in percent. */
 const OLD_GROWTH_PERCENT = 20
 const STARTED_AFTER_MS = 1000
+/** A thread collects after the main thread did: both turn the same setting of the process on and off. */
+const THREAD_STARTED_AFTER_MS = 2000
 
 type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
 /** Lets the young generation grow up to its size and no further, and collects once when the start is over. */
 export function keepMemorySmall(): void {
   setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`)
-  setTimeout(collectOnce, STARTED_AFTER_MS).unref()
+  setTimeout(collect, STARTED_AFTER_MS).unref()
   let mayGrow = true
   // a quiet engine makes it small again, from where it has to grow once more
   setInterval(() => {
@@ -29,9 +31,14 @@ export function keepMemorySmall(): void {
   }, CHECK_EVERY_MS).unref()
 }
 
-function collectOnce(): void {
+/** Collects once when the start of a thread is over; memory that only the start needed goes back. */
+export function collectAfterStart(): void {
+  setTimeout(collect, THREAD_STARTED_AFTER_MS).unref()
+}
+
+function collect(): void {
   setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as Collect
+  const found = runInNewContext('globalThis.gc') as Collect | undefined
   setFlagsFromString('--no-expose-gc')
-  collect({ type: 'major', flavor: 'last-resort' })
+  found?.({ type: 'major', flavor: 'last-resort' })
 }

@@ -108,9 +108,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'what commands print, and their exit codes',
     uses: ['protocol/encoding', 'protocol/shell.ts'],
   },
+  'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
   'hub/store': {
     purpose: 'the store: atomic operations behind a port, one SQLite writer, files of envelopes',
-    uses: [...formats, 'hub/faults.ts'],
+    uses: [...formats, 'hub/faults.ts', 'hub/lean-memory.ts'],
   },
   'hub/core': {
     purpose: 'what a hub does, knowing no HTTP and no wire',
@@ -132,7 +133,6 @@ export const rooms: Record<string, Room> = {
       'hub/http',
     ],
   },
-  'hub/lean-memory.ts': { purpose: 'settings that keep the memory small', uses: [] },
   'hub/limits-config.ts': { purpose: 'the limits with their bounds', uses: ['hub/core'] },
   'hub/config-refused.ts': {
     purpose: 'the refusal of a configuration',

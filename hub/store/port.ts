@@ -236,7 +236,10 @@ export interface Store extends LedgerStore, WitnessStore {
     nowMs: number
   }): Promise<{ envelopes: WaitingEnvelope[]; more: boolean }>
   status(rids: Uint8Array[]): Promise<DeliveryState[]>
-  /** Whether this digest waits in the mailbox, and under which rid. */
+  /**
+   * Whether this digest waits in the mailbox, and under which rid, for those of strangers or in a file; another may be
+   * missed here, but not by `enqueue`.
+   */
   findQueued(mailbox: number, digest: Uint8Array): Promise<Uint8Array | undefined>
   /** Waiting envelopes of non-contacts in a mailbox. */
   strangersWaiting(mailbox: number): Promise<number>

@@ -37,13 +37,13 @@ test('the scan for joins finds a payment that names the envelope it was for', as
     amount: 1,
     moves: [{ from: agentAccount(other.aid), to: agentAccount(agent.aid), amount: 1 }],
   })
-  expect(scanJoins(hub.directory)).toContain('ledger_transfer.id = digest.digest')
+  expect(scanJoins(hub.directory)).toContain('ledger_transfer.id = digest_new.digest')
   await hub.close()
 })
 
 async function storedDigests(directory: string): Promise<Uint8Array[]> {
   const db = openReader(join(directory, 'hub.db'))
-  const rows = db.all<{ digest: Uint8Array }>('SELECT digest FROM digest')
+  const rows = db.all<{ digest: Uint8Array }>('SELECT digest FROM digest_new')
   db.close()
   return rows.map(row => row.digest)
 }

@@ -107,8 +107,19 @@ export function storeContract(engine: string, open: () => Promise<Opened>): void
     test('answers a repeat that still waits as duplicate with the first rid', async () => {
       const { rid } = await queuedOf(item(box, 1))
       expect(await store.enqueue(item(box, 1))).toEqual({ outcome: 'duplicate', rid })
+      store = await opened.reopen()
+      expect(await store.enqueue(item(box, 1))).toEqual({ outcome: 'duplicate', rid })
+    })
+
+    test.each([
+      ['of a stranger', { stranger: true }],
+      ['in a file', { content: undefined, file: 'one' }],
+    ])('finds an envelope %s by its digest before it is sent again', async (_, more) => {
+      const { rid } = await queuedOf(item(box, 1, more))
       expect(await store.findQueued(box, bytes(32, 1))).toEqual(rid)
       expect(await store.findQueued(box, bytes(32, 2))).toBeUndefined()
+      await store.ack({ mailbox: box, items: [ackOf(1)], keepUntilMs: NOW_MS + DAY_MS })
+      expect(await store.findQueued(box, bytes(32, 1))).toBeUndefined()
     })
 
     test('lets each item of a group fail alone', async () => {

@@ -1,6 +1,7 @@
 /** The changes of mailboxes: queueing, collecting, confirmations, revocations, expiry. They run inside a transaction. */
 import type { Ack, AckResult, Enqueue, EnqueueOutcome, SweepResult } from '../port.ts'
 import type { Database } from './database.ts'
+import { digestsOf, type Seen } from './digests.ts'
 import { ridOf } from './rids.ts'
 import { sweepSignUps } from './sign-ups.ts'
 
@@ -13,7 +14,6 @@ type Counters = {
   stranger_envelopes: number
   stranger_bytes: number
 }
-type Repeat = { since_ms: number; times: number; waiting: number }
 
 /** A mailbox of its own for a new agent. */
 export function addMailbox(db: Database, number: number): void {
@@ -32,11 +32,7 @@ export function enqueue(db: Database, item: Enqueue): EnqueueOutcome {
     item.mailbox,
   )
   if (box === undefined) return { outcome: 'noMailbox' }
-  const repeat = db.one<Repeat>(
-    'SELECT since_ms, times, waiting FROM digest WHERE mailbox = ? AND digest = ?',
-    item.mailbox,
-    item.digest,
-  )
+  const repeat = digestsOf(db).find(item)
   if (repeat !== undefined && repeat.waiting !== 0) {
     const first = db.one<{ rid: Uint8Array }>(
       'SELECT rid FROM envelope WHERE mailbox = ? AND id = ?',
@@ -56,7 +52,7 @@ function limitReached(
   db: Database,
   item: Enqueue,
   box: Counters,
-  repeat: Repeat | undefined,
+  repeat: Seen | undefined,
 ): EnqueueOutcome | undefined {
   const { limits } = item
   if (repeat !== undefined && withinDay(repeat, item.nowMs) && repeat.times >= limits.timesPerDayMax)
@@ -81,7 +77,7 @@ function limitReached(
   return (used?.uses ?? 0) >= item.use.perDayMax ? { outcome: 'capabilitySpent' } : undefined
 }
 
-function insert(db: Database, item: Enqueue, id: number, repeat: Repeat | undefined): void {
+function insert(db: Database, item: Enqueue, id: number, repeat: Seen | undefined): void {
   db.run(
     'INSERT INTO envelope (mailbox, id, rid, digest, accepted_ms, delete_ms, size, stranger, file, content)' +
       " VALUES (?, ?, x'', ?, ?, ?, ?, ?, ?, ?)",
@@ -95,15 +91,7 @@ function insert(db: Database, item: Enqueue, id: number, repeat: Repeat | undefi
     item.file ?? null,
     item.content ?? null,
   )
-  const again = repeat !== undefined && withinDay(repeat, item.nowMs)
-  db.run(
-    'INSERT OR REPLACE INTO digest (mailbox, digest, since_ms, times, waiting) VALUES (?, ?, ?, ?, ?)',
-    item.mailbox,
-    item.digest,
-    again ? repeat.since_ms : item.nowMs,
-    again ? repeat.times + 1 : 1,
-    id,
-  )
+  noteDigest(db, item, id, repeat)
   db.run(
     'UPDATE mailbox SET next_id = next_id + 1, envelopes = envelopes + 1, bytes = bytes + ?1,' +
       ' stranger_envelopes = stranger_envelopes + ?2, stranger_bytes = stranger_bytes + ?2 * ?1 WHERE number = ?3',
@@ -122,12 +110,21 @@ function insert(db: Database, item: Enqueue, id: number, repeat: Repeat | undefi
   }
 }
 
+/** Whoever asks for a digest before its content was read asks the connection that reads. */
+function noteDigest(db: Database, item: Enqueue, id: number, repeat: Seen | undefined): void {
+  const digests = digestsOf(db)
+  const first = { since_ms: item.nowMs, times: 1, waiting: id }
+  if (repeat === undefined) digests.add(item, first, item.stranger || item.file !== undefined)
+  else if (!withinDay(repeat, item.nowMs)) digests.change(item, first)
+  else digests.change(item, { ...repeat, times: repeat.times + 1, waiting: id })
+}
+
 /** A digest that was already counted on this UTC day is no further use of its capability. */
-function usesCount(item: Enqueue, repeat: Repeat | undefined): boolean {
+function usesCount(item: Enqueue, repeat: Seen | undefined): boolean {
   return repeat === undefined || dayOf(repeat.since_ms) !== dayOf(item.nowMs)
 }
 
-const withinDay = (repeat: Repeat, nowMs: number): boolean => nowMs - repeat.since_ms < DAY_MS
+const withinDay = (repeat: Seen, nowMs: number): boolean => nowMs - repeat.since_ms < DAY_MS
 const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
 
 export function isRevoked(db: Database, mailbox: number, capability: Uint8Array): boolean {
@@ -166,7 +163,7 @@ function takeEnvelope(db: Database, mailbox: number, id: number, files: string[]
   )
   if (waiting === undefined) return undefined
   db.run('DELETE FROM envelope WHERE mailbox = ? AND id = ?', mailbox, id)
-  db.run('UPDATE digest SET waiting = 0 WHERE mailbox = ? AND digest = ?', mailbox, waiting.digest)
+  digestsOf(db).waitsNoMore({ mailbox, digest: waiting.digest })
   db.run(
     'UPDATE mailbox SET envelopes = envelopes - 1, bytes = bytes - ?1,' +
       ' stranger_envelopes = stranger_envelopes - ?2, stranger_bytes = stranger_bytes - ?2 * ?1 WHERE number = ?3',
@@ -255,12 +252,7 @@ export function sweep(db: Database, change: { nowMs: number; limit: number }): S
       nowMs,
       limit,
     ),
-    db.run(
-      'DELETE FROM digest WHERE (mailbox, digest) IN' +
-        ' (SELECT mailbox, digest FROM digest WHERE waiting = 0 AND since_ms <= ? LIMIT ?)',
-      nowMs - DAY_MS,
-      limit,
-    ),
+    digestsOf(db).sweep(nowMs - DAY_MS, limit),
     db.run(
       'DELETE FROM capability_use WHERE (day, mailbox, capability) IN' +
         ' (SELECT day, mailbox, capability FROM capability_use WHERE day < ? LIMIT ?)',

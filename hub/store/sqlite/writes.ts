@@ -3,6 +3,7 @@ import { faultPoint, flushPoint } from '../../faults.ts'
 import { admit, block, putSetting, raiseFloor, refuseRange, setQuota } from './account-writes.ts'
 import { keepForkProof, markSeen, putAgent } from './agent-writes.ts'
 import { type Database, type FaultClass, faultClass, rollBack } from './database.ts'
+import { digestsOf, rereadDigests, undoDigests } from './digests.ts'
 import { addProofPiece, appendEpoch, post, returnSupply } from './ledger-writes.ts'
 import { ack, enqueue, markFetched, revoke, sweep } from './mail-writes.ts'
 import { addReview } from './review-store.ts'
@@ -48,6 +49,7 @@ export type Outcome = { value: unknown } | { fault: FaultClass; message: string 
 export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): Outcome[] {
   try {
     db.exec('BEGIN IMMEDIATE')
+    digestsOf(db).begin()
     const outcomes = jobs.map(job => runOne(db, job))
     faultPoint('hub.group.before-commit')
     flushPoint('hub.group.commit')
@@ -56,6 +58,7 @@ export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): 
     return outcomes
   } catch (error) {
     rollBack(db)
+    undoDigests(db)
     const fault = faultClass(error)
     if (error instanceof ChangeBroke) return runGroup(db, jobs, runAlone)
     if (fault === 'full' && jobs.length > 1) return jobs.flatMap(job => runGroup(db, [job]))
@@ -96,6 +99,7 @@ function runAlone(db: Database, job: Job): Outcome {
     if (isOfGroup(error)) throw error
     db.run('ROLLBACK TO item')
     db.run('RELEASE item')
+    rereadDigests(db)
     return failed(error)
   }
 }
