@@ -83,13 +83,15 @@ async function detach(io: Io, input: Input): Promise<number> {
 }
 
 /**
- * A node runs little of its code often. V8's two quick compilers and what they make of the rest take some 2.5 MiB; the
- * thorough one comes sooner without them, and delegations were not measured to be slower. Later engines may not know
- * these flags.
+ * A node runs little of its code often. V8's two quick compilers and what they make of the rest take some 2.5 MiB. The
+ * thorough one would come as late as if they had been there, and without being told to come sooner, a busy node would
+ * stay with the interpreter. Later engines may not know these flags.
  */
 function leanFlags(): string[] {
   const major = Number(process.versions.node.split('.', 1)[0])
-  return major <= FLAGS_KNOWN_TO ? ['--no-sparkplug', '--no-maglev'] : []
+  return major <= FLAGS_KNOWN_TO
+    ? ['--no-sparkplug', '--no-maglev', '--invocation-count-for-turbofan=800']
+    : []
 }
 
 /** The log of a node, with the data directory that it stands in. */

@@ -3,6 +3,7 @@
  * confirmation. What is acked is stored; what is not acked comes again and is recognized.
  */
 
+import { setImmediate as immediate } from 'node:timers/promises'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
@@ -164,6 +165,8 @@ export class Relay {
       const found = await openPolled(this.#ctx, polled)
       opened = found.opened
       const code = await this.#judge(hub, opened, found.log, polled.acceptedAtMs)
+      // whoever follows this node hears of the message before its confirmation is made
+      await immediate()
       return this.#confirm(polled.id, opened, code)
     } catch (error) {
       if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)

@@ -2,7 +2,7 @@
 
 import { Refused } from '../../../protocol/contract/client.ts'
 import { ACK_ITEMS_MAX, LIST_LIMIT_MAX } from '../../../protocol/contract/limits.ts'
-import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { concat, fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { canonicalJson, type JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { bucketPrefixText } from '../../../protocol/identity/directory.ts'
@@ -37,6 +37,8 @@ import { Sessions } from './sessions.ts'
 
 const SEND_TIMEOUT_MS = 15 * 60_000
 const BUCKET_PAGES_MAX = 64
+/** Envelopes up to this size leave in one piece: each write to a connection wakes the hub. */
+const WHOLE_BYTES_MAX = 64 * 1024
 
 export class Wire3Hub implements HubClient {
   readonly url: string
@@ -284,7 +286,8 @@ export class Wire3Hub implements HubClient {
     const { connections } = this.#inputs
     const send =
       delivery.credential === 'session' ? connections.signed : connections.anonymous(delivery.recipient)
-    const body = delivery.content() as AsyncIterable<Uint8Array>
+    const parts = delivery.content() as AsyncIterable<Uint8Array>
+    const body = delivery.size <= WHOLE_BYTES_MAX ? await gathered(parts) : parts
     const late = AbortSignal.timeout(SEND_TIMEOUT_MS)
     const signal = delivery.signal === undefined ? late : AbortSignal.any([late, delivery.signal])
     const reply = await this.#calls.plain(routes.relaySend, send, { body, signal }, headers)
@@ -312,6 +315,12 @@ export class Wire3Hub implements HubClient {
   dropSession(): void {
     this.#sessions.drop()
   }
+}
+
+async function gathered(parts: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const held: Uint8Array[] = []
+  for await (const part of parts) held.push(part)
+  return concat(...held)
 }
 
 /** The reply, or undefined where the hub has no such thing. */
