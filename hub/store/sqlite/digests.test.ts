@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Enqueue } from '../port.ts'
 import { type Database, openWriter } from './database.ts'
-import { type DigestOf, Digests, type Seen } from './digests.ts'
+import { type DigestOf, Digests, digestsOf, type Seen, undoDigests } from './digests.ts'
 import { migrate } from './migrate.ts'
+import { ensureRidKey } from './rids.ts'
+import { type Job, runGroup } from './writes.ts'
 
 const SORT_AT = 4
 const seen: Seen = { since_ms: 5, times: 1, waiting: 7 }
@@ -88,6 +91,51 @@ test('one that sorted and was rolled back can be taken back by reading anew alon
   expect([again.find(of(1)), again.find(of(2))]).toEqual([seen, undefined])
   digests.begin()
   expect(digests.undo()).toBe(true)
+})
+
+test('a store whose transaction sorted and was rolled back finds all that it had', () => {
+  digestsOf(db).add(of(1), seen, false)
+  db.exec('BEGIN')
+  digestsOf(db).begin()
+  digestsOf(db).sortIn()
+  db.exec('ROLLBACK')
+  undoDigests(db)
+  expect([digestsOf(db).find(of(1)), rows('digest_new')]).toEqual([seen, 1])
+})
+
+test('a group that another program kept from beginning takes nothing back of the one before', () => {
+  const limits = {
+    envelopesMax: 9,
+    bytesMax: 999,
+    strangerEnvelopesMax: 9,
+    strangerBytesMax: 999,
+    timesPerDayMax: 9,
+  }
+  const content = new Uint8Array(10)
+  const item = { ...of(1), nowMs: 5, deleteAtMs: 9, size: 10, stranger: false, content, file: undefined }
+  const job: Job = { name: 'enqueue', argument: { ...item, use: undefined, limits } satisfies Enqueue }
+  db.run('INSERT INTO mailbox (number) VALUES (1)')
+  ensureRidKey(db)
+  expect(runGroup(db, [job])).toEqual([{ value: { outcome: 'queued', id: 1 } }])
+  const other = openWriter(join(directory, 'hub.db'))
+  other.exec('BEGIN IMMEDIATE')
+  db.exec('PRAGMA busy_timeout = 1')
+  expect(runGroup(db, [job])).toMatchObject([{ fault: 'busy' }])
+  other.exec('ROLLBACK')
+  other.close()
+  expect(runGroup(db, [job])).toMatchObject([{ value: { outcome: 'duplicate' } }])
+})
+
+test('a digest that something else wrote twice does not keep the others from being sorted', () => {
+  for (const [n, waiting] of [3, 4].entries())
+    db.run('INSERT INTO digest_new VALUES (?, 1, ?, 5, 1, ?)', n + 1, of(1).digest, waiting)
+  db.run('INSERT INTO digest VALUES (1, ?, 5, 1, 7)', of(2).digest)
+  db.run('INSERT INTO digest_new VALUES (3, 1, ?, 5, 1, 8)', of(2).digest)
+  const digests = new Digests(db)
+  digests.add(of(3), seen, false)
+  digests.sortIn()
+  expect(rows('digest_new')).toBe(0)
+  expect([1, 2, 3].map(n => digests.find(of(n))?.waiting)).toEqual([4, 7, 7])
 })
 
 test('those that wait no more are forgotten after their time, also those that were not sorted yet', () => {

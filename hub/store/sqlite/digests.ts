@@ -100,12 +100,12 @@ export class Digests {
     )
   }
 
-  /** Moves the new ones to where all are sorted. */
+  /** Moves the new ones to where all are sorted; of one that should stand twice in the file, one row is kept. */
   sortIn(): void {
     if (this.#new.size === 0) return
     this.#db.run(
-      'INSERT INTO digest (mailbox, digest, since_ms, times, waiting)' +
-        ' SELECT mailbox, digest, since_ms, times, waiting FROM digest_new ORDER BY mailbox, digest',
+      'INSERT OR IGNORE INTO digest (mailbox, digest, since_ms, times, waiting)' +
+        ' SELECT mailbox, digest, since_ms, times, waiting FROM digest_new ORDER BY mailbox, digest, n DESC',
     )
     this.#db.run('DELETE FROM digest_new')
     this.#new.clear()

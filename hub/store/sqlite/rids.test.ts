@@ -1,5 +1,5 @@
 /** What queued envelopes are called, and how they are found by it. */
-import { randomBytes } from 'node:crypto'
+import { createCipheriv, randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { toHex } from '../../../protocol/encoding/bytes.ts'
 import { type Place, Rids } from './rids.ts'
@@ -38,6 +38,19 @@ test('what another store called so, or nobody, leads to no place that an envelop
   expect(other.of({ mailbox: 1, id: 1 })).not.toEqual(rids.of({ mailbox: 1, id: 1 }))
   const found = Array.from({ length: 2000 }, (_, id) => rids.placeOf(other.of({ mailbox: 1, id })))
   expect(found.filter(place => place !== undefined && place.mailbox < 2 ** 32)).toEqual([])
+})
+
+test.each([
+  ['mailbox', [2 ** 21, 0, 0, 1]],
+  ['id', [0, 1, 2 ** 21, 0]],
+])('a %s beyond the integers that are exact is no place', (_, words) => {
+  const key = randomBytes(16)
+  const block = Buffer.alloc(16)
+  words.forEach((word, at) => {
+    block.writeUInt32BE(word, at * 4)
+  })
+  const enciphered = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false).update(block)
+  expect(new Rids(key).placeOf(new Uint8Array(enciphered))).toBeUndefined()
 })
 
 test.each([0, 15, 17, 32])('%i bytes name nothing', length => {

@@ -48,8 +48,9 @@ export type Outcome = { value: unknown } | { fault: FaultClass; message: string 
  */
 export function runGroup(db: Database, jobs: Job[], runOne: RunOne = runPlain): Outcome[] {
   try {
-    db.exec('BEGIN IMMEDIATE')
+    // also where the transaction cannot begin, nothing of the one before may be taken back
     digestsOf(db).begin()
+    db.exec('BEGIN IMMEDIATE')
     const outcomes = jobs.map(job => runOne(db, job))
     faultPoint('hub.group.before-commit')
     flushPoint('hub.group.commit')
