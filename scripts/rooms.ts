@@ -53,7 +53,10 @@ const hubBase = [
 ]
 
 export const rooms: Record<string, Room> = {
-  'protocol/encoding': { purpose: 'bytes and text to values; nothing of ours', uses: [] },
+  'protocol/encoding': {
+    purpose: 'bytes and text to values, and the bases of errors; no object of ours',
+    uses: [],
+  },
   'protocol/build-info.ts': { purpose: 'version, commit and time of this build', uses: [] },
   'protocol/shell.ts': {
     purpose: 'what people copy into a shell: words, and how a program is called where it was started',
@@ -68,7 +71,7 @@ export const rooms: Record<string, Room> = {
     uses: ['protocol/encoding', 'protocol/crypto'],
   },
   'protocol/contract': {
-    purpose: 'what a route is, its client, shapes of JSON values, the bases of errors',
+    purpose: 'what a route is, its client, shapes of JSON values',
     uses: ['protocol/encoding', 'protocol/identity'],
   },
   'protocol/proof': {

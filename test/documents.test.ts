@@ -41,6 +41,16 @@ test.each(documents)('every link of $path leads somewhere', ({ path, text }) => 
   expect(links.filter(link => !existsSync(join(root, dirname(path), link)))).toEqual([])
 })
 
+const guides = ['CONTRIBUTING.md', 'README.md', 'docs/architecture.md']
+
+test.each(guides)('every file and folder of this tree that %s names is there', path => {
+  const top = readdirSync(root).join('|')
+  const named = [...readFileSync(join(root, path), 'utf8').matchAll(/`([\w.-]+\/[\w./-]*)`/g)]
+    .map(([, place = '']) => place)
+    .filter(place => new RegExp(`^(?:${top})/`).test(place) && !/(?:^|\/)dist\/|[vV]N|wireN/.test(place))
+  expect(named.filter(place => !existsSync(join(root, place)))).toEqual([])
+})
+
 /** Commands as the documents write them, in code spans and blocks: the program and the words behind it. */
 function commandsIn(text: string): { program: 'svc' | 'svc-hub'; words: string[] }[] {
   const code = [...text.matchAll(/```[\s\S]*?```|`[^`\n]+`/g)].map(([span]) => span)
