@@ -67,7 +67,7 @@ type Items = { interaction_id: string; text?: string; receipt?: unknown }[]
 const items = (reply: Record<string, unknown>) => reply['items'] as Items
 
 test('every command of it does what the text says', { timeout: 60_000 }, async () => {
-  writeFileSync(world.dir('home', 'report.md'), '# Report\n')
+  writeFileSync(world.dir('home', 'README.md'), '# Readme\n')
   const done: string[] = []
   for (const step of readSteps()) {
     const command = words(step.line)[0] as string
