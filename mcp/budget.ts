@@ -42,17 +42,19 @@ function highest(low: number, high: number, holds: (count: number) => boolean): 
 }
 
 /**
- * One page of a list in the default budget: a page that is too long is fetched again shorter, with its own cursor, and
- * that time without waiting.
+ * One page of a list in the default budget. Of a page that is too long `cut` makes one that ends with the last row that
+ * fits; where it can't, that page is fetched again shorter, with its own cursor, and that time without waiting.
  */
 export async function fitPage<P extends { rows: readonly Record<string, unknown>[] }>(
   limit: number,
   waitSeconds: number | undefined,
   fetchPage: (limit: number, waitSeconds: number | undefined) => Promise<P>,
+  cut: (page: P, rows: P['rows']) => P | undefined = () => undefined,
 ): Promise<P> {
   const page = await fetchPage(limit, waitSeconds)
   const kept = cutToFit(page.rows, RESULT_CHARACTERS_DEFAULT - CURSOR_ROOM_CHARACTERS, rows => rows)
-  return kept.length === page.rows.length ? page : await fetchPage(kept.length, undefined)
+  if (kept.length === page.rows.length) return page
+  return cut(page, kept) ?? (await fetchPage(kept.length, undefined))
 }
 
 const CURSOR_ROOM_CHARACTERS = 200

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { readCursor } from '../protocol/control/cursors.ts'
 import { operations } from '../protocol/control/operations.ts'
+import type { InteractionSummary } from '../protocol/control/shapes.ts'
 import { cutToFit, fitPage, RESULT_CHARACTERS_DEFAULT, size } from './budget.ts'
 import { definitionOf } from './definitions.ts'
+import { fenceWith } from './fence.ts'
+import { taskList } from './task-list.ts'
+import type { ToolContext } from './tool.ts'
 import { tools } from './tools/all.ts'
 
 const definitions = tools.map(definitionOf)
@@ -106,6 +111,20 @@ describe('the nine tools', () => {
   })
 })
 
+const context = { fence: fenceWith('00c0ffee') } as ToolContext
+const summary = (i: number): InteractionSummary => ({
+  interaction_id: String(i).padStart(22, '0'),
+  side: 'received',
+  peer: 'A'.repeat(44),
+  peer_name: null,
+  state: 'open',
+  created_at: 1_790_000_000_000,
+  last_at: 1_790_000_000_000 - i,
+  preview: 'count the words',
+  unread: 1,
+  attachments: 0,
+})
+
 describe('the budget of a result', () => {
   test('keeps the longest prefix that fits, and at least one item', () => {
     const items = Array.from({ length: 50 }, (_, i) => ({ i, text: 'x'.repeat(90) }))
@@ -127,5 +146,30 @@ describe('the budget of a result', () => {
     expect(asked).toHaveLength(2)
     expect(page.next).toBe(`after-${page.rows.length}`)
     expect(size(page.rows)).toBeLessThanOrEqual(RESULT_CHARACTERS_DEFAULT)
+  })
+
+  test('a page of tasks that is too long ends with the last row that fits, and the cursor after it', async () => {
+    const items = Array.from({ length: 50 }, (_, i) => summary(i))
+    const asked: number[] = []
+    const list = (cursor?: string) =>
+      taskList({ limit: 50, cursor }, context, async limit => {
+        asked.push(limit)
+        return { items: items.slice(0, limit), new_cursor: `n${limit}.0` }
+      })
+    const shown = (await list()) as { items: { interaction_id: string }[]; next_cursor: string }
+    const last = items[shown.items.length - 1] as InteractionSummary
+    expect(asked).toEqual([50])
+    expect(shown.items.map(row => row.interaction_id)).toEqual(
+      items.slice(0, shown.items.length).map(item => item.interaction_id),
+    )
+    expect(readCursor(shown.next_cursor)).toEqual({
+      kind: 'page',
+      lastAt: last.last_at,
+      interactionId: last.interaction_id,
+    })
+    expect(size(shown)).toBeLessThanOrEqual(RESULT_CHARACTERS_DEFAULT)
+    // of changes since a moment only the node knows up to where the shown ones go
+    expect(await list('n7.0')).toMatchObject({ new_cursor: `n${shown.items.length}.0` })
+    expect(asked).toEqual([50, 50, shown.items.length])
   })
 })

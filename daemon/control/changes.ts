@@ -1,16 +1,14 @@
 /** What the other sides did since a moment: cursors of lists, by which a caller learns of every change once. */
+import { type Page, readCursor, type Since } from '../../protocol/control/cursors.ts'
 import type { News } from '../../protocol/control/shapes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import type { Interaction } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'now'>
-
-/** A place in a list, which goes from the newest row to older ones, or a moment after which changes count. */
-export type Cursor = { readonly kind: 'page'; readonly updatedAt: number; readonly key: number } | Since
-export type Since = { readonly kind: 'since'; readonly message: number; readonly at: number }
 
 /** Messages by which the other side moves a task on. */
 const MOVES = [
@@ -29,16 +27,10 @@ const MOVES = [
 const BY_ITSELF = "('failed', 'expired')"
 
 /** Reads a cursor; one that no reply gave would silently list from the start. */
-export function cursorOf(cursor: string): Cursor {
-  const page = /^(\d{1,15})\.(\d{1,15})$/.exec(cursor)
-  if (page !== null) return { kind: 'page', updatedAt: Number(page[1]), key: Number(page[2]) }
-  const since = /^n(\d{1,15})\.(\d{1,15})$/.exec(cursor)
-  if (since !== null) return { kind: 'since', message: Number(since[1]), at: Number(since[2]) }
-  return refuse('bad_request', 'cursor: expected the next_cursor or the new_cursor of the reply before')
-}
+export const cursorOf = (cursor: string): Page | Since => readCursor(cursor) ?? refuseCursor()
 
-export const pageCursor = (updatedAt: number, key: number): string => `${updatedAt}.${key}`
-export const sinceCursor = ({ message, at }: Omit<Since, 'kind'>): string => `n${message}.${at}`
+export const refuseCursor = () =>
+  refuse('bad_request', 'cursor: expected the next_cursor or the new_cursor of the reply before')
 
 /** The moment that a list is of: changes after it are news to whoever has the list. */
 export function moment(ctx: Needs): Since {
@@ -73,8 +65,6 @@ export function changedSince(
   )
   return { keys: [...new Set([...moved, ...stopped].map(row => row.key))], upTo: now }
 }
-
-const PREVIEW_CHARACTERS = 200
 
 /**
  * What the other side did after a message, as far as nobody read it: words, and a proposed end that waits for this side.

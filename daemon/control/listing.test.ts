@@ -1,8 +1,11 @@
-/** What a list tells of a task: words once for each cursor, and a proposed end as news of its own. */
+/** What a list tells of its tasks: words once for each cursor, a proposed end as news of its own, pages by state. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { cursorAfter } from '../../protocol/control/cursors.ts'
+import { GLIMPSE } from '../store/glimpses.ts'
+import { createInteraction, updateInteraction } from '../store/interactions.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { listOf, markRead } from './listing.ts'
+import { listOf, markRead, pageQuestion } from './listing.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -78,5 +81,139 @@ describe('news of a list', () => {
     heard()
     await world.end({ alice, bob, id })
     expect([alice.thread(id).receiptState, heard()]).toEqual(['signed', []])
+  })
+})
+
+describe('a task in a list', () => {
+  const listed = (node: TestNode, side: 'sent' | 'received') => listOf(node.ctx, { side }).items[0]
+
+  test('shows the newest words of either side, and what nobody read', async () => {
+    expect(listed(bob, 'received')).toMatchObject({
+      preview: 'count the words',
+      unread: 1,
+      unread_preview: 'count the words',
+      attachments: 0,
+    })
+    expect(listed(bob, 'received')).not.toHaveProperty('preview_mine')
+    bob.say(id, 'which words?')
+    expect(listed(bob, 'received')).toMatchObject({
+      preview: 'which words?',
+      preview_mine: true,
+      unread: 1,
+      unread_preview: 'count the words',
+      delivery: { state: 'queued' },
+    })
+    markRead(bob.ctx, bob.thread(id))
+    expect(listed(bob, 'received')?.unread).toBe(0)
+    expect(listed(bob, 'received')).not.toHaveProperty('unread_preview')
+  })
+
+  test('shows what became of its newest own message', async () => {
+    expect(listed(alice, 'sent')?.delivery?.state).toBe('at_hub')
+    alice.say(id, 'more of it')
+    expect(listed(alice, 'sent')?.delivery?.state).toBe('queued')
+  })
+
+  test.each([
+    ['of characters of three bytes', '語'.repeat(250), '語'.repeat(200)],
+    ['of characters of four bytes', '🦊'.repeat(150), '🦊'.repeat(100)],
+    ['that begins with a NUL', `\0${'a'.repeat(250)}`, `\0${'a'.repeat(199)}`],
+    ['that is short', 'ö', 'ö'],
+  ])('shows the first 200 characters of a text %s', (_, text, shown) => {
+    alice.say(id, text)
+    expect(listed(alice, 'sent')?.preview).toBe(shown)
+  })
+})
+
+describe('a page of a list', () => {
+  const STATES = ['pending', 'open', 'end_proposed', 'ended', 'declined', 'failed'] as const
+  /** Thirty tasks in six states, several of one moment each. */
+  const fill = () =>
+    bob.within(() => {
+      for (let i = 0; i < 30; i++) {
+        const made = createInteraction(
+          bob.ctx.store,
+          {
+            id: `task-number-${i}`.padEnd(22, 'x'),
+            delegator: alice.aid,
+            peer: alice.aid,
+            side: 'received',
+            state: 'open',
+            wire: 3,
+            capability: null,
+            preview: i % 2 === 0 ? 'even' : 'odd',
+            commitment: null,
+            requestCid: 'bafkrei',
+          },
+          0,
+        )
+        updateInteraction(bob.ctx.store, made, { state: STATES[(i * 5) % 6] as 'open' }, Math.floor(i / 4))
+      }
+    })
+
+  test.each([
+    ['everything', {}, [...STATES]],
+    ['what is unfinished', { unfinished: true }, ['pending', 'open', 'end_proposed']],
+    ['what waits for approval', { pending: true }, ['pending']],
+    ['what has ended', { ended: true }, ['ended']],
+  ])('holds %s, newest first, each once over all pages', (_, which, states) => {
+    fill()
+    const all = listOf(bob.ctx, { side: 'received', limit: 100 }).items
+    const wanted = all.filter(({ state }) => (states as string[]).includes(state))
+    const found: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = listOf(bob.ctx, { side: 'received', limit: 4, cursor, ...which })
+      found.push(...page.items.map(item => item.interaction_id))
+      cursor = page.next_cursor
+    } while (cursor !== undefined)
+    expect(wanted.length).toBeGreaterThan(4)
+    expect(found).toEqual(wanted.map(item => item.interaction_id))
+  })
+
+  test('goes on after any of its rows, also one that was changed since', () => {
+    fill()
+    const { items } = listOf(bob.ctx, { side: 'received', limit: 100 })
+    const third = items[2] as (typeof items)[number]
+    const rest = () => listOf(bob.ctx, { side: 'received', limit: 100, cursor: cursorAfter(third) }).items
+    expect(rest()).toEqual(items.slice(3))
+    const moved = bob.thread(items[9]?.interaction_id as string)
+    bob.within(() => updateInteraction(bob.ctx.store, moved, {}, bob.clock.ms))
+    expect(rest().map(row => row.interaction_id)).toEqual(
+      [...items.slice(3, 9), ...items.slice(10)].map(row => row.interaction_id),
+    )
+  })
+
+  test.each([`1.${'A'.repeat(22)}`, '1.2', `1.${'A'.repeat(23)}`, 'n1', 'n1.2.3', ''])(
+    'does not begin with the cursor %o that no reply gave',
+    cursor => {
+      expect(() => listOf(bob.ctx, { side: 'received', cursor })).toThrow(/^cursor: expected the next_cursor/)
+    },
+  )
+
+  test('is searched by words in each of its states', () => {
+    bob.say(id, 'a rare word')
+    const found = (words: string) =>
+      listOf(bob.ctx, { side: 'received', unfinished: true, q: words }).items.length
+    expect([found('rare'), found('absent')]).toEqual([1, 0])
+  })
+
+  test.each([{ unfinished: true }, { pending: true }, { ended: true }])(
+    'asks for each state through an index, so that a long history is not read: %o',
+    which => {
+      const { sql } = pageQuestion({ side: 'received', ...which }, undefined, 21)
+      const plan = bob.ctx.store
+        .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
+        .map(({ detail }) => detail)
+        .filter(detail => /^(?:SEARCH|SCAN|USE TEMP)/.test(detail))
+      for (const step of plan)
+        expect(step).toMatch(/USING INDEX interactions_by_state \(side=\? AND state=\?\)/)
+      expect(plan.length).toBeGreaterThan(0)
+    },
+  )
+
+  test('shows each task through indexes, without sorting its messages', () => {
+    const plan = bob.ctx.store.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${GLIMPSE}`)
+    expect(plan.map(({ detail }) => detail).filter(detail => /^SCAN|TEMP B-TREE/.test(detail))).toEqual([])
   })
 })

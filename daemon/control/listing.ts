@@ -1,13 +1,15 @@
 /** Lists of interactions, and waiting for the other sides to move one of them on. */
 
 import type { ReplyOf } from '../../protocol/contract/route.ts'
+import { cursorAfter, type Page, sinceCursor } from '../../protocol/control/cursors.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { markReadTo } from '../store/interactions.ts'
+import { camelRows } from '../store/rows.ts'
 import { HAS_WORDS, indexMessages, phrase } from '../store/search.ts'
 import type { Interaction } from '../store/threads.ts'
-import { changedSince, cursorOf, moment, newsOf, pageCursor, sinceCursor } from './changes.ts'
+import { changedSince, cursorOf, moment, newsOf, refuseCursor } from './changes.ts'
 import { summaryView } from './views.ts'
 
 type Needs = Pick<
@@ -18,7 +20,7 @@ type Needs = Pick<
 const LIST_LIMIT_DEFAULT = 20
 const PULL_WAIT_MS = 5000
 const TEXT_CHARACTERS_MAX = 20_000
-const UNFINISHED = "('pending', 'open', 'end_proposed')"
+const UNFINISHED = ['pending', 'open', 'end_proposed'] as const
 
 type ListRequest = {
   side: 'sent' | 'received'
@@ -39,36 +41,51 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
     const { keys, upTo } = changedSince(ctx, given.side, cursor, limit)
     return { items: summaries(ctx, keys, cursor.message), new_cursor: sinceCursor(upTo) }
   }
-  const conditions = ['side = ?']
-  const parameters: (string | number)[] = [given.side]
-  if (given.pending === true) conditions.push("state = 'pending'")
-  if (given.unfinished === true) conditions.push(`state IN ${UNFINISHED}`)
-  if (given.ended === true) conditions.push("state = 'ended'")
-  if (given.q !== undefined && given.q !== '') {
-    // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
-    ctx.store.attempt(() => indexMessages(ctx.store))
-    conditions.push(HAS_WORDS)
-    parameters.push(phrase(given.q))
-  }
-  if (cursor !== undefined) {
-    conditions.push('(updated_at, key) < (?, ?)')
-    parameters.push(cursor.updatedAt, cursor.key)
-  }
-  const rows = ctx.store.all<{ key: number; updated_at: number }>(
-    `SELECT key, updated_at FROM interactions WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, key DESC LIMIT ?`,
-    ...parameters,
-    limit + 1,
-  )
-  const page = rows.slice(0, limit)
-  const last = rows.length > limit ? page.at(-1) : undefined
+  // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
+  if (given.q) ctx.store.attempt(() => indexMessages(ctx.store))
+  const { sql, parameters } = pageQuestion(given, cursor && placeOf(ctx, cursor), limit + 1)
+  const rows = camelRows<Interaction>(ctx.store.all(sql, ...parameters))
+  const items = rows.slice(0, limit).map(interaction => listedView(ctx, interaction))
+  const last = rows.length > limit ? items.at(-1) : undefined
   return {
-    items: summaries(
-      ctx,
-      page.map(row => row.key),
-    ),
-    ...present({ next_cursor: last === undefined ? undefined : pageCursor(last.updated_at, last.key) }),
+    items,
+    ...present({ next_cursor: last === undefined ? undefined : cursorAfter(last) }),
     new_cursor: sinceCursor(moment(ctx)),
   }
+}
+
+/** The row after which a list goes on, as it stood when it was listed. */
+type Place = { updatedAt: number; key: number }
+
+function placeOf(ctx: Needs, { lastAt, interactionId }: Page): Place {
+  const { key } = ctx.threads.findById(interactionId) ?? refuseCursor()
+  return { updatedAt: lastAt, key }
+}
+
+/**
+ * What the store is asked for a page. Every state is asked for by itself, newest first, and the answers are merged: so
+ * a few open tasks are found as quickly among a hundred thousand that ended.
+ */
+export function pageQuestion(given: ListRequest, after: Place | undefined, rows: number) {
+  const parameters: (string | number)[] = [given.side, rows]
+  const conditions = ['side = ?1']
+  if (after !== undefined) {
+    parameters.push(after.updatedAt, after.key)
+    conditions.push('(updated_at, key) < (?3, ?4)')
+  }
+  if (given.q) {
+    parameters.push(phrase(given.q))
+    conditions.push(HAS_WORDS.replace('?', `?${parameters.length}`))
+  }
+  const parts = statesOf(given)?.map(state => `state = '${state}'`) ?? ['true']
+  const asked = parts.map(part => `SELECT * FROM interactions WHERE ${[...conditions, part].join(' AND ')}`)
+  return { sql: `${asked.join(' UNION ALL ')} ORDER BY updated_at DESC, key DESC LIMIT ?2`, parameters }
+}
+
+function statesOf({ pending, unfinished, ended }: ListRequest): readonly string[] | undefined {
+  if (pending === true) return ['pending']
+  if (unfinished === true) return UNFINISHED
+  return ended === true ? ['ended'] : undefined
 }
 
 /** A task as lists have it, with what is news after a message. */

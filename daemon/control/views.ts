@@ -12,11 +12,12 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { type Kind, kinds, wordKinds } from '../../protocol/mail/payload.ts'
+import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
+import { glimpseOf, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { isLocal } from '../store/interactions.ts'
 import { isHeld } from '../store/outbox.ts'
 import { reviewOf } from '../store/reviews.ts'
@@ -31,7 +32,6 @@ type Needs = Pick<
   'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'
 >
 
-const PREVIEW_CHARACTERS = 200
 const TURN_CHARACTERS_DEFAULT = 100_000
 const TURNS_PAGE = 16
 const MEDIA_TYPE_CHARACTERS_MAX = 80
@@ -87,49 +87,29 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
 }
 
 export function summaryView(ctx: Needs, interaction: Interaction): InteractionSummary {
-  const { store, threads, contacts } = ctx
-  const newest = store.get<{ text: string; mine: number }>(
-    `SELECT text, direction = 'out' AND auto = 0 AND kind NOT IN (${kinds.result}, ${kinds.quote}) AS mine FROM messages
-     WHERE interaction = ? AND text <> '' ORDER BY key DESC LIMIT 1`,
-    interaction.key,
-  )
-  const unread = store.get<{ n: number }>(
-    `SELECT count(*) AS n FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND kind IN (${wordKinds})`,
-    interaction.key,
-    interaction.readTo,
-  )
-  const news = store.get<{ text: string }>(
-    "SELECT text FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND text <> '' ORDER BY key DESC LIMIT 1",
-    interaction.key,
-    interaction.readTo,
-  )
-  const attachments = store.get<{ n: number }>(
-    'SELECT count(*) AS n FROM message_attachments AS a JOIN messages AS m ON m.key = a.message WHERE m.interaction = ?',
-    interaction.key,
-  )
-  const own = store.get<{ key: number }>(
-    "SELECT key FROM messages WHERE interaction = ? AND direction = 'out' AND number > 0 ORDER BY key DESC LIMIT 1",
-    interaction.key,
-  )
-  const receipt = receiptView(interaction)
+  const seen = glimpseOf(ctx.store, interaction.key)
+  const { own, delivery, reason } = seen
   return {
     interaction_id: interaction.id,
     side: interaction.side,
     peer: interaction.peer,
-    peer_name: contacts.petnameOf(interaction.peer),
+    peer_name: ctx.contacts.petnameOf(interaction.peer),
     state: interaction.state,
     ...standing(interaction),
     created_at: interaction.startedAt,
     last_at: interaction.updatedAt,
     ...present({ capability: interaction.capability ?? undefined }),
-    preview: (newest?.text ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
-    ...present({ preview_mine: newest?.mine === 1 || undefined }),
-    unread: unread?.n ?? 0,
-    ...present({ unread_preview: news?.text.slice(0, PREVIEW_CHARACTERS) }),
-    attachments: attachments?.n ?? 0,
-    ...present({ delivery: own === undefined ? undefined : deliveryView(ctx, threads.message(own.key)) }),
-    ...present({ receipt, payment: paymentView(ctx, interaction) }),
-    ...reviewStanding(ctx, interaction),
+    preview: (seen.preview ?? interaction.preview).slice(0, PREVIEW_CHARACTERS),
+    ...present({ preview_mine: seen.previewMine === 1 || undefined }),
+    unread: seen.unread,
+    ...present({ unread_preview: seen.unreadPreview?.slice(0, PREVIEW_CHARACTERS) }),
+    attachments: seen.attachments,
+    ...present({ delivery: own === null ? undefined : deliveryView(ctx, { key: own, delivery, reason }) }),
+    ...present({
+      receipt: receiptView(interaction),
+      payment: seen.isPriced === 1 ? paymentView(ctx, interaction) : undefined,
+    }),
+    ...(seen.isReviewed === 1 ? reviewStanding(ctx, interaction) : {}),
   }
 }
 

@@ -4,21 +4,13 @@ import * as z from 'zod'
 import { present } from '../../protocol/encoding/present.ts'
 import { actionCalls } from '../actions.ts'
 import { askAbout } from '../approval.ts'
-import { fitPage, RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
+import { RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { callText } from '../call.ts'
-import {
-  interactionArgument,
-  limitArgument,
-  peerOf,
-  receiptRow,
-  sayReason,
-  summaryRow,
-  waitArgument,
-} from '../rows.ts'
+import { interactionArgument, limitArgument, peerOf, receiptRow, sayReason, waitArgument } from '../rows.ts'
+import { taskList } from '../task-list.ts'
 import { reads, type ToolContext, tool } from '../tool.ts'
 import { OWN_CHARACTERS_MAX, shownTurns } from '../turns.ts'
 
-const LIMIT_DEFAULT = 20
 /** State, peer and actions beside the turns. */
 const HEAD_CHARACTERS = 800
 
@@ -64,20 +56,15 @@ export const taskInbox = tool({
     args.interaction_id === undefined ? list(args, context) : thread(args.interaction_id, args, context),
 })
 
-async function list(args: Given, context: ToolContext): Promise<Record<string, unknown>> {
-  const limited = args.limit ?? LIMIT_DEFAULT
-  const page = await fitPage(limited, args.wait_s, async (limit, waitSeconds) => {
+const list = (args: Given, context: ToolContext) =>
+  taskList(args, context, async (limit, waitSeconds) => {
     const body = {
       unfinished: args.unfinished ?? true,
       limit,
       ...present({ cursor: args.cursor, wait_s: waitSeconds }),
     }
-    const found = await context.call('inbox', body, {}, { signal: context.signal })
-    return { ...found, rows: found.items.map(item => summaryRow(item, context)) }
+    return context.call('inbox', body, {}, { signal: context.signal })
   })
-  const { rows, next_cursor, new_cursor } = page
-  return { items: rows, ...present({ next_cursor }), new_cursor }
-}
 
 async function thread(id: string, args: Given, context: ToolContext): Promise<Record<string, unknown>> {
   const budget = args.max_chars ?? RESULT_CHARACTERS_DEFAULT

@@ -3,11 +3,10 @@
 import * as z from 'zod'
 import { present } from '../../protocol/encoding/present.ts'
 import { answerMembers, answerOf, readAnswer } from '../answer.ts'
-import { fitPage, RESULT_CHARACTERS_MAX } from '../budget.ts'
-import { interactionArgument, limitArgument, summaryRow, waitArgument } from '../rows.ts'
+import { RESULT_CHARACTERS_MAX } from '../budget.ts'
+import { interactionArgument, limitArgument, waitArgument } from '../rows.ts'
+import { taskList } from '../task-list.ts'
 import { reads, tool } from '../tool.ts'
-
-const LIMIT_DEFAULT = 20
 
 export const taskResults = tool({
   name: 'task_results',
@@ -33,7 +32,7 @@ export const taskResults = tool({
   async run(args, context) {
     if (args.interaction_id !== undefined)
       return answerOf(await readAnswer(args.interaction_id, args, context), args, context)
-    const page = await fitPage(args.limit ?? LIMIT_DEFAULT, args.wait_s, async (limit, waitSeconds) => {
+    return taskList(args, context, async (limit, waitSeconds) => {
       const query = {
         limit: String(limit),
         ...present({
@@ -41,11 +40,7 @@ export const taskResults = tool({
           wait_s: waitSeconds === undefined ? undefined : String(waitSeconds),
         }),
       }
-      const found = await context.call('results', undefined, query, { signal: context.signal })
-      const { next_cursor, new_cursor } = found
-      return { rows: found.items.map(item => summaryRow(item, context)), next_cursor, new_cursor }
+      return context.call('results', undefined, query, { signal: context.signal })
     })
-    const { rows, next_cursor, new_cursor } = page
-    return { items: rows, ...present({ next_cursor }), new_cursor }
   },
 })

@@ -1,12 +1,14 @@
 /** Every decoder of the protocol beside the bytes of the vectors. */
 import { readdirSync } from 'node:fs'
 import { plainCard } from '../../hub/testing/cards.ts'
+import { cursorAfter, readCursor, sinceCursor } from '../../protocol/control/cursors.ts'
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import {
   fromBase64,
   fromBase64url,
   fromHex,
   fromUtf8,
+  Malformed,
   toBase64,
   toBase64url,
   toHex,
@@ -128,8 +130,20 @@ function plainFormats(): Subject[] {
       texts('AAA', 'n0A', '_8A'),
       ofText(text => parseBucketPrefix(text, 10)),
     ),
+    subject(
+      'cursor of a list of tasks',
+      texts('1790000000000.AAAAAAAAAAAAAAAAAAAAAA', 'n12.1790000000000', 'n0.0'),
+      ofText(text => utf8(cursorAgain(text))),
+    ),
     subject('text made plain', texts('a\u202eb\r\nc', 'e\u0301'), ofText(checkPlain), () => false),
   ]
+}
+
+function cursorAgain(text: string): string {
+  const cursor = readCursor(text)
+  if (cursor === undefined) throw new Malformed('no cursor')
+  if (cursor.kind === 'since') return sinceCursor(cursor)
+  return cursorAfter({ last_at: cursor.lastAt, interaction_id: cursor.interactionId })
 }
 
 /** The valid examples of RFC 8949: with floats, and without. */
