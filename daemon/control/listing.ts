@@ -5,8 +5,8 @@ import { cursorAfter, type Page, sinceCursor } from '../../protocol/control/curs
 import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
-import { markReadTo } from '../store/interactions.ts'
-import { camelRows } from '../store/rows.ts'
+import { glimpsesOf } from '../store/glimpses.ts'
+import { interactionsAt, markReadTo } from '../store/interactions.ts'
 import { HAS_WORDS, indexMessages, phrase } from '../store/search.ts'
 import type { Interaction } from '../store/threads.ts'
 import { changedSince, cursorOf, moment, newsOf, refuseCursor } from './changes.ts'
@@ -39,14 +39,17 @@ export function listOf(ctx: Needs, given: ListRequest): Listing {
   const cursor = given.cursor === undefined ? undefined : cursorOf(given.cursor)
   if (cursor?.kind === 'since') {
     const { keys, upTo } = changedSince(ctx, given.side, cursor, limit)
-    return { items: summaries(ctx, keys, cursor.message), new_cursor: sinceCursor(upTo) }
+    return {
+      items: listed(ctx, interactionsAt(ctx.store, keys), cursor.message),
+      new_cursor: sinceCursor(upTo),
+    }
   }
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
   if (given.q) ctx.store.attempt(() => indexMessages(ctx.store))
   const { sql, parameters } = pageQuestion(given, cursor && placeOf(ctx, cursor), limit + 1)
-  const rows = camelRows<Interaction>(ctx.store.all(sql, ...parameters))
-  const items = rows.slice(0, limit).map(interaction => listedView(ctx, interaction))
-  const last = rows.length > limit ? items.at(-1) : undefined
+  const keys = ctx.store.all<{ key: number }>(sql, ...parameters).map(row => row.key)
+  const items = listed(ctx, interactionsAt(ctx.store, keys.slice(0, limit)))
+  const last = keys.length > limit ? items.at(-1) : undefined
   return {
     items,
     ...present({ next_cursor: last === undefined ? undefined : cursorAfter(last) }),
@@ -63,7 +66,7 @@ function placeOf(ctx: Needs, { lastAt, interactionId }: Page): Place {
 }
 
 /**
- * What the store is asked for a page. Every state is asked for by itself, newest first, and the answers are merged: so
+ * How the store is asked for the keys of a page. Every state is asked for by itself, newest first, and the answers are merged: so
  * a few open tasks are found as quickly among a hundred thousand that ended.
  */
 export function pageQuestion(given: ListRequest, after: Place | undefined, rows: number) {
@@ -78,7 +81,9 @@ export function pageQuestion(given: ListRequest, after: Place | undefined, rows:
     conditions.push(HAS_WORDS.replace('?', `?${parameters.length}`))
   }
   const parts = statesOf(given)?.map(state => `state = '${state}'`) ?? ['true']
-  const asked = parts.map(part => `SELECT * FROM interactions WHERE ${[...conditions, part].join(' AND ')}`)
+  const asked = parts.map(
+    part => `SELECT key, updated_at FROM interactions WHERE ${[...conditions, part].join(' AND ')}`,
+  )
   return { sql: `${asked.join(' UNION ALL ')} ORDER BY updated_at DESC, key DESC LIMIT ?2`, parameters }
 }
 
@@ -88,14 +93,21 @@ function statesOf({ pending, unfinished, ended }: ListRequest): readonly string[
   return ended === true ? ['ended'] : undefined
 }
 
-/** A task as lists have it, with what is news after a message. */
-export const listedView = (ctx: Needs, interaction: Interaction, since = 0) => ({
-  ...summaryView(ctx, interaction),
-  ...present({ news: newsOf(ctx, interaction, since) }),
-})
-
-const summaries = (ctx: Needs, keys: readonly number[], since?: number) =>
-  keys.map(key => listedView(ctx, ctx.threads.byKey(key), since))
+/** Tasks as lists have them, with what is news after a message. */
+export function listed(ctx: Needs, interactions: readonly Interaction[], since = 0) {
+  const glimpses = glimpsesOf(
+    ctx.store,
+    interactions.map(({ key }) => key),
+  )
+  return interactions.flatMap(interaction => {
+    const seen = glimpses.get(interaction.key)
+    if (seen === undefined) return []
+    return {
+      ...summaryView(ctx, interaction, seen),
+      ...present({ news: newsOf(ctx, interaction, since) }),
+    }
+  })
+}
 
 /** Empties the mailbox once before a listing; a hub that does not answer holds it up for a moment only. */
 export async function pullMail(ctx: Needs): Promise<void> {

@@ -30,7 +30,7 @@ import { verifyNow } from '../tasks/verify.ts'
 import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
-import { listedView, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
+import { listed, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
@@ -89,7 +89,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async interactions({ interaction_ids: ids }) {
       const known = [...new Set(ids)].flatMap(id => ctx.threads.findById(id) ?? [])
-      return { items: known.map(interaction => listedView(ctx, interaction)) }
+      return { items: listed(ctx, known) }
     },
 
     async search(given) {

@@ -17,7 +17,7 @@ import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { isSealed } from '../hubs/open.ts'
-import { glimpseOf, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
+import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { isLocal } from '../store/interactions.ts'
 import { isHeld } from '../store/outbox.ts'
 import { reviewOf } from '../store/reviews.ts'
@@ -86,8 +86,7 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
   }
 }
 
-export function summaryView(ctx: Needs, interaction: Interaction): InteractionSummary {
-  const seen = glimpseOf(ctx.store, interaction.key)
+export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse): InteractionSummary {
   const { own, delivery, reason } = seen
   return {
     interaction_id: interaction.id,

@@ -1,14 +1,15 @@
-/** What a list shows of a task beside its own row: one question of the store for each task, however long it is. */
+/** What a list shows of its tasks beside their own rows, in one question of the store. */
 import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import type { DeliveryState } from './messages.ts'
 import type { Store } from './open.ts'
-import { camelRow } from './rows.ts'
+import { camelRows } from './rows.ts'
 
 /** The first 200 characters of a text: a character is never longer than three bytes, or two are no longer than four. */
 export const PREVIEW_CHARACTERS = 200
 const PREVIEW_BYTES = 3 * PREVIEW_CHARACTERS
 
 export type Glimpse = {
+  interaction: number
   /** Newest words of either side, and whether a person of this side wrote them. */
   preview: string | null
   previewMine: 0 | 1 | null
@@ -27,8 +28,9 @@ export type Glimpse = {
 // a text is cut as bytes, because substr() of a text ends at the first NUL; half a character is cut off by the caller
 const previewOf = (text: string) => `CAST(substr(CAST(${text} AS BLOB), 1, ${PREVIEW_BYTES}) AS TEXT)`
 
-export const GLIMPSE = `
+export const GLIMPSES = `
 SELECT
+  i.key AS interaction,
   ${previewOf('newest.text')} AS preview,
   newest.direction = 'out' AND newest.auto = 0 AND newest.kind NOT IN (${kinds.result}, ${kinds.quote}) AS preview_mine,
   (SELECT count(*) FROM messages AS m
@@ -49,10 +51,10 @@ LEFT JOIN messages AS newest ON newest.key =
 LEFT JOIN messages AS own ON own.key =
   (SELECT m.key FROM messages AS m WHERE m.interaction = i.key AND m.direction = 'out' AND m.number > 0
    ORDER BY m.number DESC LIMIT 1)
-WHERE i.key = ?`
+WHERE i.key IN (SELECT value FROM json_each(?))`
 
-export function glimpseOf(store: Store, interaction: number): Glimpse {
-  const row = store.get(GLIMPSE, interaction)
-  if (row === undefined) throw new Error(`there is no interaction with the key ${interaction}`)
-  return camelRow(row)
+/** By the keys of the interactions. */
+export function glimpsesOf(store: Store, interactions: readonly number[]): ReadonlyMap<number, Glimpse> {
+  const rows = interactions.length === 0 ? [] : store.all(GLIMPSES, JSON.stringify(interactions))
+  return new Map(camelRows<Glimpse>(rows).map(glimpse => [glimpse.interaction, glimpse]))
 }

@@ -95,6 +95,17 @@ export function interactionAt(store: Store, key: number): Interaction {
   return camelRow(row)
 }
 
+/** The interactions of these keys, in their order. */
+export function interactionsAt(store: Store, keys: readonly number[]): Interaction[] {
+  if (keys.length === 0) return []
+  const rows = store.all(
+    'SELECT * FROM interactions WHERE key IN (SELECT value FROM json_each(?))',
+    JSON.stringify(keys),
+  )
+  const found = new Map(camelRows<Interaction>(rows).map(interaction => [interaction.key, interaction]))
+  return keys.flatMap(key => found.get(key) ?? [])
+}
+
 export function unfinishedInteractions(store: Store): Interaction[] {
   return camelRows(
     store.all(
