@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { exchange, parseAnswer } from './loopback.ts'
 
@@ -58,6 +59,18 @@ describe('an exchange with the local node', () => {
       setTimeout(() => response.end('second ü'), 20)
     })
     expect(await ask(address)).toEqual({ status: 409, text: 'first second ü' })
+  })
+
+  test('an answer of known length is there with its last byte, though the connection stays', async () => {
+    const server = createTcpServer(socket => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nwhole ')
+      setTimeout(() => socket.write('!'), 20)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    expect(await ask(`127.0.0.1:${port}`)).toEqual({ status: 200, text: 'whole !' })
+    server.close()
   })
 
   test('an answer that ends early, none at all and silence are failures', async () => {

@@ -39,14 +39,18 @@ export function exchange(given: Exchange): Promise<Answer> {
     const socket = connect({ ...to, ...present({ signal: given.signal }) })
     const chunks: Buffer[] = []
     let size = 0
+    let whole: number | undefined
     socket.setTimeout(given.timeoutMs, () =>
       socket.destroy(new NoAnswer(`no answer within ${given.timeoutMs / 1000} s`)),
     )
     socket.on('connect', () => socket.write(requestBytes(given)))
     socket.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > ANSWER_BYTES_MAX) socket.destroy(new BadAnswer('the answer is too large'))
-      else chunks.push(chunk)
+      if (size > ANSWER_BYTES_MAX) return socket.destroy(new BadAnswer('the answer is too large'))
+      chunks.push(chunk)
+      if (chunks.length === 1) whole = wholeSize(chunk)
+      // the end of the connection itself is not waited for
+      if (whole !== undefined && size >= whole) socket.destroy()
     })
     socket.on('error', reject)
     socket.on('close', () => {
@@ -69,6 +73,15 @@ function requestBytes({ method, address, path, headers, body }: Exchange): strin
   const all = { Host: address, Connection: 'close', ...headers, ...length }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
+}
+
+/** Bytes of an answer that says its length, where its first bytes hold all of its head. */
+function wholeSize(first: Buffer): number | undefined {
+  const end = first.indexOf(HEAD_END)
+  const length = /\r\ncontent-length: *(\d+)(?=\r\n|$)/i.exec(
+    first.toString('latin1', 0, Math.max(0, end)),
+  )?.[1]
+  return length === undefined ? undefined : end + HEAD_END.length + Number(length)
 }
 
 /** Status and body of a whole answer; an answer that is cut short is refused. */
