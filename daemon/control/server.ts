@@ -217,7 +217,9 @@ export class ControlServer {
     url: URL,
   ): Promise<void> {
     const gone = new AbortController()
-    response.on('close', () => gone.abort())
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort()
+    })
     const signal = AbortSignal.any([gone.signal, this.#closing.signal])
     try {
       const given =
