@@ -1,6 +1,6 @@
 /** The nine tools as real clients see them: the SDK's own client and the inspector, against the built programs. */
 
-import { execFile, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -634,17 +634,20 @@ describe('svc daemon --stdio', () => {
     expect(await node.ended).toBe(0)
   })
 
-  test('a second one joins the running node, and takes over when that one ends', async () => {
-    const first = start('shared')
+  test.each([
+    ['ends', (child: ChildProcess) => child.stdin?.end()],
+    ['is killed', (child: ChildProcess) => child.kill('SIGKILL')],
+  ] as const)('a second one joins the running node, and takes over when that one %s', async (how, end) => {
+    const first = start(`shared ${how}`)
     first.child.stdin.write(initialize)
     await first.answer(1)
-    const second = start('shared')
+    const second = start(`shared ${how}`)
     second.child.stdin.write(initialize)
     await second.answer(1)
     second.child.stdin.write(status)
     const joined = await second.answer(2)
     expect(pidOf(first.home)).toBe(first.child.pid)
-    first.child.stdin.end()
+    end(first.child)
     await first.ended
     second.child.stdin.write(status.replace('"id":2', '"id":3'))
     const after = await second.answer(3)

@@ -16,7 +16,7 @@ import {
 } from '../../daemon/home/home.ts'
 import { MOVED_NEXT, sayMoved } from '../../daemon/home/moved.ts'
 import { newNonce, proofOf } from '../../daemon/home/proof.ts'
-import { ownSocket } from '../../daemon/home/socket.ts'
+import { ownSocket, socketMark } from '../../daemon/home/socket.ts'
 import { readRegular } from '../../daemon/platform/files.ts'
 import type { Call } from '../../protocol/contract/client.ts'
 import type { ReplyOf } from '../../protocol/contract/route.ts'
@@ -62,10 +62,12 @@ export type Target = {
   entry: DaemonEntry | undefined
   address: string
   dataDir: string
+  /** The socket on which this node answers, apart from that of any other start. */
+  mark: string | undefined
 }
 
-/** Whose node is meant: that of a command line, or of one identity whatever is chosen or runs later. */
-export type Whom = Pick<Input, 'id'> | { readonly selection: Selection }
+/** Whose node is meant: that of a command line, or of one identity whatever is chosen or runs later, as it was found last. */
+export type Whom = Pick<Input, 'id'> | { readonly selection: Selection; readonly known?: Target | undefined }
 
 /** The selected identity and no other, as if it had been named. */
 export const ownSelection = (io: Io, id: string | undefined): Selection => ({
@@ -75,13 +77,16 @@ export const ownSelection = (io: Io, id: string | undefined): Selection => ({
 
 /** Where the node that is meant should answer; one of another directory only where this home has no identity. */
 export function findTarget(io: Io, whom: Whom): Target {
-  const selection = 'selection' in whom ? whom.selection : selectIdentity(io.env, whom.id)
+  const isSession = 'selection' in whom
+  const selection = isSession ? whom.selection : selectIdentity(io.env, whom.id)
+  const mark = socketMark(io.env, selection.dir)
+  if (isSession && mark !== undefined && whom.known?.mark === mark) return whom.known
   const running = daemonsOf(io.env)
   const own = running.find(entry => entry.data_dir === selection.dir)
   const [only] = running.length === 1 && !selection.explicit && !hasIdentity(selection.dir) ? running : []
   const entry = own ?? only
   const address = entry?.control_addr ?? configuredAddress(selection.dir)
-  return { selection, entry, address, dataDir: entry?.data_dir ?? selection.dir }
+  return { selection, entry, address, dataDir: entry?.data_dir ?? selection.dir, mark: own && mark }
 }
 
 const hasIdentity = (dir: string): boolean =>

@@ -170,7 +170,8 @@ class Seat {
 
   async #open(): Promise<void> {
     const { selection } = this.#session
-    const target = findTarget(this.#io, this.#session)
+    // looked for anew: a node that was killed leaves its socket behind
+    const target = findTarget(this.#io, { selection })
     if (target.entry !== undefined) return
     // an identity that is gone is not made anew under the name of a session
     if (this.#session.hasBegun && !existsSync(join(selection.dir, 'identity.kel')))

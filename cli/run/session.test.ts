@@ -63,3 +63,16 @@ test('serves no other identity that stands in its directory later', async () => 
     `this session began as ${first.node.aid}, and now another identity answers in ${first.dir} (${node.aid})`,
   )
 })
+
+test('looks for its node again only where the socket is another one', async () => {
+  const { start, io } = machine()
+  const { node } = await start('work')
+  const session = new Session(io, { id: 'work' })
+  const { target } = await session.connect(io)
+  expect((await session.connect(io)).target).toBe(target)
+  await node.stop()
+  const again = await start('work')
+  expect((await session.connect(io)).target).toMatchObject({
+    entry: { aid: node.aid, control_addr: again.node.controlAddress },
+  })
+})

@@ -19,7 +19,16 @@ export function controlSocket(env: Environment, dir: string): string {
 /** The socket, where one is there that only this user could have made and can open. */
 export function ownSocket(env: Environment, dir: string): string | undefined {
   const path = controlSocket(env, dir)
-  const found = fs.lstatSync(path, { throwIfNoEntry: false })
-  const isOwn = found?.isSocket() && found.uid === process.getuid?.() && (found.mode & OTHERS) === 0
-  return isOwn ? path : undefined
+  return isOwn(fs.lstatSync(path, { throwIfNoEntry: false })) ? path : undefined
 }
+
+/** What tells that socket from the one of any other start of a node there. */
+export function socketMark(env: Environment, dir: string): string | undefined {
+  const found = fs.lstatSync(controlSocket(env, dir), { bigint: true, throwIfNoEntry: false })
+  return found !== undefined && isOwn(found) ? `${found.dev} ${found.ino} ${found.ctimeNs}` : undefined
+}
+
+const isOwn = (found: fs.StatsBase<number | bigint> | undefined): boolean =>
+  found?.isSocket() === true &&
+  Number(found.uid) === process.getuid?.() &&
+  (Number(found.mode) & OTHERS) === 0
