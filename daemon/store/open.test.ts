@@ -1,9 +1,18 @@
-import { copyFileSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { count, counted } from './counters.ts'
-import { openStore, openStoreAt, STORE_SCHEMA, type Store } from './open.ts'
+import { openStore, openStoreAt, peekStore, STORE_SCHEMA, type Store } from './open.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-store-'))
 
@@ -54,6 +63,61 @@ describe('the store', () => {
     expect(() => openStore(dir)).toThrow(/schema 999.*newer release/)
   })
 
+  test('of an older schema is copied before it is changed; a new one leaves no copy', () => {
+    const home = readdirSync(homes).sort()[0] as string
+    const path = join(fresh(), "it's.db")
+    copyFileSync(new URL(`${home}/node/interactions/store.db`, homes), path)
+    const before = openStoreAt(path)
+    before.close()
+    const copies = readdirSync(join(path, '..')).filter(name => name.includes('.schema-'))
+    expect(copies).toEqual([expect.stringMatching(/^it's\.db\.schema-[1-9]\d*$/)])
+    expect(statSync(join(path, '..', copies[0] as string)).mode & 0o777).toBe(0o600)
+    const dir = fresh()
+    openStore(dir).close()
+    openStore(dir).close()
+    expect(readdirSync(join(dir, 'interactions')).filter(name => name.includes('.schema-'))).toEqual([])
+  })
+
+  test('that is damaged is named with what helps, whoever opens it', () => {
+    const dir = fresh()
+    const store = openStore(dir)
+    store.transaction(() => {
+      for (let i = 0; i < 2000; i++) count(store, `a name that fills a page ${i}`)
+    })
+    store.close()
+    const path = join(dir, 'interactions', 'store.db')
+    truncateSync(path, statSync(path).size - 8192)
+    expect(() => peekStore(dir)).toThrow(/store\.db is damaged \(.+\); restore .* svc evidence import/)
+    writeFileSync(path, 'this is no database, and long enough to be read as the head of one'.repeat(20))
+    expect(() => openStore(dir)).toThrow(/store\.db is damaged \(.+\); restore/)
+  })
+
+  test('of a stopped node is looked at, and nothing of it changed', () => {
+    const dir = fresh()
+    const none = peekStore(dir)
+    expect([none?.all('SELECT * FROM counters'), existsSync(join(dir, 'interactions'))]).toEqual([[], false])
+    none?.close()
+    const store = openStore(dir)
+    count(store, 'x')
+    store.close()
+    const seen = peekStore(dir) as Store
+    expect(counted(seen, 'x')).toBe(1)
+    expect(() => count(seen, 'x')).toThrow(/readonly/)
+    seen.close()
+    const older = fresh()
+    mkdirSync(join(older, 'interactions'))
+    const home = readdirSync(homes).sort()[0] as string
+    copyFileSync(
+      new URL(`${home}/node/interactions/store.db`, homes),
+      join(older, 'interactions', 'store.db'),
+    )
+    expect(peekStore(older)).toBeUndefined()
+  })
+
+  test('a file that cannot be opened is no damage', () => {
+    expect(() => openStoreAt(join(fresh(), 'missing', 'store.db'))).toThrow(/unable to open/)
+  })
+
   test('a failed transaction leaves nothing and its after-commit work does not run', () => {
     const store = openStore(fresh())
     let ran = false
@@ -85,6 +149,35 @@ describe('the store', () => {
       return 'committed'
     })
     expect([result, counted(store, 'x'), ran]).toEqual(['committed', 1, ['disk full', 'second']])
+    store.close()
+  })
+
+  test('a transaction within another one is a part of it', () => {
+    const store = openStore(fresh())
+    const ran: number[] = []
+    expect(() =>
+      store.transaction(() => {
+        store.transaction(() => count(store, 'x'))
+        store.afterCommit(() => ran.push(1))
+        throw new Error('stop')
+      }),
+    ).toThrow('stop')
+    expect([counted(store, 'x'), ran]).toEqual([0, []])
+    store.afterCommit(() => ran.push(2))
+    expect(ran).toEqual([2])
+    store.close()
+  })
+
+  test('a rehearsal says what would be, and leaves nothing', () => {
+    const store = openStore(fresh())
+    const ran: number[] = []
+    const seen = store.rehearse(() => {
+      count(store, 'x')
+      store.afterCommit(() => ran.push(1))
+      return counted(store, 'x')
+    })
+    store.transaction(() => {})
+    expect([seen, counted(store, 'x'), ran]).toEqual([1, 0, []])
     store.close()
   })
 

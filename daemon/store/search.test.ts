@@ -45,11 +45,18 @@ test('a message is found once the index has followed, and one that came later af
   store.close()
 })
 
-test('more messages than one step takes are all indexed', () => {
+test('messages are indexed 500 at a time until all are', () => {
   const store = openWithThreads(1)
-  for (let i = 0; i < 501; i++) add(store, `word${i}`, 1)
+  for (let i = 0; i < 1000; i++) add(store, `word${i}`, 1)
+  let steps = 0
+  const { transaction } = store
+  store.transaction = (work, fault) => {
+    steps++
+    return transaction.call(store, work, fault) as never
+  }
   indexMessages(store)
-  for (const word of ['word0', 'word499', 'word500']) expect(found(store, word)).toEqual([1])
+  expect(steps).toBe(2)
+  for (const word of ['word0', 'word499', 'word500', 'word999']) expect(found(store, word)).toEqual([1])
   store.close()
 })
 

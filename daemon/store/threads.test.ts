@@ -15,24 +15,30 @@ let store: Store
 let threads: Threads
 let clock: number
 let queued: number
+let woken: (string | undefined)[]
 
 beforeEach(() => {
   store = openStoreAt(':memory:')
   clock = 1000
   queued = 0
-  const inputs = { now: () => clock, random: seeded('threads'), onQueued: () => queued++ }
+  woken = []
+  const onQueued = (interactionId?: string) => {
+    queued++
+    woken.push(interactionId)
+  }
+  const inputs = { now: () => clock, random: seeded('threads'), onQueued }
   threads = new Threads(store, { aid: own }, inputs)
 })
 
 const id = (n: number) => toBase64url(new Uint8Array(16).fill(n))
-const created = (n = 1): Interaction =>
+const created = (n = 1, wire = 3): Interaction =>
   threads.create({
     id: id(n),
     delegator: own,
     peer,
     side: 'sent',
     state: 'queued',
-    wire: 3,
+    wire,
     capability: null,
     preview: 'p',
     commitment: null,
@@ -77,6 +83,7 @@ describe('an interaction', () => {
     expect(threads.find(own, id(1))?.key).toBe(key)
     expect(threads.find(peer, id(1))).toBeUndefined()
     expect(() => threads.byKey(99)).toThrow(/no interaction/)
+    expect(() => threads.message(99)).toThrow(/no message with the key 99/)
   })
 
   test('moves in time with every change, but not by being read', () => {
@@ -121,6 +128,21 @@ describe('an outgoing message', () => {
     })
     expect(entry?.handleSecret).toHaveLength(32)
     expect(queued).toBe(3)
+  })
+
+  test('names its task to the outbox where it is a word or a step in one', () => {
+    threads.queue(created(), outgoing())
+    threads.queue(threads.byKey(1), outgoing(false))
+    threads.queueLoose(peer, outgoing(false))
+    expect(woken).toEqual([id(1), undefined, undefined])
+  })
+
+  test('of a task on this node is delivered where it is written', () => {
+    const { message } = threads.queue(created(1, 0), outgoing())
+    expect([message.delivery, outboxEntry(store, message.key), queued]).toEqual(['delivered', undefined, 0])
+    const loose = threads.queueLoose(peer, outgoing(false))
+    expect([loose.delivery, loose.interaction, loose.auto]).toEqual(['queued', null, 0])
+    expect(threads.queueLoose(peer, { ...outgoing(false), auto: true }).auto).toBe(1)
   })
 
   test('wakes the outbox once its transaction is durable, and never when it is not', () => {
@@ -237,6 +259,28 @@ describe('what the other side sent', () => {
 
   test('is named as missing 1,024 times at most', () => {
     expect(threads.missing({ ...created(), heldTo: 0, heldHighest: 5000 })).toHaveLength(1024)
+  })
+
+  test('is read 100,000 messages at a time', () => {
+    const { key } = created()
+    store.run(
+      `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100001)
+       SELECT ?, 'in', 'a', 'b', CAST(i AS BLOB), 2, 0, 0, x'', x'', '' FROM n`,
+      key,
+    )
+    expect(threads.messages(key)).toHaveLength(100_000)
+  })
+
+  test('is news where it is a word, and not where it is a step', () => {
+    const { interaction } = threads.storeIncoming(created(), incoming(1), {
+      digest: new Uint8Array(32),
+      text: 't',
+    })
+    expect(interaction.lastIn).toBe(1)
+    const step = { ...incoming(2), kind: kinds.end }
+    const next = threads.storeIncoming(interaction, step, { digest: new Uint8Array(32), text: '' })
+    expect(next.interaction).toMatchObject({ lastIn: 1, heldTo: 2 })
   })
 
   test('is read from a message on, and no number is found at 0', () => {
