@@ -85,7 +85,7 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
     const { body } = received
     noteAccess(ctx, received)
     const code = earlierVerdict(ctx, body, received.digest) ?? verdict()
-    if (code !== dackCodes.retiredKey && code !== dackCodes.times)
+    if (isForGood(ctx, body, code))
       noteVerdict(ctx.store, {
         sender: body.from,
         messageId: body.messageId,
@@ -95,6 +95,16 @@ function decide(ctx: Context, received: Received, verdict: () => DackCode): Dack
     return code
   }, 'node.receive')
 }
+
+/** Whether the same message would be judged so again: not where its sender mends it, or where its task may still come. */
+function isForGood(ctx: Context, { from, kind, interactionId }: MessageBody, code: DackCode): boolean {
+  if (code === dackCodes.retiredKey || code === dackCodes.times) return false
+  if (code !== dackCodes.malformed || interactionId === undefined || kind === kinds.delegate) return true
+  return threadOf(ctx, from, toBase64url(interactionId)) !== undefined
+}
+
+const threadOf = (ctx: Context, sender: string, id: string): Interaction | undefined =>
+  ctx.threads.find(sender, id) ?? ctx.threads.find(ctx.identity.aid, id)
 
 /** A spent capability is gone from the sender's stock; a first-contact envelope says that its stock is empty. */
 function noteAccess(ctx: Context, { access, body }: Received): void {
@@ -144,7 +154,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   const { body } = received
   const id = toBase64url(body.interactionId as Uint8Array)
   if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
-  const interaction = ctx.threads.find(body.from, id) ?? ctx.threads.find(ctx.identity.aid, id)
+  const interaction = threadOf(ctx, body.from, id)
   if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteClaim(ctx, body.from)
   if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
   if (!isRoleRight(interaction, message)) return dackCodes.malformed

@@ -7,10 +7,17 @@ import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '.
 import type { Context } from '../context.ts'
 import { confirmationReasons, describe } from '../hubs/failures.ts'
 import type { HubClient, StatusReply } from '../hubs/hub.ts'
-import { askAgainAt, entriesToAskAbout, type OutboxEntry, SESSION } from '../store/outbox.ts'
+import {
+  askAgainAt,
+  entriesToAskAbout,
+  isTaskOnItsWay,
+  type OutboxEntry,
+  OVERTOOK,
+  SESSION,
+} from '../store/outbox.ts'
 import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
-import { endIfOverdue, finish, fraction, isExpired, sendAnew } from './steps.ts'
+import { endIfOverdue, finish, fraction, isExpired, sendAnew, sendLost } from './steps.ts'
 
 type Needs = Pick<
   Context,
@@ -68,7 +75,8 @@ function takeReply(ctx: Needs, entry: OutboxEntry, reply: StatusReply): void {
   if (reply.dack !== undefined) takeConfirmation(ctx, entry, reply.dack)
   else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, not confirmed')
   // What has expired is given to nobody any more, whatever the hub still calls it.
-  else if (reply.state === 'unknown' || isExpired(ctx, entry)) sendAnew(ctx, entry)
+  else if (isExpired(ctx, entry)) sendAnew(ctx, entry)
+  else if (reply.state === 'unknown') sendLost(ctx, entry)
   else endIfOverdue(ctx, entry)
 }
 
@@ -85,7 +93,9 @@ function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): v
   else if (code === dackCodes.retiredKey || code === dackCodes.times) {
     introduceAgain(ctx.store, entry.peer)
     sendAnew(ctx, entry)
-  } else finish(ctx, entry, 'failed', confirmationReasons[code] ?? `refused with code ${code}`)
+  } else if (code === dackCodes.malformed && isTaskOnItsWay(ctx.store, entry.message))
+    sendAnew(ctx, entry, OVERTOOK)
+  else finish(ctx, entry, 'failed', confirmationReasons[code] ?? `refused with code ${code}`)
 }
 
 /** The confirmation, when it is the recipient's and names this message. */

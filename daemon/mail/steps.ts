@@ -1,6 +1,12 @@
 /** What becomes of a message after an attempt: tried again, sent anew, or settled with a state that says why. */
 import type { Context } from '../context.ts'
-import { countResending, type OutboxEntry, overdueEntries, sendAgainAt } from '../store/outbox.ts'
+import {
+  countResending,
+  entriesAtHub,
+  type OutboxEntry,
+  overdueEntries,
+  sendAgainAt,
+} from '../store/outbox.ts'
 import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
 type Needs = Pick<
@@ -68,14 +74,24 @@ export function endOverdue(ctx: Needs & Pick<Context, 'hub'>): void {
 }
 
 /** The hub no longer has the envelope, or the recipient could not take it: sent again, the same message. */
-export function sendAnew(ctx: Needs, entry: OutboxEntry): void {
+export function sendAnew(ctx: Needs, entry: OutboxEntry, why = 'to be sent again'): void {
   if (endIfOverdue(ctx, entry)) return
   if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
   else {
     countResending(ctx.store, entry.message)
-    const reason = isExpired(ctx, entry) ? 'expired' : 'to be sent again'
+    const reason = isExpired(ctx, entry) ? 'expired' : why
     retry(ctx, { ...entry, attempts: entry.resent }, reason)
   }
+}
+
+/**
+ * The hub does not know an envelope that has not expired, as after it was put back to an older state: it may have lost
+ * the others of its task as well, and all of them go again in their order.
+ */
+export function sendLost(ctx: Needs, entry: OutboxEntry): void {
+  const { store } = ctx
+  const lost = entry.interaction === null ? [entry] : entriesAtHub(store, entry.interaction)
+  for (const one of lost) sendAnew(ctx, one)
 }
 
 /** Whether the hub gives the last envelope to nobody any more. */

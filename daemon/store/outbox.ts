@@ -11,6 +11,8 @@ const DUE_MAX = 32
 /** Why a message has failed, or soon will: no capability of the recipient in stock was taken. */
 export const ACCESS_REFUSED =
   'the hub of the recipient refused the access that the recipient had given; it may have blocked this node: ask it, then send again'
+/** Why a message waits although the recipient was reached: it came there before the task that it belongs to. */
+export const OVERTOOK = 'it came before its task, and goes again once that has arrived'
 const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy', ACCESS_REFUSED] as const
 
 /** The credential of what went under a session, which names this node to its hub. */
@@ -61,6 +63,10 @@ export function enqueue(store: Store, entry: NewEntry): void {
     entry.deadlineAt,
   )
 }
+
+/** Of an entry `o`. */
+const TASK_ON_ITS_WAY = `EXISTS (SELECT 1 FROM outbox AS t JOIN messages AS m ON m.key = t.message
+  WHERE t.interaction = o.interaction AND t.message < o.message AND m.kind = ${kinds.delegate})`
 
 export function outboxEntry(store: Store, message: number): OutboxEntry | undefined {
   const row = store.get('SELECT * FROM outbox WHERE message = ?', message)
@@ -126,16 +132,35 @@ export function isUnseen(store: Store, message: number): boolean {
   return row !== undefined
 }
 
-/** What is due, but no message before an earlier one of its interaction. */
+/** What is due, but no message before an earlier one of its interaction, nor one that overtook its task before that. */
 export function dueEntries(store: Store, now: number): OutboxEntry[] {
   return camelRows(
     store.all(
       `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND last_error IS NOT ? AND NOT EXISTS (
          SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
+         AND NOT (last_error IS ? AND ${TASK_ON_ITS_WAY})
        ORDER BY next_at LIMIT ?`,
       now,
       HELD,
+      OVERTOOK,
       DUE_MAX,
+    ),
+  )
+}
+
+/** Whether the recipient may not have the task yet that a message belongs to. */
+export function isTaskOnItsWay(store: Store, message: number): boolean {
+  return (
+    store.get(`SELECT 1 FROM outbox AS o WHERE o.message = ? AND ${TASK_ON_ITS_WAY}`, message) !== undefined
+  )
+}
+
+/** What lies at the hub of an interaction, in the order in which it was said. */
+export function entriesAtHub(store: Store, interaction: number): OutboxEntry[] {
+  return camelRows(
+    store.all(
+      "SELECT * FROM outbox WHERE interaction = ? AND state = 'at_hub' ORDER BY message",
+      interaction,
     ),
   )
 }
