@@ -6,6 +6,9 @@ import { OneAtATime } from './one-at-a-time.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n'
 
+/** Its body is not read before the answer. */
+const UNREAD = 'POST /at-once HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\n{}'
+
 let server: Server
 let parsed: number
 let answered: number
@@ -18,7 +21,8 @@ beforeEach(async () => {
     parsed++
     if (!oneAtATime.admit(request.socket, response)) return
     answered++
-    setImmediate(() => response.end('yes'))
+    if (request.url === '/at-once') response.end('yes')
+    else setImmediate(() => response.end('yes'))
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
 })
@@ -54,6 +58,15 @@ test('what was written behind it is not even parsed, however much that is', asyn
     await write(REQUEST.repeat(40_000))
     expect(parsed).toBe(2 * n)
   }
+})
+
+test.each([
+  ['with a body that nobody reads', UNREAD],
+  ['without a body', REQUEST.replace('/', '/at-once')],
+])('a request %s that is answered at once is not the first of thousands', async (_, request) => {
+  await write(request.repeat(10_000), 100)
+  expect(answered).toBeLessThanOrEqual(2)
+  await write(request, 1)
 })
 
 test('requests that wait for their answers follow each other on one connection', async () => {

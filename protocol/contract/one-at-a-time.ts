@@ -10,17 +10,24 @@ type Answer = { once(event: 'close', listener: () => void): unknown }
 
 /** What tells the parser that nothing of HTTP follows. */
 const NO_MORE = 2
+/** A request that is answered at once may be followed by one more before the loop turns: a client can be that fast. */
+const IN_A_TURN_MAX = 2
 
 export class OneAtATime {
   readonly #busy = new WeakSet<Connection>()
+  /** Requests since the loop turned: what is answered while it is parsed is never busy when the next one comes. */
+  readonly #inThisTurn = new Map<Connection, number>()
 
   /** Whether the request may go on; one that did not wait for the answer before it ends its connection. */
   admit(connection: Connection, answer: Answer): boolean {
-    if (this.#busy.has(connection)) {
+    const before = this.#inThisTurn.get(connection) ?? 0
+    if (this.#busy.has(connection) || before >= IN_A_TURN_MAX) {
       stopParsing(connection.parser)
       connection.destroy()
       return false
     }
+    if (this.#inThisTurn.size === 0) setImmediate(() => this.#inThisTurn.clear())
+    this.#inThisTurn.set(connection, before + 1)
     this.#busy.add(connection)
     answer.once('close', () => this.#busy.delete(connection))
     return true
