@@ -15,7 +15,7 @@ const programs = [
   'autoreply/attack/attack.test.ts',
   'cli/commands/archive.test.ts',
   'daemon/control/auto-reply.test.ts',
-  'hub/test/{broken-files,crash,disk-faults,log,moving,operator,other-users,payments-crash,privacy,rotate,streams-and-signals,untaken-answers,witness}.test.ts',
+  'hub/test/{broken-files,crash,disk-faults,log,moving,operator,other-users,payments-crash,privacy,rotate,store-faults,streams-and-signals,untaken-answers,witness}.test.ts',
 ]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 

@@ -57,6 +57,7 @@ export type DataDirectoryOptions = {
   now: () => number
   random: (count: number) => Uint8Array
   onBroken: (error: StoreBroken) => void
+  onLocked?: (isLocked: boolean) => void
   /** Changes in one transaction at most; 1 commits each alone. */
   groupMax?: number
   /** The database file grows no further. */

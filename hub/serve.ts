@@ -23,6 +23,7 @@ import { carryOut } from './operator/orders.ts'
 import { listenForOperator } from './operator/socket.ts'
 import { standstill } from './operator/witness-orders.ts'
 import { freeBytes } from './store/files.ts'
+import type { StoreHealth } from './store/port.ts'
 import { CheckpointOffers } from './witness/offer.ts'
 
 export type ServeOptions = {
@@ -73,6 +74,10 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
         log.error('the store failed; no more writes', { error: error.message })
         options.onBroken()
       },
+      onLocked: isLocked =>
+        isLocked
+          ? log.error('another program has locked the store; sends are refused until it lets go', {})
+          : log.info('the store can be written again', {}),
       ...present({ groupMax: options.groupMax }),
       bytesMax: config.limits.storeBytesMax,
       onGroup: watched && (group => watched.metrics.committed(group)),
@@ -205,10 +210,16 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
       ...addresses,
       outside: config.outside ?? [],
       pid: process.pid,
-      ...store.health(),
+      ...healthOf(hub),
       signatures: await verifier.engine().catch(() => undefined),
     }),
   }
+}
+
+/** A disk may be too full for mail while small writes succeed. */
+function healthOf({ context, sends }: Hub): StoreHealth {
+  const health = context.store.health()
+  return { ...health, full: health.full || sends.isShortOfRoom }
 }
 
 /** The same line, with every answer counted under the row of its route. */
@@ -227,7 +238,9 @@ function showFigures(
 ): void {
   const { store, now, verifier } = hub.context
   watched.trouble = () => {
-    if (store.health().broken) return 'the store failed'
+    const { broken, locked } = store.health()
+    if (broken) return 'the store failed'
+    if (locked) return 'another program has locked the store'
     return clock.behindMs > 0
       ? `the clock is ${clock.behindMs} ms behind; set it, or see svc-hub doctor`
       : undefined
@@ -239,7 +252,7 @@ function showFigures(
     now,
     bytesInFlight: line.bytesInFlight,
     heldPolls: () => hub.polls.size,
-    health: () => store.health(),
+    health: () => healthOf(hub),
     engine: async () => (await verifier.engine()).name,
     counts: () => store.counts(Math.floor(now() / HOUR_MS) * HOUR_MS - HOUR_MS),
     totals: () => store.totals(),

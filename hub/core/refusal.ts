@@ -1,7 +1,7 @@
 /** Refusals as the hub's core knows them: a reason and its facts. Each line maps them to its own codes and statuses. */
 import { Refusal as AnyRefusal } from '../../protocol/encoding/errors.ts'
 import type { SupplyHead } from '../store/ledger-port.ts'
-import { StoreBroken, StoreFull } from '../store/port.ts'
+import { StoreBroken, StoreFull, StoreLocked } from '../store/port.ts'
 
 export type RefusalReason =
   | 'accessInvalid'
@@ -83,6 +83,7 @@ export class Refusal extends AnyRefusal<RefusalReason> {
 /** The refusal that a caller gets for anything thrown; undefined for a bug. A store that takes no writes is overload. */
 export function refusalOf(thrown: unknown): Refusal | undefined {
   if (thrown instanceof Refusal) return thrown
-  if (thrown instanceof StoreFull || thrown instanceof StoreBroken) return new Refusal('overloaded')
+  if ([StoreFull, StoreLocked, StoreBroken].some(failure => thrown instanceof failure))
+    return new Refusal('overloaded')
   return undefined
 }

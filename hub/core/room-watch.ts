@@ -18,6 +18,11 @@ export class RoomWatch {
     this.#parts = parts
   }
 
+  /** Whether mail is refused, or was a moment ago. */
+  get isShort(): boolean {
+    return this.#timer !== undefined
+  }
+
   refused(): void {
     this.#latestMs = this.#parts.now()
     this.#refused += 1

@@ -102,6 +102,11 @@ export class Sends {
     await this.#room.look()
   }
 
+  /** Mail is refused for want of room, although what makes room may still be written. */
+  get isShortOfRoom(): boolean {
+    return this.#room.isShort
+  }
+
   close(): void {
     this.#room.close()
   }

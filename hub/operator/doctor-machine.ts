@@ -36,7 +36,13 @@ export async function checkRoom(directory: string, running: RunningState | undef
   const found = `${Math.floor(free / MIB)} MiB free`
   const wished = `have ${ROOM_WISHED_BYTES / MIB} MiB free on the file system of the data directory`
   if (running?.broken === true)
-    return wrong('disk', 'a write to the disk failed', 'check the disk, then restart the hub')
+    return wrong('disk', 'the store failed', 'check the disk, then restart the hub')
+  if (running?.locked === true)
+    return wrong(
+      'disk',
+      'another program has locked the store, and nothing can be written',
+      'end what has hub.db open, such as a copying program or the sqlite3 shell',
+    )
   if (running?.full === true || free < ROOM_NEEDED_BYTES)
     return wrong(
       'disk',
@@ -152,9 +158,11 @@ async function checkAnswer(check: string, url: string, aid: string | undefined):
       return wrong(check, `${url}/healthz does not answer like a hub`, mend)
     const { body } = await ask(`${url}/hub/identity`)
     const there = identityShape.safeParse(body).data?.aid
+    if (there === undefined)
+      return wrong(check, `${url} answers, and cannot say which hub it is`, 'see the log of the hub')
     // The doctor may not have been able to read which hub this is.
     if (aid !== undefined && there !== aid)
-      return wrong(check, `at ${url} another hub answers: ${there ?? 'it has no AID'}`, mend)
+      return wrong(check, `at ${url} another hub answers: ${there}`, mend)
     const offMs = Math.abs(health.dateMs - Date.now())
     if (offMs > CLOCK_OFF_MS)
       return wrong(check, `the clock behind ${url} is ${Math.round(offMs / MS_PER_SECOND)} s off`, MEND_CLOCK)

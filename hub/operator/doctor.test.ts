@@ -272,10 +272,12 @@ describe('a running hub', () => {
   test('whose disk failed or is full says so', async () => {
     const hub = await start()
     const { store } = hub.running.hub.context
-    store.health = () => ({ full: true, broken: false })
+    store.health = () => ({ full: true, locked: false, broken: false })
     expect(named(await look(hub.directory), 'disk')).toMatchObject({ state: 'wrong' })
-    store.health = () => ({ full: false, broken: true })
-    expect(named(await look(hub.directory), 'disk').found).toBe('a write to the disk failed')
+    store.health = () => ({ full: false, locked: false, broken: true })
+    expect(named(await look(hub.directory), 'disk').found).toBe('the store failed')
+    store.health = () => ({ full: false, locked: true, broken: false })
+    expect(named(await look(hub.directory), 'disk').found).toMatch(/another program has locked the store/)
   })
 
   test('is not asked at an address given as a flag, and the doctor says so', async () => {

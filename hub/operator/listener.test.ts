@@ -131,7 +131,10 @@ test('is alive from the start, ready while it serves, and not after the store fa
 
   const { store } = hub.hub.context
   const health = store.health
-  store.health = () => ({ full: false, broken: true })
+  expect((await read(hub, '/metrics')).text).toContain('svc_hub_store_full 0\n')
+  Object.defineProperty(hub.hub.sends, 'isShortOfRoom', { value: true })
+  expect((await read(hub, '/metrics')).text).toContain('svc_hub_store_full 1\n')
+  store.health = () => ({ full: false, locked: false, broken: true })
   expect(await read(hub, '/readyz')).toEqual({ status: 503, text: 'the store failed\n' })
   expect((await read(hub, '/livez')).status).toBe(200)
   store.health = health

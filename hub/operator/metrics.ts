@@ -4,7 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Totals } from '../store/ledger-port.ts'
-import type { GroupCommitted, MailTotals, StoreCounts } from '../store/port.ts'
+import type { GroupCommitted, MailTotals, StoreCounts, StoreHealth } from '../store/port.ts'
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
@@ -19,7 +19,7 @@ export type Sources = {
   now: () => number
   bytesInFlight: () => number
   heldPolls: () => number
-  health: () => { full: boolean; broken: boolean }
+  health: () => StoreHealth
   /** What checks signatures. */
   engine: () => Promise<string>
   counts: () => Promise<StoreCounts>
@@ -140,8 +140,10 @@ export class Metrics {
     gauge('supply_halted', '1 while the supply chain stands still', async () =>
       (await sources.isSupplyHalted()) ? 1 : 0,
     )
-    gauge('store_full', '1 while writes fail because the disk is full', () => (sources.health().full ? 1 : 0))
-    gauge('store_broken', '1 after a failed write to the disk', () => (sources.health().broken ? 1 : 0))
+    const isSo = (member: keyof StoreHealth) => () => (sources.health()[member] ? 1 : 0)
+    gauge('store_full', '1 while mail is refused because the disk or the store is full', isSo('full'))
+    gauge('store_locked', '1 while writes fail because another program has locked the store', isSo('locked'))
+    gauge('store_broken', '1 once the store failed', isSo('broken'))
     gauge(
       'clock_behind_seconds',
       'How far the clock lies behind the latest time it showed',

@@ -115,7 +115,9 @@ export type RunningState = {
   /** Names of settings that stand outside the data directory. */
   outside: string[]
   pid: number
+  /** Mail is refused for want of room; another program holds the store; no write succeeds any more. */
   full: boolean
+  locked: boolean
   broken: boolean
   /** What checks signatures; undefined where its thread failed. */
   signatures: EngineChoice | undefined

@@ -4,7 +4,7 @@ import { fromHex } from '../../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { heldSentence } from '../core/supply/held.ts'
-import { type Quota, StoreRefused } from '../store/port.ts'
+import { type Quota, StoreLocked, StoreRefused } from '../store/port.ts'
 import { isFull } from '../store/sqlite/database.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
 import { creditTotals, redemptions } from './credit-orders.ts'
@@ -62,6 +62,10 @@ async function withRoom(
   try {
     return await carry()
   } catch (error) {
+    if (error instanceof StoreLocked)
+      throw new StoreRefused(
+        'another program has locked the store; end what has hub.db open, then repeat the command',
+      )
     if (!isFull(error)) throw error
     if (!last && store.giveUpReserve()) return await withRoom(carry, { store }, true)
     throw new StoreRefused(

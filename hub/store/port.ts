@@ -11,6 +11,11 @@ export class StoreFull extends Failure {
   override name = 'StoreFull'
 }
 
+/** Another program has locked the store: writes wait for it, and are refused when that takes too long. */
+export class StoreLocked extends Failure {
+  override name = 'StoreLocked'
+}
+
 /** The disk failed under a write: nothing more may be written by this process. */
 export class StoreBroken extends Failure {
   override name = 'StoreBroken'
@@ -23,6 +28,9 @@ export class StoreRefused extends Refusal<'store'> {
     super('store', sentence, options)
   }
 }
+
+/** Whether the latest write failed for want of room or because another program locked the store, or all do for good. */
+export type StoreHealth = { full: boolean; locked: boolean; broken: boolean }
 
 export type Visibility = 'hub-local' | 'federated' | 'public'
 
@@ -305,8 +313,7 @@ export interface Store extends LedgerStore, WitnessStore {
   fail(error: StoreBroken): void
   /** Bytes that files, and that rows, may still take. */
   room(): Promise<{ disk: number; rows: number }>
-  /** Whether writes have failed for want of room, or for good. */
-  health(): { full: boolean; broken: boolean }
+  health(): StoreHealth
   /** Finishes the writes under way, checkpoints and closes. */
   close(): Promise<void>
 }

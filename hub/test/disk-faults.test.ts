@@ -62,6 +62,10 @@ test('the operator is told once when mail begins to be refused for want of room,
   await fillUp(hub, agent)
   const told = () => hub.alerts.filter(({ event }) => /refused|room/.test(event))
   expect(told().map(({ event }) => event)).toEqual(['mail is refused: no room on the disk or in the store'])
+  const { sends, context } = hub.running.hub
+  // a small write succeeds all the same
+  await context.store.putSetting('small', '1')
+  expect([context.store.health().full, sends.isShortOfRoom]).toEqual([false, true])
   const { messages } = await agent.poll({ limit: 256 })
   const items = messages.map(({ id }) => ({
     id,
@@ -78,6 +82,7 @@ test('the operator is told once when mail begins to be refused for want of room,
     'mail is refused: no room on the disk or in the store',
     'there is room for mail again',
   ])
+  expect(sends.isShortOfRoom).toBe(false)
   await hub.close()
 })
 

@@ -20,6 +20,7 @@ const CHECKPOINT_PAGES = 4000
 /** More pages than a database has: the copy is one step and needs no second start. */
 const PAGES_MAX = 2 ** 31 - 1
 const BUSY_WAIT_MS = 5000
+const RESULT_ERROR = 1
 const RESULT_BUSY = 5
 const RESULT_IOERR = 10
 /** The index of the log could not grow, which is want of room. */
@@ -32,6 +33,8 @@ const RESULT_NOTADB = 26
 export class Database {
   readonly engine: Engine
   readonly #statements = new Map<string, Statement>()
+  /** Hears of what the engine refuses, and says what the caller hears. */
+  onFault: (error: unknown) => unknown = error => error
 
   constructor(engine: Engine) {
     this.engine = engine
@@ -39,16 +42,16 @@ export class Database {
 
   /** The first row, or undefined. */
   one<R = Row>(sql: string, ...values: Value[]): R | undefined {
-    return this.#statement(sql).get(...values) as R | undefined
+    return this.#told(() => this.#statement(sql).get(...values) as R | undefined)
   }
 
   all<R = Row>(sql: string, ...values: Value[]): R[] {
-    return this.#statement(sql).all(...values) as R[]
+    return this.#told(() => this.#statement(sql).all(...values) as R[])
   }
 
   /** Rows one after the other; who has enough stops. */
   each<R = Row>(sql: string, ...values: Value[]): Iterable<R> {
-    return this.#statement(sql).iterate(...values) as Iterable<R>
+    return this.#told(() => this.#statement(sql).iterate(...values) as Iterable<R>)
   }
 
   /** Runs a change and tells how many rows it touched. */
@@ -64,6 +67,14 @@ export class Database {
   close(): void {
     this.#statements.clear()
     this.engine.close()
+  }
+
+  #told<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (error) {
+      throw this.onFault(error)
+    }
   }
 
   #statement(sql: string): Statement {
@@ -143,6 +154,8 @@ export function faultClass(error: unknown): FaultClass {
   if (primary === RESULT_BUSY) return 'busy'
   if (primary === RESULT_FULL || code === RESULT_IOERR_SHMSIZE) return 'full'
   if (primary === RESULT_IOERR || primary === RESULT_CORRUPT || primary === RESULT_NOTADB) return 'broken'
+  // a database that lost the hub's tables is another one
+  if (primary === RESULT_ERROR && /^no such (table|column):/.test(error.message)) return 'broken'
   return 'other'
 }
 

@@ -1,8 +1,9 @@
 /** The embedded store: one writer thread, one connection for reading, blobs beside it. */
 import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { wordsOf } from '../../../protocol/encoding/errors.ts'
 import { freeBytes } from '../files.ts'
-import type { GroupCommitted, Store, StoreBroken } from '../port.ts'
+import { type GroupCommitted, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
@@ -20,6 +21,7 @@ import { WriterClient } from './writer-client.ts'
 export const DATABASE_FILE = 'hub.db'
 export const RESERVE_FILE = 'reserve'
 const RESERVE_BYTES = 16 * 1024 * 1024
+const FILE_LOOK_MS = 1000
 /** Changes that one transaction takes at most. */
 const GROUP_MAX = 512
 
@@ -27,6 +29,7 @@ export type StoreOptions = {
   directory: string
   release: string
   onBroken: (error: StoreBroken) => void
+  onLocked?: ((isLocked: boolean) => void) | undefined
   /** There was a store before: an empty one is not taken for it. */
   needsHeld?: boolean
   /** A store of an older schema is refused, not migrated. */
@@ -56,9 +59,33 @@ export function openStore(options: StoreOptions): Store {
   if (!gaveUp) makeReserve(reserve)
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
+  reader.onFault = error => {
+    if (faultClass(error) !== 'broken') return error
+    const broken = new StoreBroken(wordsOf(error))
+    writer.fail(broken)
+    return broken
+  }
+  const stopWatching = watchFile(path, error => writer.fail(error))
   const room = () => roomOf(options.directory, reader, bytesMax)
   const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }
-  return { ...store, path, room }
+  const close = async () => {
+    stopWatching()
+    await store.close()
+  }
+  return { ...store, path, room, close }
+}
+
+/** Tells when the file at a path is no longer the one that is open: whatever is written then is gone with the process. */
+function watchFile(path: string, onLost: (error: StoreBroken) => void): () => void {
+  const { dev, ino } = statSync(path)
+  const timer = setInterval(() => {
+    const there = statSync(path, { throwIfNoEntry: false })
+    if (there?.dev === dev && there.ino === ino) return
+    clearInterval(timer)
+    onLost(new StoreBroken(`${path} was removed or replaced while the hub ran`))
+  }, FILE_LOOK_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** Opening needs a little room; on a full disk the reserve gives it, so that mail can be collected and make more. */
@@ -166,7 +193,7 @@ function storeOver(
       return true
     },
     fail: error => writer.fail(error),
-    health: () => ({ full: writer.full, broken: writer.broken }),
+    health: () => writer.health,
     async close() {
       reader.close()
       await writer.close()

@@ -1,6 +1,6 @@
 /** The main thread's end of the writer: few messages with many changes, one promise a change. */
 import { Worker } from 'node:worker_threads'
-import { type GroupCommitted, StoreBroken, StoreFull } from '../port.ts'
+import { type GroupCommitted, StoreBroken, StoreFull, type StoreHealth, StoreLocked } from '../port.ts'
 import type { FromWriter, ToWriter, WriterData } from './writer.ts'
 import type { Outcome, WriteArgument, WriteName, WriteResult } from './writes.ts'
 
@@ -18,6 +18,8 @@ type Waiting = { resolve: (value: never) => void; reject: (error: Error) => void
 
 export type StoreEvents = {
   onBroken: (error: StoreBroken) => void
+  /** Told when another program begins to hold the store, and when writes go through again. */
+  onLocked?: ((isLocked: boolean) => void) | undefined
   onGroup?: ((group: GroupCommitted) => void) | undefined
 }
 
@@ -31,6 +33,7 @@ export class WriterClient {
   #ticket = 0
   #broken: StoreBroken | undefined
   #closed: PromiseWithResolvers<void> | undefined
+  #locked = false
   full = false
 
   constructor(options: WriterData, events: StoreEvents) {
@@ -50,8 +53,8 @@ export class WriterClient {
     })
   }
 
-  get broken(): boolean {
-    return this.#broken !== undefined
+  get health(): StoreHealth {
+    return { full: this.full, locked: this.#locked, broken: this.#broken !== undefined }
   }
 
   write<N extends WriteName>(name: N, argument: WriteArgument<N>): Promise<WriteResult<N>> {
@@ -101,6 +104,7 @@ export class WriterClient {
   #settle(waiting: Waiting, outcome: Outcome): void {
     if ('value' in outcome) {
       this.full = false
+      this.#lock(false)
       waiting.resolve(outcome.value as never)
     } else if (outcome.fault === 'full') {
       this.full = true
@@ -109,7 +113,16 @@ export class WriterClient {
       const broken = new StoreBroken(outcome.message)
       this.fail(broken)
       waiting.reject(broken)
+    } else if (outcome.fault === 'busy') {
+      this.#lock(true)
+      waiting.reject(new StoreLocked(outcome.message))
     } else waiting.reject(new Error(outcome.message))
+  }
+
+  #lock(isLocked: boolean): void {
+    if (isLocked === this.#locked) return
+    this.#locked = isLocked
+    this.#events.onLocked?.(isLocked)
   }
 
   /** After a failed write to the disk nothing can be known about it; every later write is refused. */
