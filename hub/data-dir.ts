@@ -213,17 +213,35 @@ export function refuseForeign(directory: string): void {
 
 /** Refuses, in words, a directory that this user cannot write. */
 function makeWritable(directory: string): void {
+  let code: string | undefined
   try {
     makeFolder(directory)
     if (isWritable(directory)) return
   } catch (error) {
-    const code = systemCode(error)
+    code = systemCode(error)
     if (code === undefined || !UNWRITABLE.has(code)) throw error
   }
   refuseDangling(directory)
-  throw new StoreRefused(
-    `this user cannot write to ${directory}; run svc-hub as the owner of that directory, or give another --data-dir`,
-  )
+  const { found, next } = unwritable(directory, code)
+  throw new StoreRefused(`${found}; ${next}`)
+}
+
+/** Why a directory cannot be written, and what helps; `code` is what making it met. */
+export function unwritable(
+  directory: string,
+  code = accessFault(directory),
+): { found: string; next: string } {
+  if (code === 'ENOTDIR' || code === 'EEXIST' || isOther(directory))
+    return { found: `${directory} is no folder`, next: 'give another --data-dir' }
+  if (code === 'EROFS')
+    return {
+      found: `the file system of ${directory} is read-only`,
+      next: 'the log of the system says whether it failed; mount it for writing again',
+    }
+  return {
+    found: `this user cannot write to ${directory}`,
+    next: 'run svc-hub as the owner of that directory, or give another --data-dir',
+  }
 }
 
 const OTHERS = 0o077
@@ -270,11 +288,24 @@ export function refuseRoot(directory: string): void {
 
 /** Whether this user may make, read and replace files in a directory. */
 export function isWritable(directory: string): boolean {
+  return accessFault(directory) === undefined && !isOther(directory)
+}
+
+/** Whether something else than a folder is there, as far as this user can see. */
+function isOther(path: string): boolean {
   try {
-    accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK)
-    return statSync(directory).isDirectory()
+    return !statSync(path).isDirectory()
   } catch {
     return false
+  }
+}
+
+function accessFault(path: string): string | undefined {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
+    return undefined
+  } catch (error) {
+    return systemCode(error) ?? 'EIO'
   }
 }
 

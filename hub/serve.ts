@@ -112,7 +112,14 @@ async function serve(
   { now, random, watched }: Surroundings,
 ): Promise<RunningHub> {
   const { identity, store, blobs, secret } = data
-  const verifier = new Verifier(config.limits.verificationsMax, present({ standard: standardEngine }))
+  const verifier = new Verifier(
+    config.limits.verificationsMax,
+    present({ standard: standardEngine }),
+    error =>
+      log.error('the thread that checks signatures ended; the next check starts another', {
+        error: error.message,
+      }),
+  )
   const hub = await composeHub({
     identity,
     store,

@@ -1,5 +1,6 @@
 /** Signature checks on their own thread: verdicts in the order of the questions, bounded in number. */
-import { afterEach, expect, test } from 'vitest'
+import { Worker } from 'node:worker_threads'
+import { afterEach, expect, test, vi } from 'vitest'
 import { publicKey, sign } from '../../protocol/crypto/engine.node.ts'
 import { MESSAGE_BYTES_MAX } from './check-ring.ts'
 import { refusalOf } from './refusal.ts'
@@ -12,8 +13,8 @@ const signatures = messages.map(message => sign(seed, message))
 const isFalse = (i: number): boolean => i % 7 === 3
 
 const open: Verifier[] = []
-const make = (max: number, options = {}): Verifier => {
-  const verifier = new Verifier(max, options)
+const make = (max: number, options = {}, onFailed?: (error: Error) => void): Verifier => {
+  const verifier = new Verifier(max, options, onFailed)
   open.push(verifier)
   return verifier
 }
@@ -65,6 +66,21 @@ test('says which engine it has, and leaves the optional one out where it is told
   const { name, why } = await make(1).engine()
   expect(name === 'sodium-native').toBe(why === undefined)
   expect((await make(1, { standard: true }).engine()).name).toBe('node:crypto')
+})
+
+test('a thread that ends is told of, and the next check starts another', async () => {
+  const started = vi.spyOn(Worker.prototype, 'unref')
+  const failures: string[] = []
+  const verifier = make(10, {}, error => failures.push(error.message))
+  const underWay = ask(verifier, 0, 1)
+  const [worker] = started.mock.contexts as Worker[]
+  worker?.emit('error', new Error('too many open files'))
+  await expect(underWay).rejects.toThrow('too many open files')
+  expect(failures).toEqual(['too many open files'])
+  expect(await ask(verifier, 0, 10)).toEqual(expected(0, 10))
+  expect(started.mock.contexts).toHaveLength(2)
+  await worker?.terminate()
+  started.mockRestore()
 })
 
 test('checks that find no room on their way wait for it', async () => {

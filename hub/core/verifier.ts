@@ -27,6 +27,7 @@ type Thread = { worker: Worker; asking: Asking }
 export class Verifier {
   readonly #max: number
   readonly #options: VerifierOptions
+  readonly #onFailed: (error: Error) => void
   /** Whose verdicts are still to come, in the order of the checks. */
   #waiting: Waiting[] = []
   /** Checks that the ring has no room for yet. */
@@ -34,10 +35,15 @@ export class Verifier {
   #thread: Thread | undefined
   #engine = makeEngine()
 
-  /** `max` checks may be under way at once; more are refused as overload. */
-  constructor(max: number, options: VerifierOptions = {}) {
+  /** `max` checks may be under way at once; more are refused as overload. `onFailed` hears of a thread that ended. */
+  constructor(
+    max: number,
+    options: VerifierOptions = {},
+    onFailed: (error: Error) => void = () => undefined,
+  ) {
     this.#max = max
     this.#options = options
+    this.#onFailed = onFailed
   }
 
   /** Whether the signature is valid; strict, as everywhere a verdict decides what is stored. */
@@ -80,8 +86,9 @@ export class Verifier {
     const thread = { worker, asking: new Asking(ring) }
     worker.unref()
     worker.on('message', (message: FromVerifier) => {
-      if (message === 'judged') this.#settle(thread)
-      else this.#engine.resolve(message)
+      if (message !== 'judged') this.#engine.resolve(message)
+      // a thread that ended has no verdicts left that anybody waits for
+      else if (thread === this.#thread) this.#settle(thread)
     })
     worker.on('error', (error: Error) => this.#fail(error))
     this.#thread = thread
@@ -106,6 +113,7 @@ export class Verifier {
     this.#waiting = []
     this.#backlog = []
     for (const one of failed) one.reject(error)
+    this.#onFailed(error)
   }
 }
 

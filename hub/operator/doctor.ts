@@ -8,7 +8,7 @@ import { type Finding, note, ok, wrong } from '../../protocol/encoding/finding.t
 import { present } from '../../protocol/encoding/present.ts'
 import type { Config } from '../config.ts'
 import { ConfigRefused } from '../config-refused.ts'
-import { foreignFile, isWritable, partsOf } from '../data-dir.ts'
+import { foreignFile, isWritable, partsOf, unwritable } from '../data-dir.ts'
 import { StoreRefused } from '../store/port.ts'
 import { DirectoryBusy, LOCK_FILE, lockDirectory, whenFree } from '../store/sqlite/lock.ts'
 import { asCalled, EXIT_FAILED, keepPrivate, say } from '../terminal.ts'
@@ -57,8 +57,8 @@ export async function examine(read: () => Config, given: GivenAddresses = {}): P
   const parts = partsOf(dataDir)
   if (parts.state === 'unusable') return [...machine, wrong('data directory', parts.found, parts.next)]
   if (existsSync(dataDir) && !isWritable(dataDir)) {
-    const mend = `run svc-hub doctor as the owner of ${dataDir}, the user that the hub runs as`
-    return [...machine, wrong('data directory', `this user cannot write to ${dataDir}`, mend)]
+    const { found, next } = unwritable(dataDir)
+    return [...machine, wrong('data directory', found, next)]
   }
   const foreign = foreignFile(dataDir)
   if (foreign !== undefined) return [...machine, wrong('owner', foreign.found, foreign.next)]

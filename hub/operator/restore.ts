@@ -2,7 +2,7 @@
  * A backup looked at, and made a data directory again. Nothing is overwritten: the directory must be empty. What comes
  * out is a hub of the past, so floors and message ids are raised before it may serve.
  */
-import { closeSync, openSync, readdirSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync } from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { RELEASE } from '../../protocol/build-info.ts'
@@ -98,6 +98,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const { backup, directory } = options
   const { manifest, faults } = await backupFaults(backup)
   if (faults.length > 0) throw new StoreRefused(`${backup}: ${faults.join(', ')}; restore another backup`)
+  const isMade = !existsSync(directory)
   makeFolder(directory)
   refuseRoot(directory)
   requireEmpty(directory)
@@ -109,8 +110,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
     lock.release()
     throw error
   }
+  let isWhole = false
   try {
     await place(manifest, options)
+    isWhole = true
   } catch (error) {
     for (const name of readdirSync(directory))
       await rm(join(directory, name), { recursive: true, force: true })
@@ -119,6 +122,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
       : error
   } finally {
     lock.release()
+    if (isMade && !isWhole) await rm(directory, { recursive: true, force: true })
   }
   return manifest
 }

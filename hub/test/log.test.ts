@@ -17,6 +17,7 @@ import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLOCK_SETTING } from '../core/clocks.ts'
+import { unwritable } from '../data-dir.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { openWriter } from '../store/sqlite/database.ts'
 import { bundledProgram } from '../testing/bundle.ts'
@@ -227,10 +228,19 @@ describe('a directory that cannot be written', () => {
     expect(ran.status).toBe(1)
   })
 
+  test.runIf(process.platform === 'linux')('because it is mounted read-only is told as that', () => {
+    // what no user may write
+    const place = '/sys/fs'
+    expect(unwritable(place, 'EROFS')).toEqual({
+      found: `the file system of ${place} is read-only`,
+      next: expect.stringContaining('mount it for writing again'),
+    })
+  })
+
   test('that is a file is refused in words', () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     mkdirSync(join(folder, 'other'), { recursive: true })
-    expect(run('init', '--data-dir', file).err).toMatch(/this user cannot write to .*file/)
+    expect(run('init', '--data-dir', file).err).toMatch(/file is no folder; give another --data-dir/)
   })
 })
