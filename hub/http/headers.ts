@@ -18,6 +18,16 @@ export function header(given: IncomingHttpHeaders, name: string): string | undef
   return Array.isArray(value) ? value.join(',') : value
 }
 
+/** Whether a request names more than one host, of which others may have read another one. */
+export function hasManyHosts(raw: readonly string[]): boolean {
+  let hosts = 0
+  for (let at = 0; at < raw.length; at += 2) {
+    const name = raw[at] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  return hosts > 1
+}
+
 /** How many seconds a client wants to wait for its answer; 0 where it does not say. */
 export function preferredWait(given: IncomingHttpHeaders): number {
   return Number(WAIT.exec(header(given, 'prefer') ?? '')?.[1] ?? 0)

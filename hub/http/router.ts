@@ -37,6 +37,14 @@ export class Router<Name extends string> {
   }
 }
 
+/** A request target without scheme and host, which every server has to take (RFC 9112 section 3.2.2). */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target
+  const rest = /^https?:\/\/[^/?#]*(.*)$/is.exec(target)?.[1]
+  if (rest === undefined) return target
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
 /** Path and query of a request target. */
 export function splitTarget(target: string): { path: string; query: string } {
   const mark = target.indexOf('?')

@@ -16,10 +16,10 @@ import { type Facts, Refusal } from '../core/refusal.ts'
 import { faultPoint } from '../faults.ts'
 import { BodyCut, BodySource, declaredLength, RateWatch, readBody } from '../http/body.ts'
 import { BodyPool, type BodyRoom } from '../http/body-room.ts'
-import { header, mayBeJson, mediaType, preferredWait } from '../http/headers.ts'
+import { hasManyHosts, header, mayBeJson, mediaType, preferredWait } from '../http/headers.ts'
 import type { Line, LineOptions, Unparsed } from '../http/line.ts'
 import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/reply.ts'
-import { type Found, Router, splitTarget } from '../http/router.ts'
+import { type Found, originForm, Router, splitTarget } from '../http/router.ts'
 import { HEADER_BYTES_MAX } from '../http/server.ts'
 import { accountHandlers } from './accounts.ts'
 import {
@@ -87,7 +87,7 @@ class Exchange {
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.request = request
     this.response = response
-    this.target = request.url ?? '/'
+    this.target = originForm(request.url ?? '/')
     const { path, query } = splitTarget(this.target)
     this.queryText = query
     this.found = router.find(this.method, path)
@@ -232,9 +232,11 @@ function routeLabel({ found }: Exchange): string {
 
 /** Versions above are refused everywhere; below, none or no number only where no browser reads (hub API §9). */
 function checkWire(exchange: Exchange): void {
-  const { httpVersion, headers: given } = exchange.request
+  const { httpVersion, headers: given, rawHeaders } = exchange.request
   if (httpVersion !== '1.0' && given.host === undefined)
     throw new Refusal('requestMalformed', { why: 'it has no Host header' })
+  if (hasManyHosts(rawHeaders))
+    throw new Refusal('requestMalformed', { why: 'it has more than one Host header' })
   const declared = exchange.header(headers.wire)
   const version = declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
   if (version > WIRE) throw new WireRefusal('wire_too_new')

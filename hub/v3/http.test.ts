@@ -30,6 +30,7 @@ describe('what is no request of HTTP', () => {
     ],
     ['a tunnel', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', 400, 'bad_request'],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: h\r\nhost: h\r\n\r\n', 400, 'bad_request'],
     [
       'a head of 9 KiB',
       `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Long: ${'a'.repeat(9 * 1024)}\r\n\r\n`,
@@ -72,6 +73,26 @@ test('requests that do not wait for their answers end their connection, and cost
   again.write(requestHead('GET', '/healthz'))
   expect(await nextReply(again)).toBeUndefined()
 })
+
+test.each(['http://h/healthz', 'HTTPS://h:1/healthz?'])(
+  'a target with its host is the path behind it: %s',
+  async target => {
+    const socket = await openSocket(hub.url)
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    expect((await nextReply(socket))?.json['status']).toBe('ok')
+    socket.destroy()
+  },
+)
+
+test.each(['http://h', 'http://h?x=1', 'ftp://h/healthz', 'http:/healthz', '*'])(
+  'a target without a path, or of another scheme, is none of a route: %s',
+  async target => {
+    const socket = await openSocket(hub.url)
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: h\r\nX-Svc-Wire: 3\r\n\r\n`)
+    expect((await nextReply(socket))?.json['status']).not.toBe('ok')
+    socket.destroy()
+  },
+)
 
 test('an expectation that is unknown changes nothing', async () => {
   const socket = await openSocket(hub.url)
