@@ -1,12 +1,15 @@
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   statSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,6 +93,20 @@ describe('the store', () => {
     expect(() => peekStore(dir)).toThrow(/store\.db is damaged \(.+\); restore .* svc evidence import/)
     writeFileSync(path, 'this is no database, and long enough to be read as the head of one'.repeat(20))
     expect(() => openStore(dir)).toThrow(/store\.db is damaged \(.+\); restore/)
+  })
+
+  test('with a page of nothing is damaged, although its head can be read', () => {
+    const dir = fresh()
+    const store = openStore(dir)
+    store.transaction(() => {
+      for (let i = 0; i < 2000; i++) count(store, `a name that fills a page ${i}`)
+    })
+    store.close()
+    const path = join(dir, 'interactions', 'store.db')
+    const file = openSync(path, 'r+')
+    writeSync(file, new Uint8Array(4096), 0, 4096, statSync(path).size - 4096)
+    closeSync(file)
+    expect(() => peekStore(dir)).toThrow(/store\.db is damaged \(Tree \d+ page \d+: .+\); restore/)
   })
 
   test('of a stopped node is looked at, and nothing of it changed', () => {

@@ -182,7 +182,7 @@ const damaged = (path: string, why: string, cause?: unknown) =>
 
 function checkPages(database: Database, path: string): void {
   const row = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
-  if (row.quick_check !== 'ok') throw damaged(path, row.quick_check)
+  if (row.quick_check !== 'ok') throw damaged(path, row.quick_check.replace(/^\*\*\* .* \*\*\*\s*/, ''))
 }
 
 function schemaOf(database: Database, path: string): number {

@@ -45,9 +45,12 @@ test('a message is found once the index has followed, and one that came later af
   store.close()
 })
 
-test('messages are indexed 500 at a time until all are', () => {
+test.each([
+  [1000, 2],
+  [1001, 3],
+])('%i messages are indexed in %i steps of 500', (count, expected) => {
   const store = openWithThreads(1)
-  for (let i = 0; i < 1000; i++) add(store, `word${i}`, 1)
+  for (let i = 0; i < count; i++) add(store, `word${i}`, 1)
   let steps = 0
   const { transaction } = store
   store.transaction = (work, fault) => {
@@ -55,8 +58,8 @@ test('messages are indexed 500 at a time until all are', () => {
     return transaction.call(store, work, fault) as never
   }
   indexMessages(store)
-  expect(steps).toBe(2)
-  for (const word of ['word0', 'word499', 'word500', 'word999']) expect(found(store, word)).toEqual([1])
+  expect(steps).toBe(expected)
+  for (const n of [0, 499, 500, count - 1]) expect(found(store, `word${n}`)).toEqual([1])
   store.close()
 })
 
@@ -83,6 +86,7 @@ test('words are found in any order, by their beginning where a star ends them, w
   expect(excerpts('quarter report')).toEqual(['the report of the third quarter'])
   expect(excerpts(' report   quarter* ')).toHaveLength(2)
   expect(excerpts('quarterly')[0]).toMatch(/^….* quarterly report .*…$/)
+  expect(excerpts('quarterly')[0]?.split(' ')).toHaveLength(24)
   expect(['"', '*', 'report"', 'OR', 'a*b', '* *'].flatMap(excerpts)).toHaveLength(2)
   store.close()
 })
