@@ -79,6 +79,18 @@ test('a fifth session ends the oldest of its agent alone', async () => {
   expect(await use(other)).toBeUndefined()
 })
 
+test('the end of an agent ends what is left when an older session is over', async () => {
+  open(ONE)
+  core.clock.ms += core.context.limits.sessionLifeMs - 1
+  const left = open(ONE)
+  core.clock.ms += 1
+  // over sessions are let go when one is opened
+  open(TWO)
+  expect(await use(left)).toBeUndefined()
+  sessions.endAll(ONE)
+  expect(await use(left)).toBe('sessionInvalid')
+})
+
 test('an agent opens so many a minute; the quota of the day is told and kept', async () => {
   for (let i = 0; i < 6; i++) expect(open(ONE).quota).toBe(2)
   expect(await refusedWith(() => open(ONE))).toBe('rateLimited')
