@@ -44,6 +44,8 @@ import { ensureSecretDirectory } from './platform/files.ts'
 import { LogFile } from './platform/log-file.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
+import { watchFile } from './platform/watched-file.ts'
+import { storePath } from './store/open.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
 import { Calls } from './tasks/calls.ts'
 import { commitTask } from './tasks/delegation.ts'
@@ -123,6 +125,7 @@ async function assemble(
   const below = await openGround(ground, undo)
   const { identity, store, random, wakers, log } = below
   const { now } = ground
+  undo.use(watchStore(below, () => options.onShutdown?.()))
   const topUps = new TopUps(below)
   const publication = new Publication()
   const config = below.settings.current.modules ?? {}
@@ -195,6 +198,13 @@ async function assemble(
   log.info({ aid: identity.aid, address: control.bound }, 'node started')
   return { aid: identity.aid, controlAddress: control.bound, handlers, ctx, wake }
 }
+
+/** Ends the node where its store was taken from under it, before it says more that would be forgotten. */
+const watchStore = ({ dir, log }: Pick<Ground, 'dir' | 'log'>, end: () => void): Disposable =>
+  watchFile(storePath(dir), () => {
+    log.error({ path: storePath(dir) }, 'the store was removed or replaced while the node ran: the node ends')
+    end()
+  })
 
 /** The A2A interface, which calls the operations of the node as its other clients do. */
 function openedA2a(

@@ -125,7 +125,8 @@ export class Store {
   }
 }
 
-const storePath = (dir: string) => join(dir, 'interactions', 'store.db')
+/** Where the store of a data directory is. */
+export const storePath = (dir: string): string => join(dir, 'interactions', 'store.db')
 
 /** Opens the store of a data directory, bringing an older schema up to this release. */
 export function openStore(dir: string): Store {
