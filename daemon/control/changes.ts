@@ -23,6 +23,8 @@ const MOVES = [
   kinds.declined,
   kinds.cancelled,
 ]
+/** How far a clock may have been set back while somebody has a list. */
+const AHEAD_MAX_MS = 86_400_000
 /** States that come by themselves, without a message. */
 const BY_ITSELF = "('failed', 'expired')"
 
@@ -46,6 +48,8 @@ export function changedSince(
   limit: number,
 ): { keys: number[]; upTo: Since } {
   const now = moment(ctx)
+  // of another node, or of this one before an older copy of its directory was put back
+  if (message > now.message || at > now.at + AHEAD_MAX_MS) refuseCursor()
   const moved = ctx.store.all<{ key: number; newest: number }>(
     `SELECT i.key, max(m.key) AS newest FROM messages AS m JOIN interactions AS i ON i.key = m.interaction
      WHERE m.key > ? AND m.direction = 'in' AND m.kind IN (${MOVES}) AND i.side = ?

@@ -1,10 +1,11 @@
 /** What a list tells of its tasks: words once for each cursor, a proposed end as news of its own, pages by state. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { cursorAfter } from '../../protocol/control/cursors.ts'
+import { cursorAfter, sinceCursor } from '../../protocol/control/cursors.ts'
 import { GLIMPSES } from '../store/glimpses.ts'
 import { createInteraction, updateInteraction } from '../store/interactions.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
-import { type TestNode, TestWorld } from '../testing/node.ts'
+import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { moment } from './changes.ts'
 import { listOf, markRead, pageQuestion } from './listing.ts'
 
 let world: TestWorld
@@ -112,6 +113,16 @@ describe('a task in a list', () => {
     expect(listed(alice, 'sent')?.delivery?.state).toBe('at_hub')
     alice.say(id, 'more of it')
     expect(listed(alice, 'sent')?.delivery?.state).toBe('queued')
+  })
+
+  test('go on after no moment that this node has not come to: another node gave it, or an older copy is here', () => {
+    const since = (message: number, at: number) =>
+      listOf(bob.ctx, { side: 'received', cursor: sinceCursor({ message, at }) })
+    const { message } = moment(bob.ctx)
+    expect(since(message, world.clock.ms).items).toEqual([])
+    expect(() => since(message + 1, world.clock.ms)).toThrow(/^cursor: expected/)
+    expect(since(message, world.clock.ms + DAY_MS).items).toEqual([])
+    expect(() => since(message, world.clock.ms + DAY_MS + 1)).toThrow(/^cursor: expected/)
   })
 
   test.each([

@@ -69,6 +69,26 @@ describe('the control interface', () => {
     expect(JSON.parse((await ask('GET', '/ping?nonce=x')).text)).toEqual({ ok: true })
   })
 
+  test('the scheme of the token has no case, the token has', async () => {
+    const status = async (header: string) => (await ask('GET', '/status', { Authorization: header })).status
+    expect([await status(`bearer ${token}`), await status(`BEARER ${token}`)]).toEqual([200, 200])
+    expect(await status(`Bearer ${token.toUpperCase()}`)).toBe(/[a-f]/.test(token) ? 401 : 200)
+    expect([await status(token), await status(`Basic ${token}`)]).toEqual([401, 401])
+  })
+
+  test.each([
+    ['limit=1', 200],
+    ['limit=50', 200],
+    ['limit=0', 400],
+    ['limit=51', 400],
+    ['limit=1x', 400],
+    ['wait_s=0', 200],
+    ['wait_s=46', 400],
+    ['limit=5&limit=6', 400],
+  ])('results of ?%s: %i', async (query, status) => {
+    expect((await ask('GET', `/results?${query}`, bearer())).status).toBe(status)
+  })
+
   test('the socket in the data directory is open to its owner only, and asks for no token', async () => {
     const socketPath = join(dir, 'control.sock')
     expect(statSync(socketPath).mode & 0o777).toBe(0o600)

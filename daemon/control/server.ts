@@ -62,6 +62,14 @@ const rows = new Map<string, { name: OperationName; row: RouteRow }>(
   ]),
 )
 
+/** The parameters of a request; one that stands twice is none. */
+function queryOf(url: URL): Record<string, string> {
+  const given = Object.fromEntries(url.searchParams)
+  if (Object.keys(given).length < url.searchParams.size)
+    throw new Malformed('a parameter of the query stands twice')
+  return given
+}
+
 export class ControlServer {
   #options: ControlOptions
   #server: http.Server
@@ -222,8 +230,7 @@ export class ControlServer {
     })
     const signal = AbortSignal.any([gone.signal, this.#closing.signal])
     try {
-      const given =
-        row.method === 'GET' ? Object.fromEntries(url.searchParams) : parseJson(await readBody(request, row))
+      const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(request, row))
       const reply = await invoke(this.#options.handlers, name, given, signal)
       faultPoint(`node.control.${name}.before-answer`)
       send(response, 200, reply)

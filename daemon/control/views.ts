@@ -152,7 +152,9 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
         turn.text_file = ctx.attachments.keepText(message.text)
       })
     fromChar = 0
-    left -= turn.text.length
+    // what is too short for the next character of a text is not spent on the words after it
+    const isCutHere = turn.next_char !== undefined && most >= left
+    left = isCutHere ? 0 : left - turn.text.length
     turns.push(turn)
   }
   const receipt = receiptView(interaction)

@@ -32,6 +32,7 @@ export function renewToken(
   return token
 }
 
-export function isBearer(header: string | undefined, token: string): boolean {
-  return equalSecret(utf8(header ?? ''), utf8(`Bearer ${token}`))
+/** The scheme in whatever case (RFC 9110 section 11.1). */
+export function isBearer(header = '', token: string): boolean {
+  return equalSecret(utf8(header.replace(/^bearer /i, 'Bearer ')), utf8(`Bearer ${token}`))
 }

@@ -55,6 +55,20 @@ const hub = hubAddress.optional()
 export const atHub = z.strictObject({ hub })
 
 export const byInteraction = z.strictObject({ interaction_id: interactionId })
-export const paging = { limit: z.int().min(1).max(50).optional(), cursor: z.string().max(64).optional() }
+export const PAGE_MAX = 50
+export const paging = {
+  limit: z.int().min(1).max(PAGE_MAX).optional(),
+  cursor: z.string().max(64).optional(),
+}
+
+/** A whole number of a query. */
+export const wholeText = (min: number, max: number) => {
+  const said = `a whole number from ${min} to ${max}`
+  const isWithin = (text: string) => /^[0-9]{1,3}$/.test(text) && Number(text) >= min && Number(text) <= max
+  return z
+    .string()
+    .refine(isWithin, { error: `expected ${said}` })
+    .describe(`text: ${said}`)
+}
 /** Words of a person or an agent. */
 export const text = z.string().max(TEXT_BODY_BYTES)

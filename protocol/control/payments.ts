@@ -59,7 +59,7 @@ export const paymentOperations = {
   refund: operation('/refund', {
     reads: false,
     request: z.strictObject({
-      interaction_id: z.string(),
+      interaction_id: interactionId,
       /** All that was taken, where it is not said. */
       amount: z.int().min(1).max(CREDITS_MAX).optional(),
     }),

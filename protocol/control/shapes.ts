@@ -146,7 +146,9 @@ export const turnShape = z.strictObject({
   truncated: z.boolean().optional(),
   /** Length of the whole text, and where it goes on, when this is a part of it. */
   chars: count.optional(),
-  next_char: count.optional(),
+  next_char: count
+    .optional()
+    .describe('integer: where the text goes on, as `from_char` with this turn as `from_turn`'),
   /** The whole text as a file of this machine, under its content id. */
   text_file: z.strictObject({ path: z.string(), bytes: count, cid: z.string() }).optional(),
   attachments: z.array(attachmentShape),
@@ -173,7 +175,11 @@ export const threadShape = z.strictObject({
   /** It came over a local interface of this node and is answered there; nothing of it is mail. */
   local: z.literal(true).optional(),
   turns: z.array(turnShape),
-  next_turn: count.optional(),
+  next_turn: count
+    .optional()
+    .describe(
+      'integer: the turn after the last one here, as `from_turn`; where that one ends with `next_char`, its rest comes first',
+    ),
   /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, review. */
   actions: z.array(z.string()),
   receipt: receiptSummary.optional(),

@@ -1,7 +1,16 @@
 /** Operations on tasks: delegate, talk, end, and what proves it. */
 import * as z from 'zod'
 import { aidShape, capTag, count, millis } from '../contract/shapes.ts'
-import { byInteraction, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
+import {
+  byInteraction,
+  LONG_MS,
+  operation,
+  PAGE_MAX,
+  paging,
+  TEXT_BODY_BYTES,
+  text,
+  wholeText,
+} from './operation.ts'
 import {
   attachmentShape,
   deliveryShape,
@@ -13,6 +22,7 @@ import {
   receiptSummary,
   threadShape,
   verifyShape,
+  WAIT_S_MAX,
   wait,
 } from './shapes.ts'
 
@@ -22,7 +32,7 @@ const summaries = z.strictObject({
   new_cursor: z
     .string()
     .describe(
-      'text: as `cursor`, lists what the other sides did after this reply, in whatever state it is, and with `wait_s` waits for it',
+      'text: as `cursor`, lists what the other sides did after this reply, in whatever state it is, and with `wait_s` waits for it; a task that moves while its list is read page by page leaves the pages, so keep that of the first page, and follow `/events` for what other clients of this node do',
     ),
 })
 const paths = z.array(z.string().min(1)).max(64)
@@ -135,15 +145,9 @@ export const taskOperations = {
       ended: z.enum(['true', 'false']).optional(),
       /** Adds to each task the last words of the other side. */
       texts: z.enum(['true', 'false']).optional(),
-      limit: z
-        .string()
-        .regex(/^[0-9]{1,2}$/, { error: 'expected a whole number from 0 to 99' })
-        .optional(),
+      limit: wholeText(1, PAGE_MAX).optional(),
       cursor: z.string().max(64).optional(),
-      wait_s: z
-        .string()
-        .regex(/^[0-9]{1,2}$/, { error: 'expected a whole number from 0 to 99' })
-        .optional(),
+      wait_s: wholeText(0, WAIT_S_MAX).optional(),
     }),
     reply: summaries,
   }),
