@@ -657,6 +657,28 @@ describe('svc daemon --stdio', () => {
     expect(await second.ended).toBe(0)
   })
 
+  test('two that joined answer at once after the first one is gone, whichever of them takes over', async () => {
+    const [first, ...others] = [start('three'), start('three'), start('three')]
+    for (const one of [first, ...others]) {
+      one?.child.stdin.write(initialize)
+      await one?.answer(1)
+    }
+    for (let round = 2; round < 5; round++) {
+      if (round === 3) {
+        first?.child.kill('SIGKILL')
+        await first?.ended
+      }
+      for (const one of others) one.child.stdin.write(status.replace('"id":2', `"id":${round}`))
+      const answers = await Promise.all(others.map(one => one.answer(round)))
+      const aids = answers.map(({ result }) => result?.structuredContent.node?.aid)
+      expect([new Set(aids).size, aids[0]]).toEqual([1, expect.stringMatching(/^A/)])
+    }
+    for (const one of others) {
+      one.child.stdin.end()
+      expect(await one.ended).toBe(0)
+    }
+  })
+
   test('makes no new identity in the place of the one with which its session began, and joins no other one there', async () => {
     const first = start('moved')
     first.child.stdin.write(initialize)

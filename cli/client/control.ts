@@ -64,6 +64,8 @@ export type Target = {
   dataDir: string
   /** The socket on which this node answers, apart from that of any other start. */
   mark: string | undefined
+  /** No other node can be meant. */
+  isOnly: boolean
 }
 
 /** Whose node is meant: that of a command line, or of one identity whatever is chosen or runs later, as it was found last. */
@@ -86,7 +88,14 @@ export function findTarget(io: Io, whom: Whom): Target {
   const [only] = running.length === 1 && !selection.explicit && !hasIdentity(selection.dir) ? running : []
   const entry = own ?? only
   const address = entry?.control_addr ?? configuredAddress(selection.dir)
-  return { selection, entry, address, dataDir: entry?.data_dir ?? selection.dir, mark: own && mark }
+  return {
+    selection,
+    entry,
+    address,
+    dataDir: entry?.data_dir ?? selection.dir,
+    mark: own && mark,
+    isOnly: isSession,
+  }
 }
 
 const hasIdentity = (dir: string): boolean =>
@@ -258,23 +267,26 @@ export class UnreachableNode extends CommandFailed {
 
 /** The refusal when no daemon answers: address, data directory, and the nodes that do run. */
 export function unreachable(io: Io, target: Target, why = '', cause?: unknown): UnreachableNode {
-  const others = daemonsOf(io.env).filter(entry => entry.data_dir !== target.dataDir)
-  const list = others.slice(0, NAMED_MAX).map(entry => `\n  ${selectorOf(io, entry)} status`)
-  const more = others.length > list.length ? `\n  and ${others.length - list.length} more` : ''
-  const known =
-    list.length === 0
-      ? 'no other node of yours is running'
-      : `if you meant another node of yours that runs:${list.join('')}${more}`
+  const known = target.isOnly ? '' : sayOthers(io, target)
   const name = target.selection.name
   if (name !== undefined && name !== DEFAULT_IDENTITY && !existsSync(target.selection.dir))
     return new UnreachableNode(
-      `there is no identity "${name}"; ${known}`,
+      `there is no identity "${name}"${known}`,
       `svc id ls\nto make it, instead:\nsvc id new ${name}`,
       { isAbsent: true },
     )
   const moved = sayMoved(target.dataDir)
-  if (moved !== undefined) return new UnreachableNode(`${moved}; ${known}`, MOVED_NEXT, { cause })
-  return new UnreachableNode(`${sayAbsent(target)}${why}; ${known}`, startOf(io, target), { cause })
+  if (moved !== undefined) return new UnreachableNode(`${moved}${known}`, MOVED_NEXT, { cause })
+  return new UnreachableNode(`${sayAbsent(target)}${why}${known}`, startOf(io, target), { cause })
+}
+
+/** Other nodes of this user, one of which may have been meant. */
+function sayOthers(io: Io, { dataDir }: Target): string {
+  const others = daemonsOf(io.env).filter(entry => entry.data_dir !== dataDir)
+  if (others.length === 0) return '; no other node of yours is running'
+  const list = others.slice(0, NAMED_MAX).map(entry => `\n  ${selectorOf(io, entry)} status`)
+  const more = others.length > list.length ? `\n  and ${others.length - list.length} more` : ''
+  return `; if you meant another node of yours that runs:${list.join('')}${more}`
 }
 
 const sayAbsent = ({ address, dataDir }: Target): string =>

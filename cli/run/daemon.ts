@@ -26,7 +26,7 @@ import { findTarget, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { CommandFailed, type Io, notice, sayOnTerminal } from '../io.ts'
 import { forgetLeanMemory } from './lean-memory.ts'
-import { eventsOf, listenAgain, mayRepeat, type Stream } from './node-link.ts'
+import { acrossRestarts, eventsOf, listenAgain, type Stream } from './node-link.ts'
 import { Session } from './session.ts'
 import { openTasks, SERVED, toolCalls } from './tool-calls.ts'
 import { toolSettings } from './tool-settings.ts'
@@ -124,15 +124,13 @@ class Seat {
   async take(): Promise<ControlCall> {
     await this.#settle()
     this.#watch = setInterval(() => void this.#settle().catch(() => {}), TAKE_OVER_LOOK_MS)
-    return async (name, ...given) => {
-      try {
-        return await this.#call(name, ...given)
-      } catch (error) {
-        if (this.#left || !mayRepeat(name, error)) throw error
+    return acrossRestarts(
+      async (...given) => this.#call(...given),
+      async () => {
         await this.#settle()
-        return await this.#call(name, ...given)
-      }
-    }
+        return !this.#left
+      },
+    )
   }
 
   /** Events of whichever node is there. */

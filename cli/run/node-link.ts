@@ -15,23 +15,32 @@ const STREAM_PAUSE_MS = 500
 /** Nothing of a call reached the node. */
 const NOTHING_SENT: readonly (string | undefined)[] = ['ECONNREFUSED', 'ENOENT', undefined]
 
-/** Calls of the session's node, which may be started again meanwhile; those that change something are repeated only if it saw nothing. */
+/** Calls of the session's node, which may be started again meanwhile. */
 export function callsAcrossRestarts(io: Io, session: Session): ControlCall {
   const quiet = Object.create(io, { err: { value: () => {} } }) as Io
+  return acrossRestarts(async (...given) => (await session.connect(quiet)).call(...given))
+}
+
+/** Makes a call again while there is no node; one that changes something only if the node saw nothing of it. */
+export function acrossRestarts(
+  call: ControlCall,
+  mayGoOn: () => Promise<boolean> = async () => true,
+): ControlCall {
   return async (name, ...given) => {
     const signal = given[2]?.signal
     for (const until = performance.now() + RESTART_WAIT_MS; ; await pause(LOOK_MS)) {
       try {
-        return await (await session.connect(quiet)).call(name, ...given)
+        return await call(name, ...given)
       } catch (error) {
         if (!mayRepeat(name, error) || performance.now() > until || signal?.aborted === true) throw error
+        if (!(await mayGoOn())) throw error
       }
     }
   }
 }
 
 /** Whether a call that found no node does no harm when it is made again. */
-export const mayRepeat = (name: OperationName, error: unknown): boolean =>
+const mayRepeat = (name: OperationName, error: unknown): boolean =>
   error instanceof UnreachableNode &&
   (operations[name].reads || NOTHING_SENT.includes(causeCode(error.cause)))
 
