@@ -123,4 +123,5 @@ const tailRow = (turn: Turn, context: ToolContext): Row =>
     attachments:
       turn.attachments.length === 0 ? undefined : turn.attachments.map(each => fileRow(each, context)),
     retired_key: turn.retired_key || undefined,
+    missing_before: turn.missing_before,
   })

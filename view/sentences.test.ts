@@ -28,6 +28,12 @@ describe('a message', () => {
       tone: 'warn',
     })
   })
+  test.each([
+    [1, 'sealed · signed by bob · a message before it has not come yet'],
+    [3, 'sealed · signed by bob · 3 messages before it have not come yet'],
+  ])('behind %i that are missing says so', (missing_before, says) => {
+    expect(facts({ missing_before }).proof).toEqual({ says, tone: 'warn' })
+  })
   test('of the auto-reply is known from one of a person', () => {
     expect(facts({ mine: true, auto: true }).who).toBe('you, by auto-reply')
   })

@@ -99,7 +99,8 @@ export function messageFacts(
   const by = turn.mine ? 'you' : peer
   const sealed = thread.sealed ? 'sealed' : 'NOT sealed: the hub can read it'
   const signed = turn.retired_key === true ? `signed by ${by} under a retired key` : `signed by ${by}`
-  const tone = !thread.sealed || turn.retired_key === true ? 'warn' : 'quiet'
+  const gap = sayGap(turn)
+  const tone = !thread.sealed || turn.retired_key === true || gap !== '' ? 'warn' : 'quiet'
   return {
     who: turn.auto === true ? `${by}, by auto-reply` : by,
     when: clock(turn.at, now),
@@ -107,12 +108,20 @@ export function messageFacts(
     proof:
       thread.local === true
         ? { says: 'over the A2A interface of this node', tone: 'quiet' }
-        : { says: `${sealed} · ${signed}`, tone },
+        : { says: `${sealed} · ${signed}${gap}`, tone },
     delivery:
       turn.delivery === undefined || thread.local === true
         ? undefined
         : sayDelivery(turn.delivery, peer, now),
   }
+}
+
+/** Words that were said before a message and did not come with it. */
+function sayGap({ missing_before: missing }: Turn): string {
+  if (missing === undefined) return ''
+  return missing === 1
+    ? ' · a message before it has not come yet'
+    : ` · ${missing} messages before it have not come yet`
 }
 
 const KINDS: Readonly<Record<string, readonly [mine: string, theirs: string]>> = {

@@ -23,6 +23,27 @@ afterEach(() => world[Symbol.asyncDispose]())
 const page = (fromTurn: number, maxChars: number, fromChar?: number) =>
   threadView(bob.ctx, bob.thread(id), { fromTurn, maxChars, fromChar })
 
+test('words behind others that have not come yet say so until these are here', async () => {
+  const gaps = () => page(6, 100).turns.map(({ text, missing_before }) => [text, missing_before])
+  for (const words of ['one', 'two', 'three', 'four']) alice.say(id, words)
+  await alice.send()
+  const [one, two, three, four] = world.post.carried.splice(0)
+  const come = async (...mail: (typeof one)[]) => {
+    world.post.carried.push(...mail.flatMap(each => each ?? []))
+    await bob.receive()
+  }
+  await come(three)
+  expect(gaps()).toEqual([['three', 2]])
+  await come(four, one)
+  expect(gaps()).toEqual([
+    ['three', 1],
+    ['four', undefined],
+    ['one', undefined],
+  ])
+  await come(two)
+  expect(gaps().every(([, missing]) => missing === undefined)).toBe(true)
+})
+
 test('a page ends with the turn that it has no room for, and never goes on behind it', () => {
   const { turns, next_turn } = page(2, 3)
   expect(turns.map(({ n, text, next_char }) => [n, text, next_char])).toEqual([[2, 'aa', 2]])

@@ -138,6 +138,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
   let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
   let fromChar = options.fromChar ?? 0
   const turns: Turn[] = []
+  const missing = new Set(ctx.threads.missing(interaction))
   let next: number | undefined
   for (const [n, message] of shownFrom(ctx, interaction, Math.max(options.fromTurn, 1))) {
     if (left <= 0) {
@@ -145,7 +146,11 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
       break
     }
     const most = message.direction === 'out' ? (options.ownChars ?? left) : left
-    const turn = turnView(ctx, message, n, { from: fromChar, charactersMax: Math.min(most, left) })
+    const turn = turnView(ctx, message, n, {
+      from: fromChar,
+      charactersMax: Math.min(most, left),
+      missingBefore: gapBefore(message, missing),
+    })
     if (options.textFiles === true && !turn.mine && message.text.length >= TEXT_FILE_CHARACTERS_MIN)
       // on a full disk it is read without
       ctx.store.attempt(() => {
@@ -186,9 +191,17 @@ function* shownFrom(ctx: Needs, interaction: Interaction, from: number): Generat
   }
 }
 
-type Part = { from: number; charactersMax: number }
+/** How many messages of the other side right before this one are not here. */
+function gapBefore({ direction, number }: ShownMessage, missing: ReadonlySet<number>): number {
+  let gap = 0
+  while (direction === 'in' && missing.has(number - 1 - gap)) gap++
+  return gap
+}
 
-function turnView(ctx: Needs, message: ShownMessage, n: number, { from, charactersMax }: Part): Turn {
+type Part = { from: number; charactersMax: number; missingBefore: number }
+
+function turnView(ctx: Needs, message: ShownMessage, n: number, part: Part): Turn {
+  const { from, charactersMax, missingBefore } = part
   const mine = message.direction === 'out'
   const text = sliceOf(message.text, from, charactersMax)
   const end = Math.min(from, message.text.length) + text.length
@@ -216,6 +229,7 @@ function turnView(ctx: Needs, message: ShownMessage, n: number, { from, characte
       delivery: mine ? deliveryView(ctx, message) : undefined,
       auto: message.auto === 1 || undefined,
       retired_key: message.retired === 1 || undefined,
+      missing_before: missingBefore || undefined,
     }),
   }
 }

@@ -157,6 +157,11 @@ export const turnShape = z.strictObject({
   auto: z.boolean().optional(),
   /** Signed under a key that was retired since, without evidence of an earlier time. */
   retired_key: z.boolean().optional(),
+  missing_before: count
+    .optional()
+    .describe(
+      'integer: messages that the other side sent right before this one and that are not here; they may still come, as later turns',
+    ),
 })
 export type Turn = z.infer<typeof turnShape>
 
