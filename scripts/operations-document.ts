@@ -2,9 +2,12 @@
 
 import { EVENTS_KEPT_MAX } from '../daemon/platform/events.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
-import { type EventType, eventTypes, operations } from '../protocol/control/operations.ts'
+import { controlRoutes, type EventType, eventTypes, operations } from '../protocol/control/operations.ts'
 import { codeRows } from './tables.ts'
 import { membersSection } from './wire-3-document.ts'
+
+/** What any operation may be refused with. */
+const COMMON: readonly string[] = ['bad_request', 'unauthorized', 'forbidden_origin', 'disk_full', 'internal']
 
 const pingSection = [
   '### GET `/ping`',
@@ -35,17 +38,41 @@ const eventsSection = [
   ),
 ]
 
+const filesSection = [
+  '### POST `/upload`',
+  `Takes one file: \`name\` in the query (1 to 1024 characters), its bytes as the body, at most ${controlRoutes.upload.limits.bodyBytes} of them. The reply is \`{path, bytes}\`; the path goes into \`attach\` of \`/delegate\` or \`/message\`, and is kept for a week. ${refusedWith(controlRoutes.upload)}`,
+  '### GET `/attachment`',
+  'Gives the bytes of an attachment as a download, to whoever has the link that `/attachment/link` made; it needs no token and ends after ten minutes.',
+  '### GET `/console`',
+  'The page of the node for a browser, and with `POST /console/token` what its program asks for; not for other programs.',
+]
+
+/** What an operation refuses beside what all of them may. */
+function refusedWith({ codes = [] }: Pick<RouteRow, 'codes'>): string {
+  const own = codes.filter(code => !COMMON.includes(code)).sort()
+  return own.length === 0 ? '' : `Refused with ${own.map(code => `\`${code}\``).join(', ')}.`
+}
+
+/** What is said below the members of an operation. */
+function boundsOf(row: RouteRow): string[] {
+  const size = row.method === 'GET' ? '' : `The body has ${row.limits.bodyBytes} bytes at most.`
+  const said = [size, refusedWith(row)].filter(sentence => sentence !== '').join(' ')
+  return said === '' ? [] : [said]
+}
+
 /** The whole document as Markdown. */
 export function operationsDocument(): string {
   const codes = codeRows().filter(row => row.line === 'control')
   return [
     '# The operations of a node',
-    'Printed from the tables in `protocol/control/` by `npm run -s docs`; do not edit by hand. The command line, the MCP tools and the console call these; so can a program of yours, over the control interface (`control_addr`, with the token of `control_token.txt` as a bearer token). Bodies are strict JSON. A refusal is `{reason, error, next}`: one of the codes at the end, a sentence that says what happened, and what to do next.',
+    'Printed from the tables in `protocol/control/` by `npm run -s docs`; do not edit by hand. The command line, the MCP tools and the console call these; so can a program of yours, over the control interface (`control_addr`, with the token of `control_token.txt` as a bearer token). Bodies are strict JSON. A refusal is `{reason, error, next}`: one of the codes at the end, a sentence that says what happened, and what to do next. Each operation names the codes that are its own; any of them may be refused with `bad_request`, `unauthorized`, `forbidden_origin`, `disk_full` or `internal`. A parameter of a query stands there once.',
     ...pingSection,
     ...eventsSection,
+    ...filesSection,
     ...Object.values<RouteRow>(operations).flatMap(row => {
       const section = membersSection(row)
-      return section.length > 0 ? section : [`### ${row.method} \`${row.path}\``, 'No members.']
+      const head = section.length > 0 ? section : [`### ${row.method} \`${row.path}\``, 'No members.']
+      return [...head, ...boundsOf(row)]
     }),
     '## Codes',
     ['| Code | Status |\n|---|---|', ...codes.map(({ code, status }) => `| ${code} | ${status} |`)].join(
