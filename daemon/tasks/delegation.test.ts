@@ -38,6 +38,12 @@ const filesOf = (id: string) =>
 const many = (bytes: number) => 'x'.repeat(bytes)
 
 describe('a delegation', () => {
+  test.each(['', ' \n'])('of nothing is refused, unless it brings a file: %j', task => {
+    expect(() => delegate({ task })).toThrow(/^the task is empty: say what is to be done, or attach a file$/)
+    expect(filesOf(delegate({ task, attach: [file('brief.txt', 10)] }))).toEqual([['brief.txt']])
+    expect(() => delegate({ task: undefined, capability: 'text.count', args: {} })).not.toThrow()
+  })
+
   test('is committed with its message, its evidence and its preview', () => {
     const id = delegate({ task: many(300) })
     expect(alice.thread(id)).toMatchObject({
@@ -68,7 +74,10 @@ describe('a delegation', () => {
   test('that no message takes is refused, and leaves nothing', () => {
     const head = Buffer.byteLength(JSON.stringify({ attachments: [], task: '' }))
     expect(() => delegate({ task: many(DOCUMENT_BYTES_MAX) })).toThrow(
-      expect.objectContaining({ code: 'too_large' }),
+      expect.objectContaining({
+        code: 'too_large',
+        message: 'the task is larger than the 772 KiB that one message takes',
+      }),
     )
     expect(alice.ctx.store.all('SELECT 1 FROM interactions')).toEqual([])
     delegate({ task: many(DOCUMENT_BYTES_MAX - head - 16) })
@@ -120,10 +129,24 @@ describe('files', () => {
   })
 })
 
+test('a message of nothing is refused', () => {
+  const id = delegate()
+  const send = (text: string, attach: string[]) =>
+    sendText(alice.ctx, alice.thread(id), { text, attach, key: undefined })
+  expect(() => send(' ', [])).toThrow(/^the message is empty: say something, or attach a file$/)
+  send('', [file('more.txt', 10)])
+  expect(filesOf(id)).toEqual([[], ['more.txt']])
+})
+
 test('a text that no message takes is refused', () => {
   const id = delegate()
   const send = (bytes: number) =>
     sendText(alice.ctx, alice.thread(id), { text: many(bytes), attach: [], key: undefined })
   send(TEXT_BYTES_MAX)
-  expect(() => send(TEXT_BYTES_MAX + 1)).toThrow(expect.objectContaining({ code: 'too_large' }))
+  expect(() => send(TEXT_BYTES_MAX + 1)).toThrow(
+    expect.objectContaining({
+      code: 'too_large',
+      message: 'the text is larger than the 644 KiB that one message takes',
+    }),
+  )
 })

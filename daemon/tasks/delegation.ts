@@ -27,6 +27,10 @@ const HEAD_RESERVE_BYTES = 900 * 1024
 /** Room for text, log and key set in an envelope of a stranger. */
 const STRANGER_RESERVE_BYTES = 320 * 1024
 
+/** A task or the arguments of a call with what stands around them; words, which may go with a long history. */
+const TASK_KIB_MAX = HEAD_RESERVE_BYTES / 1024 - 128
+const WORDS_KIB_MAX = HEAD_RESERVE_BYTES / 1024 - 256
+
 export type DelegateRequest = NonNullable<RequestOf<Operations['delegate']>>
 
 /** Commits a delegation; with an idempotency key the same content is committed once. */
@@ -40,8 +44,10 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
       ? { task, attachments: attachments.map(({ name, cid }) => ({ name, cid: cidText(cid) })) }
       : { capability, args }
   const bytes = documentBytes(document)
-  if (bytes.length > HEAD_RESERVE_BYTES - 128 * 1024)
-    refuse('too_large', 'the task is larger than one message takes')
+  if (bytes.length > TASK_KIB_MAX * 1024)
+    refuse('too_large', `the task is larger than the ${TASK_KIB_MAX} KiB that one message takes`)
+  if (capability === undefined && isNothing(task, attachments))
+    refuse('bad_request', 'the task is empty: say what is to be done, or attach a file')
   return once(ctx, given.idempotency_key, 'delegate', { peer, document }, () => {
     const text = capability === undefined ? task : `${capability} ${JSON.stringify(args)}`
     const delegated = commitTask(ctx, {
@@ -56,6 +62,9 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
     return delegated.id
   })
 }
+
+const isNothing = (text: string, attachments: readonly Attachment[]): boolean =>
+  text.trim() === '' && attachments.length === 0
 
 /** A task for somebody, ready to be sent. */
 export type NewTask = {
@@ -128,8 +137,10 @@ export function sendText(
   given: { text: string; attach: readonly string[]; key: string | undefined },
 ) {
   const attachments = given.attach.map(path => ctx.attachments.take(resolve(path)))
-  if (utf8(given.text).length > HEAD_RESERVE_BYTES - 256 * 1024)
-    refuse('too_large', 'the text is larger than one message takes')
+  if (utf8(given.text).length > WORDS_KIB_MAX * 1024)
+    refuse('too_large', `the text is larger than the ${WORDS_KIB_MAX} KiB that one message takes`)
+  if (isNothing(given.text, attachments))
+    refuse('bad_request', 'the message is empty: say something, or attach a file')
   const content = { id: interaction.id, text: given.text, files: attachments.map(({ cid }) => cidText(cid)) }
   const key = once(ctx, given.key, 'message', content, () => {
     const [first, ...rest] = batches(ctx, interaction.peer, attachments)
