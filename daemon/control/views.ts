@@ -135,33 +135,7 @@ export type ThreadOptions = {
 
 /** The conversation from a turn on, cut at a number of characters. */
 export function threadView(ctx: Needs, interaction: Interaction, options: ThreadOptions): ThreadView {
-  let left = options.maxChars ?? TURN_CHARACTERS_DEFAULT
-  let fromChar = options.fromChar ?? 0
-  const turns: Turn[] = []
-  const missing = new Set(ctx.threads.missing(interaction))
-  let next: number | undefined
-  for (const [n, message] of shownFrom(ctx, interaction, Math.max(options.fromTurn, 1))) {
-    if (left <= 0) {
-      next = n
-      break
-    }
-    const most = message.direction === 'out' ? (options.ownChars ?? left) : left
-    const turn = turnView(ctx, message, n, {
-      from: fromChar,
-      charactersMax: Math.min(most, left),
-      missingBefore: gapBefore(message, missing),
-    })
-    if (options.textFiles === true && !turn.mine && message.text.length >= TEXT_FILE_CHARACTERS_MIN)
-      // on a full disk it is read without
-      ctx.store.attempt(() => {
-        turn.text_file = ctx.attachments.keepText(message.text)
-      })
-    fromChar = 0
-    // what is too short for the next character of a text is not spent on the words after it
-    const isCutHere = turn.next_char !== undefined && most >= left
-    left = isCutHere ? 0 : left - turn.text.length
-    turns.push(turn)
-  }
+  const { turns, next } = turnsOf(ctx, interaction, options)
   const receipt = receiptView(interaction)
   const payment = paymentView(ctx, interaction)
   return {
@@ -180,6 +154,39 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     ...present({ receipt, payment }),
     ...reviewStanding(ctx, interaction),
   }
+}
+
+/** The turns of one page, and the turn after them where there is one. */
+function turnsOf(
+  ctx: Needs,
+  interaction: Interaction,
+  { fromTurn, fromChar = 0, maxChars = TURN_CHARACTERS_DEFAULT, ownChars, textFiles }: ThreadOptions,
+): { turns: Turn[]; next?: number } {
+  const turns: Turn[] = []
+  const missing = new Set(ctx.threads.missing(interaction))
+  let left = maxChars
+  for (const [n, message] of shownFrom(ctx, interaction, Math.max(fromTurn, 1))) {
+    if (left <= 0) return { turns, next: n }
+    const most = message.direction === 'out' ? (ownChars ?? left) : left
+    const turn = turnView(ctx, message, n, {
+      from: turns.length === 0 ? fromChar : 0,
+      charactersMax: Math.min(most, left),
+      missingBefore: gapBefore(message, missing),
+    })
+    if (textFiles === true) addFile(ctx, turn, message.text)
+    turns.push(turn)
+    // what is too short for the next character of a text is not spent on the words after it
+    left = turn.next_char !== undefined && most >= left ? 0 : left - turn.text.length
+  }
+  return { turns }
+}
+
+/** A long text of the other side as a file; on a full disk it is read without. */
+function addFile(ctx: Needs, turn: Turn, text: string): void {
+  if (turn.mine || text.length < TEXT_FILE_CHARACTERS_MIN) return
+  ctx.store.attempt(() => {
+    turn.text_file = ctx.attachments.keepText(text)
+  })
 }
 
 /** Turns with their numbers, read a page at a time: a thread may hold a hundred thousand. */
