@@ -2,7 +2,7 @@
 import * as mcp from '#mcp'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { UnreachableNode } from '../client/control.ts'
+import { findTarget, UnreachableNode, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
 import { type Io, notice, sayOnTerminal } from '../io.ts'
 import { callsAcrossRestarts, eventsOf, listenAgain } from './node-link.ts'
@@ -22,7 +22,9 @@ export async function runClient(
   try {
     await (await session.connect(io)).call('status')
   } catch (error) {
-    if (start === undefined || !(error instanceof UnreachableNode)) throw error
+    if (!(error instanceof UnreachableNode)) throw error
+    // no model reads this: a person may have meant another node
+    if (start === undefined) throw unreachable(io, { ...findTarget(io, session), isOnly: false })
     await startOrJoin(start, call)
   }
   const open = await openTasks(call)
