@@ -8,11 +8,14 @@ import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { ConfigError } from '../home/config.ts'
 import { isOutOfRoom } from '../platform/room.ts'
+import { isLocked } from '../platform/sqlite.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
 
 /** What a caller hears of a mistake of ours, which is logged. */
 export const INTERNAL = 'the node failed to handle the request'
+
+const LOCKED = 'another program has locked the store of this node: nothing was changed'
 
 type AnyHandler = (given: unknown, signal: AbortSignal) => Promise<unknown>
 
@@ -35,6 +38,7 @@ export async function invoke(
     if (error instanceof Malformed || error instanceof ConfigError)
       return refuse('bad_request', error.message)
     if (isOutOfRoom(error)) return refuse('disk_full', 'the disk is full: nothing was changed')
+    if (isLocked(error)) return refuse('internal', LOCKED, 'end what has store.db open, then repeat it')
     throw error
   }
 }

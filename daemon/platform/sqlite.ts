@@ -44,6 +44,10 @@ export function isDamage(error: unknown): boolean {
 
 const RESULT_BUSY = 5
 
+/** Whether another program holds the file for longer than was waited. */
+export const isLocked = (error: unknown): boolean =>
+  ((((error ?? {}) as { errcode?: number }).errcode ?? 0) & PRIMARY_RESULT) === RESULT_BUSY
+
 /** Opens a file that is locked until it is closed or its process ends, however that ends; undefined when it is taken. */
 export function openLocked(path: string): Database | undefined {
   const database = new Database(path)
