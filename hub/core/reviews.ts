@@ -131,7 +131,6 @@ function decode(given: ReviewUpload): { reviewable: ReviewableReceipt; review: R
   } catch (error) {
     if (error instanceof NoCommitment) throw new Refusal('receiptNotReviewable')
     if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
-    if (error instanceof KelInvalid) throw new Refusal('receiptNotReviewable')
     throw error
   }
 }
