@@ -150,6 +150,26 @@ describe('a task', () => {
       expect(take(received(kinds.acceptEnd, answer, { number: 3 }))).toBe(dackCodes.stored)
     })
 
+    test('that is withdrawn while it waits keeps no file; one that was taken keeps them', () => {
+      const files = () => bob.ctx.store.all('SELECT 1 FROM message_attachments').length
+      const first = loaded(alice.aid, MIB)
+      const withdraw = (task: Received) =>
+        take(
+          received(
+            kinds.cancelled,
+            { reason: '' },
+            { number: 2, interactionId: task.body.interactionId as Uint8Array },
+          ),
+        )
+      take(first)
+      expect(files()).toBe(1)
+      expect([withdraw(first), files()]).toEqual([dackCodes.stored, 0])
+      const second = loaded(alice.aid, MIB)
+      take(second)
+      bob.ctx.store.run("UPDATE interactions SET state = 'open' WHERE state = 'pending'")
+      expect([withdraw(second), files()]).toEqual([dackCodes.stored, 1])
+    })
+
     test('that has ended or was withdrawn leaves its place to the next one', () => {
       bob.ctx.settings.change({ guest_messages: 1 })
       expect(take(delegation())).toBe(dackCodes.stored)

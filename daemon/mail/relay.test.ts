@@ -1,3 +1,4 @@
+import pino from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { witnessKel } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
@@ -79,10 +80,18 @@ describe('the running relay', () => {
     expect(polls()).toBe(after)
   })
 
-  test('that a hub stopped does not log it as a failed poll, and goes on looking', async () => {
-    bob.hub.answers({ poll: () => Promise.reject(new HubStopped('moved')) })
-    relay.start()
+  test.each([
+    ['that a hub stopped does not log it as a failed poll', new HubStopped('moved'), false],
+    ['whose poll fails logs that', refusedWith('overloaded'), true],
+  ] as const)('%s, and goes on looking', async (_, error, says) => {
+    const lines: string[] = []
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
+    const told = new Relay({ ...bob.ctx, log, timings: { ...bob.ctx.timings, backoffFirstMs: 5 } })
+    bob.hub.answers({ poll: () => Promise.reject(error) })
+    told.start()
     await expect.poll(polls).toBeGreaterThan(1)
+    await told.stop()
+    expect(lines.some(line => line.includes('poll failed'))).toBe(says)
   })
 })
 
@@ -94,6 +103,72 @@ describe('a hub that is busy', () => {
     await aWhile(60)
     expect(polls()).toBe(2)
     expect(bob.hub.stopped).toBeUndefined()
+  })
+})
+
+describe('a drain', () => {
+  type Asked = Parameters<TestNode['hub']['poll']>[0]
+  /** Mail for bob, one envelope a page, and how he asks for it. */
+  async function pages(held = true): Promise<Asked[]> {
+    for (let n = 0; n < 3; n++) alice.delegate(bob, `task ${n}`)
+    await alice.send()
+    const asked: Asked[] = []
+    const poll: TestNode['hub']['poll'] = async given => {
+      asked.push(given)
+      const [next, ...more] = world.post.carried.filter(({ to }) => to === bob.aid)
+      if (next === undefined) return { ...nothing, held }
+      const { id, bytes, acceptedAtMs } = next
+      return { ...nothing, held, envelopes: [{ id, source: [bytes], acceptedAtMs }], more: more.length > 0 }
+    }
+    bob.hub.answers({ poll })
+    return asked
+  }
+
+  test('waits for the first page only, goes on behind what it has, and tells what it took', async () => {
+    const asked = await pages()
+    const ids = world.post.carried.map(({ id }) => id)
+    expect(await relay.drain(bob.hub, 50)).toEqual({ taken: 3, held: true })
+    expect(asked.map(({ waitSeconds, afterId }) => [waitSeconds, afterId])).toEqual([
+      [50, undefined],
+      [0, ids[0]],
+      [0, ids[1]],
+    ])
+    expect(bob.hub.calls.filter(call => call === 'ack')).toHaveLength(3)
+    expect(world.post.carried).toEqual([])
+  })
+
+  test('of a busy hub that gives mail is followed by the next at once', async () => {
+    const asked = await pages(false)
+    relay.start()
+    await expect.poll(() => asked.filter(({ waitSeconds }) => waitSeconds > 0).length).toBe(1)
+    expect(bob.hub.stopped).toBeUndefined()
+    expect(await relay.drain(bob.hub, 0)).toEqual({ taken: 0, held: false })
+  })
+})
+
+describe('a message whose times do not fit', () => {
+  test('is answered so, stored by nobody, and taken when it comes again with others', async () => {
+    const { id } = alice.delegate(bob)
+    alice.hub.skewMs = -4 * DAY_MS
+    await alice.send()
+    bob.hub.skewMs = 30 * DAY_MS
+    await bob.receive()
+    expect(bob.ctx.threads.findById(id)).toBeUndefined()
+    expect(world.post.dacks.size).toBe(1)
+    expect(bob.ctx.store.all('SELECT 1 FROM seen')).toEqual([])
+  })
+})
+
+describe('a message whose sender shows another head at the same key state', () => {
+  test('is refused as under a retired key, and counted as a fork', async () => {
+    const { id } = alice.delegate(bob)
+    await alice.send()
+    const { log } = alice.ctx.identity
+    const forked = { ...log, headDigest: new Uint8Array(32) }
+    bob.ctx.peers.merge = () => forked
+    await bob.receive()
+    expect(bob.ctx.threads.findById(id)).toBeUndefined()
+    expect(counted(bob.ctx.store, 'peer_forks')).toBe(1)
   })
 })
 

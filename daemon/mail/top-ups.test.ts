@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { TopUps } from './top-ups.ts'
+import { askForCapabilities, TopUps } from './top-ups.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -115,5 +115,86 @@ describe('a top-up', () => {
     topUps.stop()
     await aWhile()
     expect(made()).toBe(0)
+  })
+
+  test('goes to a contact whose tasks are over, and to a stranger only while one of its tasks goes on', async () => {
+    exhaust()
+    const set = (state: string, side = 'received') =>
+      bob.ctx.store.run('UPDATE interactions SET state = ?, side = ?', state, side)
+    const noted = async () => {
+      const before = made()
+      topUps.hurry(alice.aid)
+      const gone = made() - before
+      bob.ctx.store.run('DELETE FROM outbox')
+      return gone
+    }
+    set('ended')
+    expect(await noted()).toBe(1)
+    bob.ctx.contacts.remove('alice')
+    expect(await noted()).toBe(0)
+    set('ended', 'sent')
+    expect(await noted()).toBe(0)
+    for (const [state, side] of [
+      ['delivered', 'sent'],
+      ['open', 'received'],
+      ['end_proposed', 'sent'],
+    ] as const) {
+      set(state, side)
+      expect([state, await noted()]).toEqual([state, 1])
+    }
+  })
+
+  test('has no number and stands in no task, so that nothing waits for it', async () => {
+    exhaust()
+    topUps.hurry(alice.aid)
+    const [message] = bob.ctx.store.all(
+      "SELECT interaction, number, text FROM messages WHERE direction = 'out' AND kind = ?",
+      kinds.capabilities,
+    )
+    expect(message).toEqual({ interaction: null, number: 0, text: '' })
+    const { number } = bob.say(id, 'more')
+    expect(number).toBe(bob.messages(id).filter(one => one.direction === 'out').length)
+  })
+
+  test('is planned once however many messages come, and never where none is needed', () => {
+    let drawn = 0
+    const random = (length: number) => {
+      drawn += 1
+      return bob.ctx.random(length)
+    }
+    const planned = new TopUps({ ...bob.ctx, random })
+    planned.note(alice.aid)
+    expect(drawn).toBe(0)
+    exhaust()
+    for (let n = 0; n < 3; n++) planned.note(alice.aid)
+    expect(drawn).toBe(1)
+    planned.stop()
+    planned.note(alice.aid)
+    expect(drawn).toBe(1)
+  })
+})
+
+describe('a node that holds no capability of a peer', () => {
+  const HOUR_MS = 3_600_000
+  const ask = () => askForCapabilities(bob.ctx, alice.aid)
+
+  test('asks for some once an hour', () => {
+    ask()
+    world.pass(HOUR_MS - 1)
+    ask()
+    expect(made()).toBe(1)
+    world.pass(1)
+    ask()
+    expect(made()).toBe(2)
+  })
+
+  test('asks nothing for an hour after a task of its own, which said it too', () => {
+    bob.delegate(alice)
+    world.pass(HOUR_MS - 1)
+    ask()
+    expect(made()).toBe(0)
+    world.pass(1)
+    ask()
+    expect(made()).toBe(1)
   })
 })
