@@ -188,6 +188,25 @@ describe('a store without room', () => {
   })
 
   test.each([
+    ['enough of both', 16 * 1024 * 1024, 4 * INLINE_BYTES_MAX, false],
+    ['too little for files', 16 * 1024 * 1024 - 1, 4 * INLINE_BYTES_MAX, true],
+    ['too little for rows', 16 * 1024 * 1024, 4 * INLINE_BYTES_MAX - 1, true],
+  ])('is short of it until a look a minute later finds %s', async (_, disk, rows, short) => {
+    const { store } = core.context
+    store.enqueue = async () => {
+      throw new StoreFull('no room')
+    }
+    expect(sends.isShortOfRoom).toBe(false)
+    await told(sealed())
+    expect(sends.isShortOfRoom).toBe(true)
+    store.room = async () => ({ disk, rows })
+    core.clock.ms += 60_000
+    await sends.lookForRoom()
+    expect(sends.isShortOfRoom).toBe(short)
+    sends.close()
+  })
+
+  test.each([
     ['mailboxFull', 'mailboxFull'],
     ['strangersFull', 'strangersBusy'],
     ['queuedTooOften', 'queuedTooOften'],

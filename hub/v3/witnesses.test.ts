@@ -183,6 +183,14 @@ describe('a statement that names another record', () => {
     await hub.running.order({ command: 'witness', remove: other.aid })
   })
 
+  test('that is missing here counts for the furthest one that its witness has seen', async () => {
+    const other = await namedWitness(hub)
+    const { seq } = hub.running.hub.supply.head
+    for (const ahead of [5, 9, 7]) await sendStatement(hub, other, { seq: seq + ahead })
+    await expect(goOn()).rejects.toThrow(`has seen record ${seq + 9} of it`)
+    await hub.running.order({ command: 'witness', remove: other.aid })
+  })
+
   test('is no evidence without the signature of its witness', async () => {
     const before = hub.alerts.length
     const forged = await sendStatement(hub, witness, { headId: contentId(random(8)) }, random(32))
