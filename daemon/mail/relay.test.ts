@@ -1,9 +1,12 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import pino from 'pino'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { witnessKel } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
+import { delegateTask } from '../tasks/delegation.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED, refusedWith } from '../testing/scripted-hub.ts'
 import { Relay } from './relay.ts'
@@ -144,6 +147,23 @@ describe('a drain', () => {
     expect(bob.hub.stopped).toBeUndefined()
     expect(await relay.drain(bob.hub, 0)).toEqual({ taken: 0, held: false })
   })
+})
+
+test('a file is read only where its message is taken: what is refused writes nothing', async () => {
+  const path = join(alice.ctx.dir, '..', `notes-${process.pid}.txt`)
+  writeFileSync(path, 'notes')
+  const reads = vi.spyOn(bob.ctx.attachments, 'receive')
+  const send = async () => {
+    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'read this', attach: [path] })
+    await alice.send()
+    await bob.receive()
+    return [bob.ctx.threads.findById(id) !== undefined, reads.mock.calls.length]
+  }
+  bob.ctx.contacts.block(alice.aid, true)
+  expect(await send()).toEqual([false, 0])
+  bob.ctx.contacts.block(alice.aid, false)
+  expect(await send()).toEqual([true, 1])
+  rmSync(path)
 })
 
 describe('a message whose times do not fit', () => {

@@ -74,6 +74,12 @@ describe('a log that is held', () => {
     expect(newest(before, agent.log).seq).toBe(2)
   })
 
+  test('that has ended is closed, to what goes on from it and to itself', async () => {
+    agent.end()
+    expect(await told(agent, agent.log)).toBe('identityDeactivated')
+    expect(await told(agent)).toBeUndefined()
+  })
+
   test('that forks is refused with both events kept as proof', async () => {
     const twin = copy(agent)
     grown(2)

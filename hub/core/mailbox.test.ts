@@ -174,6 +174,49 @@ test('a question has 1 to 64 items of 16 bytes each', async () => {
   expect(await told(Array(64).fill(one))).toBeUndefined()
 })
 
+test.each([
+  ['questions of one address', 'statusRate'],
+  ['revocations of one agent', 'revokeRate'],
+] as const)('%s are taken at their rate, and told how long to wait', async (_, rate) => {
+  core.context.limits[rate] = { perSecond: 1, burst: 1 }
+  const strangers = new Strangers({ random, lastMs: 0, waitingIn: async () => 0 })
+  const few = new Mailboxes(core.context, { agents, polls, strangers })
+  const item = { rid: random(16), handle: random(16) }
+  const once = () =>
+    rate === 'statusRate' ? few.status([item], '192.0.2.3') : few.revoke(agent, [random(16)])
+  expect(await refusedWith(once)).toBeUndefined()
+  await expect(once()).rejects.toMatchObject({ code: 'rateLimited', facts: { retryAfterMs: 1000 } })
+  core.clock.ms += 999
+  await expect(once()).rejects.toMatchObject({ facts: { retryAfterMs: 1 } })
+  core.clock.ms += 1
+  expect(await refusedWith(once)).toBeUndefined()
+})
+
+test('a confirmation is kept so long after it was given first, however often it is asked for', async () => {
+  const { id, rid } = await deliver()
+  const [handle, dack] = [random(16), random(DACK_BYTES)]
+  await mailboxes.ack(agent, [{ id, handle, dack }])
+  const ask = async () => (await mailboxes.status([{ rid, handle }], '192.0.2.1'))[0]?.state
+  expect(await ask()).toBe('done')
+  core.clock.ms += core.context.limits.deliveryLifeFetchedMs - 1
+  while (await mailboxes.sweep(10));
+  expect(await ask()).toBe('done')
+  core.clock.ms += 2
+  while (await mailboxes.sweep(10));
+  expect(await ask()).toBe('unknown')
+})
+
+test('an agent is seen by its poll, and again by the mail that ends its wait', async () => {
+  const held = collect(1)
+  await until(true)
+  expect(agents.isQuiet(agent)).toBe(false)
+  core.clock.ms += 2 * 3_600_000
+  expect(agents.isQuiet(agent)).toBe(true)
+  polls.wake(agent.row.number)
+  await held
+  expect(agents.isQuiet(agent)).toBe(false)
+})
+
 test('a mailbox takes so many revocations and is told how many it has', async () => {
   core.context.limits.revocationsMax = 3
   const revoke = (count: number) =>
