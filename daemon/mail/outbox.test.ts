@@ -282,6 +282,24 @@ describe('refusals of a hub', () => {
     }
   })
 
+  test('an unknown recipient that names another hub as its home is told so', async () => {
+    await world.settle()
+    bob.ctx.identity.rotate(alice.aid, world.clock.ms + 1)
+    world.pass(1000)
+    const { identity, keys } = bob.ctx
+    const keySet = keys.ensureSet(identity.log, identity.seed, { bytes: 512 * 1024, perDay: 6 })
+    world.post.listed.set(bob.aid, { log: identity.log, keySet })
+    refuses('kid_stale')
+    const message = wrote('where are you?')
+    await alice.send()
+    refuses('recipient_unknown')
+    await alice.send()
+    expect(delivery(message)).toMatchObject({
+      delivery: 'failed',
+      reason: expect.stringContaining('the recipient is at another hub than this node'),
+    })
+  })
+
   test('a stale key without news waits for its turn', async () => {
     await world.settle()
     refuses('kid_stale')

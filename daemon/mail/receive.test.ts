@@ -395,6 +395,13 @@ describe('a numbered message', () => {
     expect(stands).toEqual(['failed', 'delivered', 'failed'])
   })
 
+  test('that proposes the end with just as many numbers as were sent claims nothing', () => {
+    const { key } = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message
+    take(received(kinds.end, { number: 2, peerHighest: only().numbered, missing: [] }, { number: 2 }))
+    expect(bob.ctx.threads.message(key).delivery).toBe('delivered')
+    expect(hasClaim(bob.ctx, alice.aid)).toBe(false)
+  })
+
   test.each([
     ['a list that may go on', { peerHighest: 1026, missing: 1024 }, 'failed'],
     ['a list that ends', { peerHighest: 1025, missing: 1023 }, 'delivered'],
