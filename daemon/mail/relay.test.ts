@@ -179,19 +179,6 @@ describe('a message whose times do not fit', () => {
   })
 })
 
-describe('a message whose sender shows another head at the same key state', () => {
-  test('is refused as under a retired key, and counted as a fork', async () => {
-    const { id } = alice.delegate(bob)
-    await alice.send()
-    const { log } = alice.ctx.identity
-    const forked = { ...log, headDigest: new Uint8Array(32) }
-    bob.ctx.peers.merge = () => forked
-    await bob.receive()
-    expect(bob.ctx.threads.findById(id)).toBeUndefined()
-    expect(counted(bob.ctx.store, 'peer_forks')).toBe(1)
-  })
-})
-
 describe('the word of the hub on our own key state', () => {
   const differs = () => counted(bob.ctx.store, 'notice_differs')
   async function noticed(changes: Partial<KeyStateNotice['body']>, seed = HUB_SEED): Promise<number> {
