@@ -20,6 +20,8 @@ import { acceptEnd, type ConversationNeeds } from './conversation.ts'
 import { answerWithEffect, notServed } from './dispatch.ts'
 
 type Needs = ConversationNeeds & Pick<Context, 'hub' | 'log'>
+/** Of the modules of this build, what running a call takes. */
+type Serving = Pick<Modules, 'find' | 'priceOf' | 'run'>
 
 const AT_ONCE_MAX = 8
 const PER_PEER_MAX = 2
@@ -43,7 +45,7 @@ const markOf = ({ id }: Interaction): string => `running call ${id}`
 
 export class Calls {
   readonly #ctx: Needs
-  readonly #modules: Modules
+  readonly #modules: Serving
   readonly #payee: Payee | undefined
   /** Calls whose payment the hub has not judged yet. */
   readonly #resting = new Set<number>()
@@ -51,7 +53,7 @@ export class Calls {
   readonly #lifetime = new AbortController()
   #loop: Promise<void> | undefined
 
-  constructor(ctx: Needs, modules: Modules, payee: Payee | undefined) {
+  constructor(ctx: Needs, modules: Serving, payee: Payee | undefined) {
     this.#ctx = ctx
     this.#modules = modules
     this.#payee = payee
