@@ -25,10 +25,13 @@ type Trial = { agent: string; version: string; walls: Sandbox['kind']; args: str
 export class AgentTrials {
   readonly #ctx: Needs
   readonly #env: Env
+  readonly #attacks: typeof attack
 
-  constructor(ctx: Needs, env: Env) {
+  /** `attacks` tries an agent, with the programs that this takes. */
+  constructor(ctx: Needs, env: Env, attacks = attack) {
     this.#ctx = ctx
     this.#env = env
+    this.#attacks = attacks
   }
 
   /** Throws {@link BackendFailed} where these settings let a program answer that leaks; `unsafe` lets it all the same. */
@@ -65,7 +68,7 @@ export class AgentTrials {
       throw new BackendFailed('only a coding agent without tools can be attacked; set one with --agent')
     const { random } = this.#ctx
     const extraArgs = config.extra_args ?? []
-    const found = await attack({ agent, env: this.#env, sandbox, extraArgs, random }, signal)
+    const found = await this.#attacks({ agent, env: this.#env, sandbox, extraArgs, random }, signal)
     if (found.leaks.length === 0) this.#keep(this.#trial(config, agent, found.version, sandbox))
     return { ...found, sandbox: sandbox.kind }
   }
