@@ -1,11 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findSandbox, NO_SANDBOX } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AutoReply } from './auto-reply.ts'
-import { proposeEnd } from './conversation.ts'
+import { cancel, proposeEnd } from './conversation.ts'
 import { delegateTask } from './delegation.ts'
 
 const TOKEN = 'control-token-of-this-node'
@@ -35,6 +36,8 @@ function program(body: string): string {
   writeFileSync(path, `#!/bin/sh\nprompt=$(cat)\n${body}\n`, { mode: 0o755 })
   return path
 }
+/** Nobody listens there. */
+const MODEL: AutoReplyConfig = { backend: 'openai', api_base: 'http://127.0.0.1:1/v1', model: 'm' }
 const ECHO = `printf '%s' "$prompt" | grep -o 'ask: [a-z]*' | tail -1`
 
 async function starts(changes: Partial<AutoReplyConfig> = {}, body = ECHO): Promise<void> {
@@ -150,12 +153,86 @@ describe('auto-reply', () => {
     expect(autos(muted)).toBe(1)
   })
 
-  test('does nothing where nothing may be signed: an old copy, a deactivated identity', async () => {
-    await starts()
-    bob.ctx.hub.oldCopy = 'an older copy'
+  test.each([
+    ['in an old copy', () => Object.assign(bob.ctx.hub, { oldCopy: 'an older copy' })],
+    ['for a deactivated identity', () => bob.ctx.identity.deactivate(world.clock.ms + 1)],
+  ])('does nothing %s, where nothing may be signed', async (_, ends) => {
     const id = await asked('ask: one')
+    ends()
+    await starts()
     await aRound()
     expect(autos(id)).toBe(0)
+  })
+
+  test('looks at once when a task or a message comes', async () => {
+    await starts({ poll_interval_seconds: 3600 })
+    const id = await asked('ask: one')
+    await answered(id)
+    await world.settle()
+    alice.say(id, 'ask: two')
+    await world.settle()
+    await answered(id, 2)
+  })
+
+  test('answers the last word of a peer that proposed the end, and then accepts it', async () => {
+    const id = await asked('ask: one')
+    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    await world.settle()
+    await starts()
+    await expect.poll(() => bob.thread(id).state, LATER).toBe('ended')
+    expect(words(id)).toContain('ask: one')
+    expect(events(id)).toEqual(['answered', 'ended'])
+  })
+
+  test('proposes the end after as many answers as it may give in one task', async () => {
+    await starts({ max_auto_replies: 1 })
+    const id = await asked('ask: one')
+    await answered(id)
+    expect(bob.thread(id).state).toBe('open')
+    await world.settle()
+    alice.say(id, 'ask: two')
+    await world.settle()
+    await expect.poll(() => bob.thread(id), LATER).toMatchObject({ state: 'end_proposed', endBy: 'me' })
+    expect(autos(id)).toBe(1)
+  })
+
+  test('says nothing in a task that was withdrawn while it ran', async () => {
+    const go = join(programs, 'go')
+    await starts(
+      { sandbox: false },
+      `touch '${go}.begun'; while [ ! -e '${go}' ]; do sleep 0.01; done; ${ECHO}`,
+    )
+    const id = await asked('ask: one')
+    await expect.poll(() => existsSync(`${go}.begun`), LATER).toBe(true)
+    alice.within(() => cancel(alice.ctx, alice.thread(id), 'not needed'))
+    await world.settle()
+    writeFileSync(go, '')
+    const other = await asked('ask: two')
+    await answered(other)
+    expect(autos(id)).toBe(0)
+    expect(bob.thread(id).state).toBe('cancelled')
+  })
+
+  test('is told who said what, and what came with it', async () => {
+    await starts({ sandbox: false }, `printf '%s' "$prompt" > '${programs}/prompt'; ${ECHO}`)
+    const picture = join(programs, 'a.png')
+    writeFileSync(picture, 'an image')
+    const id = delegateTask(alice.ctx, { to: bob.aid, task: 'ask: image', attach: [picture] })
+    await world.settle()
+    await answered(id)
+    await world.settle()
+    alice.say(id, 'ask: again')
+    await world.settle()
+    await answered(id, 2)
+    const prompt = readFileSync(join(programs, 'prompt'), 'utf8')
+    expect(prompt).toContain(`The other party is alice (${alice.aid})`)
+    expect(prompt).toContain('[attachment: a.png, image/png, 8 bytes]')
+    const turns = [...prompt.matchAll(/^<(peer|answer) .*>\n(.*)/gm)].map(([, side, text]) => [side, text])
+    expect(turns).toEqual([
+      ['peer', 'ask: image'],
+      ['answer', 'ask: image'],
+      ['peer', 'ask: again'],
+    ])
   })
 
   test.each(['hex', 'base64', 'base64url'] as const)(
@@ -190,6 +267,87 @@ describe('auto-reply', () => {
     })
   })
 
+  test('says why the last answer failed until one succeeds', async () => {
+    expect(loop.lastFailure).toBeUndefined()
+    await starts({}, 'exit 3')
+    await asked('ask: one')
+    await expect.poll(() => loop.lastFailure, LATER).toMatch(/ended with 3/)
+    const at = new Date(world.clock.ms).toISOString()
+    expect(loop.lastFailure).toContain(`the last automatic answer failed at ${at}: `)
+    expect(loop.lastFailure).toContain('; try it with: svc autoreply test')
+    const other = { backend: 'exec' as const, command: program(ECHO) }
+    await loop.test('ask: hello', AbortSignal.timeout(5000), other)
+    expect(loop.lastFailure).toBeDefined()
+    await loop.test('ask: hello', AbortSignal.timeout(5000))
+    expect(loop.lastFailure).toBeUndefined()
+  })
+
+  test('forgets the last failure with an answer', async () => {
+    await starts({}, `case "$prompt" in *'ask: bad'*) exit 3;; esac; ${ECHO}`)
+    await asked('ask: bad')
+    await expect.poll(() => loop.lastFailure, LATER).toBeDefined()
+    await answered(await asked('ask: good'))
+    await expect.poll(() => loop.lastFailure, LATER).toBeUndefined()
+  })
+
+  test('shows its owner what it changes in an answer before it leaves, and that it changes nothing', async () => {
+    await starts()
+    const ask = () => loop.test('ask: hello', AbortSignal.timeout(5000))
+    expect(await ask()).not.toHaveProperty('changes')
+    await starts({}, `echo '${TOKEN}'`)
+    expect(await ask()).toMatchObject({
+      answer: 'I cannot answer this request.',
+      changes: ['replaced: it held a secret of this node'],
+    })
+  })
+
+  test('is held by the walls of this machine unless its owner takes them away or no program answers', async () => {
+    const PATH = process.env['PATH']
+    await starts()
+    expect(loop.sandbox).toEqual(findSandbox({ PATH }))
+    await starts({ sandbox: true })
+    expect(loop.sandbox).toEqual(findSandbox({ PATH }))
+    await starts({ sandbox: false })
+    expect(loop.sandbox).toEqual(NO_SANDBOX)
+    bob.ctx.settings.change({ auto_reply: MODEL })
+    await loop.restart()
+    expect(loop.sandbox).toBeUndefined()
+    const standIn = new AutoReply(bob.ctx, { PATH, SVC_EXEC_COMMAND: 'cat' }, () => [])
+    bob.ctx.settings.change({ auto_reply: { backend: 'exec', agent: 'claude' } })
+    await standIn.restart()
+    expect(standIn.sandbox).toBeUndefined()
+    await standIn.stop()
+  })
+
+  test('that is not configured neither runs nor has a fault', async () => {
+    await loop.start()
+    expect([loop.fault, loop.sandbox]).toEqual([undefined, undefined])
+  })
+
+  const checks = (config: AutoReplyConfig) =>
+    loop.check(config, config, { unsafe: false, signal: AbortSignal.timeout(5000) })
+  const working = (work_dir: () => string): (() => AutoReplyConfig) => {
+    return () => ({ backend: 'exec', command: program(ECHO), work_dir: work_dir() })
+  }
+
+  test.each<[string, () => AutoReplyConfig, RegExp]>([
+    ['a program that is not there', () => ({ backend: 'exec', command: '/nowhere/program' }), /nowhere/],
+    ['a model without an address', () => ({ backend: 'openai', model: 'm' }), /needs --api-base$/],
+    ['a relative folder', working(() => 'here'), /here is not an absolute path; give it from the root on$/],
+    ['a folder that is not there', working(() => join(programs, 'nowhere')), /is no folder that this node/],
+    ['a file for a folder', working(() => program(ECHO)), /is not a folder; make it first/],
+  ])('cannot be set to %s', async (_, config, why) => {
+    await expect(checks(config())).rejects.toThrow(why)
+  })
+
+  test.each<[string, () => AutoReplyConfig]>([
+    ['a program', () => ({ backend: 'exec', command: program(ECHO) })],
+    ['a program in a folder of its owner', working(() => programs)],
+    ['a model behind an address', () => MODEL],
+  ])('may be set to %s', async (_, config) => {
+    await checks(config())
+  })
+
   test('that cannot start leaves the node running and says why', async () => {
     bob.ctx.settings.change({ auto_reply: { backend: 'exec', command: '/nowhere/program' } })
     await loop.start()
@@ -202,6 +360,9 @@ describe('auto-reply', () => {
     await starts({ tools: 'read' })
     const [record] = bob.ctx.chain.read({ eventType: 'svc.autoreply.tools' })
     expect(record?.['payload']).toMatchObject({ tools: 'read', backend: 'exec' })
+    bob.ctx.hub.oldCopy = 'a newer copy was seen'
+    await starts({ tools: 'read' })
+    bob.ctx.hub.oldCopy = undefined
     await starts({ tools: 'none' })
     expect(bob.ctx.chain.read({ eventType: 'svc.autoreply.tools' })).toHaveLength(1)
   })
