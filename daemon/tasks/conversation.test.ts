@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { OperationRefused } from '../../protocol/control/refusal.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { documentBytes } from '../../protocol/proof/documents.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import {
@@ -16,6 +17,7 @@ import {
   takeAcceptEnd,
   takeEnd,
 } from './conversation.ts'
+import { textMessage } from './messages.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -174,6 +176,44 @@ describe('ending', () => {
     expect(alice.within(() => takeEnd(alice.ctx, of(alice), payload))?.state).toBe('end_proposed')
   })
 
+  test('a requester agrees by itself to the end of a call with its result, and of any task with a price', async () => {
+    const ended = async (kind: 1 | 7, capability: string | null) => {
+      const task = alice.delegate(bob).id
+      await world.settle()
+      alice.within(() => alice.ctx.threads.update(alice.thread(task), { capability }))
+      const document = documentBytes({ text: 'three', attachments: [] })
+      const payload = encodePayload(kind, { document })
+      bob.within(() =>
+        bob.ctx.threads.queue(bob.thread(task), { ...textMessage('three', []), kind, payload }),
+      )
+      bob.within(() => proposeEnd(bob.ctx, bob.thread(task)))
+      await world.settle()
+      return alice.thread(task).state
+    }
+    const { result, quote } = kinds
+    expect(await ended(result, 'words.count')).toBe('ended')
+    expect(await ended(quote, 'words.count')).toBe('ended')
+    expect(await ended(quote, null)).toBe('ended')
+    expect(await ended(result, null)).toBe('end_proposed')
+  })
+
+  test('a proposal for what is over changes nothing, nor does one that crosses that of the requester', () => {
+    const payload = { number: 5, peerHighest: 1, missing: [4] }
+    ends(alice)
+    expect(alice.within(() => takeEnd(alice.ctx, of(alice), payload))).toEqual(of(alice))
+    set(bob, { ownLast: 1, peerLast: 2, state: 'ended' })
+    expect(bob.within(() => takeEnd(bob.ctx, of(bob), payload))).toBeUndefined()
+  })
+
+  test('what waits for approval goes on waiting when its requester ends it, and nothing is said for it', () => {
+    set(bob, { state: 'pending' })
+    const payload = { number: 2, peerHighest: 0, missing: [] }
+    const proposed = bob.within(() => takeEnd(bob.ctx, of(bob), payload))
+    expect(proposed).toMatchObject({ state: 'pending', endBy: 'peer', peerLast: 2, peerLacks: '[]' })
+    for (const step of [() => says(bob, 'yes'), () => ends(bob), () => accepts(bob)])
+      expect(refusal(step)).toMatchObject({ message: expect.stringContaining('approval') as string })
+  })
+
   test('an answer to another proposal than ours changes nothing', () => {
     ends(alice)
     const answer = { endNumber: 7, number: 1, peerHighest: 2, missing: [] }
@@ -205,6 +245,18 @@ describe('leaving', () => {
     await world.settle()
     for (const node of [alice, bob])
       expect(of(node)).toMatchObject({ state: 'cancelled', reason: 'done already' })
+  })
+
+  test('a stranger whose task is declined may write no more, a contact may', async () => {
+    const eve = await world.node('eve')
+    eve.ctx.contacts.add(bob.aid, 'bob')
+    const { id: pending } = eve.delegate(bob)
+    await world.settle()
+    for (const { aid } of [alice, eve]) bob.within(() => bob.ctx.capabilities.topUp(aid))
+    const issued = () => [alice, eve].map(({ aid }) => bob.ctx.capabilities.issuedTo(aid).length > 0)
+    expect(issued()).toEqual([true, true])
+    for (const task of [id, pending]) bob.within(() => decline(bob.ctx, bob.thread(task), 'no'))
+    expect(issued()).toEqual([true, false])
   })
 
   test('neither takes the way of the other, nor leaves what is over', () => {

@@ -2,6 +2,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
+import { quoteOf } from '../store/payments.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { delegateTask, sendText } from './delegation.ts'
 
@@ -81,6 +82,22 @@ describe('a delegation', () => {
     )
     expect(alice.ctx.store.all('SELECT 1 FROM interactions')).toEqual([])
     delegate({ task: many(DOCUMENT_BYTES_MAX - head - 16) })
+  })
+})
+
+describe('an order to pay', () => {
+  const order = (changes: object) => quoteOf(alice.ctx.store, alice.thread(delegate(changes)).key)
+
+  test('is kept with the task, of a person unless an agent gave it, up to what it names', () => {
+    expect(order({ pay: true })).toMatchObject({ state: 'awaited', orderedBy: 'person', creditsMax: null })
+    expect(order({ pay: true, pay_as: 'agent', max_credits: 9 })).toMatchObject({
+      orderedBy: 'agent',
+      creditsMax: 9,
+    })
+  })
+
+  test('is none unless it is given', () => {
+    expect([order({}), order({ pay: false })]).toEqual([undefined, undefined])
   })
 })
 

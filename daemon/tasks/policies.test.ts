@@ -3,7 +3,7 @@ import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction, NewInteraction } from '../store/interactions.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
-import { admit, mayAdd, STRANGERS_REFUSED } from './policies.ts'
+import { admit, mayAdd, STRANGERS_REFUSED, UNTAKEN_BYTES_MAX } from './policies.ts'
 
 const OPEN_MAX = 2
 
@@ -36,7 +36,31 @@ const placed = (changes: Partial<NewInteraction> = {}): Interaction =>
       ...changes,
     }),
   )
-const admitted = () => bob.within(() => admit(bob.ctx, eve.aid, 1))
+const admitted = (bytes = 1, from = eve.aid) => bob.within(() => admit(bob.ctx, from, bytes))
+const MIB = 1024 * 1024
+/** Brings so many bytes of files with a message of a task that waits; the bytes of the message itself. */
+function brings(interaction: Interaction, size: number): number {
+  const payload = new Uint8Array(100)
+  const from = interaction.peer
+  const body = {
+    from,
+    to: bob.aid,
+    messageId: bob.ctx.random(16),
+    kind: 0,
+    number: 1,
+    payload,
+    attachments: [],
+  }
+  const { message } = bob.within(() =>
+    bob.ctx.threads.storeIncoming(interaction, body, { digest: new Uint8Array(32), text: '' }),
+  )
+  bob.ctx.store.run(
+    "INSERT INTO message_attachments (message, position, name, media_type, size, cid) VALUES (?, 0, 'a', 'text/plain', ?, 'b')",
+    message.key,
+    size,
+  )
+  return payload.length
+}
 
 describe('a task of a stranger', () => {
   test('waits while there is room, and is refused and counted where there is none', () => {
@@ -87,5 +111,31 @@ describe('a message of a stranger', () => {
     expect(may({ state: 'open', capability: 'words.count' })).toBe(false)
     bob.ctx.contacts.add(eve.aid, 'eve')
     expect(may({ state: 'pending' })).toBe(true)
+  })
+})
+
+describe('texts and files of tasks that nobody took', () => {
+  test('are 8 MiB of each stranger at most, to the byte', () => {
+    expect(UNTAKEN_BYTES_MAX).toEqual({ each: 8 * MIB, all: 256 * MIB })
+    expect(admitted(8 * MIB)).toBe('pending')
+    expect(admitted(8 * MIB + 1)).toBe('refused')
+    const task = placed()
+    const left = 7 * MIB - brings(task, MIB)
+    expect([admitted(left), admitted(left + 1)]).toEqual(['pending', 'refused'])
+    expect([mayAdd(bob.ctx, task, left), mayAdd(bob.ctx, task, left + 1)]).toEqual([true, false])
+  })
+
+  test('are 256 MiB of all of them at most, to the byte', () => {
+    const task = placed({ peer: `A${'m'.repeat(43)}` })
+    const left = MIB - brings(task, 255 * MIB)
+    expect([admitted(left), admitted(left + 1)]).toEqual(['pending', 'refused'])
+  })
+
+  test('are as many messages as a stranger may have tasks', () => {
+    const task = placed()
+    brings(task, 1)
+    expect(mayAdd(bob.ctx, task, 1)).toBe(true)
+    bob.ctx.settings.change({ guest_messages: 1 })
+    expect(mayAdd(bob.ctx, task, 1)).toBe(false)
   })
 })

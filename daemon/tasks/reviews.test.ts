@@ -80,6 +80,51 @@ describe('a review', () => {
     })
   })
 
+  test.each<[string, () => Uint8Array]>([
+    ['in bytes that are no attestation', () => new Uint8Array([1])],
+    [
+      'under a key that is not the one of the hub',
+      () =>
+        Attestation.encode(
+          Attestation.sign(new Uint8Array(32).fill(9), {
+            hub: alice.hub.identity.aid,
+            hubSeq: 0,
+            reviewHash: receiptBodyHash(
+              (reviewOf(alice.ctx.store, alice.thread(id).key) as ReviewRow).review,
+            ),
+            receiptDigest: new Uint8Array(32),
+            hubTs: world.clock.ms,
+          }),
+        ),
+    ],
+  ])('that is attested %s is uploaded, and the node says what is wrong', async (_, attestation) => {
+    answers(async () => attestation())
+    expect(await rate()).toMatchObject({ reason: 'the attestation of the hub does not verify' })
+  })
+
+  test('of a node without a hub is kept, and goes when there is one', async () => {
+    alice.ctx.hub.leave()
+    expect(await rate()).toMatchObject({ uploaded: false })
+    await expect
+      .poll(() => reviewStanding(alice.ctx, alice.thread(id)).review, { interval: 5 })
+      .toEqual({
+        uploaded: false,
+        reason: 'this node is registered at no hub',
+        next_try_at: world.clock.ms + TEN_MINUTES_MS,
+      })
+    attests()
+    alice.ctx.hub.settleAt(alice.hub)
+    world.pass(TEN_MINUTES_MS)
+    alice.ctx.wakers.reviews.wake()
+    await expect.poll(calls, { interval: 5 }).toBe(1)
+  })
+
+  test('that is given while the node stops is kept, and nobody waits for the hub', async () => {
+    await uploads.stop()
+    expect(await rate()).toMatchObject({ uploaded: false, reason: 'on its way to the hub' })
+    expect(calls()).toBe(0)
+  })
+
   test('is written once: the first stays', async () => {
     attests()
     await rate(2)
@@ -116,7 +161,13 @@ describe('a rating that is given before the receipt is there', () => {
     attests()
     const task = await asked()
     rateAt(task, 2)
-    await keepReview(alice.ctx, uploads, alice.thread(task), { rating: 4, comment: 'later' })
+    const later = await keepReview(alice.ctx, uploads, alice.thread(task), { rating: 4, comment: 'later' })
+    expect(later).toEqual({
+      interaction_id: task,
+      rating: 4,
+      uploaded: false,
+      reason: expect.stringMatching(/^kept: /),
+    })
     expect(standing(task)).toEqual({
       rating: 4,
       review: { uploaded: false, reason: expect.stringMatching(/^kept: .* once both sides have signed/) },
@@ -149,6 +200,19 @@ describe('a rating that is given before the receipt is there', () => {
     rateAt(id, 3)
     rateAt(id, 3)
     expect(() => rateAt(id, 4)).toThrow('already reviewed')
+    const again = (comment: string) =>
+      alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating: 3, comment }))
+    expect(() => again('in other words')).toThrow('already reviewed')
+  })
+
+  test('is kept and not signed where the receipt does not hold', async () => {
+    const task = await asked()
+    rateAt(task, 2)
+    alice.within(() => alice.ctx.threads.update(alice.thread(task), { receiptState: 'disputed' }))
+    expect(standing(task).review).toEqual({
+      uploaded: false,
+      reason: 'kept, and not signed: the receipt does not hold',
+    })
   })
 })
 
@@ -177,7 +241,12 @@ describe('a review that the hub does not take', () => {
   ])('goes again %s', async (_, code, retryAfterMs, laterMs) => {
     refuses(code, retryAfterMs)
     const first = await rate()
-    expect(first).toMatchObject({ uploaded: false, reason: code, next_try_at: world.clock.ms + laterMs })
+    expect(first).toMatchObject({
+      uploaded: false,
+      reason: code,
+      reason_quotes: true,
+      next_try_at: world.clock.ms + laterMs,
+    })
     attests()
     world.pass(laterMs - 1)
     alice.ctx.wakers.reviews.wake()
@@ -219,6 +288,7 @@ describe('a review that the hub does not take', () => {
 
   test.each<Partial<Interaction>>([
     { receiptState: 'disputed' },
+    { receipt: null },
     { rsalt: null },
     { counterSignature: null },
   ])('before its receipt lost its worth (%o) never goes there', async change => {
