@@ -175,8 +175,9 @@ describe('a rating that is given before the receipt is there', () => {
     await world.settle()
     bob.within(() => acceptEnd(bob.ctx, bob.thread(task)))
     await world.settle()
-    await uploads.firstAnswer(alice.thread(task).key)
-    expect(standing(task)).toEqual({ rating: 4, review: { uploaded: true } })
+    await expect
+      .poll(() => standing(task), { interval: 5 })
+      .toEqual({ rating: 4, review: { uploaded: true } })
     const row = reviewOf(alice.ctx.store, alice.thread(task).key) as ReviewRow
     expect(Review.decode(row.review).comment).toBe('later')
   })
