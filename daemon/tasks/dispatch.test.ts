@@ -110,6 +110,7 @@ describe('an effect', () => {
       status: 'OK',
       verifiable: true,
       metrics: { words: 3 },
+      evidence: { verify_trust: 2, auth_trust: 1, observed_state: 'three' },
     })
     expect(of()).toMatchObject({ state: 'end_proposed', endBy: 'me' })
   })
