@@ -3,19 +3,20 @@ import { defineConfig } from 'vitest/config'
 const slow = ['**/*.slow.test.ts']
 /** Long stories, most over the built programs, of many processes, a browser or another program: apart, so that the rest is quick. */
 const programs = [
-  'test/{backup-interrupted,builds,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
+  'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
   'test/tool-words.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'daemon/platform/stream-memory.test.ts',
   'test/a2a/{door,payments,surface}.test.ts',
-  'test/fuzz/programs.test.ts',
-  'test/two-nodes/{archives,auto-reply,away,broken-transfers,capabilities,crash,delegation,holding,hubs,identity,modules,old-copies,paid-words,words-crash,payments,payments-crash,refunds,witnesses,settings,strangers}.test.ts',
+  'test/fuzz/{programs,protocol,routes}.test.ts',
+  'test/two-nodes/*.test.ts',
   'test/agents/stories.test.ts',
-  'autoreply/command.test.ts',
+  'autoreply/{command,exec,sandbox}.test.ts',
   'autoreply/attack/attack.test.ts',
   'cli/commands/archive.test.ts',
+  'cli/{install/install,sentences}.test.ts',
   'daemon/control/auto-reply.test.ts',
-  'hub/test/{broken-files,crash,disk-faults,log,moving,operator,other-users,payments-crash,privacy,rotate,store-faults,streams-and-signals,untaken-answers,witness}.test.ts',
+  'hub/test/{broken-files,crash,disk-faults,limits,log,moving,operator,other-users,payments-crash,privacy,rotate,service-manager,store-faults,streams-and-signals,untaken-answers,witness}.test.ts',
 ]
 const never = ['**/node_modules/**', '**/dist/**', '**/.tsbuild/**']
 
