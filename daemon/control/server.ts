@@ -80,6 +80,8 @@ export class ControlServer {
   #bound = ''
   #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #closing = new AbortController()
+  /** Calls that wait for their answers: a signal made of several would cost each of them more than most of them do. */
+  readonly #underWay = new Set<AbortController>()
 
   readonly #oneAtATime = new OneAtATime()
 
@@ -149,6 +151,7 @@ export class ControlServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    for (const one of this.#underWay) one.abort()
     await Promise.all([closed(this.#server), closed(this.#beside), closed(this.#local)])
   }
 
@@ -225,10 +228,13 @@ export class ControlServer {
     url: URL,
   ): Promise<void> {
     const gone = new AbortController()
+    const { signal } = gone
     response.on('close', () => {
+      this.#underWay.delete(gone)
       if (!response.writableFinished) gone.abort()
     })
-    const signal = AbortSignal.any([gone.signal, this.#closing.signal])
+    this.#underWay.add(gone)
+    if (this.#closing.signal.aborted) gone.abort()
     try {
       const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(request, row))
       const reply = await invoke(this.#options.handlers, name, given, signal)

@@ -55,6 +55,6 @@ WHERE i.key IN (SELECT value FROM json_each(?))`
 
 /** By the keys of the interactions. */
 export function glimpsesOf(store: Store, interactions: readonly number[]): ReadonlyMap<number, Glimpse> {
-  const rows = store.all(GLIMPSES, JSON.stringify(interactions))
+  const rows = interactions.length === 0 ? [] : store.all(GLIMPSES, JSON.stringify(interactions))
   return new Map(camelRows<Glimpse>(rows).map(glimpse => [glimpse.interaction, glimpse]))
 }

@@ -97,6 +97,7 @@ export function interactionAt(store: Store, key: number): Interaction {
 
 /** The interactions of these keys, in their order. */
 export function interactionsAt(store: Store, keys: readonly number[]): Interaction[] {
+  if (keys.length === 0) return []
   const rows = store.all(
     'SELECT * FROM interactions WHERE key IN (SELECT value FROM json_each(?))',
     JSON.stringify(keys),
