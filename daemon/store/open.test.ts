@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { count, counted } from './counters.ts'
-import { openStore, openStoreAt, peekStore, STORE_SCHEMA, type Store } from './open.ts'
+import { openStore, openStoreAt, peekStore, STORE_SCHEMA, type Store, storePath } from './open.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-store-'))
 
@@ -37,6 +37,17 @@ function shape(store: Store): string[] {
     ]
     return `${type} ${name}: ${JSON.stringify(columns)} ${checks.map(String).sort().join()}`
   })
+}
+
+/** A store of many pages that nobody has open. */
+function filled(): { dir: string; path: string } {
+  const dir = fresh()
+  const store = openStore(dir)
+  store.transaction(() => {
+    for (let i = 0; i < 2000; i++) count(store, `a name that fills a page ${i}`)
+  })
+  store.close()
+  return { dir, path: storePath(dir) }
 }
 
 describe('the store', () => {
@@ -82,13 +93,7 @@ describe('the store', () => {
   })
 
   test('that is damaged is named with what helps, whoever opens it', () => {
-    const dir = fresh()
-    const store = openStore(dir)
-    store.transaction(() => {
-      for (let i = 0; i < 2000; i++) count(store, `a name that fills a page ${i}`)
-    })
-    store.close()
-    const path = join(dir, 'interactions', 'store.db')
+    const { dir, path } = filled()
     truncateSync(path, statSync(path).size - 8192)
     expect(() => peekStore(dir)).toThrow(/store\.db is damaged \(.+\); restore .* svc evidence import/)
     writeFileSync(path, 'this is no database, and long enough to be read as the head of one'.repeat(20))
@@ -96,13 +101,7 @@ describe('the store', () => {
   })
 
   test('with a page of nothing is damaged, although its head can be read', () => {
-    const dir = fresh()
-    const store = openStore(dir)
-    store.transaction(() => {
-      for (let i = 0; i < 2000; i++) count(store, `a name that fills a page ${i}`)
-    })
-    store.close()
-    const path = join(dir, 'interactions', 'store.db')
+    const { dir, path } = filled()
     const file = openSync(path, 'r+')
     writeSync(file, new Uint8Array(4096), 0, 4096, statSync(path).size - 4096)
     closeSync(file)
