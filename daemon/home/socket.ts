@@ -19,16 +19,25 @@ export function controlSocket(env: Environment, dir: string): string {
 /** The socket, where one is there that only this user could have made and can open. */
 export function ownSocket(env: Environment, dir: string): string | undefined {
   const path = controlSocket(env, dir)
-  return isOwn(fs.lstatSync(path, { throwIfNoEntry: false })) ? path : undefined
+  return isOwn(lookAt(path)) ? path : undefined
 }
 
 /** What tells that socket from the one of any other start of a node there. */
 export function socketMark(env: Environment, dir: string): string | undefined {
-  const found = fs.lstatSync(controlSocket(env, dir), { bigint: true, throwIfNoEntry: false })
+  const found = lookAt(controlSocket(env, dir))
   return found !== undefined && isOwn(found) ? `${found.dev} ${found.ino} ${found.ctimeNs}` : undefined
 }
 
-const isOwn = (found: fs.StatsBase<number | bigint> | undefined): boolean =>
+/** Where there is none, for whatever reason, whoever asks finds the node in another way or says what is wrong. */
+function lookAt(path: string): fs.BigIntStats | undefined {
+  try {
+    return fs.lstatSync(path, { bigint: true })
+  } catch {
+    return undefined
+  }
+}
+
+const isOwn = (found: fs.BigIntStats | undefined): boolean =>
   found?.isSocket() === true &&
   Number(found.uid) === process.getuid?.() &&
   (Number(found.mode) & OTHERS) === 0
