@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -42,6 +42,23 @@ test.each([
   vi.advanceTimersByTime(2000)
   expect(lost).toBe(1)
   vi.advanceTimersByTime(10_000)
+  expect(lost).toBe(1)
+})
+
+test('a file whose folder became a file is gone; one that cannot be looked at is not', () => {
+  const inner = join(folder, 'inner')
+  mkdirSync(inner)
+  const held = join(inner, 'file')
+  writeFileSync(held, 'one')
+  using _watch = watchFile(held, () => lost++)
+  renameSync(inner, `${inner}.away`)
+  // a link to itself, which no look comes through
+  symlinkSync(inner, inner)
+  vi.advanceTimersByTime(2000)
+  expect(lost).toBe(0)
+  rmSync(inner)
+  writeFileSync(inner, '')
+  vi.advanceTimersByTime(2000)
   expect(lost).toBe(1)
 })
 

@@ -1,5 +1,6 @@
 /** A file that is open must stay where it is: what is written to one that was taken away is gone with the process. */
-import { statSync } from 'node:fs'
+import { type Stats, statSync } from 'node:fs'
+import { systemCode } from '../../protocol/encoding/errors.ts'
 
 const LOOK_MS = 2000
 
@@ -7,11 +8,20 @@ const LOOK_MS = 2000
 export function watchFile(path: string, onLost: () => void): Disposable {
   const { dev, ino } = statSync(path)
   const timer = setInterval(() => {
-    const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.dev === dev && there.ino === ino) return
+    const there = lookAt(path)
+    if (there === 'unseen' || (there?.dev === dev && there.ino === ino)) return
     clearInterval(timer)
     onLost()
   }, LOOK_MS)
   timer.unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/** What stands at a path, or that this cannot be seen now, which says nothing of the file that is open. */
+function lookAt(path: string): Stats | undefined | 'unseen' {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    return systemCode(error) === 'ENOTDIR' ? undefined : 'unseen'
+  }
 }

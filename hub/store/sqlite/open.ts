@@ -1,7 +1,7 @@
 /** The embedded store: one writer thread, one connection for reading, blobs beside it. */
-import { closeSync, existsSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, rmSync, type Stats, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { wordsOf } from '../../../protocol/encoding/errors.ts'
+import { systemCode, wordsOf } from '../../../protocol/encoding/errors.ts'
 import { freeBytes } from '../files.ts'
 import { type GroupCommitted, type Store, StoreBroken } from '../port.ts'
 import type { WitnessStore } from '../witness-port.ts'
@@ -79,13 +79,22 @@ export function openStore(options: StoreOptions): Store {
 function watchFile(path: string, onLost: (error: StoreBroken) => void): () => void {
   const { dev, ino } = statSync(path)
   const timer = setInterval(() => {
-    const there = statSync(path, { throwIfNoEntry: false })
-    if (there?.dev === dev && there.ino === ino) return
+    const there = lookAt(path)
+    if (there === 'unseen' || (there?.dev === dev && there.ino === ino)) return
     clearInterval(timer)
     onLost(new StoreBroken(`${path} was removed or replaced while the hub ran`))
   }, FILE_LOOK_MS)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+/** What stands at a path, or that this cannot be seen now, which says nothing of the file that is open. */
+function lookAt(path: string): Stats | undefined | 'unseen' {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    return systemCode(error) === 'ENOTDIR' ? undefined : 'unseen'
+  }
 }
 
 /** Opening needs a little room; on a full disk the reserve gives it, so that mail can be collected and make more. */
