@@ -7,7 +7,13 @@ import { codeRows } from './tables.ts'
 import { membersSection } from './wire-3-document.ts'
 
 /** What any operation may be refused with. */
-const COMMON: readonly string[] = ['bad_request', 'unauthorized', 'forbidden_origin', 'disk_full', 'internal']
+const COMMON: readonly string[] = [
+  'bad_request',
+  'unauthorized',
+  'forbidden_origin',
+  'too_large',
+  'disk_full',
+]
 
 const pingSection = [
   '### GET `/ping`',
@@ -65,7 +71,8 @@ export function operationsDocument(): string {
   const codes = codeRows().filter(row => row.line === 'control')
   return [
     '# The operations of a node',
-    'Printed from the tables in `protocol/control/` by `npm run -s docs`; do not edit by hand. The command line, the MCP tools and the console call these; so can a program of yours, over the control interface (`control_addr`, with the token of `control_token.txt` as a bearer token). Bodies are strict JSON. A refusal is `{reason, error, next}`: one of the codes at the end, a sentence that says what happened, and what to do next. Each operation names the codes that are its own; any of them may be refused with `bad_request`, `unauthorized`, `forbidden_origin`, `disk_full` or `internal`. A parameter of a query stands there once.',
+    'Printed from the tables in `protocol/control/` by `npm run -s docs`; do not edit by hand. The command line, the MCP tools and the console call these; so can a program of yours, over the control interface (`control_addr`, with the token of `control_token.txt` as a bearer token). Bodies are strict JSON. A refusal is `{reason, error, next}`: one of the codes at the end, a sentence that says what happened, and what to do next. Each operation names the codes that are its own; any of them may be refused with ' +
+      `${COMMON.map(code => `\`${code}\``).join(', ')} or \`internal\`. A parameter of a query stands there once.`,
     ...pingSection,
     ...eventsSection,
     ...filesSection,

@@ -62,7 +62,7 @@ export type Target = {
   entry: DaemonEntry | undefined
   address: string
   dataDir: string
-  /** The socket on which this node answers, apart from that of any other start. */
+  /** For sessions, the socket on which this node answers, apart from that of any other start. */
   mark: string | undefined
   /** No other node can be meant. */
   isOnly: boolean
@@ -81,7 +81,7 @@ export const ownSelection = (io: Io, id: string | undefined): Selection => ({
 export function findTarget(io: Io, whom: Whom): Target {
   const isSession = 'selection' in whom
   const selection = isSession ? whom.selection : selectIdentity(io.env, whom.id)
-  const mark = socketMark(io.env, selection.dir)
+  const mark = isSession ? socketMark(io.env, selection.dir) : undefined
   if (isSession && mark !== undefined && whom.known?.mark === mark) return whom.known
   const running = daemonsOf(io.env)
   const own = running.find(entry => entry.data_dir === selection.dir)

@@ -83,7 +83,7 @@ export class Refusal extends AnyRefusal<RefusalReason> {
 /** The refusal that a caller gets for anything thrown; undefined for a bug. A store that takes no writes is overload. */
 export function refusalOf(thrown: unknown): Refusal | undefined {
   if (thrown instanceof Refusal) return thrown
-  if ([StoreFull, StoreLocked, StoreBroken].some(failure => thrown instanceof failure))
+  if (thrown instanceof StoreFull || thrown instanceof StoreLocked || thrown instanceof StoreBroken)
     return new Refusal('overloaded')
   return undefined
 }

@@ -70,5 +70,6 @@ export const wholeText = (min: number, max: number) => {
     .refine(isWithin, { error: `expected ${said}` })
     .describe(`text: ${said}`)
 }
+
 /** Words of a person or an agent. */
 export const text = z.string().max(TEXT_BODY_BYTES)
