@@ -50,8 +50,12 @@ export class Database {
   }
 
   /** Rows one after the other; who has enough stops. */
-  each<R = Row>(sql: string, ...values: Value[]): Iterable<R> {
-    return this.#told(() => this.#statement(sql).iterate(...values) as Iterable<R>)
+  *each<R = Row>(sql: string, ...values: Value[]): Iterable<R> {
+    try {
+      yield* this.#statement(sql).iterate(...values) as Iterable<R>
+    } catch (error) {
+      throw this.onFault(error)
+    }
   }
 
   /** Runs a change and tells how many rows it touched. */
