@@ -90,7 +90,10 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
     turn.truncated === true ? [[bar, { text: 'the text goes on; S saves all of it', tone: 'warn' }]] : []
   const proof: Segment = { text: facts.proof.says, tone: facts.proof.tone }
   const sent = facts.delivery
-  const isOneLine = sent === undefined || widthOf(`${proof.text} · ${sent.says}`) <= width - 4
+  const whole = sent === undefined ? proof.text : `${proof.text} · ${sent.says}`
+  const isOneLine = widthOf(whole) <= width - 4
+  const lines = ({ says, tone }: { says: string; tone: Tone }): Line[] =>
+    wrapped(says, width - 4).map((text): Line => [bar, { text, tone }])
   const ways: Line[] = isOneLine
     ? [
         [
@@ -104,7 +107,7 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
               ]),
         ],
       ]
-    : [[bar, proof], ...wrapped(sent.says, width - 4).map((text): Line => [bar, { text, tone: sent.tone }])]
+    : [...lines(facts.proof), ...(sent === undefined ? [] : lines(sent))]
   return [
     spread(head, [{ text: `${facts.when} `, tone: 'quiet' }], width),
     ...texts,
