@@ -3,7 +3,7 @@
  * request. Network access comes in as `send`; a refusal, a foreign answer and a dead line are three different errors.
  */
 
-import { Malformed, utf8 } from '../encoding/bytes.ts'
+import { fromUtf8, Malformed, utf8 } from '../encoding/bytes.ts'
 import { Failure, Refusal } from '../encoding/errors.ts'
 import { parseJson } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
@@ -82,14 +82,7 @@ export function callBody(row: RouteRow, body: unknown): Uint8Array {
 
 /** Calls a route. Throws {@link Refused}, {@link ForeignAnswer}, or whatever `send` throws when there is no answer. */
 export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<ReplyOf<R>> {
-  const response = await send({
-    method: row.method,
-    url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
-    headers: { ...contentType(row), ...given.headers },
-    ...present({ body: row.method === 'GET' ? undefined : streamOrBytes(row, given.body) }),
-    ...present({ signal: given.signal }),
-  })
-  given.onResponse?.(response)
+  const response = await responseOf(row, send, given)
   const json = parseReply(response, await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX))
   if (!response.ok) throw refusalOf(response, json)
   const reply = row.reply?.safeParse(json)
@@ -101,6 +94,26 @@ export async function call<R extends RouteRow>(row: R, send: Send, given: Call<R
       typeOf(response),
     )
   return reply.data as ReplyOf<R>
+}
+
+/** The same for a route that answers with text. */
+export async function callText<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<string> {
+  const response = await responseOf(row, send, given)
+  const bytes = await readReply(response, row.limits['replyBytes'] ?? REPLY_BYTES_MAX)
+  if (!response.ok) throw refusalOf(response, parseReply(response, bytes))
+  return fromUtf8(bytes)
+}
+
+async function responseOf<R extends RouteRow>(row: R, send: Send, given: Call<R>): Promise<Response> {
+  const response = await send({
+    method: row.method,
+    url: given.baseUrl.replace(/\/$/, '') + callPath(row, given),
+    headers: { ...contentType(row), ...given.headers },
+    ...present({ body: row.method === 'GET' ? undefined : streamOrBytes(row, given.body) }),
+    ...present({ signal: given.signal }),
+  })
+  given.onResponse?.(response)
+  return response
 }
 
 function contentType(row: RouteRow): Record<string, string> {

@@ -18,6 +18,7 @@ import {
   foundAgent,
   interactionId,
   nodeStatusShape,
+  paymentProblem,
   paymentState,
   peerName,
 } from './shapes.ts'
@@ -35,6 +36,19 @@ const identityReply = z.strictObject({
   hub: z.string().optional(),
   /** Why the hub does not know of the key event yet. */
   note: z.string().optional(),
+  /**
+   * What was signed under the key before and is not done yet. Receipts, orders about holds, refunds and redemptions are
+   * signed anew; an authorization that its payee used too late comes back as a price.
+   */
+  waits: z
+    .strictObject({
+      receipts: count,
+      orders: count,
+      authorizations: count,
+      refunds: count,
+      redemptions: count,
+    })
+    .optional(),
 })
 
 export const nodeOperations = {
@@ -162,6 +176,12 @@ export const nodeOperations = {
     request: z.strictObject({ on: z.boolean() }),
     reply: z.strictObject({ accept_delegations: z.boolean() }),
   }),
+  /** Whether keys of one letter act on the page of the console. */
+  consoleSet: operation('/console/set', {
+    reads: false,
+    request: z.strictObject({ keys: z.boolean() }),
+    reply: z.strictObject({ keys: z.boolean() }),
+  }),
   profileSet: operation('/profile', {
     reads: false,
     request: z.strictObject({
@@ -261,6 +281,20 @@ export const nodeOperations = {
       held: count,
       trial: z.enum(['pending', 'granted']).optional(),
       probation_until: millis.optional(),
+      /** Payments to this agent of which the hub has not said what it was asked. */
+      open: z
+        .array(
+          z.strictObject({
+            interaction_id: interactionId,
+            transaction: z.string(),
+            amount: count,
+            /** What of it is taken; absent while the hub has not said whether it holds the credits. */
+            takes: count.optional(),
+            problem: paymentProblem.optional(),
+            next_try_at: millis,
+          }),
+        )
+        .optional(),
       /** The latest, newest first. */
       entries: z.array(
         z.strictObject({
@@ -283,6 +317,8 @@ export const nodeOperations = {
           transaction: z.string().optional(),
           /** What became of it in the end, where it is the payment of a task. */
           payment: paymentState.optional(),
+          /** What its payee took of a hold, which is `paid` from then on; what was left came back in an entry of its own. */
+          paid: count.optional(),
           counterparty: aidShape.optional(),
           contact: z.string().optional(),
         }),

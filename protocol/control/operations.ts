@@ -31,17 +31,30 @@ export type OperationInput<N extends OperationName> = Operations[N] extends { re
     ? NonNullable<QueryOf<Operations[N]>>
     : Record<string, never>
 
+const hex = (bytes: number) =>
+  z.string().regex(new RegExp(`^[0-9a-f]{${2 * bytes}}$`), `${bytes} bytes in hex`)
+
 /** Routes of the control interface that are no operations: pages, files and the event stream. */
 export const controlRoutes = {
   root: route({ method: 'GET', path: '/', auth: 'open' }),
   console: route({ method: 'GET', path: '/console', auth: 'open', produces: 'html' }),
-  /** Trades a ticket, which counts once and for a minute, for the token. */
-  consoleToken: route({
+  /** Trades a ticket, which counts once and for a minute, for a session of the page; neither it nor the key is said. */
+  consoleSession: route({
     method: 'POST',
-    path: '/console/token',
+    path: '/console/session',
     auth: 'open',
-    request: z.strictObject({ ticket: z.string().min(1).max(64) }),
-    reply: z.strictObject({ token: z.string() }),
+    request: z.strictObject({ ticket: hex(16), nonce: hex(16), proof: hex(32) }),
+    reply: z.strictObject({ session: hex(16), masked_key: hex(32) }),
+    codes: ['unauthorized', 'forbidden_origin'],
+    own: true,
+  }),
+  /** Page and node prove themselves to each other, before anything else is asked, and anew after each lost connection. */
+  consoleOpen: route({
+    method: 'POST',
+    path: '/console/open',
+    auth: 'open',
+    request: z.strictObject({ session: hex(16), nonce: hex(16), proof: hex(32) }),
+    reply: z.strictObject({ challenge: hex(16), proof: hex(32) }),
     codes: ['unauthorized', 'forbidden_origin'],
     own: true,
   }),

@@ -3,13 +3,19 @@ import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { capTag, count, millis } from '../contract/shapes.ts'
 import { atHub, LONG_MS, operation } from './operation.ts'
-import { interactionId, peerName, spendShape } from './shapes.ts'
+import { interactionId, paymentProblem, peerName, spendShape } from './shapes.ts'
 
 const REFERENCE_CHARS_MAX = 256
 const credits = z.int().min(0).max(CREDITS_MAX)
 const priceList = z.strictObject({
   prices: z.array(
-    z.strictObject({ capability: z.string(), amount: credits, network: z.string().optional() }),
+    z.strictObject({
+      capability: z.string(),
+      amount: credits,
+      /** What is taken when the work is withdrawn after it began. */
+      starts: credits,
+      network: z.string().optional(),
+    }),
   ),
 })
 
@@ -46,6 +52,8 @@ export const paymentOperations = {
       amount: z.int().min(1).max(CREDITS_MAX),
       /** What the operator pays out against. */
       reference: z.string().min(1).max(REFERENCE_CHARS_MAX).optional(),
+      /** One more, although the same was redeemed before. */
+      again: z.boolean().optional(),
     }),
     reply: z.strictObject({
       amount: credits,
@@ -54,7 +62,7 @@ export const paymentOperations = {
       /** Whether the hub's receipt proves it. */
       verified: z.boolean(),
     }),
-    codes: ['no_hub', 'no_credits', 'hub_refused', 'hub_unreachable', 'hub_incompatible'],
+    codes: ['wrong_state', 'no_hub', 'no_credits', 'hub_refused', 'hub_unreachable', 'hub_incompatible'],
   }),
   refund: operation('/refund', {
     reads: false,
@@ -108,6 +116,15 @@ export const paymentOperations = {
       settled: z.array(interactionId),
       lapsed: z.array(interactionId),
       returned: z.array(interactionId),
+      /** What the hub signed that it holds for this agent, and of whose end it signed nothing. */
+      open: z.array(
+        z.strictObject({
+          interaction_id: interactionId,
+          transaction,
+          amount: credits,
+          problem: paymentProblem.optional(),
+        }),
+      ),
     }),
     codes: ['no_hub', 'no_credits', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
@@ -119,6 +136,10 @@ export const paymentOperations = {
       all: z.boolean().optional(),
       /** Pays in credits of this hub again, whatever was found. */
       accept: z.boolean().optional(),
+      /** The verifier key of a witness of transparency logs, whose cosignatures count from now on. */
+      cosigner: z.string().max(400).optional(),
+      /** The name of one that counts no more. */
+      forget_cosigner: z.string().max(200).optional(),
     }),
     reply: z.strictObject({
       hub: z.string(),
@@ -136,14 +157,21 @@ export const paymentOperations = {
       /** The newest record that a witness of the hub has seen, and when. */
       witnessed_seq: count.optional(),
       witnessed_at: millis.optional(),
+      /** Witnesses of transparency logs that this node goes by and that cosigned a tree which the chain begins with. */
+      cosigned: z.array(z.strictObject({ name: z.string(), records: count, at: millis })).optional(),
     }),
-    codes: ['no_hub', 'no_credits', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
+    codes: ['no_hub', 'no_credits', 'bad_request', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   prices: operation('/prices', { method: 'GET', reads: true, reply: priceList }),
   priceSet: operation('/prices/set', {
     reads: false,
     /** An amount of 0 takes the price away. */
-    request: z.strictObject({ capability: capTag, amount: credits }),
+    request: z.strictObject({
+      capability: capTag,
+      amount: credits,
+      /** What is taken when the work is withdrawn after it began; all of it, where it is not said. */
+      starts: credits.optional(),
+    }),
     reply: priceList,
     codes: ['bad_request', 'no_credits'],
   }),

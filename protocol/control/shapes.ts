@@ -55,6 +55,25 @@ export const receiptSummary = z.strictObject({
 
 export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
 
+/**
+ * Why a payment waits. `unanswered`: the hub does not answer · `no_account`: this identity has none at that hub ·
+ * `key_unknown`: the hub does not know the newest key · `refused` · `hold_ended`: the hub says so, and signed nothing ·
+ * `hold_lost`: it does not have what it signed · `bad_receipt`: what it signed does not hold · `false_receipt`: what the
+ * provider sent does not hold · `said_refused`: the provider says so, and the hub is asked · `still_held`: the task is over, and the hub holds the credits still
+ */
+export const paymentProblem = z.enum([
+  'unanswered',
+  'no_account',
+  'key_unknown',
+  'refused',
+  'hold_ended',
+  'hold_lost',
+  'bad_receipt',
+  'false_receipt',
+  'said_refused',
+  'still_held',
+])
+
 /** What a task costs, and what became of it. */
 export const paymentShape = z.strictObject({
   amount: count,
@@ -64,12 +83,23 @@ export const paymentShape = z.strictObject({
    * the provider · `returned`, at once or all of it later · `refused`
    */
   state: paymentState,
+  /** It goes over at once, and nothing of it comes back: only while it may still be lost. */
+  unheld: z.literal(true).optional(),
+  /** What the provider takes when the work is withdrawn after it began; before that it costs nothing. */
+  starts: count.optional(),
+  /** The provider's own words beside the price, where they are others than its terms make. */
+  says: z.string().optional(),
+  /** What was taken, where it was less than the price. */
+  taken: count.optional(),
   /** What the provider gave back of what it took. */
   given_back: count.optional(),
   /** The task that was delegated anew, with the payment. */
   paid_as: interactionId.optional(),
   /** Why it was not paid, or not without a person. */
   reason: z.string().optional(),
+  problem: paymentProblem.optional(),
+  /** Until when the hub holds it at most, while it may hold it. */
+  held_until: millis.optional(),
 })
 
 /** What the other side did after the cursor of a list, or at all, that nobody read yet. */
@@ -100,6 +130,11 @@ export const interactionSummary = z.strictObject({
   reason: z.string().optional(),
   /** When a task that nobody answered yet is called expired. */
   answer_by: millis.optional(),
+  /** The other side was restored from a backup and said that it no longer has this task. */
+  lost_by_peer_at: millis.optional(),
+  /** The task that was delegated in its place, and the one in whose place this one was. */
+  anew_as: interactionId.optional(),
+  anew_of: interactionId.optional(),
   created_at: millis,
   last_at: millis,
   capability: z.string().optional(),
@@ -175,6 +210,9 @@ export const threadShape = z.strictObject({
   state: z.enum(interactionStates),
   reason: z.string().optional(),
   answer_by: millis.optional(),
+  lost_by_peer_at: millis.optional(),
+  anew_as: interactionId.optional(),
+  anew_of: interactionId.optional(),
   capability: z.string().optional(),
   sealed: z.boolean(),
   /** It came over a local interface of this node and is answered there; nothing of it is mail. */
@@ -185,7 +223,7 @@ export const threadShape = z.strictObject({
     .describe(
       'integer: the turn after the last one here, as `from_turn`; where that one ends with `next_char`, its rest comes first',
     ),
-  /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, review. */
+  /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, anew, review. */
   actions: z.array(z.string()),
   receipt: receiptSummary.optional(),
   payment: paymentShape.optional(),
@@ -297,10 +335,23 @@ export const nodeStatusShape = z.strictObject({
   guest_messages: count,
   /** Where the console is; a build without one says so there. */
   console_url: z.string(),
+  /** False where keys of one letter are off on its page. */
+  console_keys: z.boolean().optional(),
   /** Nobody can sign for this identity any more. */
   deactivated: z.boolean(),
   /** A newer copy of this data directory was seen; this one signs nothing. */
   old_copy: z.boolean(),
+  /** This node came from a backup: what waits for its correspondents, and what they say is lost. */
+  restored: z
+    .strictObject({
+      archive_at: millis.nullable(),
+      /** Open tasks of which the other side has not said yet what it holds; nothing new of them leaves. */
+      waiting: count,
+      lost: z.array(
+        z.strictObject({ interaction_id: z.string(), peer: aidShape, peer_name: z.string().nullable() }),
+      ),
+    })
+    .optional(),
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),
   kel_seq: count,
   pid: count,
@@ -342,32 +393,3 @@ export const nodeStatusShape = z.strictObject({
   quoting_warnings: z.array(count).optional(),
 })
 export type NodeStatus = z.infer<typeof nodeStatusShape>
-
-/** Verdicts of `verify`. */
-export const verifyShape = z.strictObject({
-  verdict: z.enum(['valid', 'valid_retired_key', 'invalid']),
-  /** One sentence: what was checked and what it says. */
-  says: z.string(),
-  interaction_id: interactionId,
-  provider: aidShape,
-  requester: aidShape.optional(),
-  status: z.string(),
-  receipt_id: z.string(),
-  request_cid: z.string(),
-  result_cid: z.string(),
-  content_checked: z.boolean(),
-  counter_signed: z.boolean(),
-  /** Sides whose signature was shown and holds. */
-  signed_by: z.array(z.enum(['provider', 'requester'])),
-  /** Base64 of the receipt, for `verify --receipt`. */
-  receipt: z.string().optional(),
-  /** Base64 of the provider's key history, for `verify --receipt --kel`. */
-  kel: z.string().optional(),
-  /** Base64 of a hub's word that it had the receipt, for `verify --receipt --attestation`. */
-  attestation: z.string().optional(),
-  /** Whether a hub was asked just now if the provider has rotated its key since. */
-  key_checked: z.boolean(),
-  retired_at: millis.optional(),
-  evidence: z.string().optional(),
-})
-export type VerifyVerdict = z.infer<typeof verifyShape>

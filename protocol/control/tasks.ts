@@ -21,10 +21,10 @@ import {
   peerName,
   receiptSummary,
   threadShape,
-  verifyShape,
   WAIT_S_MAX,
   wait,
 } from './shapes.ts'
+import { verifyShape } from './verify-shape.ts'
 
 const summaries = z.strictObject({
   items: z.array(interactionSummary),
@@ -37,6 +37,10 @@ const summaries = z.strictObject({
 })
 const paths = z.array(z.string().min(1)).max(64)
 const stateReply = z.strictObject({ interaction_id: interactionId, state: z.enum(interactionStates) })
+const cancelReply = stateReply.extend({
+  /** What its provider takes where the work had begun, of the credits that are held for it. */
+  may_cost: count.optional(),
+})
 const endReply = z.strictObject({
   interaction_id: interactionId,
   state: z.enum(interactionStates),
@@ -58,7 +62,7 @@ export const taskOperations = {
         pay: z.boolean().optional(),
         /** Without it a person pays no more than the same cost before, or than they were told when they asked. */
         max_credits: count.optional(),
-        /** Who orders the payment: a person unless an agent does, which has less to spend. */
+        /** Who asks, or orders the payment: a person unless an agent does, which has less to spend and shows no price to a person. */
         pay_as: z.enum(['person', 'agent']).optional(),
         idempotency_key: z.string().min(1).max(128).optional(),
         wait_s: wait.optional(),
@@ -171,6 +175,8 @@ export const taskOperations = {
         .describe(
           'boolean: `false` leaves it unread; otherwise a reply that reaches the last turn marks all of it as read',
         ),
+      /** A person reads it: a price in it counts as known to them. */
+      to_person: z.boolean().optional(),
     }),
     reply: threadShape,
     codes: ['unknown_interaction'],
@@ -237,10 +243,10 @@ export const taskOperations = {
   cancel: operation('/cancel', {
     reads: false,
     request: byInteraction.extend({ reason: z.string().max(4096).optional() }),
-    reply: stateReply,
+    reply: cancelReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),
-  /** Whether what a task still has to send leaves this machine, also what is on its way to the hub right now. */
+  /** Whether what a task still has to send leaves this machine, also what is on its way to the hub right now; `on` sends what was given up anew. */
   sending: operation('/sending', {
     reads: false,
     request: byInteraction.extend({ on: z.boolean() }),
@@ -252,9 +258,24 @@ export const taskOperations = {
     }),
     codes: ['unknown_interaction', 'wrong_state'],
   }),
-  approve: operation('/approve', {
+  /** Delegates a task that its recipient lost with a restore as a new one; the same again is the same new task. */
+  anew: operation('/anew', {
     reads: false,
     request: byInteraction,
+    reply: stateReply.extend({
+      /** The task in whose place it is. */
+      anew_of: interactionId,
+      /** The former one was paid for, and the credits are not back: this one is paid by nobody but a person. */
+      was_paid: z.literal(true).optional(),
+    }),
+    codes: ['unknown_interaction', 'wrong_state', 'no_hub', 'identity_deactivated'],
+  }),
+  approve: operation('/approve', {
+    reads: false,
+    request: byInteraction.extend({
+      /** Pays a price also where nothing of it can come back. */
+      unheld: z.boolean().optional(),
+    }),
     reply: stateReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),

@@ -39,6 +39,9 @@ export function causeCode(error: unknown): string | undefined {
   return undefined
 }
 
+const PRIVATE_CA =
+  'its certificate is of nobody that this machine trusts – where your network has an authority of its own, name its file in NODE_EXTRA_CA_CERTS'
+
 /** What the system and the runtime mean by their codes. */
 const systemFaults: Record<string, string> = {
   ENOENT: 'there is no such file',
@@ -74,10 +77,10 @@ const systemFaults: Record<string, string> = {
   ENETUNREACH: 'this machine has no way to it',
   EADDRINUSE: 'the address is in use',
   EADDRNOTAVAIL: 'the address is not of this machine',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate does not verify',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate does not verify',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate does not verify',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate does not verify',
+  DEPTH_ZERO_SELF_SIGNED_CERT: PRIVATE_CA,
+  SELF_SIGNED_CERT_IN_CHAIN: PRIVATE_CA,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: PRIVATE_CA,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: PRIVATE_CA,
   CERT_HAS_EXPIRED: 'its certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 }

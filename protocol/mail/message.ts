@@ -115,7 +115,8 @@ export function messageDigest(
 }
 
 /** Belongs to no interaction. */
-const isLoose = (kind: Kind): boolean => kind === kinds.capabilities || kind === kinds.heldHead
+export const isLoose = (kind: Kind): boolean =>
+  kind === kinds.capabilities || kind === kinds.heldHead || kind === kinds.numbers
 
 /** The payload, once kind, interaction and number agree with each other; else throws {@link Malformed}. */
 export function messagePayload(body: MessageBody): AnyPayload {
@@ -139,6 +140,8 @@ function numberFits(message: AnyPayload, number: number): boolean {
     case kinds.counterSignature:
     case kinds.capabilities:
     case kinds.heldHead:
+    case kinds.numbers:
+    case kinds.settlements:
       return number === 0
     default:
       return number >= 1

@@ -22,6 +22,7 @@ import { DOCUMENT_BYTES_MAX } from '../proof/documents.ts'
 import { HeldHead } from '../proof/held-head.ts'
 import { AUTHORIZATION_BYTES_MAX, PAY_SALT_BYTES, SETTLEMENT_BYTES_MAX } from '../proof/payment.ts'
 import { CounterSignature, MESSAGES_MAX, Receipt } from '../proof/receipt.ts'
+import { Numbers } from './numbers.ts'
 
 export const kinds = {
   delegate: 0,
@@ -36,6 +37,8 @@ export const kinds = {
   declined: 9,
   cancelled: 10,
   heldHead: 11,
+  numbers: 12,
+  settlements: 13,
 } as const
 /** What a person reads; every other kind is a step of the protocol. */
 export const wordKinds: readonly number[] = [
@@ -125,6 +128,10 @@ export const payloads = {
   9: record('declined', { reason }),
   10: record('cancelled', { reason }),
   11: HeldHead,
+  12: Numbers,
+  13: record('settlements', {
+    settlements: required(1, list(blob(SETTLEMENT_BYTES_MAX), SETTLEMENTS_MAX, 1)),
+  }),
 } as const satisfies Record<Kind, unknown>
 
 export type Payload<K extends Kind> = Infer<(typeof payloads)[K]>

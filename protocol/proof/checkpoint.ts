@@ -23,6 +23,19 @@ function keyHash(origin: string, key: Uint8Array): Uint8Array {
 export const checkpointText = (origin: string, { size, root }: Checkpoint): string =>
   `${origin}\n${size}\n${toBase64(root)}\n`
 
+const SIZE = /^(0|[1-9][0-9]{0,15})$/
+const ROOT_BYTES = 32
+
+/** Reads the text of a note of this origin, whoever signed it; throws {@link Malformed} for anything else. */
+export function parseCheckpoint(note: string, origin: string): { checkpoint: Checkpoint; text: string } {
+  const [from, size = '', encoded = '', blank] = note.split('\n')
+  if (from !== origin) throw new Malformed('the checkpoint is that of another log')
+  if (!SIZE.test(size) || blank !== '') throw new Malformed('expected a checkpoint: origin, size and root')
+  const checkpoint = { size: Number(size), root: fromBase64(encoded, 'the root') }
+  if (checkpoint.root.length !== ROOT_BYTES) throw new Malformed('the root has not 32 bytes')
+  return { checkpoint, text: checkpointText(origin, checkpoint) }
+}
+
 /** The note with the signature of an identity key. */
 export function signedCheckpoint(seed: Uint8Array, origin: string, checkpoint: Checkpoint): string {
   const text = checkpointText(origin, checkpoint)

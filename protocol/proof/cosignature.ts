@@ -38,6 +38,13 @@ export function cosignatureIn(answer: string, text: string, cosigner: Cosigner):
   return line === undefined ? undefined : `${line}\n`
 }
 
+/** When a line was signed, by the clock of its witness, in Unix ms; the line is one that {@link cosignatureIn} gave. */
+export function cosignedAtMs(line: string): number {
+  const bytes = fromBase64(line.trim().split(' ')[2] ?? '')
+  const view = new DataView(bytes.buffer, bytes.byteOffset + KEY_HASH_BYTES, TIME_BYTES)
+  return Number(view.getBigUint64(0)) * 1000
+}
+
 function isBy(line: string, text: string, { name, key, keyHash }: Cosigner): boolean {
   const [, given, encoded] = /^— (\S+) (\S+)$/.exec(line) ?? []
   const bytes = given === name ? bytesIn(encoded ?? '') : undefined

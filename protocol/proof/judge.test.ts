@@ -20,6 +20,16 @@ const vectors = fixture<{
   }[]
   results: { receipt: string; matches: string; differs: { reason: string; result: string }[] }
 }>('judge/judgements.json')
+type HostileCase = {
+  reason: string
+  receipt: string
+  kel: string
+  kels?: string[]
+  attestation?: string
+  hubKel?: string
+  named?: string[]
+  verdict: string
+}
 const readLog = (hex: string) => verifyKel(decodeKel(fromHex(hex)))
 const hub = readLog(vectors.hubKel)
 
@@ -59,6 +69,22 @@ describe('the verdict on a receipt', () => {
     expect(sentence).toContain('2026-05-28T20:26:40.000Z')
     expect(sentence).toContain('the hub shows it from before')
     for (const said of sentences) expect(said).toMatch(/^[A-Z].*\.$/)
+  })
+})
+
+describe('a receipt that somebody wants to count', () => {
+  const { cases } = fixture<{ cases: HostileCase[] }>('judge/hostile.json')
+  test.each(cases.filter(({ kels }) => kels === undefined))('$reason: $verdict', vector => {
+    const receipt = Receipt.decode(fromHex(vector.receipt))
+    const hub = vector.hubKel === undefined ? undefined : readLog(vector.hubKel)
+    const attestation =
+      vector.attestation === undefined ? undefined : Attestation.decode(fromHex(vector.attestation))
+    const time = attestation && hub && attestedTime(attestation, receipt, hub)
+    const unnamed = hub === undefined || vector.named?.includes(hub.aid) ? undefined : hub.aid
+    const evidence = time && { ...time, ...present({ unnamed }) }
+    const judged = judgeReceipt(receipt, readLog(vector.kel), present({ evidence }))
+    expect(judged.verdict).toBe(vector.verdict)
+    if (unnamed !== undefined) expect(sayJudgement(judged)).toContain(`only if you trust ${unnamed}`)
   })
 })
 

@@ -11,12 +11,16 @@ import { Attestation, type Receipt, receiptDigest, verifyReceipt } from './recei
 /** How long after the successor event's time a thing signed before may have reached its witness. */
 export const RETIREMENT_GRACE_MS = 5 * 60_000
 
-/** A time at which somebody other than the signer had the receipt, and who says so. */
-export type TimeEvidence = { at: number; source: string }
+/**
+ * A time at which somebody other than the signer had the receipt, and who says so; `unnamed`: the AID of a hub that
+ * whoever asks has not named, which anybody may have made a moment before.
+ */
+export type TimeEvidence = { at: number; source: string; unnamed?: string }
 
 export type Judgement =
   | { verdict: 'valid' }
   | { verdict: 'valid_retired_key'; retiredAt: number; evidence: TimeEvidence }
+  | { verdict: 'open'; retiredAt: number; evidence: TimeEvidence & { unnamed: string } }
   | {
       verdict: 'invalid'
       why: 'signature' | 'result' | 'no_evidence' | 'evidence_too_late'
@@ -45,6 +49,8 @@ export function judgeReceipt(
   if (evidence.at >= retiredAt + RETIREMENT_GRACE_MS) {
     return { verdict: 'invalid', why: 'evidence_too_late', retiredAt }
   }
+  const { unnamed } = evidence
+  if (unnamed !== undefined) return { verdict: 'open', retiredAt, evidence: { ...evidence, unnamed } }
   return { verdict: 'valid_retired_key', retiredAt, evidence }
 }
 
@@ -61,7 +67,7 @@ export function attestedTime(
   const isItsWord = body.hub === hub.aid && body.hubSeq === hub.seq
   if (!isItsWord || !equal(body.receiptDigest, receiptDigest(receipt.bodyBytes))) return undefined
   return Attestation.verify(hub.publicKey, attestation)
-    ? { at: body.hubTs, source: 'the attestation of the hub' }
+    ? { at: body.hubTs, source: `the attestation of the hub ${hub.aid}` }
     : undefined
 }
 
@@ -73,6 +79,8 @@ export function sayJudgement(judgement: Judgement, key = 'its current key'): str
       return `The provider signed this receipt with ${key}.`
     case 'valid_retired_key':
       return `The provider signed this receipt with a key retired at ${date(judgement.retiredAt)}; ${judgement.evidence.source} shows it from before (${date(judgement.evidence.at)}).`
+    case 'open':
+      return `The provider signed this receipt with a key retired at ${date(judgement.retiredAt)}. ${judgement.evidence.unnamed} says that it had it before (${date(judgement.evidence.at)}), which shows something only if you trust ${judgement.evidence.unnamed}: whoever has the old key can make such a hub.`
     default:
       return sayInvalid(judgement)
   }

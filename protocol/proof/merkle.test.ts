@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { fromHex, toHex } from '../encoding/bytes.ts'
-import { CompactRange, consistencyRanges } from './merkle.ts'
+import {
+  CompactRange,
+  consistencyHolds,
+  consistencyRanges,
+  inclusionHolds,
+  inclusionRanges,
+  type LeafRange,
+} from './merkle.ts'
 
 /** Leaves and roots that implementations of RFC 6962 test themselves against. */
 const leaves = [
@@ -81,4 +88,56 @@ test('the nodes between two sizes show that the smaller tree is where the larger
       expect([before, after, nodes]).toEqual([rootOf(0, old), rootOf(0, size), []])
     }
   expect([consistencyRanges(0, 5), consistencyRanges(5, 5)]).toEqual([[], []])
+})
+
+describe('proofs of a tree', () => {
+  const ids = Array.from({ length: 20 }, (_, at) => Uint8Array.of(at, 7))
+  const treeOf = (size: number) => {
+    const range = new CompactRange()
+    for (const leaf of ids.slice(0, size)) range.append(leaf)
+    return { size, root: range.root() }
+  }
+  const nodeOf = ([from, end]: LeafRange) => {
+    const range = new CompactRange()
+    for (const leaf of ids.slice(from, end)) range.append(leaf)
+    return range.root()
+  }
+  const sizes = ids.map((_, at) => at + 1)
+
+  test('of inclusion hold for each leaf of each size, at its place alone', () => {
+    for (const size of sizes)
+      for (let index = 0; index < size; index++) {
+        const proof = inclusionRanges(index, size).map(nodeOf)
+        const leaf = ids[index] as Uint8Array
+        expect(inclusionHolds({ leaf, index }, treeOf(size), proof)).toBe(true)
+        expect(inclusionHolds({ leaf: Uint8Array.of(9), index }, treeOf(size), proof)).toBe(false)
+        if (size > 1) expect(inclusionHolds({ leaf, index }, treeOf(size), proof.slice(1))).toBe(false)
+        const other = (index + 1) % size
+        if (other !== index) expect(inclusionHolds({ leaf, index: other }, treeOf(size), proof)).toBe(false)
+      }
+    expect(inclusionHolds({ leaf: ids[0] as Uint8Array, index: 3 }, treeOf(3), [])).toBe(false)
+  })
+
+  test('of consistency hold between any two sizes, and for no other tree', () => {
+    const other = { ...treeOf(1), root: Uint8Array.of(...treeOf(1).root).fill(3) }
+    for (const size of sizes)
+      for (let old = 1; old <= size; old++) {
+        const proof = consistencyRanges(old, size).map(nodeOf)
+        expect(consistencyHolds(treeOf(old), treeOf(size), proof)).toBe(true)
+        expect(consistencyHolds({ size: old, root: other.root }, treeOf(size), proof)).toBe(false)
+        expect(consistencyHolds(treeOf(old), { size, root: other.root }, proof)).toBe(false)
+        expect(consistencyHolds(treeOf(old), treeOf(size), [...proof, other.root])).toBe(false)
+        for (const at of proof.keys())
+          expect(consistencyHolds(treeOf(old), treeOf(size), proof.with(at, other.root))).toBe(false)
+      }
+    expect(consistencyHolds(treeOf(4), treeOf(3), [])).toBe(false)
+  })
+
+  test('go on from the roots of a tree that was kept', () => {
+    const range = new CompactRange()
+    for (const leaf of ids.slice(0, 11)) range.append(leaf)
+    const again = CompactRange.from(range.size, range.roots)
+    for (const leaf of ids.slice(11)) again.append(leaf)
+    expect([again.size, toHex(again.root())]).toEqual([20, toHex(treeOf(20).root)])
+  })
 })

@@ -3,6 +3,7 @@
  * `payment_required`, as x402 writes it, with one way to pay: credits of a hub, to the provider, for what was asked.
  */
 import * as z from 'zod'
+import { CREDITS_MAX } from '../contract/limits.ts'
 import { Malformed, toBase64url } from '../encoding/bytes.ts'
 import type { JsonValue } from '../encoding/json.ts'
 import { present } from '../encoding/present.ts'
@@ -14,6 +15,7 @@ export const ASSET = 'credit'
 /** What a priced task is called where a capability stands else; no capability may have the name. */
 export const TASK = 'task'
 const HOLD_SECONDS_MAX = HOLD_MAX_MS / 1000
+const PRICE_IN_WORDS = /(\d(?:[\d.,'’_\u00a0\u202f ]{0,30}\d)?)\s{0,4}(?:svc-)?credits?/giu
 
 /** Credits for work of one provider. `what` is the capability, or `task`. */
 export type Quote = {
@@ -23,6 +25,8 @@ export type Quote = {
   network: string
   /** Seconds for which the credits are held after the authorization; undefined where they go over at once. */
   holdSeconds: number | undefined
+  /** Credits that are taken when the work is withdrawn after it began; all of them unless it is said. */
+  starts?: number | undefined
   /** Seconds within which the provider settles. */
   settleSeconds: number
 }
@@ -35,7 +39,7 @@ export type Requirements = {
   amount: string
   payTo: string
   maxTimeoutSeconds: number
-  extra?: { hold_s: number }
+  extra?: { hold_s?: number; starts?: number }
 }
 
 export const requirementsOf = (quote: Quote): Requirements => ({
@@ -45,8 +49,14 @@ export const requirementsOf = (quote: Quote): Requirements => ({
   amount: String(quote.amount),
   payTo: quote.provider,
   maxTimeoutSeconds: quote.settleSeconds,
-  ...present({ extra: quote.holdSeconds === undefined ? undefined : { hold_s: quote.holdSeconds } }),
+  ...present({ extra: extraOf(quote) }),
 })
+
+/** All is what a withdrawal costs unless it is said, so all is not said: builds before 0.4 read no `starts`. */
+function extraOf({ amount, holdSeconds, starts = amount }: Quote): Requirements['extra'] {
+  if (holdSeconds === undefined) return undefined
+  return { hold_s: holdSeconds, ...present({ starts: starts === amount ? undefined : starts }) }
+}
 
 /** What a payer sends, as x402 writes it. */
 export const paymentPayload = (quote: Quote, authorization: Uint8Array) => ({
@@ -60,6 +70,13 @@ const urlOf = ({ provider, what }: Pick<Quote, 'provider' | 'what'>): string => 
 /** The sentence of a quote. */
 export const quoteText = ({ what, amount, network }: Quote): string =>
   `${what} costs ${amount} credits on ${network}`
+
+/** Another price than that of its terms, where the sentence of a quote names one. */
+export function priceSaid(sentence: string, { amount }: Pick<Quote, 'amount'>): string | undefined {
+  for (const [, digits = ''] of sentence.matchAll(PRICE_IN_WORDS))
+    if (BigInt(digits.replace(/\D/gu, '')) !== BigInt(amount)) return digits
+  return undefined
+}
 
 /** The body that asks for payment. */
 export const paymentRequired = (quote: Quote): JsonValue => ({
@@ -80,7 +97,12 @@ const shape = z.looseObject({
         amount: z.string(),
         payTo: z.string(),
         maxTimeoutSeconds: z.int().min(1).max(HOLD_SECONDS_MAX),
-        extra: z.strictObject({ hold_s: z.int().min(1).max(HOLD_SECONDS_MAX).optional() }).optional(),
+        extra: z
+          .strictObject({
+            hold_s: z.int().min(1).max(HOLD_SECONDS_MAX).optional(),
+            starts: z.int().min(0).max(CREDITS_MAX).optional(),
+          })
+          .optional(),
       }),
     )
     .length(1),
@@ -97,11 +119,15 @@ export function readQuote(body: unknown, asked: Pick<Quote, 'provider' | 'what'>
   if (hubOfNetwork(terms.network) === undefined) throw new Malformed('the quote names no network of a hub')
   if (terms.payTo !== asked.provider) throw new Malformed('the quote asks for a payment to somebody else')
   if (parsed.data.resource.url !== urlOf(asked)) throw new Malformed('the quote is for something else')
+  const { hold_s: holdSeconds, starts } = terms.extra ?? {}
+  if (starts !== undefined && starts > amount)
+    throw new Malformed('the quote takes more for a withdrawal than for the work')
   return {
     ...asked,
     amount,
     network: terms.network,
-    holdSeconds: terms.extra?.hold_s,
+    holdSeconds,
+    ...present({ starts }),
     settleSeconds: terms.maxTimeoutSeconds,
   }
 }

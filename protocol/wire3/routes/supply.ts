@@ -11,6 +11,12 @@ export const ISSUANCE_LIMIT_MAX = 5000
 const WITNESS_KEL_BYTES_MAX = 16 * KIB
 const WITNESSES_REPLY_BYTES_MAX = 4 * 1024 * KIB
 
+const PROOF_HASHES_MAX = 64
+const sizeOfTree = whole(16)
+  .optional()
+  .describe('number of records, as text; all that there are unless it is said')
+const hashes = z.array(bytesText(32)).max(PROOF_HASHES_MAX)
+
 export const supplyRoutes = {
   supply: route({
     method: 'GET',
@@ -78,8 +84,47 @@ export const supplyRoutes = {
     path: '/x402/checkpoint',
     auth: 'none',
     own: true,
+    query: z.strictObject({
+      newest: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe(
+          '`true`: the newest, also where no witness has cosigned it yet; else the newest that one has',
+        ),
+    }),
     produces: 'text',
     codes: codes('rate_limited'),
+  }),
+  checkpointConsistency: route({
+    method: 'GET',
+    path: '/x402/checkpoint/consistency',
+    auth: 'none',
+    own: true,
+    query: z.strictObject({ old: whole(16).optional(), size: sizeOfTree }),
+    reply: z.strictObject({
+      chain_did: z.string(),
+      old: count,
+      size: count,
+      proof: hashes.describe('base64url: that the tree of `old` records is where that of `size` began'),
+    }),
+    codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
+  }),
+  checkpointInclusion: route({
+    method: 'GET',
+    path: '/x402/checkpoint/inclusion',
+    auth: 'none',
+    own: true,
+    query: z.strictObject({ seq: whole(16).optional(), size: sizeOfTree }),
+    reply: z.strictObject({
+      chain_did: z.string(),
+      seq: count,
+      size: count,
+      id: z.string(),
+      proof: hashes.describe('base64url: that record `seq` stands in the tree of `size` records'),
+    }),
+    codes: codes('rate_limited'),
+    limits: { weight: LISTING_WEIGHT },
   }),
   witnesses: route({
     method: 'GET',
