@@ -13,6 +13,7 @@ import { systemRandom } from './core/random.ts'
 import { Verifier } from './core/verifier.ts'
 import { type DataDirectory, openDataDirectory } from './data-dir.ts'
 import type { Line } from './http/line.ts'
+import { ownNames } from './http/own-names.ts'
 import { PublicServer } from './http/server.ts'
 import { lines } from './lines.ts'
 import type { Log } from './log.ts'
@@ -137,13 +138,17 @@ async function serve(
   const line = lines[config.wire]({
     hub,
     baseUrl: () => baseUrl,
+    nameFault: ownNames({ baseUrl: config.baseUrl, listen: config.listen.host }),
     about: config.about ?? {},
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const handle = watched === undefined ? line.handle : counted(line.handle, watched)
   const listener = new PublicServer(
     config.limits,
-    (request, response) => void handle(request, response),
+    (request, response) => {
+      response.setHeader('X-Content-Type-Options', 'nosniff')
+      void handle(request, response)
+    },
     line.answerUnparsed,
   )
   const url = await bindServer(listener.server, config.listen)
@@ -212,6 +217,7 @@ function contextOfOrders({ config, log, now, hub, leases, addresses }: Served): 
     changed: aid => hub.agents.forgetAccount(aid),
     endSigner: hub.endSigner,
     refused: hub.registry.refused,
+    holdClock: hub.credits.holds.clock,
     leases,
     running: async () => ({
       ...addresses,

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { bindServer, isLocal } from '../bind.ts'
 import { defaultLimits } from '../core/limits.ts'
-import { announcement } from './commands.ts'
+import { announcement, grantOrder } from './commands.ts'
 
 const local = { host: '127.0.0.1', port: 8088 }
 const config = {
@@ -47,4 +47,15 @@ test('an address that is in use, or is not of this machine, is refused with what
   const foreign = bindServer(createServer(), { host: '192.0.2.1', port: 0 })
   await expect(foreign).rejects.toThrow(/is not an address of this machine; choose/)
   first.close()
+})
+
+test('a grant is repeated by hand under the id that the first one printed', () => {
+  const id = 'ab'.repeat(16)
+  const given = { command: 'grant', aid: 'A', amount: 5, reason: 'x' }
+  expect(grantOrder('A', '5', { reason: 'x', id })).toEqual({ ...given, id })
+  expect(grantOrder('A', '5', { reason: 'x' })).toEqual({
+    ...given,
+    id: expect.stringMatching(/^[0-9a-f]{32}$/),
+  })
+  expect(() => grantOrder('A', '5', { reason: 'x', id: id.toUpperCase() })).toThrow(/--id expects/)
 })

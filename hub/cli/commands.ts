@@ -43,6 +43,7 @@ export const quotaFlags = [
 ]
 
 const GRANT_ID_BYTES = 16
+const GRANT_ID = /^[0-9a-f]{32}$/
 
 type Announced = Pick<RunningHub, 'url' | 'baseUrl' | 'aid' | 'created' | 'operatorUrl'>
 export type Flags = Record<string, string | boolean | undefined>
@@ -153,10 +154,18 @@ async function withHubNow(config: Config, work: (carry: Carry) => Promise<number
 }
 
 async function orderAt({ dataDir }: Config, given: Order): Promise<OrderResult> {
-  const answer = await orderRunningHub(dataDir, given)
+  const lost = `the hub stopped meanwhile; repeat the command${repeated(given)}`
+  const answer = await orderRunningHub(dataDir, given).catch(error => {
+    if (error instanceof SyntaxError) throw new StoreRefused(lost)
+    throw error
+  })
   if (answer?.ok === true) return answer.result
-  throw new StoreRefused(answer?.error ?? 'the hub stopped meanwhile; repeat the command')
+  throw new StoreRefused(answer?.error ?? lost)
 }
+
+/** A grant of which nothing is known is safe to repeat under its id alone. */
+const repeated = (given: Order): string =>
+  given.command === 'grant' ? ` with --id ${given.id}: if it was given already, nothing more is given` : ''
 
 /** What orders work with while no hub runs; their lines go where a hub's log goes. */
 function stoppedContext(data: DataDirectory, { limits, dataDir }: Config): OperatorContext {
@@ -290,7 +299,16 @@ export function grantOrder(aid: string, amount: string | undefined, flags: Flags
     throw new UsageError(
       `--reason expects 1 to ${GRANT_REASON_CHARS_MAX} characters, which stay in the log of the hub`,
     )
-  return { command: 'grant', aid, amount: Number(amount), reason, id: toHex(systemRandom(GRANT_ID_BYTES)) }
+  const id = flags['id'] ?? toHex(systemRandom(GRANT_ID_BYTES))
+  if (typeof id !== 'string' || !GRANT_ID.test(id))
+    throw new UsageError('--id expects the id that a grant printed: 32 characters of 0-9 and a-f')
+  return { command: 'grant', aid, amount: Number(amount), reason, id }
+}
+
+export function clockOrder(what: string | undefined): Order {
+  if (what === undefined) return { command: 'clock' }
+  if (what !== 'accept') throw new UsageError(`expected accept, got ${what}`)
+  return { command: 'clock', accept: true }
 }
 
 export function quotaOrder(aid: string, flags: Flags): Order {

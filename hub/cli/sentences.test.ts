@@ -42,6 +42,7 @@ const mistakes: [code: number, lines: string[]][] = [
       ...['admission ajar', 'ranges refuse 192.0.2.0/99', 'ranges allow x', 'ranges drop', 'agents all'],
       ...[`quota ${AID} --bytes 1`, `quota ${AID} --envelopes x`, 'backup', 'backup x --keep 0', 'restore'],
       ...[`grant ${AID} 0 --reason x`, `grant ${AID} 1`, 'grant x 1 --reason x'],
+      ...[`grant ${AID} 1 --reason x --id 7`, 'clock x'],
       ...[
         'witness x',
         'witness add x',
@@ -58,7 +59,8 @@ const mistakes: [code: number, lines: string[]][] = [
     EXIT_FAILED,
     [
       ...OF_ONE.map(command => `${command} ${AID}`),
-      `grant ${AID} 5 --reason x`,
+      ...[`grant ${AID} 5 --reason x`, `grant ${AID} 5 --reason x --id ${'a1'.repeat(16)}`],
+      ...['clock', 'clock accept'],
       ...['witness', `witness add ${AID}`, `witness rm ${AID}`, 'witness run http://127.0.0.1:9 --once'],
       'restore --from-witness http://127.0.0.1:9',
       ...['redemptions', 'redemptions --since 2026-01-31', 'redemptions --since 2026-01-31T12:00Z'],
@@ -122,7 +124,7 @@ test('a grant says what its amount has to be, and that it needs a reason', async
     expect([code, err]).toEqual([
       EXIT_USAGE,
       expect.stringMatching(
-        /^svc-hub: expected an amount: a whole number above 0, .*\nusage: svc-hub grant <AID> <amount> --reason <TEXT> \[--data-dir/,
+        /^svc-hub: expected an amount: a whole number above 0, .*\nusage: svc-hub grant <AID> <amount> --reason <TEXT> \[--id <ID>\] \[--data-dir/,
       ),
     ])
   }

@@ -7,6 +7,7 @@ import {
   admissionOrder,
   agents,
   aidOf,
+  clockOrder,
   type Flags,
   grantOrder,
   init,
@@ -64,6 +65,7 @@ export const flagTable: Record<string, { value?: string; summary: string }> = {
   },
   check: { summary: 'only verify the backup, write nothing' },
   reason: { value: 'TEXT', summary: 'what the credits are given for' },
+  id: { value: 'ID', summary: 'the id that a grant printed, to repeat it safely' },
   reset: { summary: "go back to the hub's own limits" },
   json: { summary: 'print one JSON object' },
   envelopes: { value: 'N', summary: 'envelopes that may wait' },
@@ -153,10 +155,11 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     run: ([aid], flags) => order(quotaOrder(aidOf(aid), flags), configOf(flags)),
   },
   grant: {
-    usage: 'grant <AID> <amount> --reason <TEXT>',
+    usage: 'grant <AID> <amount> --reason <TEXT> [--id <ID>]',
     number: AMOUNT_EXPECTED,
-    summary: 'give an agent credits, which your hub then owes it; the reason stays in your log',
-    flags: [...placeFlags, 'reason'],
+    summary:
+      'give an agent credits, which your hub then owes it; the reason stays in your log; repeated with the id of a grant, it gives nothing more',
+    flags: [...placeFlags, 'reason', 'id'],
     positionals: 2,
     run: ([aid, amount], flags) => order(grantOrder(aidOf(aid), amount, flags), configOf(flags)),
   },
@@ -175,6 +178,14 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     flags: [...placeFlags, 'once'],
     positionals: 3,
     run: ([what, who, url], flags) => witness([what, who, url], flags['once'] === true, configOf(flags)),
+  },
+  clock: {
+    usage: 'clock [accept]',
+    summary:
+      'show the clock by which holds lapse, or say that it is right after it went ahead by more than an hour',
+    flags: placeFlags,
+    positionals: 1,
+    run: ([what], flags) => order(clockOrder(what), configOf(flags)),
   },
   rotate: {
     usage: 'rotate',

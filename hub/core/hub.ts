@@ -7,6 +7,7 @@ import { HeldPolls } from './held-polls.ts'
 import type { HubIdentity } from './identity.ts'
 import { KeyLogs } from './key-logs.ts'
 import { Credits } from './ledger/credits.ts'
+import { HoldClock } from './ledger/hold-clock.ts'
 import { Issuance } from './ledger/issuance.ts'
 import { Statements } from './ledger/statements.ts'
 import { Mailboxes } from './mailbox.ts'
@@ -73,13 +74,14 @@ export async function composeHub(context: HubContext): Promise<Hub> {
   const keyLogs = new KeyLogs(context)
   const supply = await SupplyChain.open(context)
   const issuance = new Issuance(context, supply)
-  const credits = new Credits(context, { agents, supply })
+  const clock = await HoldClock.open(context, clocks.lastMs)
+  const credits = new Credits(context, { agents, supply, clock })
   const registry = new Registry(context, agents, { keyLogs, endSigner, issuance })
   await context.blobs.collect(context.now(), names => context.store.unusedFiles(names))
   const sweeping = keepSweeping(mailboxes, context)
   const publication = new Publication(context.store, () => liabilitySecret(context))
   const checkpoints = new Checkpoints(context, supply)
-  const books = new BookKeeper(context, { supply, credits, issuance, publication })
+  const books = new BookKeeper(context, { supply, credits, issuance, publication, clocks })
   return {
     context,
     agents,

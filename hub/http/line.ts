@@ -7,6 +7,8 @@ export type LineOptions = {
   hub: Hub
   /** The address by which others reach the hub; known once the listener is bound. */
   baseUrl: () => string
+  /** Why a hub does not answer to a Host; nothing where it is one of its own. */
+  nameFault: (host: string | undefined) => string | undefined
   /** What the hub says of itself. */
   about: About
   onError: (id: string, error: unknown) => void

@@ -1,7 +1,11 @@
 /** Orders about credits: what the hub owes, and what it has to pay out. */
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { CLOCK_SETTING } from '../core/clocks.ts'
+import { DOUBT_SETTING } from '../core/ledger/hold-clock.ts'
 import { LISTED_MAX, type OperatorContext, type OrderOf, type OrderResult } from './order-shapes.ts'
+
+type Clocked = Pick<OperatorContext, 'store' | 'now' | 'holdClock'>
 
 /** One page of what was redeemed, newest first. */
 export async function redemptions(
@@ -24,9 +28,38 @@ export async function redemptions(
 }
 
 /** What an agent has, where it has or had anything. */
-export async function creditsOf(aid: string, { store, now }: OperatorContext): Promise<OrderResult> {
-  const { balance, held, lapsed } = await store.holdings(aid, now())
+export async function creditsOf(aid: string, context: OperatorContext): Promise<OrderResult> {
+  const { balance, held, lapsed } = await context.store.holdings(aid, await holdTime(context))
   return { balance: balance + lapsed, held: held - lapsed }
+}
+
+/** By how much the clock is doubted, as a running hub knows it or a stopped one has it stored. */
+async function doubtOf({ store, holdClock }: Clocked): Promise<number> {
+  holdClock?.look()
+  return holdClock?.doubtMs ?? Number((await store.setting(DOUBT_SETTING)) ?? 0)
+}
+
+/** The time by which holds lapse. */
+export const holdTime = async (context: Clocked): Promise<number> => context.now() - (await doubtOf(context))
+
+/** Shows the clock of the hub, or takes it for right. */
+export async function clockOfHolds(
+  { accept }: OrderOf<'clock'>,
+  context: OperatorContext,
+): Promise<OrderResult> {
+  const { store, now, holdClock } = context
+  if (accept === true && holdClock !== undefined) await holdClock.accept()
+  if (accept === true && holdClock === undefined) {
+    await store.putSetting(DOUBT_SETTING, '0')
+    await store.putSetting(CLOCK_SETTING, String(now()))
+  }
+  const doubtMs = await doubtOf(context)
+  return {
+    now: new Date(now()).toISOString(),
+    holds_lapse_by: new Date(now() - doubtMs).toISOString(),
+    doubted_ms: doubtMs,
+    ...present({ next: doubtMs === 0 ? undefined : 'svc-hub clock accept' }),
+  }
 }
 
 /** What the hub owes all agents together. */

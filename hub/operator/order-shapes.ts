@@ -5,6 +5,7 @@ import { aidShape } from '../../protocol/contract/shapes.ts'
 import type { EngineChoice } from '../../protocol/crypto/signature-engine.ts'
 import type { Agent, Agents } from '../core/agents.ts'
 import type { HubIdentity } from '../core/identity.ts'
+import type { HoldClock } from '../core/ledger/hold-clock.ts'
 import type { Issuance } from '../core/ledger/issuance.ts'
 import type { Limits } from '../core/limits.ts'
 import type { RefusedNewcomers } from '../core/refused-lately.ts'
@@ -76,6 +77,7 @@ export const orderShape = z.discriminatedUnion('command', [
     url: z.string().max(WITNESS_URL_CHARS_MAX).optional(),
     remove: aidShape.optional(),
   }),
+  z.strictObject({ command: z.literal('clock'), accept: z.literal(true).optional() }),
   z.strictObject({ command: z.literal('rotate') }),
   z.strictObject({ command: z.literal('stats') }),
   z.strictObject({ command: z.literal('running') }),
@@ -105,6 +107,7 @@ export type OperatorContext = {
   endSigner: (agent: Agent) => void
   /** Only a hub that runs has these. */
   refused?: RefusedNewcomers
+  holdClock?: HoldClock
   leases?: FileLeases
   running?: () => Promise<RunningState>
 }

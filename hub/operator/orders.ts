@@ -4,10 +4,11 @@ import { fromHex } from '../../protocol/encoding/bytes.ts'
 import { MODE_SETTING } from '../core/admission.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import { heldSentence } from '../core/supply/held.ts'
+import { booksAgree } from '../store/books.ts'
 import { type Quota, StoreLocked, StoreRefused } from '../store/port.ts'
 import { isFull } from '../store/sqlite/database.ts'
 import { admit, agentPage, block, remove, showAgent, unadmit, unblock } from './agent-orders.ts'
-import { creditTotals, redemptions } from './credit-orders.ts'
+import { clockOfHolds, creditTotals, redemptions } from './credit-orders.ts'
 import {
   type OperatorContext,
   type Order,
@@ -38,6 +39,7 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
   grant,
   redemptions,
   witness: witnesses,
+  clock: clockOfHolds,
   rotate,
   stats: (_, context) => stats(context),
   running: async (_, { running }) => ({ ...(await running?.()) }),
@@ -92,6 +94,8 @@ function isChange(order: Order): boolean {
       return order.quota !== undefined || order.reset === true
     case 'ranges':
       return (order.refuse ?? order.allow) !== undefined
+    case 'clock':
+      return order.accept === true
     case 'witness':
       return (order.add ?? order.remove) !== undefined
     default:
@@ -113,6 +117,10 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
     throw new StoreRefused(`${aid} has never registered here; let it register first: svc-hub admit ${aid}`)
   const halted = await standstill(context)
   if (halted !== undefined) throw new StoreRefused(heldSentence(halted))
+  if (!booksAgree(await context.store.snapshot()))
+    throw new StoreRefused(
+      'the books of this hub do not sum up, so nothing is given on their word; restore a backup: svc-hub doctor',
+    )
   const { issued } = await context.store.creditTotals()
   if (amount > CREDITS_MAX - issued)
     throw new StoreRefused(
@@ -122,7 +130,7 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
   if (!(await issuance.grant(aid, amount, fromHex(id))))
     throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)
   const { balance, held } = await context.store.holdings(aid, context.now())
-  return { aid, granted: amount, balance, held }
+  return { aid, granted: amount, balance, held, id }
 }
 
 async function rotate(_: OrderOf<'rotate'>, { leases, rotate }: OperatorContext): Promise<OrderResult> {

@@ -108,6 +108,11 @@ export type RedemptionRow = {
   transaction: Uint8Array | undefined
 }
 
+/** No authorization from before this time is settled: it may have been, in the time that was lost. */
+export const RESTORED_SETTING = 'restored_ms'
+/** Who may have seen more of the supply chain in that time: witnesses that were named before, as a list of AIDs. */
+export const AWAITED_SETTING = 'restored_witnesses'
+
 export type Totals = {
   agents: number
   holds: number

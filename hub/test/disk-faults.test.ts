@@ -209,7 +209,7 @@ test('a body that comes more slowly than the minimum rate is cut, and nothing of
   const hub = await startTestHub({ limits: { bodyGraceMs: 50, bodyBytesPerSecondMin: MIB } })
   const agent = await registeredAgent(hub)
   const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: MIB })
-  const head = Object.entries({ Host: 'hub', 'X-Svc-Wire': '3', ...sendHeaders(envelope) })
+  const head = Object.entries({ Host: 'localhost', 'X-Svc-Wire': '3', ...sendHeaders(envelope) })
   const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const { hostname, port } = new URL(hub.url)
   const socket = connect(Number(port), hostname)

@@ -324,7 +324,7 @@ const startEdges = {
         socket.on('error', () => undefined)
         socket.once('data', () => resolve({ socket, kept: true }))
         socket.once('close', () => resolve({ socket, kept: false }))
-        socket.write('GET /healthz HTTP/1.1\r\nHost: hub\r\n\r\n')
+        socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
       })
     const opened = [await open(), await open(), await open()]
     expect(opened.map(({ kept }) => kept)).toEqual([true, true, false])

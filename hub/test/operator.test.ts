@@ -142,6 +142,7 @@ const COMMANDS = {
   grant: '--reason',
   redemptions: '--since DATE',
   witness: '--once',
+  clock: '--data-dir DIR',
   rotate: '--json',
   stats: '--json',
   backup: '--data-dir DIR',

@@ -25,7 +25,7 @@ test('SIGTERM ends a hub within ten seconds: held polls at once, a client that n
   const held = agent.poll({}, { headers: { Prefer: 'wait=50' } })
 
   const envelope = sealedUnderCapability(agent, agent.capability(), { contentBytes: CONTENT_BYTES })
-  const head = Object.entries({ Host: 'hub', 'X-Svc-Wire': '3', ...sendHeaders(envelope) })
+  const head = Object.entries({ Host: 'localhost', 'X-Svc-Wire': '3', ...sendHeaders(envelope) })
   const { hostname, port } = new URL(hub.url)
   const socket = connect(Number(port), hostname)
   const cut = new Promise(resolve => socket.once('close', resolve))

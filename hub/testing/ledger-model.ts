@@ -14,6 +14,7 @@ import {
 import { Agents } from '../core/agents.ts'
 import { KeyLogs } from '../core/key-logs.ts'
 import { Credits } from '../core/ledger/credits.ts'
+import { HoldClock } from '../core/ledger/hold-clock.ts'
 import { Issuance } from '../core/ledger/issuance.ts'
 import { PaymentRefused } from '../core/ledger/refused.ts'
 import type { PaymentRequest } from '../core/ledger/terms.ts'
@@ -69,7 +70,7 @@ async function partsOver(core: TestCore): Promise<Parts> {
   const supply = await SupplyChain.open(core.context)
   const agents = new Agents(core.context)
   const issuance = new Issuance(core.context, supply)
-  const credits = new Credits(core.context, { agents, supply })
+  const credits = new Credits(core.context, { agents, supply, clock: await HoldClock.open(core.context, 0) })
   const keyLogs = new KeyLogs(core.context)
   const registry = new Registry(core.context, agents, { keyLogs, endSigner: () => undefined, issuance })
   return { core, credits, issuance, registry }

@@ -29,6 +29,8 @@ export type LogWitness = {
   instead: Answer | undefined
   /** Whether a line of a note is its cosignature over the text before the blank line. */
   signed(note: string): boolean
+  /** Its line over a text, whatever that says. */
+  cosign(text: string): string
   close(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ export async function startLogWitness(origin: string, logKey: Uint8Array): Promi
     asked: [],
     latest: undefined,
     instead: undefined,
+    cosign,
     signed(note) {
       const text = note.slice(0, note.indexOf('\n\n') + 1)
       return note.split('\n').some(line => {

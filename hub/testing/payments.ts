@@ -14,6 +14,8 @@ import {
 import { HOUR_MS } from '../core/limits.ts'
 import { callRoute, type Reply, random, type TestAgent, type TestHub } from './hub.ts'
 
+const LOOK_MS = HOUR_MS / 4
+
 export type Paying = Partial<Omit<AuthorizationBody, 'v'>> & {
   /** Signs in the payer's place. */
   seed?: Uint8Array
@@ -119,4 +121,13 @@ export async function grant(hub: TestHub, aid: string, amount: number): Promise<
 export async function balanceOf(agent: TestAgent): Promise<{ balance: number; held: number }> {
   const { json } = await agent.call('balance', undefined, { params: { aid: agent.aid } })
   return { balance: Number(json['balance']), held: Number(json['held']) }
+}
+
+/** Time goes by as on a clock that is right: the hub sees it pass. */
+export function pass(hub: TestHub, ms: number): void {
+  const { clock } = hub.running.hub.credits.holds
+  for (let left = ms; left > 0; left -= LOOK_MS) {
+    hub.clock.advance(Math.min(left, LOOK_MS))
+    clock.look()
+  }
 }

@@ -51,6 +51,9 @@ const bodies: Partial<Record<Wire3RouteName, (agent: TestAgent) => Record<string
 const samplePayment = (agent: TestAgent): Record<string, unknown> => payment(agent, agent, 1).request
 
 const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
+  checkpoint: { newest: 'true' },
+  checkpointConsistency: { old: '1', size: '1' },
+  checkpointInclusion: { seq: '0', size: '1' },
   agents: { cap: 'paint.wall', limit: '10' },
   a2aAgents: { q: 'text', skill: 'paint', tag: 'wall', limit: '10' },
   agentPage: {},

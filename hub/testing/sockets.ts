@@ -15,7 +15,7 @@ export async function openSocket(url: string, from = '127.0.0.1'): Promise<Socke
 
 /** The head of a request, with the version and these headers. */
 export function requestHead(method: string, path: string, headers: Record<string, string> = {}): string {
-  const lines = Object.entries({ Host: 'hub', 'X-Svc-Wire': '3', ...headers })
+  const lines = Object.entries({ Host: 'localhost', 'X-Svc-Wire': '3', ...headers })
   return `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 

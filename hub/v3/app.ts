@@ -64,6 +64,7 @@ type Parts = {
   refusals: RateBuckets
   authenticator: Authenticator
   handlers: Handlers
+  nameFault: LineOptions['nameFault']
 }
 
 /** One request on its way; a step fills in what it has found out. */
@@ -154,10 +155,11 @@ const unparsed: Record<Unparsed, [Code, Facts]> = {
 const router = new Router<Wire3RouteName>(wire3Routes)
 
 /** The request listener of wire 3 over a hub. */
-export function createApp({ hub, baseUrl, about, onError }: LineOptions): Line {
+export function createApp({ hub, baseUrl, nameFault, about, onError }: LineOptions): Line {
   const { limits, now, random, identity, verifier } = hub.context
   const parts: Parts = {
     hub,
+    nameFault,
     watch: new RateWatch(limits.bodyBytesPerSecondMin, limits.bodyGraceMs),
     pools: openPools(limits),
     buckets: new RateBuckets(limits.requestRate),
@@ -231,12 +233,14 @@ function routeLabel({ found }: Exchange): string {
 }
 
 /** Versions above are refused everywhere; below, none or no number only where no browser reads (hub API §9). */
-function checkWire(exchange: Exchange): void {
+function checkWire(exchange: Exchange, { nameFault }: Parts): void {
   const { httpVersion, headers: given, rawHeaders } = exchange.request
   if (httpVersion !== '1.0' && given.host === undefined)
     throw new Refusal('requestMalformed', { why: 'it has no Host header' })
   if (hasManyHosts(rawHeaders))
     throw new Refusal('requestMalformed', { why: 'it has more than one Host header' })
+  const why = nameFault(given.host)
+  if (why !== undefined) throw new Refusal('requestMalformed', { why })
   const declared = exchange.header(headers.wire)
   const version = declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
   if (version > WIRE) throw new WireRefusal('wire_too_new')

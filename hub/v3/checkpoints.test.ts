@@ -1,10 +1,14 @@
 /** Checkpoints offered to witnesses of transparency logs (objects: supply, C2SP tlog-witness), and what comes of it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { parseCid } from '../../protocol/crypto/hash.ts'
+import { fromBase64, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { supplyOrigin } from '../../protocol/proof/checkpoint.ts'
 import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
+import { consistencyHolds, inclusionHolds } from '../../protocol/proof/merkle.ts'
 import { callRoute, registeredAgent, startTestHub, type TestAgent, type TestHub } from '../testing/hub.ts'
 import { type LogWitness, startLogWitness } from '../testing/log-witness.ts'
 import { grant } from '../testing/payments.ts'
+import { CheckpointOffers } from '../witness/offer.ts'
 
 let hub: TestHub
 let alice: TestAgent
@@ -26,8 +30,12 @@ afterAll(async () => {
   await witness.close()
 })
 
-const note = async (): Promise<string> =>
-  (await callRoute(hub, 'checkpoint', undefined)).json['text'] as string
+/** The newest note; what others are shown unless they ask for that is the newest that a witness cosigned. */
+const note = async (newest = true): Promise<string> =>
+  (await callRoute(hub, 'checkpoint', undefined, { query: newest ? { newest: 'true' } : {} })).json[
+    'text'
+  ] as string
+const sizeIn = (text: string): number => Number(text.split('\n')[1])
 const offer = (): Promise<void> => hub.running.offers.turn()
 const goOn = async (records: number): Promise<void> => {
   for (let made = 0; made < records; made++) await grant(hub, alice.aid, 1)
@@ -63,8 +71,71 @@ test('a cosignature outlives a restart, after which the witness is asked for the
   await offer()
   expect(complaints()).toEqual([])
   expect(witness.signed(await note())).toBe(true)
+  // the size is remembered: the first question is already the right one
   const olds = witness.asked.map(body => body.split('\n')[0])
-  expect(olds).toContain(`old ${hub.running.hub.supply.head.seq + 1 - 3}`)
+  expect(olds).toEqual([`old ${hub.running.hub.supply.head.seq + 1 - 3}`])
+})
+
+test('others are shown the newest checkpoint that is cosigned, and beside it the newest', async () => {
+  await offer()
+  const size = hub.running.hub.checkpoints.size
+  const before = await note(false)
+  await goOn(3)
+  expect([sizeIn(await note(false)), sizeIn(await note())]).toEqual([size, size + 3])
+  expect(await note(false)).toBe(before)
+  expect([witness.signed(before), witness.signed(await note())]).toEqual([true, false])
+})
+
+test('a change is offered within the minute, and nothing is offered without one', async () => {
+  const again = await startLogWitness(supplyOrigin(hub.aid), hub.running.hub.context.identity.kel.publicKey)
+  const offers = new CheckpointOffers(
+    hub.running.hub.checkpoints,
+    [{ url: again.url, cosigner: parseVerifierKey(again.verifierKey) }],
+    () => undefined,
+  )
+  await offers.turn()
+  const asked = again.asked.length
+  await offers.tick()
+  expect(again.asked.length).toBe(asked)
+  await goOn(1)
+  await offers.tick()
+  expect(again.latest?.size).toBe(hub.running.hub.checkpoints.size)
+  await offers.stop()
+  await again.close()
+})
+
+describe('a proof of the tree', () => {
+  const ask = async (name: 'checkpointConsistency' | 'checkpointInclusion', query: Record<string, string>) =>
+    (await callRoute(hub, name, undefined, { query })).json
+  const nodes = (json: Record<string, unknown>) =>
+    (json['proof'] as string[]).map(node => fromBase64url(node))
+  const treeOf = (text: string) => ({
+    size: sizeIn(text),
+    root: fromBase64(text.split('\n')[2] as string),
+  })
+
+  test('shows that the cosigned tree is where the newest began, and that a record stands in both', async () => {
+    await goOn(300)
+    const [old, tree] = [treeOf(await note(false)), treeOf(await note())]
+    expect(tree.size).toBeGreaterThan(old.size + 256)
+    const told = await ask('checkpointConsistency', { old: `${old.size}`, size: `${tree.size}` })
+    expect(consistencyHolds(old, tree, nodes(told))).toBe(true)
+    for (const seq of [0, old.size - 1, 255, 256, tree.size - 1]) {
+      const shown = await ask('checkpointInclusion', { seq: `${seq}`, size: `${tree.size}` })
+      const leaf = { leaf: parseCid(shown['id'] as string), index: seq }
+      expect(inclusionHolds(leaf, tree, nodes(shown))).toBe(true)
+    }
+  })
+
+  test.each([
+    ['checkpointConsistency', { old: '2', size: '1' }],
+    ['checkpointConsistency', { old: '1', size: '9999999' }],
+    ['checkpointConsistency', { old: '0', size: '0' }],
+    ['checkpointInclusion', { seq: '5', size: '5' }],
+    ['checkpointInclusion', { seq: '0', size: '9999999' }],
+  ] as const)('of what is not there is refused: %s %j', async (name, query) => {
+    expect((await ask(name, query))['reason']).toBe('bad_request')
+  })
 })
 
 describe('the operator is told of a witness', () => {
@@ -105,4 +176,14 @@ describe('the operator is told of a witness', () => {
     expect(complaints()).toHaveLength(1)
     ;(configured[0] as { url: string }).url = url
   })
+})
+
+test('after a rotation the hub signs the cosigned checkpoint anew, and its cosignature still holds', async () => {
+  await offer()
+  const size = hub.running.hub.checkpoints.size
+  await goOn(1)
+  const before = await note(false)
+  await hub.running.order({ command: 'rotate' })
+  const rotated = await note(false)
+  expect([sizeIn(rotated), rotated === before, witness.signed(rotated)]).toEqual([size, false, true])
 })

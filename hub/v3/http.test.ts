@@ -24,16 +24,22 @@ describe('what is no request of HTTP', () => {
     ['nonsense', 'nonsense\r\n\r\n', 400, 'bad_request'],
     [
       'two lengths',
-      'POST /relay/poll HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
+      'POST /relay/poll HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
       400,
       'bad_request',
     ],
     ['a tunnel', 'CONNECT a:80 HTTP/1.1\r\nHost: a:80\r\n\r\n', 400, 'bad_request'],
     ['no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400, 'bad_request'],
-    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: h\r\nhost: h\r\n\r\n', 400, 'bad_request'],
+    [
+      'a name that was made to lead here',
+      'GET /healthz HTTP/1.1\r\nHost: rebound.example\r\n\r\n',
+      400,
+      'bad_request',
+    ],
+    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: localhost\r\n\r\n', 400, 'bad_request'],
     [
       'a head of 9 KiB',
-      `GET /healthz HTTP/1.1\r\nHost: h\r\nX-Long: ${'a'.repeat(9 * 1024)}\r\n\r\n`,
+      `GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'a'.repeat(9 * 1024)}\r\n\r\n`,
       413,
       'too_large',
     ],
@@ -60,9 +66,9 @@ describe('what is no request of HTTP', () => {
 })
 
 test.each([
-  ['127.0.0.4', 'GET / HTTP/1.1\r\nHost: h\r\n\r\n'],
+  ['127.0.0.4', 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
   // refused at once, its body unread
-  ['127.0.0.5', 'POST /register HTTP/1.1\r\nHost: h\r\nX-Svc-Wire: 3\r\nContent-Length: 2\r\n\r\n{}'],
+  ['127.0.0.5', 'POST /register HTTP/1.1\r\nHost: localhost\r\nX-Svc-Wire: 3\r\nContent-Length: 2\r\n\r\n{}'],
 ])(
   'requests that do not wait for their answers end their connection, and cost nobody else anything (%s)',
   async (address, request) => {
@@ -85,7 +91,7 @@ test.each(['http://h/healthz', 'HTTPS://h:1/healthz?'])(
   'a target with its host is the path behind it: %s',
   async target => {
     const socket = await openSocket(hub.url)
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: h\r\n\r\n`)
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     expect((await nextReply(socket))?.json['status']).toBe('ok')
     socket.destroy()
   },
@@ -95,7 +101,7 @@ test.each(['http://h', 'http://h?x=1', 'ftp://h/healthz', 'http:/healthz', '*'])
   'a target without a path, or of another scheme, is none of a route: %s',
   async target => {
     const socket = await openSocket(hub.url)
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: h\r\nX-Svc-Wire: 3\r\n\r\n`)
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: localhost\r\nX-Svc-Wire: 3\r\n\r\n`)
     expect((await nextReply(socket))?.json['status']).not.toBe('ok')
     socket.destroy()
   },
@@ -103,7 +109,7 @@ test.each(['http://h', 'http://h?x=1', 'ftp://h/healthz', 'http:/healthz', '*'])
 
 test('an expectation that is unknown changes nothing', async () => {
   const socket = await openSocket(hub.url)
-  socket.write('GET /healthz HTTP/1.1\r\nHost: h\r\nExpect: miracles\r\n\r\n')
+  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: miracles\r\n\r\n')
   expect((await nextReply(socket))?.json['status']).toBe('ok')
   socket.destroy()
 })

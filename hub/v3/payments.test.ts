@@ -19,6 +19,7 @@ import {
   order,
   type Paid,
   type Paying,
+  pass,
   payment,
   receiptOf,
   redemption,
@@ -335,7 +336,7 @@ describe('a hold', () => {
     await grant(hub, alice.aid, 150)
     const holds = Array.from({ length: 250 }, () => payment(alice, bob, 1, { holdSeconds: 1 }))
     for (const one of holds) expect((await settle(one)).json['success']).toBe(true)
-    hub.clock.advance(HOUR_MS)
+    pass(hub, HOUR_MS)
     expect(await balanceOf(alice)).toEqual({ balance: 250, held: 0 })
     expect((await settle(payment(alice, bob, 250))).json['success']).toBe(true)
   })
@@ -399,7 +400,7 @@ describe('a hold', () => {
     const store = hub.running.hub.context.store
     expect(await store.lapsedHolds(until - 1, 10, alice.aid)).toEqual([])
     expect((await ask(hub, 'x402Capture', order(bob, early, 30))).json['success']).toBe(true)
-    hub.clock.advance(until - hub.clock.now() + 1000)
+    pass(hub, until - hub.clock.now() + 1000)
     expect(await balanceOf(alice)).toEqual({ balance: 70, held: 0 })
     expect((await ask(hub, 'x402Capture', order(bob, late, 30))).json['errorReason']).toBe('hold_ended')
     expect((await settle(payment(alice, bob, 70))).json['success']).toBe(true)
@@ -409,7 +410,7 @@ describe('a hold', () => {
   test('that has lapsed is returned by the sweep, too', async () => {
     const paid = held(1)
     await settle(paid)
-    hub.clock.advance(HOUR_MS)
+    pass(hub, HOUR_MS)
     await hub.running.hub.books.turn()
     expect(await hub.running.hub.context.store.openHold(transactionBytes(paid))).toBeUndefined()
     expect(await balanceOf(alice)).toEqual({ balance: 100, held: 0 })

@@ -11,7 +11,7 @@ import { textReply } from '../http/reply.ts'
 import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 
-type Names = 'supply' | 'issuance' | 'issuanceHead' | 'checkpoint' | 'witnesses' | 'witness' | 'witnessed'
+type Names = CheckpointNames | 'supply' | 'issuance' | 'issuanceHead' | 'witnesses' | 'witness' | 'witnessed'
 
 const ISSUANCE_LIMIT_DEFAULT = 500
 const MS_PER_SECOND = 1000
@@ -54,9 +54,7 @@ export function supplyHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       const { seq, id } = hub.supply.head
       return { chain_did: chainDid(identity.aid), seq, head_id: cidText(id) }
     },
-    async checkpoint() {
-      return textReply('text/plain; charset=utf-8', await hub.checkpoints.note())
-    },
+    ...checkpointHandlers(hub),
     async witnesses() {
       const list = await hub.witnesses.list()
       return {
@@ -88,6 +86,46 @@ export function supplyHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       return { status: await hub.witnesses.take({ attestation, kel, address }) }
     },
   }
+}
+
+type CheckpointNames = 'checkpoint' | 'checkpointConsistency' | 'checkpointInclusion'
+
+function checkpointHandlers(hub: Hub): Part<CheckpointNames> {
+  const did = () => chainDid(hub.context.identity.aid)
+  return {
+    async checkpoint({ query }) {
+      return textReply('text/plain; charset=utf-8', await hub.checkpoints.note(query.newest === 'true'))
+    },
+    async checkpointConsistency({ query }) {
+      const size = Number(query.size ?? hub.checkpoints.size)
+      const old = Number(query.old ?? 0)
+      requireTree(size, hub.checkpoints.size)
+      if (old > size) throw malformed(`old must be at most size, ${size}`)
+      const proof = await hub.checkpoints.consistency(old, size)
+      return { chain_did: did(), old, size, proof: proof.map(node => toBase64url(node)) }
+    },
+    async checkpointInclusion({ query }) {
+      const size = Number(query.size ?? hub.checkpoints.size)
+      const seq = Number(query.seq ?? size - 1)
+      requireTree(size, hub.checkpoints.size)
+      if (seq >= size) throw malformed(`seq must be below size, ${size}`)
+      const [record] = await hub.context.store.supplyRecords(seq, 1)
+      if (record === undefined) throw new Error(`the supply chain has no record ${seq}`)
+      const proof = await hub.checkpoints.inclusion(seq, size)
+      return {
+        chain_did: did(),
+        ...{ seq, size, id: cidText(record.id) },
+        proof: proof.map(node => toBase64url(node)),
+      }
+    },
+  }
+}
+
+const malformed = (why: string) => new Refusal('requestMalformed', { why })
+
+function requireTree(size: number, records: number): void {
+  if (size < 1 || size > records)
+    throw malformed(`size must be from 1 to ${records}, the records that there are`)
 }
 
 const NOTE =

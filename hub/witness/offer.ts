@@ -1,6 +1,6 @@
 /**
- * Offers the checkpoint of the supply chain to witnesses of transparency logs (C2SP tlog-witness), at the start and every
- * hour, and keeps their cosignatures. One that has seen a larger tree, or another of this size, is told to the operator.
+ * Offers the checkpoint of the supply chain to witnesses of transparency logs (C2SP tlog-witness), at the start, after each
+ * change, once a minute at most, and every hour, and keeps their cosignatures. One that has seen a larger tree, or another of this size, is told to the operator.
  */
 import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { checkpointOffer } from '../../protocol/proof/cosignature.ts'
@@ -8,6 +8,7 @@ import type { Alert } from '../core/context.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import type { Checkpoints, LogWitness, SignedTree } from '../core/supply/checkpoints.ts'
 
+const MINUTE_MS = 60_000
 const ANSWER_TIMEOUT_MS = 30_000
 const ANSWER_BYTES_MAX = 16 * 1024
 const CONFLICT = 409
@@ -20,8 +21,8 @@ export class CheckpointOffers {
   readonly #alert: Alert
   readonly #timer: NodeJS.Timeout | undefined
   readonly #ended = new AbortController()
-  /** Sizes that witnesses have cosigned, as far as they told. */
-  readonly #sizes = new Map<string, number>()
+  /** What each was offered last and when, and why it gave nothing. */
+  readonly #tried = new Map<string, { size: number; atMs: number; why: string | undefined }>()
   #running: Promise<void> = Promise.resolve()
 
   constructor(checkpoints: Checkpoints, witnesses: readonly LogWitness[], alert: Alert) {
@@ -29,28 +30,44 @@ export class CheckpointOffers {
     this.#witnesses = witnesses
     this.#alert = alert
     if (witnesses.length === 0) return
-    this.#timer = setInterval(() => void this.turn(), HOUR_MS)
+    this.#timer = setInterval(() => void this.tick(), MINUTE_MS)
     this.#timer.unref()
     void this.turn()
   }
 
   /** Offers the newest checkpoint to all; turns follow each other. */
   turn(): Promise<void> {
+    return this.#offerTo(() => true)
+  }
+
+  /** Offers it to those to whom it is news, or to whom nothing was offered for an hour. */
+  tick(): Promise<void> {
+    return this.#offerTo(({ cosigner: { name } }) => {
+      const last = this.#tried.get(name)
+      return last?.size !== this.#checkpoints.size || performance.now() - last.atMs >= HOUR_MS
+    })
+  }
+
+  #offerTo(isDue: (witness: LogWitness) => boolean): Promise<void> {
     this.#running = this.#running.then(async () => {
-      for (const witness of this.#witnesses) if (!this.#ended.signal.aborted) await this.#told(witness)
+      for (const witness of this.#witnesses)
+        if (!this.#ended.signal.aborted && isDue(witness)) await this.#told(witness)
     })
     return this.#running
   }
 
   async #told(witness: LogWitness): Promise<void> {
     const { name } = witness.cosigner
-    try {
-      const why = await this.#offer(witness)
-      if (why !== undefined) this.#alert('a checkpoint got no cosignature', { witness: name, why })
-    } catch (error) {
-      if (!this.#ended.signal.aborted)
-        this.#alert('a checkpoint got no cosignature', { witness: name, why: wordsOf(error) })
-    }
+    const { size } = this.#checkpoints
+    const why = await this.#offer(witness).catch(wordsOf)
+    if (this.#ended.signal.aborted) return
+    const before = this.#tried.get(name)
+    const nowMs = performance.now()
+    const isNews = why !== undefined && (before?.why !== why || nowMs - before.atMs >= HOUR_MS)
+    // one that stays away is told once an hour, however often it is asked
+    const atMs = why === undefined || isNews || before === undefined ? nowMs : before.atMs
+    this.#tried.set(name, { size, atMs, why })
+    if (isNews) this.#alert('a checkpoint got no cosignature', { witness: name, why })
   }
 
   /** Why there is no cosignature; undefined where there is one. */
@@ -58,19 +75,20 @@ export class CheckpointOffers {
     const tree = await this.#checkpoints.signed()
     const { size } = tree.checkpoint
     const { name } = witness.cosigner
-    const first = this.#sizes.get(name) ?? 0
+    const first = await this.#checkpoints.heldSize(name)
     let answer = await this.#send(witness, tree, first > size ? 0 : first)
     if (answer.status === CONFLICT) {
       const seen = /^(0|[1-9][0-9]{0,15})\n$/.exec(answer.text)?.[1]
       if (seen === undefined) return 'it answered 409 without the size that it has cosigned'
       if (Number(seen) > size) return `it has cosigned a tree of ${seen} records, and there are ${size}`
+      await this.#checkpoints.keepHeldSize(name, Number(seen))
       answer = await this.#send(witness, tree, Number(seen))
     }
     if (answer.status === CONFLICT) return `it has cosigned another tree of ${size} records`
     if (answer.status !== 200) return `it answered ${answer.status}`
     if (!(await this.#checkpoints.keepCosignature(answer.text, tree, witness.cosigner)))
       return 'its answer holds no cosignature of its key over this checkpoint'
-    this.#sizes.set(name, size)
+    await this.#checkpoints.keepHeldSize(name, size)
     return undefined
   }
 

@@ -9,7 +9,7 @@ import {
   redemptionPurpose,
   transactionOf,
 } from '../../../protocol/proof/payment.ts'
-import { RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
+import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import { agentOf, openCore, type TestCore } from '../../testing/core.ts'
 import { random, type TestAgent } from '../../testing/hub.ts'
 import { agentRow } from '../../testing/store-contract.ts'
@@ -17,6 +17,7 @@ import { Agents, readAgent } from '../agents.ts'
 import { DAY_MS } from '../limits.ts'
 import { SupplyChain } from '../supply/chain.ts'
 import { Credits } from './credits.ts'
+import { HoldClock } from './hold-clock.ts'
 import { Issuance } from './issuance.ts'
 import { Statements } from './statements.ts'
 import type { PaymentRequest } from './terms.ts'
@@ -37,7 +38,7 @@ beforeAll(async () => {
   core = await openCore(START_MS, { trialCredits: TRIAL, trialBudget: 2 * TRIAL })
   agents = new Agents(core.context)
   const supply = await SupplyChain.open(core.context)
-  credits = new Credits(core.context, { agents, supply })
+  credits = new Credits(core.context, { agents, supply, clock: await HoldClock.open(core.context, 0) })
   issuance = new Issuance(core.context, supply)
   statements = new Statements(core.context)
 })
@@ -45,6 +46,7 @@ afterAll(() => core.close())
 /** Two agents of their own for each test, on a day of its own. */
 beforeEach(async () => {
   core.clock.ms += DAY_MS
+  await credits.holds.clock.accept()
   nowMs = core.clock.ms
   ;[alice, bob] = [await someone(), await someone()]
   await issuance.grant(alice.aid, 100, random(16))
@@ -95,9 +97,15 @@ const redemption = (from: TestAgent, amount: number, reference: string, more: Pa
   const { request, id } = pay(from, core.context.identity.aid, amount, { ...more, reference })
   return { request: { ...request, reference }, id }
 }
-const order = (by: TestAgent, transaction: Uint8Array, amount: number, payeeKelSeq = by.log.seq) =>
+const order = (
+  by: TestAgent,
+  transaction: Uint8Array,
+  amount: number,
+  payeeKelSeq = by.log.seq,
+  seed = by.seed,
+) =>
   HoldOrder.encode(
-    HoldOrder.sign(by.seed, { v: 1, transaction, amount, payee: by.aid, payeeKelSeq, madeAt: core.clock.ms }),
+    HoldOrder.sign(seed, { v: 1, transaction, amount, payee: by.aid, payeeKelSeq, madeAt: core.clock.ms }),
   )
 /** The sentence with which something is refused. */
 async function said(work: Promise<unknown>): Promise<string | undefined> {
@@ -297,6 +305,27 @@ describe('a hold', () => {
     expect((await credits.end(order(bob, id, 20), false)).bytes).toEqual(first.bytes)
     expect(await ends(order(bob, id, 19))).toMatch('the hold has ended already')
     expect(await ends(order(bob, id, 0), true)).toMatch('the hold has ended already')
+  })
+
+  test.each([
+    ['taken', 30],
+    ['given back', 0],
+  ])(
+    'that was %s answers the same order with the stored receipt under whatever key it is signed',
+    async (_, amount) => {
+      const { id } = await hold()
+      const first = await credits.end(order(bob, id, amount), amount === 0)
+      const again = (taken: number) => order(bob, id, taken, bob.log.seq + 1, random(32))
+      expect((await credits.end(again(amount), amount === 0)).bytes).toEqual(first.bytes)
+      expect(await ends(again(7))).toMatch('the hold has ended already')
+    },
+  )
+
+  test('that has lapsed tells so to an order of before a rotation', async () => {
+    const { id, until } = await hold()
+    core.clock.ms = until
+    const release = order(bob, id, 0, bob.log.seq + 1, random(32))
+    expect((await credits.end(release, true)).body).toMatchObject({ kind: 3, amount: 30 })
   })
 
   test.each([

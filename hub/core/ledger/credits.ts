@@ -7,11 +7,12 @@ import { present } from '../../../protocol/encoding/present.ts'
 import { keyAt } from '../../../protocol/identity/kel.ts'
 import { Authorization, settlementKinds } from '../../../protocol/proof/payment.ts'
 import type { Posting, PostResult } from '../../store/ledger-port.ts'
-import { RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
+import { RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { Agent, Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
 import { Refusal } from '../refusal.ts'
 import type { SupplyChain } from '../supply/chain.ts'
+import type { HoldClock } from './hold-clock.ts'
 import { Holds } from './holds.ts'
 import { agentAccount, heldAccount, RETIRED } from './names.ts'
 import { checkPosted, PaymentRefused } from './refused.ts'
@@ -22,6 +23,7 @@ const REDEEMED = settlementKinds.redeemed
 /** The clocks of payer and hub may differ by so much. */
 const TOLERANCE_MS = 2 * 60_000
 
+type Parts = { agents: Agents; supply: SupplyChain; clock: HoldClock }
 export type Balance = { balance: number; held: number }
 
 export class Credits {
@@ -32,19 +34,21 @@ export class Credits {
   readonly holds: Holds
   /** The books do not agree: nothing is paid until they do. */
   stopped = false
+  /** They were recounted since the start; nothing is paid before. */
+  recounted: Promise<void> = Promise.resolve()
 
-  constructor(context: HubContext, { agents, supply }: { agents: Agents; supply: SupplyChain }) {
+  constructor(context: HubContext, { agents, supply, clock }: Parts) {
     this.#context = context
     this.#agents = agents
     this.#supply = supply
     this.#settlements = new Settlements(context, supply)
-    this.holds = new Holds(context, { agents, settlements: this.#settlements })
+    this.holds = new Holds(context, { agents, settlements: this.#settlements, clock })
   }
 
   /** What an agent has; what has lapsed of its holds counts as its own again. */
   async balance(aid: string): Promise<Balance> {
-    const { store, now } = this.#context
-    const { balance, held, lapsed } = await store.holdings(aid, now())
+    const { store } = this.#context
+    const { balance, held, lapsed } = await store.holdings(aid, this.holds.clock.now())
     return { balance: balance + lapsed, held: held - lapsed }
   }
 
@@ -61,7 +65,7 @@ export class Credits {
 
   /** Makes a payment, or tells again what became of it. */
   async settle(request: PaymentRequest): Promise<Settled> {
-    this.#checkOpen()
+    await this.#checkOpen()
     const payment = paymentOf(request, this.#context.identity.aid)
     const stored = await this.#stored(payment.transaction)
     if (stored?.body.kind === REDEEMED) throw misfit('this authorization was redeemed')
@@ -87,7 +91,7 @@ export class Credits {
 
   /** Takes credits out of the hub, for a reference that their owner signed. */
   async redeem(request: PaymentRequest & { reference: string }): Promise<Settled> {
-    this.#checkOpen()
+    await this.#checkOpen()
     const { identity } = this.#context
     const payment = paymentOf(request, identity.aid)
     const { body } = payment.authorization
@@ -126,11 +130,12 @@ export class Credits {
 
   /** Carries out a payee's order about a hold. */
   async end(order: Uint8Array, releases: boolean): Promise<Settled> {
-    this.#checkOpen()
+    await this.#checkOpen()
     return await this.holds.end(order, releases)
   }
 
-  #checkOpen(): void {
+  async #checkOpen(): Promise<void> {
+    await this.recounted
     if (this.stopped) throw new Refusal('overloaded')
   }
 

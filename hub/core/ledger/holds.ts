@@ -9,6 +9,7 @@ import { HoldOrder } from '../../../protocol/proof/payment.ts'
 import type { Move, OpenHold } from '../../store/ledger-port.ts'
 import type { Agents } from '../agents.ts'
 import type { HubContext } from '../context.ts'
+import type { HoldClock } from './hold-clock.ts'
 import { agentAccount, endId, heldAccount } from './names.ts'
 import { PaymentRefused } from './refused.ts'
 import { type Settled, type Settlements, settledOf } from './settlements.ts'
@@ -16,17 +17,19 @@ import { misfit } from './terms.ts'
 
 const LAPSED_AT_ONCE = 100
 
-type Parts = { agents: Agents; settlements: Settlements }
+type Parts = { agents: Agents; settlements: Settlements; clock: HoldClock }
 
 export class Holds {
   readonly #context: HubContext
   readonly #agents: Agents
   readonly #settlements: Settlements
+  readonly clock: HoldClock
 
-  constructor(context: HubContext, { agents, settlements }: Parts) {
+  constructor(context: HubContext, { agents, settlements, clock }: Parts) {
     this.#context = context
     this.#agents = agents
     this.#settlements = settlements
+    this.clock = clock
   }
 
   /** Carries out an order of the payee; `releases` when it must give all back. */
@@ -39,10 +42,11 @@ export class Holds {
     if (held?.body.kind !== 1) throw misfit('no hold has this transaction')
     if (held.body.payee !== body.payee) throw misfit('the order is not by the payee')
     if (body.amount > held.body.amount) throw misfit('more is captured than was held')
-    await this.#checkSignature(order)
     await this.#lapseOne(body.transaction)
+    // before the signature: the key of an order that was carried out may have been rotated since
     const ended = await this.#endOf(body.transaction)
     if (ended !== undefined) return sameEnd(ended, body.amount)
+    await this.#checkSignature(order)
     const hold = await this.#context.store.openHold(body.transaction)
     if (hold === undefined) throw new PaymentRefused('hold_ended')
     return sameEnd(await this.#post(hold, body.amount), body.amount)
@@ -72,13 +76,13 @@ export class Holds {
 
   async #lapseOne(transaction: Uint8Array): Promise<void> {
     const hold = await this.#context.store.openHold(transaction)
-    if (hold !== undefined && hold.untilMs <= this.#context.now()) await this.#post(hold, 0)
+    if (hold !== undefined && hold.untilMs <= this.clock.now()) await this.#post(hold, 0)
   }
 
   /** Gives back what has lapsed, of one payer or of all; true while there is more. */
   async lapse(payer?: string): Promise<boolean> {
-    const { store, now } = this.#context
-    const lapsed = await store.lapsedHolds(now(), LAPSED_AT_ONCE, payer)
+    const { store } = this.#context
+    const lapsed = await store.lapsedHolds(this.clock.now(), LAPSED_AT_ONCE, payer)
     await Promise.all(lapsed.map(hold => this.#post(hold, 0)))
     return lapsed.length === LAPSED_AT_ONCE
   }

@@ -2,7 +2,6 @@
  * The supply chain as transparency logs are shown: the root of a tree over the ids of its records, in a note that the hub
  * signs (C2SP tlog-checkpoint). The tree follows the chain when it is asked for, a page at a time.
  */
-import { setImmediate } from 'node:timers/promises'
 import {
   type Checkpoint,
   checkpointText,
@@ -10,15 +9,15 @@ import {
   supplyOrigin,
 } from '../../../protocol/proof/checkpoint.ts'
 import { type Cosigner, cosignatureIn } from '../../../protocol/proof/cosignature.ts'
-import { CompactRange, consistencyRanges, type LeafRange } from '../../../protocol/proof/merkle.ts'
+import { consistencyRanges, inclusionRanges, type LeafRange } from '../../../protocol/proof/merkle.ts'
 import type { HubContext } from '../context.ts'
 import type { SupplyChain } from './chain.ts'
-
-/** Records that are hashed in one turn. */
-const PAGE = 500
+import { ChainTree } from './tree.ts'
 
 /** Where the newest cosignatures are kept: lines by the name of who signed. */
 const COSIGNED = 'cosignatures'
+/** Sizes that witnesses have cosigned, as far as they told, by their names. */
+const HELD_SIZES = 'cosigned sizes'
 type Cosigned = { size: number; lines: Record<string, string> }
 
 /** A witness of transparency logs: where it takes checkpoints, and who it is. */
@@ -30,20 +29,38 @@ export type SignedTree = { checkpoint: Checkpoint; keySeq: number; note: string 
 export class Checkpoints {
   readonly #context: Pick<HubContext, 'identity' | 'store'>
   readonly #supply: Pick<SupplyChain, 'head'>
-  readonly #range = new CompactRange()
+  readonly #tree: ChainTree
   #made: SignedTree | undefined
+  #earlier: { size: number; keySeq: number; note: string } | undefined
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(context: Pick<HubContext, 'identity' | 'store'>, supply: Pick<SupplyChain, 'head'>) {
     this.#context = context
     this.#supply = supply
+    this.#tree = new ChainTree(context.store)
   }
 
-  /** The signed note over all records that the chain has now, with the cosignatures that there are of it. */
-  async note(): Promise<string> {
+  /**
+   * The newest signed note that a witness has cosigned, with its lines: what others have seen too. The newest of all where
+   * there is none, or where it is asked for.
+   */
+  async note(isNewest = false): Promise<string> {
     const { checkpoint, note } = await this.signed()
     const { size, lines } = await this.#cosigned()
-    return size === checkpoint.size ? note + Object.values(lines).join('') : note
+    const cosigned = Object.values(lines).join('')
+    if (size === checkpoint.size) return note + cosigned
+    if (isNewest || cosigned === '' || size > checkpoint.size) return note
+    return (await this.#noteAt(size)) + cosigned
+  }
+
+  /** The note over an earlier tree, under the present key. */
+  async #noteAt(size: number): Promise<string> {
+    const { identity } = this.#context
+    if (this.#earlier?.size === size && this.#earlier.keySeq === identity.seq) return this.#earlier.note
+    const checkpoint = { size, root: await this.#tree.rootOf([0, size]) }
+    const note = signedCheckpoint(identity.seed, supplyOrigin(identity.aid), checkpoint)
+    this.#earlier = { size, keySeq: identity.seq, note }
+    return note
   }
 
   /** The same without the cosignatures of others. */
@@ -54,10 +71,40 @@ export class Checkpoints {
   }
 
   /** What shows that the tree of an old size is where one of a later size began. */
-  async consistency(old: number, size: number): Promise<Uint8Array[]> {
+  consistency(old: number, size: number): Promise<Uint8Array[]> {
+    return this.#rootsOf(consistencyRanges(old, size))
+  }
+
+  /** What shows that a record stands at its place in the tree of a size. */
+  inclusion(seq: number, size: number): Promise<Uint8Array[]> {
+    return this.#rootsOf(inclusionRanges(seq, size))
+  }
+
+  async #rootsOf(ranges: readonly LeafRange[]): Promise<Uint8Array[]> {
+    await this.signed()
     const nodes: Uint8Array[] = []
-    for (const range of consistencyRanges(old, size)) nodes.push(await this.#rootOf(range))
+    for (const range of ranges) nodes.push(await this.#tree.rootOf(range))
     return nodes
+  }
+
+  /** The size that a witness is known to hold; 0 where nothing is known of it. */
+  async heldSize(name: string): Promise<number> {
+    return (await this.#heldSizes())[name] ?? 0
+  }
+
+  async keepHeldSize(name: string, size: number): Promise<void> {
+    const sizes = await this.#heldSizes()
+    if (sizes[name] === size) return
+    await this.#context.store.putSetting(HELD_SIZES, JSON.stringify({ ...sizes, [name]: size }))
+  }
+
+  async #heldSizes(): Promise<Record<string, number>> {
+    return JSON.parse((await this.#context.store.setting(HELD_SIZES)) ?? '{}') as Record<string, number>
+  }
+
+  /** Number of records now. */
+  get size(): number {
+    return this.#supply.head.seq + 1
   }
 
   /** Keeps the cosignature in the answer of a witness; false where it has none of this tree. */
@@ -80,29 +127,11 @@ export class Checkpoints {
 
   async #make(): Promise<SignedTree> {
     const { identity } = this.#context
-    const size = this.#supply.head.seq + 1
+    const { size } = this
     if (this.#made?.checkpoint.size === size && this.#made.keySeq === identity.seq) return this.#made
-    await this.#follow(this.#range, [this.#range.size, size])
-    const checkpoint = { size, root: this.#range.root() }
+    const checkpoint = { size, root: await this.#tree.grow(size) }
     const note = signedCheckpoint(identity.seed, supplyOrigin(identity.aid), checkpoint)
     this.#made = { checkpoint, keySeq: identity.seq, note }
     return this.#made
-  }
-
-  async #rootOf(leaves: LeafRange): Promise<Uint8Array> {
-    const range = new CompactRange()
-    await this.#follow(range, leaves)
-    return range.root()
-  }
-
-  /** Appends records, a page in each turn of the event loop. */
-  async #follow(range: CompactRange, [from, end]: LeafRange): Promise<void> {
-    for (let at = from; at < end; ) {
-      const records = await this.#context.store.supplyRecords(at, Math.min(PAGE, end - at))
-      if (records.length === 0) throw new Error(`the supply chain has no record ${at}`)
-      for (const { id } of records) range.append(id)
-      at += records.length
-      await setImmediate()
-    }
   }
 }

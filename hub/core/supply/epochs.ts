@@ -13,6 +13,7 @@ import {
   widthsOf,
 } from '../../../protocol/proof/liability.ts'
 import type { Epoch } from '../../../protocol/proof/supply.ts'
+import { booksAgree } from '../../store/books.ts'
 import {
   type KeptEpoch,
   type LedgerSnapshot,
@@ -37,6 +38,14 @@ export function epochOfNothing(day: number): Built {
   const snapshot = { totals: nothing, recount: nothing, ledgerHw: 0, head: undefined, owed: [] }
   return buildEpoch(snapshot, { day, fromDay: day, secret: new Uint8Array(HASH_BYTES) })
 }
+
+/** Whether the books of a snapshot agree, with the figures where they do not. */
+export const judged = (
+  snapshot: Pick<LedgerSnapshot, 'totals' | 'recount'>,
+): { agree: true } | { disagree: Record<string, unknown> } =>
+  booksAgree(snapshot)
+    ? { agree: true }
+    : { disagree: { totals: snapshot.totals, recount: snapshot.recount } }
 
 export type EpochOf = { day: number; fromDay: number; secret: Uint8Array }
 

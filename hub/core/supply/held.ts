@@ -5,8 +5,8 @@
 import { equal } from '../../../protocol/encoding/bytes.ts'
 import { WitnessStatement } from '../../../protocol/proof/witness.ts'
 import type { SupplyHead } from '../../store/ledger-port.ts'
+import { AWAITED_SETTING, RESTORED_SETTING } from '../../store/ledger-port.ts'
 import type { Store } from '../../store/port.ts'
-import { AWAITED_SETTING, RESTORED_SETTING } from '../../store/sqlite/inspect.ts'
 
 type Seen = { witness: string; seq: number }
 /** Why no record may follow the head: what witnesses have seen, or those still to be heard of after a restore. */

@@ -4,25 +4,34 @@
  */
 import { Worker } from 'node:worker_threads'
 import type { SupplyHead } from '../../store/ledger-port.ts'
+import type { SignerClocks } from '../clocks.ts'
 import type { HubContext } from '../context.ts'
 import type { Credits } from '../ledger/credits.ts'
 import type { Issuance } from '../ledger/issuance.ts'
 import { DAY_MS, HOUR_MS } from '../limits.ts'
 import type { SupplyChain } from './chain.ts'
 import type { EpochGiven, FromEpochWorker } from './epoch-worker.ts'
-import type { Built } from './epochs.ts'
+import { type Built, type EpochOf, judged } from './epochs.ts'
 import { chainHeld, heldSentence } from './held.ts'
 import type { Publication, PublishedEpoch } from './publication.ts'
 import { liabilitySecret } from './secret.ts'
 
 const LOOK_EVERY_MS = 60_000
 const TRIALS_AT_ONCE = 200
+/** Transfers whose sums take no time that anybody notices. */
+const RECOUNTED_IN_PLACE_MAX = 2_000
 const WORKER_FILE = new URL(
   import.meta.url.endsWith('.ts') ? './epoch-worker.ts' : './epoch-worker.js',
   import.meta.url,
 )
 
-type Parts = { supply: SupplyChain; credits: Credits; issuance: Issuance; publication: Publication }
+type Parts = {
+  supply: SupplyChain
+  credits: Credits
+  issuance: Issuance
+  publication: Publication
+  clocks: Pick<SignerClocks, 'note'>
+}
 
 export class BookKeeper {
   readonly #context: HubContext
@@ -30,21 +39,27 @@ export class BookKeeper {
   readonly #credits: Credits
   readonly #issuance: Issuance
   readonly #publication: Publication
+  readonly #clocks: Parts['clocks']
   readonly #timer: NodeJS.Timeout
   #running: Promise<void> = Promise.resolve()
   #trialsAtMs = 0
+  #recountedAtMs = 0
   /** The books do not agree, and the operator knows: no epoch is written and nothing is paid until they do. */
   #disagreeing = false
   #heldWhy: string | undefined
 
-  constructor(context: HubContext, { supply, credits, issuance, publication }: Parts) {
+  constructor(context: HubContext, { supply, credits, issuance, publication, clocks }: Parts) {
     this.#context = context
     this.#supply = supply
     this.#credits = credits
     this.#issuance = issuance
     this.#publication = publication
+    this.#clocks = clocks
     this.#timer = setInterval(() => void this.turn(), LOOK_EVERY_MS)
     this.#timer.unref()
+    this.#running = this.#told('the recount of the books', () => this.#recount())
+    // a raised balance must not be paid out before the first epoch finds it
+    credits.recounted = this.#running
     void this.turn()
   }
 
@@ -55,8 +70,12 @@ export class BookKeeper {
   }
 
   async #turn(): Promise<void> {
-    await this.#told('lapsed holds', () => this.#endHolds())
-    await this.#told('trial credits', () => this.#giveTrials())
+    await this.#told('the clock of holds', () => this.#watchClock())
+    await this.#told('the recount of the books', () => this.#recountHourly())
+    if (!this.#credits.stopped) {
+      await this.#told('lapsed holds', () => this.#endHolds())
+      await this.#told('trial credits', () => this.#giveTrials())
+    }
     await this.#told('the epoch of the day', () => this.#writeEpoch())
   }
 
@@ -68,6 +87,37 @@ export class BookKeeper {
       const why = error instanceof Error ? error.message : String(error)
       this.#context.alert('bookkeeping failed', { duty, error: why })
     }
+  }
+
+  /** While credits are held, a start has to know when the hub last ran. */
+  async #watchClock(): Promise<void> {
+    const { store, now } = this.#context
+    const { clock } = this.#credits.holds
+    clock.look()
+    if ((await store.creditTotals()).holds > 0) this.#clocks.note(now())
+    else await clock.accept()
+  }
+
+  async #recountHourly(): Promise<void> {
+    if (this.#context.now() >= this.#recountedAtMs + HOUR_MS) await this.#recount()
+  }
+
+  /** Compares the accounts with their entries and with the totals; what differs stops payments, and nothing mends it here. */
+  async #recount(): Promise<void> {
+    const { store, now } = this.#context
+    this.#recountedAtMs = now()
+    const isSmall = (await store.ledgerHw()) <= RECOUNTED_IN_PLACE_MAX
+    const snapshot = isSmall ? await store.snapshot() : undefined
+    const answer = snapshot === undefined ? await this.#apart({ path: store.path }) : judged(snapshot)
+    this.#judge('disagree' in answer ? answer.disagree : undefined)
+  }
+
+  /** Whether anything is paid, and that the operator knows. */
+  #judge(disagree: Record<string, unknown> | undefined): void {
+    this.#credits.stopped = disagree !== undefined
+    if (disagree !== undefined && !this.#disagreeing)
+      this.#context.alert('the books do not agree; nothing is paid', disagree)
+    this.#disagreeing = disagree !== undefined
   }
 
   async #endHolds(): Promise<void> {
@@ -114,26 +164,21 @@ export class BookKeeper {
   }
 
   /** On a thread of its own with its own reader: a hundred thousand accounts hold up no send. */
-  async #build(given: Omit<EpochGiven, 'path'>): Promise<Built | undefined> {
-    const { path } = this.#context.store
-    const worker = new Worker(WORKER_FILE, {
-      name: 'svc-hub-epoch',
-      workerData: { path, ...given } satisfies EpochGiven,
-    })
+  async #build(of: EpochOf): Promise<Built | undefined> {
+    const answer = await this.#apart({ path: this.#context.store.path, of })
+    if ('disagree' in answer) this.#judge(answer.disagree)
+    if (!('built' in answer)) return undefined
+    this.#judge(undefined)
+    return answer.built
+  }
+
+  async #apart(given: EpochGiven): Promise<FromEpochWorker> {
+    const worker = new Worker(WORKER_FILE, { name: 'svc-hub-epoch', workerData: given })
     const { promise, resolve, reject } = Promise.withResolvers<FromEpochWorker>()
     worker.once('message', resolve)
     worker.once('error', reject)
     worker.once('exit', () => reject(new Error('the thread that makes epochs ended')))
-    const answer = await promise
-    if ('built' in answer) {
-      this.#disagreeing = false
-      this.#credits.stopped = false
-      return answer.built
-    }
-    this.#credits.stopped = true
-    if (!this.#disagreeing) this.#context.alert('the books do not agree; nothing is paid', answer.disagree)
-    this.#disagreeing = true
-    return undefined
+    return await promise
   }
 
   async stop(): Promise<void> {

@@ -1,8 +1,10 @@
 /** Looking at a database that no store of this process has open, and making one that was restored safe to serve from. */
-import type { LedgerStore } from '../ledger-port.ts'
+
+import { booksAgree } from '../books.ts'
+import { AWAITED_SETTING, type LedgerStore, RESTORED_SETTING } from '../ledger-port.ts'
 import { putSetting, raiseFloors } from './account-writes.ts'
 import { type Database, integrityFaults, openAlone, openReader, openWriter } from './database.ts'
-import { booksAgree, readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
+import { readSnapshot, readSupplyHead, readSupplyRecords } from './ledger-reads.ts'
 import { skipIds } from './mail-writes.ts'
 import { migrate, readMigrations, schemaNumber } from './migrate.ts'
 import { namedWitnesses, witnessReads } from './witness-store.ts'
@@ -11,10 +13,6 @@ import { namedWitnesses, witnessReads } from './witness-store.ts'
 const LEDGER_SCHEMA = 7
 /** From this schema on its supply chain may have witnesses. */
 const WITNESS_SCHEMA = 8
-/** No authorization from before this time is settled: it may have been, in the time that was lost. */
-export const RESTORED_SETTING = 'restored_ms'
-/** Who may have seen more of the supply chain in that time: witnesses that were named before, as a list of AIDs. */
-export const AWAITED_SETTING = 'restored_witnesses'
 /** Ids that the lost days of a hub may have given out lie below the next one by at least so much. */
 const IDS_SKIPPED = 4_294_967_296
 

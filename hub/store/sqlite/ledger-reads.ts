@@ -246,11 +246,6 @@ export function readTotals(db: Database): Totals {
   return totalsOf(row)
 }
 
-/** Σ agents + Σ holds = issued − retired + owed by peers − due to peers. */
-export const totalsAgree = ({ agents, holds, issued, retired, owedByPeers, dueToPeers }: Totals): boolean =>
-  BigInt(agents) + BigInt(holds) ===
-  BigInt(issued) - BigInt(retired) + BigInt(owedByPeers) - BigInt(dueToPeers)
-
 /** What the accounts sum up to; undefined where one is not what its own entries sum up to. */
 export function readRecount(db: Database): Totals | undefined {
   const unequal = db.one(
@@ -266,12 +261,6 @@ export function readRecount(db: Database): Totals | undefined {
       " coalesce(sum(CASE WHEN kind = 'peer' AND balance > 0 THEN balance END), 0) AS due_to_peers FROM ledger_account",
   )
   return row === undefined || unequal !== undefined ? undefined : totalsOf(row)
-}
-
-/** Whether what stands in the totals is what the rows sum up to. */
-export function booksAgree({ totals, recount }: Pick<LedgerSnapshot, 'totals' | 'recount'>): boolean {
-  const names = Object.keys(totals) as (keyof Totals)[]
-  return recount !== undefined && totalsAgree(totals) && names.every(name => totals[name] === recount[name])
 }
 
 /** What each agent is owed: its balance and the holds that it made. */

@@ -1,4 +1,5 @@
 /** The ledger's part of the embedded store: changes through the writer, everything else from the reader. */
+import { booksAgree } from '../books.ts'
 import type { LedgerStore } from '../ledger-port.ts'
 import type { Database } from './database.ts'
 import * as ledger from './ledger-reads.ts'
@@ -30,6 +31,6 @@ export function ledgerOver(reader: Database, writer: WriterClient): Omit<LedgerS
     creditTotals: async () => ledger.readTotals(reader),
     redemptions: async query => ledger.readRedemptions(reader, query),
     snapshot: async () => ledger.readSnapshot(reader),
-    booksAgree: async () => ledger.booksAgree(ledger.readSnapshot(reader)),
+    booksAgree: async () => booksAgree(ledger.readSnapshot(reader)),
   }
 }

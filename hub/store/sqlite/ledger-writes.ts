@@ -1,4 +1,6 @@
 /** The ledger's changes: a transfer is judged whole before its first row is written. They run inside a transaction. */
+
+import { totalsAgree } from '../books.ts'
 import type {
   AccountName,
   KeptEpoch,
@@ -11,7 +13,7 @@ import type {
   Totals,
 } from '../ledger-port.ts'
 import type { Database } from './database.ts'
-import { readSupplyHead, readTotals, readTransfer, totalsAgree } from './ledger-reads.ts'
+import { readSupplyHead, readTotals, readTransfer } from './ledger-reads.ts'
 
 const CREDITS_MAX = Number.MAX_SAFE_INTEGER
 
