@@ -4,6 +4,74 @@
  * other encodings, one inside another and words between are not, which is why a backend gets no secret in the first place.
  */
 
+/** Letters of other scripts that look like Latin ones. */
+const LOOK_ALIKES: ReadonlyMap<string, string> = new Map([
+  ['а', 'a'],
+  ['А', 'a'],
+  ['В', 'b'],
+  ['ь', 'b'],
+  ['с', 'c'],
+  ['С', 'c'],
+  ['ԁ', 'd'],
+  ['е', 'e'],
+  ['Е', 'e'],
+  ['ѕ', 's'],
+  ['Ѕ', 's'],
+  ['һ', 'h'],
+  ['Н', 'h'],
+  ['і', 'i'],
+  ['І', 'i'],
+  ['ј', 'j'],
+  ['Ј', 'j'],
+  ['к', 'k'],
+  ['К', 'k'],
+  ['М', 'm'],
+  ['м', 'm'],
+  ['о', 'o'],
+  ['О', 'o'],
+  ['р', 'p'],
+  ['Р', 'p'],
+  ['ԛ', 'q'],
+  ['г', 'r'],
+  ['Т', 't'],
+  ['т', 't'],
+  ['ѵ', 'v'],
+  ['ԝ', 'w'],
+  ['х', 'x'],
+  ['Х', 'x'],
+  ['у', 'y'],
+  ['У', 'y'],
+  ['α', 'a'],
+  ['Α', 'a'],
+  ['Β', 'b'],
+  ['β', 'b'],
+  ['ϲ', 'c'],
+  ['Ε', 'e'],
+  ['ε', 'e'],
+  ['Η', 'h'],
+  ['Ι', 'i'],
+  ['ι', 'i'],
+  ['Κ', 'k'],
+  ['κ', 'k'],
+  ['Μ', 'm'],
+  ['Ν', 'n'],
+  ['ν', 'v'],
+  ['Ο', 'o'],
+  ['ο', 'o'],
+  ['Ρ', 'p'],
+  ['ρ', 'p'],
+  ['Τ', 't'],
+  ['τ', 't'],
+  ['υ', 'u'],
+  ['Χ', 'x'],
+  ['χ', 'x'],
+  ['Υ', 'y'],
+  ['Ζ', 'z'],
+] as const)
+const LOOK_ALIKE = /[\u0370-\u03ff\u0400-\u052f]/gu
+/** A token that was made as bytes, and is written in hex. */
+const HEX_TOKEN = /^(?:[0-9a-f]{2}){8,}$/i
+
 /** Anything shorter is found in any text. */
 const SECRET_CHARACTERS_MIN = 8
 const BASE64_OFFSETS = [0, 1, 2] as const
@@ -29,7 +97,7 @@ const reversed = (text: string): string => [...text].reverse().join('')
 
 /** What a text may stand for, besides itself. */
 function readingsOf(text: string): Set<string> {
-  const plain = text.normalize('NFKD')
+  const plain = text.normalize('NFKD').replaceAll(LOOK_ALIKE, letter => LOOK_ALIKES.get(letter) ?? letter)
   const uncounted = plain.replaceAll(FIRST_COLUMN, '')
   const bytes = Buffer.from((plain.match(BYTE_VALUE) ?? []).map(Number).filter(value => value <= 0xff))
   const readings = [
@@ -79,6 +147,7 @@ function wordsHex(bytes: Buffer): string {
 function formsOf(secret: string | Uint8Array): string[] {
   const plain = typeof secret === 'string' ? [secret] : []
   const spellings = typeof secret === 'string' ? spellingsOf(secret) : [Buffer.from(secret)]
+  if (typeof secret === 'string' && HEX_TOKEN.test(secret)) spellings.push(Buffer.from(secret, 'hex'))
   const encoded = spellings.flatMap(bytes => {
     const backwards = Buffer.from(bytes).reverse()
     return [

@@ -4,6 +4,7 @@ import { cidText } from '../protocol/crypto/hash.ts'
 import { Attachments } from './attachments/attachments.ts'
 import { type Chain, openChain } from './chain/chain.ts'
 import { behindPeer, sayOldCopy } from './chain/old-copy.ts'
+import { formerPlace, notePlace, sayElsewhere, secondCopy } from './chain/place.ts'
 import { restoredAt } from './chain/restored.ts'
 import type { Ground } from './context.ts'
 import { type Environment, homeDirectory, runtimeDirectory } from './home/home.ts'
@@ -26,7 +27,8 @@ import { Notices } from './platform/notices.ts'
 import { defaultTimings, type Timings } from './platform/timings.ts'
 import { Transfers } from './platform/transfers.ts'
 import { makeWakers } from './platform/waker.ts'
-import { openStore } from './store/open.ts'
+import { homeRow } from './store/hubs.ts'
+import { openStore, type Store } from './store/open.ts'
 import { Threads } from './store/threads.ts'
 
 export type GroundOptions = {
@@ -57,6 +59,8 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
       { records: chain.writtenAgain },
       'records that the evidence file lacked were written to it again',
     )
+  const notices = new Notices()
+  if (chain.cutRecords > 0) notices.say('chain-cut', sayCut(chain.cutRecords))
   const keys = new MailboxKeys(dir, { now, random })
   const events = new Events(now())
   const wakers = makeWakers()
@@ -67,10 +71,13 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const contacts = new Contacts(store, now)
   const nameOf = (aid: string) => contacts.petnameOf(aid) ?? aid
   hub.oldCopy = behindKept(chain, kept.read()) ?? behindPeer(chain, store, nameOf)
-  hub.unsettled = sayRestored(restoredAt(store))
+  hub.oldCopy ??= secondCopy(store)
+  hub.unsettled = sayRestored(restoredAt(store)) ?? elsewhere(store, dir)
+  if (hub.oldCopy === undefined && hub.unsettled === undefined) notePlace(store, dir)
+  const isNewest = () => hub.oldCopy === undefined && hub.unsettled === undefined
   const keep = () => kept.keep(headOf(chain))
-  if (hub.oldCopy === undefined) keep()
-  undo.defer(() => (hub.oldCopy === undefined ? keep() : kept.stop()))
+  if (isNewest()) keep()
+  undo.defer(() => (isNewest() ? keep() : kept.stop()))
   chain.onAppend = () => {
     if (hub.oldCopy === undefined) kept.follow(() => headOf(chain))
     events.emit('evidence', { length: chain.length })
@@ -100,7 +107,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
     timings: { ...defaultTimings, ...options.timings },
     events,
     transfers: new Transfers(events, now),
-    notices: new Notices(),
+    notices,
     log,
     now,
     hubNow: () => hub.timeMs,
@@ -111,6 +118,15 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
 function headOf(chain: Chain): KeptHead {
   const [length, id] = chain.position
   return { length, headId: cidText(id) }
+}
+
+const sayCut = (records: number): string =>
+  `${records === 1 ? 'the last record was' : `the last ${records} records were`} missing in the evidence file; the store proved and wrote them again; find out what cut the file`
+
+/** Why nothing is signed yet in a directory that was in use elsewhere, at a hub where that may still be so. */
+function elsewhere(store: Store, dir: string): string | undefined {
+  const former = homeRow(store) === undefined ? undefined : formerPlace(store, dir)
+  return former === undefined ? undefined : sayElsewhere(former)
 }
 
 /** Why nothing is signed yet in a directory that came from an archive. */

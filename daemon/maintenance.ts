@@ -1,15 +1,18 @@
 /** What a node does by the clock: registration kept up to date, weekly keys, old mailboxes emptied, records expired. */
 import type { Context } from './context.ts'
 import { describe } from './hubs/failures.ts'
+import { askNumbers } from './mail/numbers.ts'
 import type { Relay } from './mail/relay.ts'
 import { endOverdue } from './mail/steps.ts'
 import type { Membership } from './membership/home.ts'
+import { Loop } from './platform/loop.ts'
 import { forgetCommitted } from './store/idempotency.ts'
 import { takeUpPutOff } from './store/outbox.ts'
 import { takeUpReviews } from './store/reviews.ts'
 import { indexMessages } from './store/search.ts'
 import { forgetVerdicts } from './store/seen.ts'
 import { expireUnanswered } from './tasks/deadlines.ts'
+import { mendReceipts } from './tasks/receipt-provider.ts'
 import { disputeOverdueReceipts } from './tasks/receipt-requester.ts'
 
 type Needs = Pick<
@@ -18,6 +21,7 @@ type Needs = Pick<
   | 'keys'
   | 'store'
   | 'chain'
+  | 'contacts'
   | 'peers'
   | 'capabilities'
   | 'attachments'
@@ -41,24 +45,15 @@ const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
 /** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
 export function startMaintenance(ctx: Needs, membership: Membership, relay: Relay): AsyncDisposable {
-  const lifetime = new AbortController()
-  const rounds = async () => {
-    while (!lifetime.signal.aborted) {
-      const isInSync = await round(ctx, membership, relay, lifetime.signal).catch((error: unknown) => {
-        ctx.log.error({ err: error }, 'maintenance')
-        return true
-      })
-      if (!lifetime.signal.aborted) await ctx.wakers.rounds.sleep(isInSync ? ROUND_MS : RETRY_MS)
-    }
-  }
-  const running = rounds()
-  return {
-    async [Symbol.asyncDispose]() {
-      lifetime.abort()
-      ctx.wakers.rounds.wake()
-      await running
-    },
-  }
+  const loop = new Loop({
+    name: 'maintenance',
+    waker: ctx.wakers.rounds,
+    log: ctx.log,
+    restFirstMs: ctx.timings.backoffFirstMs,
+    turn: async signal => ((await round(ctx, membership, relay, signal)) ? ROUND_MS : RETRY_MS),
+  })
+  loop.start()
+  return { [Symbol.asyncDispose]: () => loop.stop() }
 }
 
 async function round(
@@ -69,23 +64,31 @@ async function round(
 ): Promise<boolean> {
   // An old copy stays as it is.
   if (ctx.hub.oldCopy !== undefined) return true
-  // What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
-  const chores = [
-    expire,
-    expireUnanswered,
-    endOverdue,
-    () => ctx.keys.deleteOld(),
-    () => ctx.chain.drain(),
-    () => indexMessages(ctx.store),
-    () => ctx.attachments.removeOldTexts(),
-  ]
-  for (const chore of chores) attempt(ctx, chore)
+  doChores(ctx)
   const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToFormer()])
   for (const hub of membership.draining())
     await relay
       .drain(hub, 0)
       .catch(error => ctx.log.info({ reason: describe(error) }, 'former mailbox not emptied'))
   return isInSync
+}
+
+// What cannot be cleared away (a full disk, a chain that needs its owner) holds up nothing else.
+const chores: readonly ((ctx: Needs) => void)[] = [
+  expire,
+  expireUnanswered,
+  askNumbers,
+  hurryHeld,
+  endOverdue,
+  ctx => ctx.store.transaction(() => mendReceipts(ctx), 'node.receipt'),
+  ctx => ctx.keys.deleteOld(),
+  ctx => ctx.chain.drain(),
+  ctx => indexMessages(ctx.store),
+  ctx => ctx.attachments.removeOldTexts(),
+]
+
+export function doChores(ctx: Needs): void {
+  for (const chore of chores) attempt(ctx, chore)
 }
 
 function attempt(ctx: Needs, chore: (ctx: Needs) => void): void {
@@ -107,4 +110,9 @@ export function expire(ctx: Needs): void {
     ctx.capabilities.clean()
     disputeOverdueReceipts(ctx)
   })
+}
+
+/** Nothing that can leave under a capability waits for the next day of strangers. */
+function hurryHeld({ capabilities, wakers }: Needs): void {
+  if (capabilities.hurryHeld()) wakers.outbox.wake()
 }

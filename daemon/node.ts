@@ -13,6 +13,7 @@ import { FreshHosts } from './control/fresh-hosts.ts'
 import type { Handlers } from './control/handlers.ts'
 import { callsOf } from './control/invoke.ts'
 import { operationsOf } from './control/operations.ts'
+import { PageSessions } from './control/page-sessions.ts'
 import { ControlServer } from './control/server.ts'
 import { Tickets } from './control/tickets.ts'
 import { type GroundOptions, openGround } from './ground.ts'
@@ -32,7 +33,7 @@ import type { HubClient, HubInputs } from './hubs/hub.ts'
 import { PowSolver } from './hubs/pow.ts'
 import { Publication } from './hubs/publication.ts'
 import { type Identity, phraseOfSeed } from './identity/identity.ts'
-import { lookForHeads } from './mail/look.ts'
+import { watchForTwin } from './mail/look.ts'
 import { Outbox } from './mail/outbox.ts'
 import { Relay } from './mail/relay.ts'
 import { TopUps } from './mail/top-ups.ts'
@@ -45,6 +46,7 @@ import { LogFile } from './platform/log-file.ts'
 import type { Timings } from './platform/timings.ts'
 import type { Wakers } from './platform/waker.ts'
 import { watchFile } from './platform/watched-file.ts'
+import { hubRow } from './store/hubs.ts'
 import { storePath } from './store/open.ts'
 import { AutoReply } from './tasks/auto-reply.ts'
 import { Calls } from './tasks/calls.ts'
@@ -104,18 +106,30 @@ type Assembled = Omit<Node, 'stop' | typeof Symbol.asyncDispose>
 
 /** With the clock of the machine: that of the node asks the hub. */
 const hubInputs = (
-  { identity, now, random, attachments, transfers }: Ground,
+  { identity, now, random, attachments, transfers, store, wakers }: Ground,
   connections: Connections,
   publication: Publication,
-): HubInputs => ({
-  identity,
-  connections,
-  now,
-  random,
-  spoolFolder: attachments.folder,
-  publication,
-  receiving: bytes => transfers.receiving(bytes),
-})
+): HubInputs => {
+  const refusing = new Set<string>()
+  const isUntold = () =>
+    [...refusing].some(url => {
+      const row = hubRow(store, url)
+      return row !== undefined && row.registeredSeq !== identity.log.seq
+    })
+  return {
+    identity,
+    connections,
+    now,
+    random,
+    spoolFolder: attachments.folder,
+    publication,
+    receiving: bytes => transfers.receiving(bytes),
+    keyRefused(url) {
+      refusing.add(url)
+      wakers.rounds.wake(isUntold)
+    },
+  }
+}
 
 async function assemble(
   ground: GroundOptions,
@@ -140,9 +154,9 @@ async function assemble(
   const reviews = new ReviewUploads(ctx)
   const token = ensureToken(ctx.dir, random)
   declareSecrets(publication, ctx, token)
-  const payee = payments && new payments.Payee(ctx)
+  const payee = payments && new payments.Payee(ctx, membership)
   const audit = payments && new payments.Audit(ctx)
-  const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
+  const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
   const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
   const control = new ControlAddress()
   const opening = { control, tickets: new Tickets(now, random), hosts: new FreshHosts(now, random) }
@@ -161,15 +175,15 @@ async function assemble(
     payer,
     audit,
     a2a,
-    wallet: payments && new payments.Wallet(ctx),
+    wallet: payments && new payments.Wallet(ctx, membership),
     version: buildInfo.version,
     wake,
     shutdown: () => options.onShutdown?.(),
     lifetime: lifetime.signal,
   })
   const page = options.consolePage ?? builtPage
-  const parts = { ctx, token, ...opening, build: buildInfo.build, page }
-  const door = { handlers, control, console: parts, name: options.name, env: options.env }
+  const parts = { ctx, pages: new PageSessions(token, random), ...opening, build: buildInfo.build, page }
+  const door = { handlers, control, token, console: parts, name: options.name, env: options.env }
   await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
@@ -186,7 +200,7 @@ async function assemble(
   if (ctx.hub.unsettled === undefined) await work()
   else {
     const waitingMail = {
-      look: (hub: HubClient) => lookForHeads(ctx, hub, lifetime.signal),
+      watch: (hub: HubClient) => watchForTwin(ctx, hub, lifetime.signal),
       drain: (hub: HubClient) => relay.drain(hub, 0),
     }
     const settled = membership.settle(waitingMail, lifetime.signal).then(work)
@@ -267,6 +281,7 @@ function wakeAll(wakers: Wakers): void {
 
 type Door = {
   handlers: Handlers
+  token: string
   console: ConsoleParts
   control: ControlAddress
   name: string | undefined
@@ -282,7 +297,7 @@ async function listen(ctx: Context, door: Door, undo: AsyncDisposableStack): Pro
   const server = new ControlServer({
     ctx,
     handlers,
-    token: door.console.token,
+    token: door.token,
     console: door.console,
     host,
     port,

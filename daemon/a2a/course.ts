@@ -6,6 +6,8 @@ import type { OperationInput } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { Loop } from '../platform/loop.ts'
+import { Waker } from '../platform/waker.ts'
 import {
   type A2aTaskRow,
   a2aTaskAt,
@@ -43,18 +45,29 @@ export class Course {
   readonly #end: Ending
   readonly #isPaidHere: boolean
   readonly #listeners = new Set<(task: number) => void>()
-  #stop = () => {}
+  readonly #loop: Loop
+  #stopListening = () => {}
 
   /** `isPaidHere`: whether this build pays. */
   constructor(ctx: CourseNeeds, end: Ending, isPaidHere: boolean) {
     this.#ctx = ctx
     this.#end = end
     this.#isPaidHere = isPaidHere
+    this.#loop = new Loop({
+      name: 'a2a tasks',
+      waker: new Waker(),
+      log: ctx.log,
+      restFirstMs: LOOK_MS,
+      turn: () => {
+        this.#lookAll()
+        return LOOK_MS
+      },
+    })
   }
 
   start(): void {
     const { store, threads, events } = this.#ctx
-    const stopListening = events.listen(({ data }) => {
+    this.#stopListening = events.listen(({ data }) => {
       const id = data['interaction_id']
       const interaction = typeof id === 'string' ? threads.findById(id) : undefined
       if (interaction === undefined) return
@@ -62,17 +75,12 @@ export class Course {
       if (task !== undefined) this.#attempt(task)
       else this.#lookAll('TASK_STATE_AUTH_REQUIRED')
     })
-    const timer = setInterval(() => this.#lookAll(), LOOK_MS)
-    timer.unref()
-    this.#stop = () => {
-      stopListening()
-      clearInterval(timer)
-    }
-    this.#lookAll()
+    this.#loop.start()
   }
 
-  stop(): void {
-    this.#stop()
+  async stop(): Promise<void> {
+    this.#stopListening()
+    await this.#loop.stop()
   }
 
   /** Hears of every task that has something new to tell. */
@@ -183,7 +191,7 @@ export class Course {
       const state = newest.answer.state ?? (isDone ? 'TASK_STATE_COMPLETED' : 'TASK_STATE_INPUT_REQUIRED')
       const { parts } = newest.answer
       const message = parts && agentMessage(task, messageIdOf(newest.message), parts)
-      return { state, message: this.#withPayment(interaction, message, isFinal(state)) }
+      return { state, message: this.#withPayment(interaction, message) }
     }
     const price = this.#priceOf(task, interaction)
     if (price !== undefined) return price
@@ -194,10 +202,10 @@ export class Course {
   }
 
   /** Tells what became of the payment for a call of this node. */
-  #withPayment(interaction: Interaction, message: Message | undefined, isOver: boolean): Message | undefined {
+  #withPayment(interaction: Interaction, message: Message | undefined): Message | undefined {
     const payment = paymentOf(this.#ctx.store, interaction.key)
     if (message === undefined || payment?.side !== 'payee') return message
-    return { ...message, ...present({ metadata: paymentMetadata(payment, isOver) }) }
+    return { ...message, ...present({ metadata: paymentMetadata(payment) }) }
   }
 
   /** The agent wants to be paid, which is for a person or the rules of this node to decide. */

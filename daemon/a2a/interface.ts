@@ -70,7 +70,7 @@ export class A2aInterface implements A2aPort, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#works?.rest()
+    await this.#works?.rest()
     await this.#changing.catch(() => undefined)
     await this.#close()
     await this.#works?.stop()

@@ -18,11 +18,14 @@ import { takeLocalCall } from '../tasks/local-calls.ts'
 import { agentMessage, type Course, statusOf } from './course.ts'
 import { refuseA2a } from './errors.ts'
 import type { UserMessage } from './shapes.ts'
-import { authorizationFor, keys, PaymentNeeded, requiredBy, settlementOf } from './x402.ts'
+import { authorizationFor, isJudged, keys, PaymentNeeded, requiredBy } from './x402.ts'
 
 export type OwnCallNeeds = ConversationNeeds &
   Pick<Context, 'hub' | 'random' | 'log'> & {
-    modules: Context['modules'] & { find(capability: string): { timeoutMs?: number | undefined } | undefined }
+    modules: Context['modules'] & {
+      find(capability: string): { timeoutMs?: number | undefined } | undefined
+      startsOf(capability: string): number | undefined
+    }
   }
 
 /** How a client pays: by a header of its request, or by the extension. */
@@ -87,8 +90,7 @@ export class OwnCalls {
       const row = paymentOf(store, interaction)
       const isOver = threads.byKey(interaction).state !== 'open'
       const left = until - Date.now()
-      if (isOver || (row !== undefined && settlementOf(row) !== undefined) || left <= 0 || signal.aborted)
-        return row
+      if (isOver || (row !== undefined && isJudged(row)) || left <= 0 || signal.aborted) return row
       await events.next(() => true, Math.min(left, LOOK_MS), signal)
     }
   }
@@ -117,7 +119,15 @@ export class OwnCalls {
     if (home === undefined)
       return refuseA2a('UnsupportedOperation', 'no hub is there that could take a payment; svc status')
     const seconds = (modules.find(capability)?.timeoutMs ?? 0) / 1000
-    return quoteFor({ provider: identity.aid, hub: home.identity.aid, what: capability, amount, seconds })
+    const starts = modules.startsOf(capability)
+    return quoteFor({
+      provider: identity.aid,
+      hub: home.identity.aid,
+      what: capability,
+      amount,
+      seconds,
+      starts,
+    })
   }
 
   #payer(quote: Quote, given: JsonValue): { caller: string; authorization: Uint8Array } {

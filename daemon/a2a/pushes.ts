@@ -3,6 +3,8 @@
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
+import { Loop } from '../platform/loop.ts'
+import { Waker } from '../platform/waker.ts'
 import {
   type A2aPushRow,
   type A2aTaskRow,
@@ -37,33 +39,37 @@ const TRIES_MAX = 12
 export class PushDesk {
   readonly #ctx: Needs
   readonly #course: Course
-  readonly #lifetime = new AbortController()
   /** Ends calls that are under way to addresses that were taken away. */
   #calling = new AbortController()
-  #stop = () => {}
-  #round: Promise<void> | undefined
-  #isAgain = false
+  readonly #waker = new Waker()
+  readonly #loop: Loop
+  #stopListening = () => {}
 
   constructor(ctx: Needs, course: Course) {
     this.#ctx = ctx
     this.#course = course
+    this.#loop = new Loop({
+      name: 'a2a pushes',
+      waker: this.#waker,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      turn: () => this.#turn(),
+    })
   }
 
   start(): void {
-    const stopListening = this.#course.listen(() => this.#wake())
-    const timer = setInterval(() => this.#wake(), LOOK_MS)
-    timer.unref()
-    this.#stop = () => {
-      stopListening()
-      clearInterval(timer)
-    }
-    this.#wake()
+    this.#stopListening = this.#course.listen(() => this.#waker.wake())
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stop()
-    this.#lifetime.abort()
-    await this.#round
+    this.#stopListening()
+    await this.#loop.stop()
+  }
+
+  /** Everything that is due now, once. */
+  look(): Promise<void> {
+    return this.#loop.once()
   }
 
   /** All addresses were taken away: what is under way to them ends. */
@@ -126,25 +132,15 @@ export class PushDesk {
         refuseA2a('InvalidParams', `a task has at most ${PER_TASK_MAX} push configurations`)
       const config = JSON.stringify(present({ url, token, authentication: auth }))
       putA2aPush(store, { task: task.key, id, config, told: task.events, nextAt: now() })
-      store.afterCommit(() => this.#wake())
+      store.afterCommit(() => this.#waker.wake())
       return view(task, a2aPush(store, task.key, id) as A2aPushRow)
     }, 'node.a2a')
   }
 
-  #wake(): void {
-    this.#isAgain = true
-    this.#round ??= this.#rounds().finally(() => {
-      this.#round = undefined
-    })
-  }
-
-  async #rounds(): Promise<void> {
-    while (this.#isAgain && !this.#lifetime.signal.aborted) {
-      this.#isAgain = false
-      const due = dueA2aPushes(this.#ctx.store, this.#ctx.now(), AT_ONCE_MAX)
-      const told = await Promise.all(due.map(row => this.#tell(row)))
-      if (told.some(Boolean)) this.#isAgain = true
-    }
+  async #turn(): Promise<number> {
+    const due = dueA2aPushes(this.#ctx.store, this.#ctx.now(), AT_ONCE_MAX)
+    const told = await Promise.all(due.map(row => this.#tell(row)))
+    return told.some(Boolean) ? 0 : LOOK_MS
   }
 
   /** Tells the next event; whether there may be more to tell. */
@@ -155,7 +151,7 @@ export class PushDesk {
     const item = event && eventView(this.#ctx, task, event)
     if (event === undefined) return false
     const failed = item === undefined ? undefined : await this.#call(row, JSON.stringify(item))
-    if (this.#lifetime.signal.aborted) return false
+    if (this.#loop.signal.aborted) return false
     return store.transaction(() => {
       if (failed === undefined) notePushed(store, row, event.n)
       else if (row.tries + 1 >= TRIES_MAX) notePushed(store, row, task.events)
@@ -168,7 +164,7 @@ export class PushDesk {
   #putOff(row: A2aPushRow): void {
     const pauseMs = this.#ctx.timings.backoffFirstMs * 2 ** row.tries
     putOffPush(this.#ctx.store, row, this.#ctx.now() + pauseMs)
-    const timer = setTimeout(() => this.#wake(), pauseMs + 1)
+    const timer = setTimeout(() => this.#waker.wake(), pauseMs + 1)
     timer.unref()
   }
 
@@ -183,7 +179,7 @@ export class PushDesk {
       'X-A2A-Notification-Token': token,
       Authorization: authentication && `${authentication.scheme} ${authentication.credentials ?? ''}`.trim(),
     })
-    const signal = AbortSignal.any([this.#lifetime.signal, this.#calling.signal])
+    const signal = AbortSignal.any([this.#loop.signal, this.#calling.signal])
     try {
       const status = await post(targetOf(url, this.#hosts), headers, body, signal)
       return status >= 200 && status < 300 ? undefined : `status ${status}`

@@ -148,7 +148,9 @@ export class Sending {
     const order = {
       to: agent,
       idempotency_key: keyOf(agent, messageId),
-      ...(credits > 0 && { pay: true, pay_as: 'agent' as const, max_credits: credits }),
+      // a program asks: no price that it is told counts as shown to a person
+      pay_as: 'agent' as const,
+      ...(credits > 0 && { pay: true, max_credits: credits }),
     }
     const { interaction_id } =
       'capability' in asked

@@ -4,11 +4,12 @@
  * ours, everything but the node's own card needs the token, bodies, times and connections are bounded.
  */
 import type * as http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
+import { Failure } from '../../protocol/encoding/errors.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
-import { boundedServer, closed, listeningOn } from '../control/http.ts'
+import { boundedServer, closed } from '../control/http.ts'
+import { listenOnBoth } from '../control/loopback.ts'
 import { OwnOrigins } from '../control/origin.ts'
 import { isBearer } from '../home/token.ts'
 import { CARD_PATH, cardOf } from './cards.ts'
@@ -59,9 +60,19 @@ type Exchange = {
 /** An answer in the form of a binding: what is told, and what is refused. */
 type Wrapping = { item: (item: object) => object; refused: (refused: A2aRefused) => object; type: string }
 
+/** Somebody else has the port at the other loopback address, and would be told the token of who asks there. */
+export class HalfTaken extends Failure {
+  override name = 'HalfTaken'
+  constructor() {
+    super('another program has its port at the other loopback address')
+  }
+}
+
 export class A2aServer {
   readonly #options: ServerOptions
   readonly #server: http.Server
+  /** The same port of the other loopback address. */
+  readonly #beside: http.Server
   readonly #closing = new AbortController()
   /** Ends what the present token has opened. */
   #authority = new AbortController()
@@ -73,18 +84,23 @@ export class A2aServer {
   constructor(options: ServerOptions) {
     this.#options = options
     const bounds = { requestTimeout: REQUEST_TIMEOUT_MS }
-    this.#server = boundedServer(options.ctx, bounds, (request, response) => {
+    const serve: http.RequestListener = (request, response) => {
       if (!this.#oneAtATime.admit(request.socket, response)) return
       this.#handle(request, response).catch(error => this.#fail(response, error))
-    })
+    }
+    this.#server = boundedServer(options.ctx, bounds, serve)
+    this.#beside = boundedServer(options.ctx, bounds, serve)
   }
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     const { port, otherPort, hosts } = this.#options
-    await listeningOn(this.#server, { host, port, otherPort })
-    const bound = (this.#server.address() as AddressInfo).port
+    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, { host, port, otherPort })
+    if (isAlone) {
+      await this.close()
+      throw new HalfTaken()
+    }
     this.#origins = new OwnOrigins(host, bound, hosts, HOW_TO_ADD_A_HOST)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
@@ -98,7 +114,7 @@ export class A2aServer {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await closed(this.#server)
+    await Promise.all([closed(this.#server), closed(this.#beside)])
   }
 
   async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {

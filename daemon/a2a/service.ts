@@ -4,6 +4,7 @@ import { faultIn } from '../../protocol/contract/fault.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import type { A2aTaskRow } from '../store/a2a.ts'
 import { agentCard, ownCard } from './cards.ts'
@@ -147,8 +148,7 @@ export class Service {
     const { ownCalls, course } = this.#parts
     const row = await ownCalls.judged(task, signal)
     const settled = row && settlementOf(row)
-    if (settled?.success === true) return { settled }
-    if (row !== undefined && settled === undefined) return {}
+    if (row !== undefined && row.state !== 'refused') return present({ settled })
     const why = (JSON.parse(course.look(task.key).status) as TaskStatus).message?.parts[0] as {
       text?: string
     }

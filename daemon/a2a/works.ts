@@ -51,8 +51,8 @@ export class Works {
   }
 
   /** No new state is told from here on. */
-  rest(): void {
-    this.#course.stop()
+  async rest(): Promise<void> {
+    await this.#course.stop()
   }
 
   async stop(): Promise<void> {

@@ -106,39 +106,37 @@ export function readHeader(text: string): JsonValue | undefined {
   }
 }
 
-/** What the hub said of a payment, as x402 writes it; undefined while it says nothing. */
+/** Whether the hub has said something of a payment: it holds it, has ended it, or refused it. */
+export const isJudged = ({ state, heldReceipt, endReceipt }: PaymentRow): boolean =>
+  state === 'refused' || heldReceipt !== null || endReceipt !== null
+
+/**
+ * What became of a payment in the end, as x402 writes it. Undefined before the hub has signed that: while it holds the credits,
+ * nobody knows yet whether the call succeeds, so neither success nor failure is claimed.
+ */
 export function settlementOf(row: PaymentRow): { success: boolean; [member: string]: JsonValue } | undefined {
   const { payer } = Authorization.decode(row.authorization).body
-  const { network } = row
-  if (row.state === 'refused')
-    return {
-      success: false,
-      errorReason: 'unexpected_settle_error',
-      errorMessage: row.reason ?? '',
-      transaction: '',
-      network,
-      payer,
-    }
-  const receipt = row.endReceipt ?? row.heldReceipt
-  if (receipt === null) return undefined
-  return {
-    success: true,
-    transaction: cidText(row.payment),
-    network,
-    payer,
-    amount: String(row.moved ?? row.amount),
-    extensions: { 'svc.settlement.receipt': toBase64url(receipt) },
-  }
+  const { network, endReceipt, moved } = row
+  if (row.state === 'refused') return { ...notSettled(row.reason ?? ''), transaction: '', network, payer }
+  if (endReceipt === null || moved === null) return undefined
+  const extensions = { 'svc.settlement.receipt': toBase64url(endReceipt) }
+  const about = { transaction: cidText(row.payment), network, payer, extensions }
+  if (moved === 0) return { ...notSettled('the call did not succeed, so its credits go back'), ...about }
+  return { success: true, ...about, amount: String(moved) }
 }
 
+const notSettled = (errorMessage: string) => ({
+  success: false,
+  errorReason: 'unexpected_settle_error',
+  errorMessage,
+})
+
 /** What the metadata of a task's newest status says of its payment. */
-export function paymentMetadata(
-  row: PaymentRow,
-  isOver: boolean,
-): { [member: string]: JsonValue } | undefined {
+export function paymentMetadata(row: PaymentRow): { [member: string]: JsonValue } | undefined {
+  if (!isJudged(row)) return undefined
   const settled = settlementOf(row)
-  if (settled === undefined) return undefined
+  if (settled === undefined) return { [keys.status]: 'payment-verified' }
   if (!settled.success)
     return { [keys.status]: 'payment-failed', [keys.error]: 'SETTLEMENT_FAILED', [keys.receipts]: [settled] }
-  return { [keys.status]: isOver ? 'payment-completed' : 'payment-verified', [keys.receipts]: [settled] }
+  return { [keys.status]: 'payment-completed', [keys.receipts]: [settled] }
 }

@@ -8,15 +8,25 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import { CHECKPOINT } from '../chain/checkpoint.ts'
 import { markRestored } from '../chain/restored.ts'
+import { readConfig } from '../home/config.ts'
 import { peekLog } from '../identity/identity.ts'
 import { requireReadableKeys } from '../identity/mailbox-keys.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
 import { markInFile } from '../store/chain.ts'
+import { doubtNumbers } from '../store/interactions.ts'
 import { forget } from '../store/memory.ts'
 import { openStore } from '../store/open.ts'
+import { quiet, startsOf } from './arriving.ts'
 import { ATTACHMENTS_FOLDER } from './save.ts'
-import { type ArchiveKind, ArchiveRefused, type Entry, readArchive, readHead } from './sealed.ts'
+import {
+  type ArchiveHead,
+  type ArchiveKind,
+  ArchiveRefused,
+  type Entry,
+  readArchive,
+  readHead,
+} from './sealed.ts'
 import { SMALL_FILES, STORE_FILE } from './snapshot.ts'
 
 const CONTENT_ID = /^b[a-z2-7]+$/
@@ -25,17 +35,32 @@ const UNUSED = new Set([
   'lock',
   'daemon.log',
   'config.json',
+  'config.arrived.json',
   'control_token.txt',
   'a2a_token.txt',
   'ids',
   'current',
 ])
 
-export type LoadOptions = { path: string; dir: string; passphrase: string; kind: ArchiveKind }
-export type Loaded = { aid: string; dataDir: string; madeAtMs: number; records: number }
+export type LoadOptions = {
+  path: string
+  dir: string
+  passphrase: string
+  kind: ArchiveKind
+  /** Whether its programs, modules and doors are on from the start. */
+  withSettings?: boolean
+}
+/** `starts`: what its settings would start, call and listen on; off unless they were asked for. */
+export type Loaded = { aid: string; dataDir: string; madeAtMs: number; records: number; starts: string[] }
 
 /** Fills a directory that holds no identity. */
-export async function loadArchive({ path, dir, passphrase, kind }: LoadOptions): Promise<Loaded> {
+export async function loadArchive({
+  path,
+  dir,
+  passphrase,
+  kind,
+  withSettings = false,
+}: LoadOptions): Promise<Loaded> {
   const head = readHead(path)
   if (head.kind !== kind) throw new ArchiveRefused(wrongKind(path, head.kind))
   requireUnused(dir)
@@ -45,9 +70,10 @@ export async function loadArchive({ path, dir, passphrase, kind }: LoadOptions):
   ensureSecretDirectory(draft)
   try {
     for await (const entry of readArchive(path, passphrase)) await place(draft, entry)
-    const records = settle(draft, head.aid, head.madeAtMs)
+    const records = settle(draft, head)
+    const starts = withSettings ? startsOf(readConfig(draft)) : quiet(draft)
     adopt(draft, dir)
-    return { aid: head.aid, dataDir: dir, madeAtMs: head.madeAtMs, records }
+    return { aid: head.aid, dataDir: dir, madeAtMs: head.madeAtMs, records, starts }
   } catch (error) {
     if (isOutOfRoom(error))
       throw new ArchiveRefused(`there is not enough room in ${dir}; free some, then try again`)
@@ -90,7 +116,7 @@ async function place(draft: string, { path, bytes }: Entry): Promise<void> {
 }
 
 /** Looks at what came, marks it, and gives the length of its evidence chain. */
-function settle(draft: string, aid: string, madeAtMs: number): number {
+function settle(draft: string, { aid, madeAtMs, kind }: ArchiveHead): number {
   if (!fs.existsSync(join(draft, STORE_FILE)) || peekLog(draft)?.aid !== aid)
     throw new ArchiveRefused('the archive does not hold the identity that it names; take another archive')
   requireReadableKeys(draft)
@@ -98,6 +124,8 @@ function settle(draft: string, aid: string, madeAtMs: number): number {
   try {
     return store.transaction(() => {
       markRestored(store, madeAtMs)
+      // an exported directory has signed nothing since
+      if (kind === 'backup') doubtNumbers(store)
       // the file of the chain is written anew from the store
       forget(store, CHECKPOINT)
       markInFile(store, 0)

@@ -115,6 +115,9 @@ test('what is no archive, or asks for more work than any does, is refused at onc
     'x',
     '{}\n',
     `${JSON.stringify({ ...line, n: 2 ** 30 })}\n`,
+    // sixteen times the time, and the memory, of what the release writes
+    `${JSON.stringify({ ...line, n: 2 ** 19, r: 32, p: 1 })}\n`,
+    `${JSON.stringify({ ...line, n: 2 ** 17, r: 8, p: 5 })}\n`,
     `${JSON.stringify({ ...line, more: 1 })}\n`,
     'x'.repeat(9000),
   ]

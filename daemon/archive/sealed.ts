@@ -27,7 +27,11 @@ export class ArchiveRefused extends Failure {
 export const PASSPHRASE_CHARACTERS_MIN = 12
 /** 128 MiB and some tenths of a second for each guess. */
 export const COST = { n: 2 ** 17, r: 8, p: 1 }
-const COST_MAX = { n: 2 ** 20, r: 16, p: 4 }
+const COST_MAX = { n: 4 * COST.n, r: 4 * COST.r, p: 4 * COST.p }
+/** Time and memory of opening an archive, against those of one that is written. */
+const COST_TIMES_MAX = 4
+const isBearable = ({ n, r, p }: { n: number; r: number; p: number }): boolean =>
+  n * r * p <= COST_TIMES_MAX * COST.n * COST.r * COST.p
 const KEY_BYTES = 32
 const KDF_SALT_BYTES = 16
 const HEAD_BYTES_MAX = 4096
@@ -35,18 +39,20 @@ const READ_BYTES = 256 * 1024
 const LENGTH_BYTES = 8
 const PATH_BYTES_MAX = 1024
 
-const HeadLine = z.strictObject({
-  svc_archive: z.literal(1),
-  kind: z.enum(archiveKinds),
-  aid: z.string().max(64),
-  made_at: z.int().min(0),
-  release: z.string().max(64),
-  kdf: z.literal('scrypt'),
-  n: z.int().min(2).max(COST_MAX.n),
-  r: z.int().min(1).max(COST_MAX.r),
-  p: z.int().min(1).max(COST_MAX.p),
-  salt: z.string().max(64),
-})
+const HeadLine = z
+  .strictObject({
+    svc_archive: z.literal(1),
+    kind: z.enum(archiveKinds),
+    aid: z.string().max(64),
+    made_at: z.int().min(0),
+    release: z.string().max(64),
+    kdf: z.literal('scrypt'),
+    n: z.int().min(2).max(COST_MAX.n),
+    r: z.int().min(1).max(COST_MAX.r),
+    p: z.int().min(1).max(COST_MAX.p),
+    salt: z.string().max(64),
+  })
+  .refine(isBearable, { error: 'its passphrase costs more than four times what this release asks' })
 type Head = z.infer<typeof HeadLine>
 
 /** Writes an archive to a new file and waits until it is on the disk. */

@@ -8,11 +8,13 @@ import { KeptHeads } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
 import { requireNotMoved } from '../home/moved.ts'
 import { openIdentity } from '../identity/identity.ts'
+import { doubtNumbers, newestIn } from '../store/interactions.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { ChainRefused } from './file.ts'
 import { loseHeads } from './old-copy.ts'
-import { noteSettled } from './restored.ts'
+import { forgetSecond, notePlace } from './place.ts'
+import { noteSettled, restoredAt } from './restored.ts'
 
 const ACCEPTED = 'old copy accepted'
 
@@ -25,7 +27,11 @@ export function acceptCopy(dir: string, env: Environment): { aid: string; length
   const identity = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
   const store = undo.adopt(openStore(dir), opened => opened.close())
   remember(store, ACCEPTED, utf8('yes'))
-  noteSettled(store)
+  const madeAtMs = restoredAt(store) ?? newestIn(store)
+  doubtNumbers(store)
+  forgetSecond(store)
+  notePlace(store, dir)
+  noteSettled(store, madeAtMs, Date.now())
   new KeptHeads(env, identity).forget()
   const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
   const length = last?.length ?? 0

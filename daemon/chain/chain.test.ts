@@ -15,6 +15,7 @@ import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { type Identity, openIdentity } from '../identity/identity.ts'
 import { recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
+import { failWrites } from '../testing/failing-store.ts'
 import { type Chain, openChain } from './chain.ts'
 
 type Fixture = { dir: string; file: string; store: Store; identity: Identity; chain: Chain }
@@ -53,6 +54,17 @@ describe('the evidence chain', () => {
     expect(records[1]?.['prev_id']).toBe(records[0]?.['id'])
     expect(of.chain.head()).toMatchObject({ length: 3, state: 'ACTIVE', head_id: records[2]?.['id'] })
     expect(lines(of.file)).toHaveLength(3)
+  })
+
+  test.each([1, 2])('%i failures to note what was written do not write it twice', async count => {
+    const of = await fixture(3)
+    of.chain.append('test.after', {})
+    const disk = failWrites(of.store, { from: 1, count })
+    for (let n = 0; n < count; n++) expect(() => of.chain.drain()).toThrow('disk is full')
+    disk.mend()
+    of.chain.append('test.last', {})
+    of.chain = await reopen(of)
+    expect([of.chain.length, lines(of.file).length]).toEqual([5, 5])
   })
 
   test('that is empty has length 0, the genesis sentinel as its head and the state ACTIVE', async () => {
@@ -124,18 +136,31 @@ describe('the evidence chain', () => {
     ['at its last line', 2],
     ['at an earlier one', 1],
     ['to nothing', 0],
-  ])('a file that was cut %s is refused by the first record that it lacks', async (_, left) => {
+  ])('a file that was cut %s is completed from the store, which proves the rest', async (_, left) => {
     const of = await fixture(3)
     of.chain.close()
-    const open = () => openChain(of.dir, of.store, of.identity, Date.now)
+    const whole = readFileSync(of.file)
     const kept = lines(of.file).slice(0, left)
-    writeFileSync(of.file, kept.map(line => `${line}\n`).join(''), 'latin1')
-    await expect(open()).rejects.toThrow(
-      new RegExp(`record ${left}: the file was cut off before it; .*move it away`),
+    for (const torn of ['', 'p2F']) {
+      writeFileSync(of.file, kept.map(line => `${line}\n`).join('') + torn, 'latin1')
+      const chain = await openChain(of.dir, of.store, of.identity, Date.now)
+      expect([chain.length, chain.cutRecords]).toEqual([3, 3 - left - (torn === '' ? 0 : 1)])
+      chain.close()
+      expect(readFileSync(of.file).equals(whole)).toBe(true)
+    }
+  })
+
+  test('a file that was cut is refused where the store does not prove the rest', async () => {
+    const of = await fixture(3)
+    of.chain.close()
+    writeFileSync(of.file, `${lines(of.file)[0]}\n`, 'latin1')
+    const row = of.store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = 2')
+    const forged = new Uint8Array(row?.record ?? [])
+    forged[forged.length - 1] = (forged.at(-1) ?? 0) ^ 1
+    of.store.run('UPDATE chain SET record = ? WHERE seq = 2', forged)
+    await expect(openChain(of.dir, of.store, of.identity, Date.now)).rejects.toThrow(
+      'record 2: the copy in the store is damaged',
     )
-    // with a torn line behind it as well
-    appendFileSync(of.file, 'p2F')
-    if (left < 2) await expect(open()).rejects.toThrow(`record ${left}: the file was cut off before it`)
   })
 
   test('a file longer than the store is refused with the command that imports', async () => {

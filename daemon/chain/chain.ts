@@ -56,7 +56,7 @@ type Row = Pick<ChainRow, 'seq' | 'id' | 'record'>
 /** Text, numbers and bytes by name; what an event says. */
 export type Payload = Record<string, CborValue | undefined>
 
-/** Opens the chain: verifies the file, mends what a crash tore, refuses everything else by record. */
+/** Opens the chain: verifies the file, completes a file that is cut or torn from the store, refuses everything else by record. */
 export async function openChain(
   dir: string,
   store: Store,
@@ -73,6 +73,7 @@ export async function openChain(
     store.transaction(() => markInFile(store, verified), 'node.chain.open')
     chain.drain()
     chain.writtenAgain = chain.length - verified
+    chain.cutRecords = part.cutRecords
     return chain
   } catch (error) {
     fs.closeSync(file)
@@ -83,11 +84,15 @@ export async function openChain(
 export class Chain {
   /** Records of the store that its file lacked when it was opened. */
   writtenAgain = 0
+  /** Of those, records that the file had held before it was cut. */
+  cutRecords = 0
   #file: number
   #store: Store
   #identity: Identity
   #now: () => number
   #part: VerifiedPart
+  /** Where the records end that the store knows to be in the file; a failure may have left others behind them. */
+  #end: number
   #onAppend: (() => void) | undefined
   #draining: NodeJS.Timeout | undefined
 
@@ -102,6 +107,7 @@ export class Chain {
     this.#identity = identity
     this.#now = now
     this.#part = part
+    this.#end = fs.fstatSync(file).size
   }
 
   /** Called after a record is durable in the store. */
@@ -169,9 +175,13 @@ export class Chain {
     }, DRAIN_PAUSE_MS).unref()
   }
 
-  /** Writes at the end of the file; what a failing disk took only in part is cut off again, so that a retry fits. */
-  #append(lines: Uint8Array): void {
-    const start = fs.fstatSync(this.#file).size
+  /**
+   * Writes at the end of the file, in the place of what the store does not know to be there; what a failing disk took
+   * only in part is cut off again, so that a retry fits. Answers where the file ends then.
+   */
+  #append(lines: Uint8Array): number {
+    const start = Math.min(fs.fstatSync(this.#file).size, this.#end)
+    fs.ftruncateSync(this.#file, start)
     try {
       for (let written = 0; written < lines.length; ) {
         written += fs.writeSync(this.#file, lines, written, lines.length - written, start + written)
@@ -180,6 +190,7 @@ export class Chain {
       fs.ftruncateSync(this.#file, start)
       throw error
     }
+    return start + lines.length
   }
 
   /** Writes stored records that the file lacks, in order; marked as drained only once they are on the disk. */
@@ -189,12 +200,13 @@ export class Chain {
       const last = rows.at(-1)
       if (last === undefined) return
       faultPoint('node.chain.before-write')
-      this.#append(Buffer.from(rows.map(row => recordLine(row.record)).join(''), 'latin1'))
+      const end = this.#append(Buffer.from(rows.map(row => recordLine(row.record)).join(''), 'latin1'))
       faultPoint('node.chain.before-sync')
       fs.fdatasyncSync(this.#file)
       faultPoint('node.chain.after-sync')
       // lost with the power, the next open finds it out from the file
       this.#store.unflushed(() => markDrained(this.#store, last.seq), 'node.chain.drained')
+      this.#end = end
       for (const { seq, record } of rows) this.#part.extend(seq, record)
     }
   }

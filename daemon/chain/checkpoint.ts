@@ -46,6 +46,8 @@ export function readCheckpoint(store: Store, identity: Identity): Checkpoint | u
 
 /** The verified part of a chain, from its first record on. */
 export class VerifiedPart {
+  /** Records that the file once held and that were cut off its end, beyond what a crash tears. */
+  cutRecords = 0
   #store: Store
   #identity: Identity
   #hash: Hash = createHash('sha256')

@@ -86,9 +86,9 @@ async function verify(chain: ChainFile): Promise<VerifiedPart> {
   const given = { ...chain, cut }
   const part = (await verifyPass(given, checkpoint)) ?? (await verifyPass(given, undefined))
   if (part === undefined) throw new Error('a pass without a checkpoint always ends')
-  if (!chain.isNew && part.count + torn < chainInFile(chain.store))
-    throw refused(chain.path, part.count, 'the file was cut off before it')
+  // the store proves what the file lacks: it is written again
   checkUndrained(chain, part.count, part.previous)
+  if (!chain.isNew) part.cutRecords = Math.max(0, chainInFile(chain.store) - part.count - torn)
   return part
 }
 
@@ -194,11 +194,15 @@ export const unsigned = (path: string, seq: number) => refused(path, seq, 'its s
 function checkUndrained({ path, store, identity }: ChainFile, from: number, previous: Uint8Array): void {
   let before = previous
   for (let seq = from; ; seq++) {
-    const row = store.get<{ record: Uint8Array }>('SELECT record FROM chain WHERE seq = ?', seq)
+    const row = store.get<{ id: Uint8Array; record: Uint8Array }>(
+      'SELECT id, record FROM chain WHERE seq = ?',
+      seq,
+    )
     if (row === undefined) return
     const read = readRecord(row.record, { seq, previous: before, chainDid: chainDid(identity.aid) })
     const key = keyAt(identity.log, read.record.keyStateSeq)
-    if (key === undefined || !recordSignatureHolds(key, read))
+    const isOurs = isAsWritten(read.record) && equal(read.record.id, row.id)
+    if (!isOurs || key === undefined || !recordSignatureHolds(key, read))
       throw refused(path, seq, 'the copy in the store is damaged', FROM_BACKUP)
     before = read.record.id
   }

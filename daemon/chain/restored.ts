@@ -4,6 +4,8 @@ import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
 const RESTORED = 'restored from an archive'
+const LAST = 'last restore'
+const CONTACTS_DUE = 'contacts to ask after a restore'
 
 export const markRestored = (store: Store, madeAtMs: number): void =>
   remember(store, RESTORED, utf8(String(madeAtMs)))
@@ -14,4 +16,24 @@ export function restoredAt(store: Store): number | undefined {
   return mark === undefined ? undefined : Number(fromUtf8(mark))
 }
 
-export const noteSettled = (store: Store): void => forget(store, RESTORED)
+/** The hub was asked; what the correspondents hold is asked next. */
+export function noteSettled(store: Store, madeAtMs: number, settledMs: number): void {
+  forget(store, RESTORED)
+  remember(store, LAST, utf8(JSON.stringify({ madeAtMs, settledMs })))
+  remember(store, CONTACTS_DUE, utf8('yes'))
+}
+
+/** When the archive was made from which this store came last, and when its node went on from there. */
+export function lastRestore(store: Store): { madeAtMs: number; settledMs: number } | undefined {
+  const mark = recall(store, LAST)
+  return mark === undefined
+    ? undefined
+    : (JSON.parse(fromUtf8(mark)) as { madeAtMs: number; settledMs: number })
+}
+
+/** Whether the contacts have still to be asked what was lost; they count as asked. */
+export function takeContactsDue(store: Store): boolean {
+  const isDue = recall(store, CONTACTS_DUE) !== undefined
+  if (isDue) forget(store, CONTACTS_DUE)
+  return isDue
+}

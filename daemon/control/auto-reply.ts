@@ -1,6 +1,7 @@
 /** Settings of the auto-reply: what a change makes of them, and how they are shown. */
+
+import { PEER_ANSWERS_PER_HOUR_MAX } from '../../autoreply/answering.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
-import { PEER_ANSWERS_PER_HOUR_MAX } from '../../autoreply/loop.ts'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import type { ControlCode } from '../../protocol/control/codes.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'

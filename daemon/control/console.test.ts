@@ -1,16 +1,21 @@
-/** Who gets the console, and who gets the token with it: over real sockets, as browsers and others of the machine ask. */
+/** Who gets the console, and who gets a session with it: over real sockets, as browsers and others of the machine ask. */
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
-import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
+import { type AddressInfo, connect } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
+import { pageProof } from '../../protocol/control/page-key.ts'
 import { writeConfig } from '../home/config.ts'
+import { isGivenAddress } from '../home/home.ts'
 import { type Node, startNode } from '../node.ts'
-import { tradeTicket } from './console.ts'
+import { type Answer, askedOf, OpenPage, type Session, send, trade, tradeBody } from '../testing/page.ts'
+import { ControlAddress } from './address.ts'
+import { ALONE, tradeTicket } from './console.ts'
 import { ONCE_LIFE_MS } from './once.ts'
+import { PageSessions } from './page-sessions.ts'
 import { peerUser } from './peer-user.ts'
 import { Tickets } from './tickets.ts'
 
@@ -19,6 +24,7 @@ const never = new AbortController().signal
 /** What a browser says of a page that its user opens. */
 const OPENED = { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' }
 const isLinux = process.platform === 'linux'
+const hasIpv6 = Object.values(networkInterfaces()).some(ends => ends?.some(end => end.address === '::1'))
 
 async function nodeWith(config: Parameters<typeof writeConfig>[1]): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'svc-console-'))
@@ -27,28 +33,13 @@ async function nodeWith(config: Parameters<typeof writeConfig>[1]): Promise<Node
   return startNode({ dir, env, consolePage: () => PAGE })
 }
 
-type Answer = { status: number; headers: http.IncomingHttpHeaders; text: string }
-
-function ask(node: Node, path: string, headers: Record<string, string> = {}, body?: object): Promise<Answer> {
-  const port = Number(node.controlAddress.split(':').at(-1))
-  const method = body === undefined ? 'GET' : 'POST'
-  return new Promise((resolve, reject) => {
-    const given = { host: '127.0.0.1', port, path, method, headers, agent: false }
-    const request = http.request(given, response => {
-      let text = ''
-      response.on('data', part => {
-        text += part
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    request.on('error', reject)
-    request.end(body && JSON.stringify(body))
-  })
-}
+const addressOf = (node: Node) => `127.0.0.1:${node.controlAddress.split(':').at(-1)}`
+const ask = (node: Node, path: string, headers: Record<string, string> = {}, body?: string) =>
+  send(addressOf(node), path, { headers, ...(body === undefined ? {} : { body }) })
 
 const bootIn = (answer: Answer): Boot =>
   JSON.parse(/application\/json">([^<]*)</.exec(answer.text)?.[1] ?? 'null') as Boot
-const tokenOf = (boot: Boot) => ('token' in boot ? boot.token : undefined)
+const keyOf = (boot: Boot) => ('key' in boot ? boot.key : undefined)
 const ticketOf = async (node: Node) => {
   const { console_url } = await node.handlers.consoleTicket({}, never)
   return console_url.split('#t=')[1] ?? ''
@@ -62,7 +53,7 @@ describe('the console of a node', () => {
   afterAll(() => node.stop())
 
   test.runIf(isLinux)(
-    'comes with the token where its user opens it in a browser, each time under a name that nobody has asked for before',
+    'comes with a session where its user opens it in a browser, each time under a name that nobody has asked for before',
     async () => {
       const port = node.controlAddress.split(':').at(-1)
       const seen = new Set<string>()
@@ -75,15 +66,16 @@ describe('the console of a node', () => {
         expect([answer.status, bootIn(answer)]).toEqual([
           200,
           expect.objectContaining({
-            token: expect.stringMatching(/^[0-9a-f]{48}$/),
-            address: node.controlAddress,
+            session: expect.stringMatching(/^[0-9a-f]{32}$/),
+            key: expect.stringMatching(/^[0-9a-f]{64}$/),
           }),
         ])
         seen.add(place.host)
         // loaded anew, also after the page has changed its own address
         for (const site of ['none', 'same-origin']) {
           const again = await ask(node, '/console', { ...OPENED, Host: place.host, 'Sec-Fetch-Site': site })
-          expect([again.status, tokenOf(bootIn(again))]).toEqual([200, tokenOf(bootIn(answer))])
+          expect([again.status, keyOf(bootIn(again))]).toEqual([200, expect.any(String)])
+          expect(keyOf(bootIn(again))).not.toBe(keyOf(bootIn(answer)))
         }
       }
       expect(seen.size).toBe(3)
@@ -112,7 +104,7 @@ describe('the console of a node', () => {
     ['a program that fetches addresses', {}],
     ['a script of a page', { ...OPENED, 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Dest': 'empty' }],
     ['a frame', { ...OPENED, 'Sec-Fetch-Dest': 'iframe' }],
-  ])('comes to %s without the token, and says so', async (_, headers) => {
+  ])('comes to %s without a session, and says so', async (_, headers) => {
     const answer = await ask(node, '/console', headers)
     expect([answer.status, bootIn(answer)]).toEqual([200, expect.objectContaining({ lacks: 'browser' })])
   })
@@ -163,7 +155,8 @@ describe('the console of a node', () => {
       const { status, text } = await ask(node, path, headers)
       expect([path, status, JSON.parse(text).reason]).toEqual([path, 403, 'forbidden_origin'])
     }
-    expect((await ask(node, '/console/token', headers, { ticket: await ticketOf(node) })).status).toBe(403)
+    for (const path of ['/console/session', '/console/open'])
+      expect((await ask(node, path, headers, '{}')).status).toBe(403)
   })
 
   test('an empty host and none are refused', async () => {
@@ -190,15 +183,20 @@ describe('the console of a node', () => {
       expect([headers, (await ask(node, '/console', headers)).status]).toEqual([headers, 200])
   })
 
-  test('a ticket is traded for the token once', async () => {
+  test('a ticket is traded for a session once, and is never sent', async () => {
+    const host = addressOf(node)
     const ticket = await ticketOf(node)
     expect(ticket).toMatch(/^[\w-]{32}$/)
-    const traded = await ask(node, '/console/token', {}, { ticket })
-    expect([traded.status, JSON.parse(traded.text)]).toEqual([
-      200,
-      { token: expect.stringMatching(/^[0-9a-f]{48}$/) },
-    ])
-    const again = await ask(node, '/console/token', {}, { ticket })
+    expect(tradeBody(ticket, askedOf(host))).not.toContain(ticket)
+    // who only saw the name of the ticket has no proof, and spends none
+    const forged = { ...JSON.parse(tradeBody(ticket, askedOf(host))), proof: '0'.repeat(64) }
+    expect((await ask(node, '/console/session', {}, JSON.stringify(forged))).status).toBe(401)
+    const elsewhere = tradeBody(ticket, askedOf('svc-other.localhost:1'))
+    expect((await ask(node, '/console/session', {}, elsewhere)).status).toBe(401)
+
+    const session = (await trade(host, ticket)) as Session
+    expect((await (await OpenPage.open(host, session)).ask('/status')).status).toBe(200)
+    const again = (await trade(host, ticket)) as Answer
     expect([again.status, JSON.parse(again.text)]).toEqual([
       401,
       {
@@ -207,19 +205,65 @@ describe('the console of a node', () => {
         next: 'svc console',
       },
     ])
-    expect((await ask(node, '/console/token', {}, { ticket: 'x'.repeat(32) })).status).toBe(401)
-    expect((await ask(node, '/console/token', {}, { ticket: '' })).status).toBe(400)
-    expect((await ask(node, '/console/token', {}, { ticket, more: 1 })).status).toBe(400)
+    expect((await trade(host, 'x'.repeat(32))) as Answer).toMatchObject({ status: 401 })
+    expect((await ask(node, '/console/session', {}, JSON.stringify({ ticket }))).status).toBe(400)
   })
 
-  test('the token lets the page call operations, and nothing without it does', async () => {
-    const ticket = await ticketOf(node)
-    const { token } = JSON.parse((await ask(node, '/console/token', {}, { ticket })).text)
-    const bearer = { Authorization: `Bearer ${token}` }
-    expect((await ask(node, '/status', { ...bearer, 'Sec-Fetch-Site': 'same-origin' })).status).toBe(200)
-    expect((await ask(node, '/status', { Cookie: `token=${token}` })).status).toBe(401)
-    expect((await ask(node, `/status?token=${token}`)).status).toBe(401)
-    expect((await ask(node, '/console/ticket', {}, {})).status).toBe(401)
+  describe('a page', () => {
+    const opened = async () => {
+      const session = (await trade(addressOf(node), await ticketOf(node))) as Session
+      return { session, page: await OpenPage.open(addressOf(node), session) }
+    }
+
+    test('calls operations, each request proven and counted once', async () => {
+      const { page } = await opened()
+      expect((await page.ask('/status')).status).toBe(200)
+      expect((await page.ask('/inbox', '{}')).status).toBe(200)
+      const header = { Authorization: page.authorization('GET', '/status') }
+      expect((await ask(node, '/status', header)).status).toBe(200)
+      expect((await ask(node, '/status', header)).status).toBe(401)
+    })
+
+    test('proves one request for one path with one body', async () => {
+      const { page } = await opened()
+      const other = { Authorization: page.authorization('GET', '/status') }
+      expect((await ask(node, '/contacts', other)).status).toBe(401)
+      const query = { Authorization: page.authorization('GET', '/events') }
+      expect((await ask(node, '/events?since=1', query)).status).toBe(401)
+      const body = { Authorization: page.authorization('POST', '/inbox', '{}') }
+      const swapped = await ask(node, '/inbox', body, '{"pending":true}')
+      expect([swapped.status, JSON.parse(swapped.text).error]).toEqual([
+        400,
+        'the body is another one than the page has sent',
+      ])
+      const file = { Authorization: page.authorization('POST', '/upload?name=a.txt', 'mine') }
+      expect((await ask(node, '/upload?name=a.txt', file, 'theirs')).status).toBe(400)
+    })
+
+    test('whose key is another one is not opened, and whose host is another one is told no proof', async () => {
+      const { session } = await opened()
+      const forged = { ...session, key: new Uint8Array(32) }
+      await expect(OpenPage.open(addressOf(node), forged)).rejects.toThrow('401')
+      // somebody at another port passes on what the page there says
+      const port = node.controlAddress.split(':').at(-1)
+      const proof = pageProof(session.key, { host: 'localhost:4', nonce: '0'.repeat(32) })
+      const body = JSON.stringify({ session: session.session, nonce: '0'.repeat(32), proof })
+      expect((await ask(node, '/console/open', { Host: `localhost:${port}` }, body)).status).toBe(401)
+    })
+
+    test('opens again with the same session after its opening was forgotten, as after a restart', async () => {
+      const { session, page } = await opened()
+      const again = await OpenPage.open(addressOf(node), session)
+      expect((await page.ask('/status')).status).toBe(401)
+      expect((await again.ask('/status')).status).toBe(200)
+    })
+  })
+
+  test('nothing but the token or a page that proves itself calls operations', async () => {
+    expect((await ask(node, '/status')).status).toBe(401)
+    expect((await ask(node, '/status', { Cookie: 'token=x' })).status).toBe(401)
+    expect((await ask(node, '/console/ticket', {}, '{}')).status).toBe(401)
+    expect((await ask(node, '/status', { Authorization: 'svc-page x' })).status).toBe(401)
   })
 
   test.runIf(isLinux && process.getuid?.() === 0)(
@@ -227,12 +271,47 @@ describe('the console of a node', () => {
     async () => {
       const ticket = await ticketOf(node)
       expect(await askAs(65534, node, 'GET', '/console')).toMatch(/^403 .*another user of this machine/)
-      const trade = await askAs(65534, node, 'POST', '/console/token', JSON.stringify({ ticket }))
-      expect(trade).toMatch(/^403 .*forbidden_origin/)
-      expect((await ask(node, '/console/token', {}, { ticket })).status).toBe(200)
+      const body = tradeBody(ticket, askedOf(addressOf(node)))
+      expect(await askAs(65534, node, 'POST', '/console/session', body)).toMatch(/^403 .*forbidden_origin/)
+      expect(await trade(addressOf(node), ticket)).toMatchObject({ session: expect.any(String) })
       expect(await askAs(0, node, 'GET', '/console')).toMatch(/^200 /)
     },
   )
+})
+
+describe('a node whose port somebody else has at the other loopback address', () => {
+  async function besideThief(config: (port: number) => object) {
+    let thief: http.Server
+    let port: number
+    // a port of the range that nodes are given is left for another one
+    do {
+      thief = http.createServer((_, response) => response.end('thief'))
+      await new Promise<void>(done => void thief.listen({ host: '::1', port: 0, ipv6Only: true }, done))
+      ;({ port } = thief.address() as AddressInfo)
+    } while (isGivenAddress('127.0.0.1', port))
+    const node = await nodeWith(config(port))
+    return { node, port, [Symbol.asyncDispose]: () => node.stop().finally(() => thief.close()) }
+  }
+
+  test.runIf(hasIpv6)('opens no console where its owner chose the address, and says so', async () => {
+    await using found = await besideThief(port => ({ control_addr: `127.0.0.1:${port}` }))
+    const { node } = found
+    const page = await ask(node, '/console', OPENED)
+    expect([page.status, JSON.parse(page.text)]).toEqual([
+      403,
+      { reason: 'forbidden_origin', error: ALONE, next: 'svc doctor' },
+    ])
+    await expect(node.handlers.consoleTicket({}, never)).rejects.toMatchObject({ message: ALONE })
+    expect((await node.handlers.status(undefined, never)).warnings.join()).toContain(
+      'another program has this port at the other loopback address',
+    )
+  })
+
+  test.runIf(hasIpv6)('takes another port where it may', async () => {
+    await using found = await besideThief(() => ({ control_addr: '127.0.0.1:0' }))
+    expect(found.node.controlAddress).not.toBe(`127.0.0.1:${found.port}`)
+    expect((await ask(found.node, '/console', OPENED)).status).not.toBe(403)
+  })
 })
 
 /** What comes back for these bytes. */
@@ -267,31 +346,44 @@ describe('the console needs a ticket', () => {
   ])('%s', async (_, config, lacks) => {
     await using node = await nodeWith(config)
     expect(bootIn(await ask(node, '/console', OPENED))).toMatchObject({ lacks })
-    const ticket = await ticketOf(node)
-    expect((await ask(node, '/console/token', {}, { ticket })).status).toBe(200)
+    expect(await trade(addressOf(node), await ticketOf(node))).toHaveProperty('key')
   })
 
   test.runIf(isLinux)('no more where its owner says so', async () => {
     const auto_reply = { backend: 'exec' as const, command: 'cat' }
     await using node = await nodeWith({ auto_reply, console_ticket: false })
     const { host } = new URL(String((await ask(node, '/console', OPENED)).headers.location))
-    expect(tokenOf(bootIn(await ask(node, '/console', { ...OPENED, Host: host })))).toBeDefined()
+    expect(keyOf(bootIn(await ask(node, '/console', { ...OPENED, Host: host })))).toBeDefined()
   })
 
-  test.runIf(isLinux)('opens at its own address where no fresh one is wished', async () => {
+  test.runIf(isLinux)('opens at a port of its own by each link where no fresh name is wished', async () => {
     await using node = await nodeWith({ console_fresh_host: false })
-    expect(tokenOf(bootIn(await ask(node, '/console', OPENED)))).toBeDefined()
-    const { console_url } = await node.handlers.consoleTicket({}, never)
-    expect(console_url.startsWith(`http://${node.controlAddress}/console#t=`)).toBe(true)
+    expect(keyOf(bootIn(await ask(node, '/console', OPENED)))).toBeDefined()
+    const places = new Set<string>()
+    for (let n = 0; n < 10; n++) {
+      const { console_url } = await node.handlers.consoleTicket({}, never)
+      const { host, hash } = new URL(console_url)
+      expect(host).toMatch(/^127\.0\.0\.1:\d+$/)
+      expect(await trade(host, hash.slice(3))).toHaveProperty('key')
+      places.add(host)
+    }
+    expect(places.has(addressOf(node))).toBe(false)
+    expect(places.size).toBe(10)
+    const [oldest = '', ...others] = places
+    await expect(send(oldest, '/ping')).rejects.toThrow('ECONNREFUSED')
+    const newest = others.at(-1) ?? ''
+    expect((await send(newest, '/ping')).status).toBe(200)
+    // each place answers to its own names
+    expect((await send(newest, '/ping', { headers: { Host: addressOf(node) } })).status).toBe(403)
   })
 
-  test('a node that others can reach puts its token into no page', async () => {
+  test('a node that others can reach puts a session into no page', async () => {
     await using node = await nodeWith({ control_addr: '0.0.0.0:0', console_ticket: false })
-    expect(bootIn(await ask(node, '/console', { ...OPENED, Host: hostOf(node) }))).toMatchObject({
+    expect(bootIn(await ask(node, '/console', { ...OPENED, Host: addressOf(node) }))).toMatchObject({
       lacks: 'loopback',
     })
     const { console_url } = await node.handlers.consoleTicket({}, never)
-    expect(console_url.startsWith(`http://${hostOf(node)}/console#t=`)).toBe(true)
+    expect(console_url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console#t=/)
   })
 })
 
@@ -304,16 +396,21 @@ test.each([
   ['fe80::1', false],
   [undefined, false],
 ])('a ticket from %s is traded: %s', async (remoteAddress, isTraded) => {
-  const tickets = new Tickets(Date.now, length => new Uint8Array(length))
+  const random = (length: number) => new Uint8Array(length)
+  const tickets = new Tickets(Date.now, random)
   const { name: ticket } = tickets.issue()
-  const parts = { tickets, token: 'the token', whose: async () => 'unknown' as const }
-  const request = { socket: { remoteAddress } } as http.IncomingMessage
-  const traded = tradeTicket(parts, request, ticket).catch(error => (error as { code: string }).code)
-  expect(await traded).toEqual(isTraded ? { token: 'the token' } : 'forbidden_origin')
+  const pages = new PageSessions('the token', random)
+  const whose = async () => 'unknown' as const
+  const parts = { tickets, pages, control: new ControlAddress(), whose }
+  const request = { socket: { remoteAddress }, headers: { host: 'here' } } as http.IncomingMessage
+  const given = JSON.parse(tradeBody(ticket, askedOf('here'))) as Parameters<typeof tradeTicket>[2]
+  const traded = tradeTicket(parts, request, given).then(
+    () => 'traded',
+    error => (error as { code: string }).code,
+  )
+  expect(await traded).toBe(isTraded ? 'traded' : 'forbidden_origin')
   expect(tickets.take(ticket)).toBe(!isTraded)
 })
-
-const hostOf = (node: Node) => `127.0.0.1:${node.controlAddress.split(':').at(-1)}`
 
 test.each([
   ['console_hosts', ['http://x.example']],

@@ -1,11 +1,13 @@
 /**
- * `GET /console`: one page under a strict policy, and who gets the control token with it. The attackers are other users
+ * `GET /console`: one page under a strict policy, and who gets a session of the node with it. The attackers are other users
  * of the machine, pages in the browser of this user, and whatever fetches addresses on behalf of somebody else.
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { type Boot, bootMarks } from '../../protocol/control/console.ts'
+import { maskedKey, sameHex, ticketProof } from '../../protocol/control/page-key.ts'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS } from '../home/config.ts'
 import { findFile } from '../platform/files.ts'
@@ -13,6 +15,7 @@ import { refuse } from '../refusal.ts'
 import type { ControlAddress } from './address.ts'
 import { type FreshHosts, isFreshHost } from './fresh-hosts.ts'
 import { isLoopbackName, isOpenedAsPage } from './origin.ts'
+import type { PageSessions } from './page-sessions.ts'
 import { peerUser } from './peer-user.ts'
 import type { Tickets } from './tickets.ts'
 
@@ -20,13 +23,13 @@ type Needs = Pick<Context, 'settings'>
 
 export type ConsoleParts = {
   ctx: Needs
-  token: string
+  pages: PageSessions
   /** Name of the build of this node. */
   build: string
   tickets: Tickets
   /** Names under which the page is opened once each. */
   hosts: FreshHosts
-  control: Pick<ControlAddress, 'bound'>
+  control: ControlAddress
   /** The built page, where this build has one. */
   page: () => string | undefined
   /** Whose the other end of a connection is. */
@@ -44,6 +47,10 @@ export const builtPage = (): string | undefined => findFile(PAGE)?.toString('utf
 const ELSEWHERE =
   'a link of svc console opens on the machine of the node alone; a tunnel leads there from elsewhere'
 
+/** Somebody else answers at the other address of this machine, where a browser may look as well. */
+export const ALONE =
+  'another program has this port at the other loopback address of this machine, so the console stays closed; end it, or choose another control_addr, and restart the node'
+
 const isLoopback = (address = ''): boolean => address === '::1' || /^(?:::ffff:)?127\./i.test(address)
 
 /** Answers with the page; throws a refusal to another user of this machine. */
@@ -52,8 +59,9 @@ export async function serveConsole(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  await requireOwn(parts, request)
   const boot = await bootOf(parts, request)
-  const elsewhere = 'token' in boot ? freshPlace(parts, request) : undefined
+  const elsewhere = 'key' in boot ? freshPlace(parts, request) : undefined
   if (elsewhere !== undefined) return void response.writeHead(302, { Location: elsewhere }).end()
   const page = parts.page()
   if (page === undefined) {
@@ -98,27 +106,33 @@ const opensFresh = ({ console_fresh_host }: Config): boolean =>
   console_fresh_host ?? process.platform === 'linux'
 
 /** The link that opens the page once. */
-export function consoleLink({
+export async function consoleLink({
   ctx,
   tickets,
   hosts,
   control,
-}: Omit<ConsoleParts, 'token' | 'build' | 'page'>): {
+}: Omit<ConsoleParts, 'pages' | 'build' | 'page'>): Promise<{
   console_url: string
   expires_at: number
-} {
+}> {
+  if (control.isAlone) refuse('forbidden_origin', ALONE, 'svc doctor')
   const { name: ticket, expiresAt } = tickets.issue()
   const [name = '', port] = splitHost(control.bound)
   const isFresh = opensFresh(ctx.settings.current) && isLoopbackName(name)
-  const base = isFresh ? `http://${hosts.issue().name}:${port}/console` : consoleUrl(control)
-  return { console_url: `${base}#t=${ticket}`, expires_at: expiresAt }
+  const place = isFresh ? `${hosts.issue().name}:${port}` : await newPlace(control)
+  return { console_url: `http://${place}/console#t=${ticket}`, expires_at: expiresAt }
 }
 
+/** A new port where it can be had: under the one that lasts, another user may have answered while the node was stopped. */
+const newPlace = async (control: ControlAddress): Promise<string> =>
+  (await control.newPlace?.()) ?? hereOf(control)
+
 /** One that a browser of this machine opens, whatever else the node listens on. */
-export function consoleUrl({ bound }: Pick<ControlAddress, 'bound'>): string {
-  const address = bound.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')
-  return `http://${address}/console`
-}
+export const consoleUrl = (control: Pick<ControlAddress, 'bound'>): string =>
+  `http://${hereOf(control)}/console`
+
+const hereOf = ({ bound }: Pick<ControlAddress, 'bound'>): string =>
+  bound.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:')
 
 const policyOf = (nonce: string): string =>
   [
@@ -134,20 +148,20 @@ const policyOf = (nonce: string): string =>
     "trusted-types 'none'",
   ].join('; ')
 
-/** The token where the page may have it, else why it may not. */
+/** A session where the page may have one, else why it may not. */
 async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Boot> {
   const config = parts.ctx.settings.current
-  const { token } = parts
-  const boot = { build: parts.build, address: parts.control.bound }
+  const boot = { build: parts.build }
   const user = await (parts.whose ?? peerUser)(request.socket)
-  if (user === 'other') refuse('forbidden_origin', OTHER_USER)
   if (!LOOPBACK_HOSTS.includes(controlHost(config))) return { ...boot, lacks: 'loopback' }
   if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }
   if (user === 'unknown') return { ...boot, lacks: 'user' }
   const [name = ''] = splitHost(request.headers.host)
   // the page itself is loaded anew, also after it has changed its own address
   const mayBeReloaded = !opensFresh(config) || parts.hosts.isShown(name)
-  return isOpenedAsPage(request, mayBeReloaded) ? { ...boot, token } : { ...boot, lacks: 'browser' }
+  if (!isOpenedAsPage(request, mayBeReloaded)) return { ...boot, lacks: 'browser' }
+  const { session, key } = parts.pages.issue()
+  return { ...boot, session, key: toHex(key) }
 }
 
 /** A node that runs programs for others has programs of its own user on this machine that are not to be trusted. */
@@ -155,15 +169,48 @@ function needsTicket({ console_ticket, auto_reply, modules }: Config): boolean {
   return console_ticket ?? (auto_reply?.backend === 'exec' || modules?.shell !== undefined)
 }
 
-/** Trades a ticket for the token; a ticket that was spent, forged or is too old is refused. */
-export async function tradeTicket(
-  { tickets, token, whose = peerUser }: Pick<ConsoleParts, 'tickets' | 'token' | 'whose'>,
-  request: IncomingMessage,
-  ticket: string,
-): Promise<{ token: string }> {
-  if (!isLoopback(request.socket.remoteAddress)) refuse('forbidden_origin', ELSEWHERE)
-  if ((await whose(request.socket)) === 'other') refuse('forbidden_origin', OTHER_USER)
-  if (!tickets.take(ticket))
-    refuse('unauthorized', 'this link was used before, or is older than a minute', 'svc console')
-  return { token }
+/** Refuses who may be no page of this node's owner. */
+async function requireOwn(
+  { control, whose = peerUser }: Pick<ConsoleParts, 'control' | 'whose'>,
+  { socket }: IncomingMessage,
+): Promise<void> {
+  if (control.isAlone) refuse('forbidden_origin', ALONE, 'svc doctor')
+  if ((await whose(socket)) === 'other') refuse('forbidden_origin', OTHER_USER)
 }
+
+type Trade = { ticket: string; nonce: string; proof: string }
+
+/** Trades a ticket for a session; one that was spent, forged or is too old is refused. */
+export async function tradeTicket(
+  parts: Pick<ConsoleParts, 'tickets' | 'pages' | 'control' | 'whose'>,
+  request: IncomingMessage,
+  { ticket: name, nonce, proof }: Trade,
+): Promise<{ session: string; masked_key: string }> {
+  if (!isLoopback(request.socket.remoteAddress)) refuse('forbidden_origin', ELSEWHERE)
+  await requireOwn(parts, request)
+  const { tickets, pages } = parts
+  const asked = { host: hostOf(request), nonce }
+  const ticket = tickets.called(name)
+  const isProven = ticket !== undefined && sameHex(ticketProof(ticket, asked), proof)
+  if (!isProven || !tickets.take(ticket))
+    refuse('unauthorized', 'this link was used before, or is older than a minute', 'svc console')
+  const { session, key } = pages.issue()
+  return { session, masked_key: toHex(maskedKey(ticket, asked, key)) }
+}
+
+type Opening = { session: string; nonce: string; proof: string }
+
+/** Proves the node to a page that has proven itself. */
+export async function openPage(
+  parts: Pick<ConsoleParts, 'pages' | 'control' | 'whose'>,
+  request: IncomingMessage,
+  given: Opening,
+): Promise<{ challenge: string; proof: string }> {
+  await requireOwn(parts, request)
+  return (
+    parts.pages.open(given, hostOf(request)) ??
+    refuse('unauthorized', 'this page is no longer let in; open it anew', 'svc console')
+  )
+}
+
+const hostOf = ({ headers }: IncomingMessage): string => (headers.host ?? '').toLowerCase()

@@ -1,9 +1,12 @@
 /** Credits of this agent at its hub, as the hub tells them. */
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { HoldOrder, networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
-import type { HubClient } from '../hubs/hub.ts'
+import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { paymentSaid } from '../payments/account.ts'
+import { waitingPayments } from '../store/open-payments.ts'
 import { hubAsked } from './hub-call.ts'
 import { paidState } from './payments.ts'
 
@@ -24,30 +27,53 @@ const REASONS = [
 /** Words of ours only: what a hub says else is `other`. */
 const knownReason = (said: string) => REASONS.find(reason => reason === said) ?? ('other' as const)
 
-/** What became of a payment of a task of ours. */
-function becameOf({ store }: Pick<Context, 'store'>, transaction: string) {
-  const row = paymentSaid(store, transaction)
-  return row && paidState(store, row)
+/** What became of a payment of a task of ours: what its payee took of a hold was paid. */
+function becameOf({ store }: Pick<Context, 'store'>, entry: AccountEntry) {
+  const row = entry.transaction === undefined ? undefined : paymentSaid(store, entry.transaction)
+  if (row === undefined) return {}
+  const payment = paidState(store, row)
+  const isPaid = payment === 'taken' && row.side === 'payer' && entry.reason === 'held'
+  return { payment, ...(isPaid && { reason: 'paid' as const, paid: row.moved ?? row.amount }) }
 }
 
-export async function balanceOf(ctx: Pick<Context, 'contacts' | 'identity' | 'store'>, hub: HubClient) {
+/** What waits for the word of a hub about payments to this agent, and when the hub is asked again. */
+function openOf({ store, threads }: Pick<Context, 'store' | 'threads'>, hub: string) {
+  const network = networkOf(hub)
+  const open = waitingPayments(store).filter(row => row.side === 'payee' && row.network === network)
+  return open.map(row => ({
+    interaction_id: threads.byKey(row.interaction).id,
+    transaction: cidText(row.payment),
+    amount: row.amount,
+    next_try_at: row.nextAt,
+    ...present({
+      takes: row.endOrder === null ? undefined : HoldOrder.decode(row.endOrder).body.amount,
+      problem: row.problem ?? undefined,
+    }),
+  }))
+}
+
+export async function balanceOf(
+  ctx: Pick<Context, 'contacts' | 'identity' | 'store' | 'threads'>,
+  hub: HubClient,
+) {
   const account = await hubAsked(ctx.identity, signal => hub.credits.account(ENTRIES_MAX, signal))
   const { network, balance, held, probationUntilMs, trial, entries } = account
+  const open = openOf(ctx, hub.identity.aid)
   return {
     hub: hub.identity.aid,
     network: shownLine(network),
     balance,
     held,
-    ...present({ trial, probation_until: probationUntilMs }),
-    entries: entries.map(({ atMs, delta, reason, transaction, counterparty }) => ({
-      at: atMs,
-      delta,
-      reason: knownReason(reason),
+    ...present({ trial, probation_until: probationUntilMs, open: open.length === 0 ? undefined : open }),
+    entries: entries.map(entry => ({
+      at: entry.atMs,
+      delta: entry.delta,
+      reason: knownReason(entry.reason),
+      ...becameOf(ctx, entry),
       ...present({
-        transaction: transaction && shownLine(transaction),
-        payment: transaction === undefined ? undefined : becameOf(ctx, transaction),
-        counterparty,
-        contact: (counterparty && ctx.contacts.petnameOf(counterparty)) ?? undefined,
+        transaction: entry.transaction && shownLine(entry.transaction),
+        counterparty: entry.counterparty,
+        contact: (entry.counterparty && ctx.contacts.petnameOf(entry.counterparty)) ?? undefined,
       }),
     })),
   }

@@ -23,6 +23,7 @@ export type TaskOperations = Pick<
   | 'end'
   | 'cancel'
   | 'sending'
+  | 'anew'
   | 'approve'
   | 'decline'
   | 'review'

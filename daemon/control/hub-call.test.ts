@@ -1,7 +1,7 @@
 /** What a hub's refusal becomes for the user of a node. */
 import { expect, test } from 'vitest'
 import { Refused } from '../../protocol/contract/client.ts'
-import { ClocksApart, DatedAhead, NoHub } from '../hubs/hub.ts'
+import { ClocksApart, DatedAhead, HubHalted, NoHub } from '../hubs/hub.ts'
 import { hubCall } from './hub-call.ts'
 
 const OWN = `A${'b'.repeat(43)}`
@@ -28,6 +28,7 @@ test('what goes on only once it is asked for again names the command that asked'
   const steps: [Error, string][] = [
     [new ClocksApart('apart'), `set the clock of this machine, which date shows, then:\n${again}`],
     [new DatedAhead('ahead'), `once the hub takes it:\n${again}`],
+    [new HubHalted('an old copy'), 'svc status'],
     [new Error('silent'), `once the hub answers:\n${again}`],
     [new NoHub('a page'), 'check the address of the hub'],
     [

@@ -5,7 +5,7 @@ import { causeCode, Failure } from '../../protocol/encoding/errors.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { ConfigError } from '../home/config.ts'
 import { describe } from '../hubs/failures.ts'
-import { ClocksApart, DatedAhead, HubStopped, NoHub } from '../hubs/hub.ts'
+import { ClocksApart, DatedAhead, HubHalted, HubStopped, NoHub } from '../hubs/hub.ts'
 import { stepOfOperator } from '../hubs/kept-out.ts'
 import { KeyRefused } from '../identity/identity.ts'
 import { refuse } from '../refusal.ts'
@@ -65,6 +65,7 @@ async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, ms: number):
 
 function refuseFor(error: unknown, own: Own, again: string | undefined): never {
   if (error instanceof ClocksApart) refuse('hub_refused', error.message, clockStep(error, again))
+  if (error instanceof HubHalted) refuse('hub_incompatible', error.message, 'svc status')
   if (error instanceof HubStopped) refuse('hub_incompatible', error.message)
   if (error instanceof KeyRefused)
     refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)

@@ -29,6 +29,7 @@ import { evidenceOperations } from './evidence.ts'
 import type { FreshHosts } from './fresh-hosts.ts'
 import type { Handlers, NodeOperations } from './handlers.ts'
 import { hubCall, hubOrdered, isUnreachable, publishing } from './hub-call.ts'
+import { waitsView } from './payment-warnings.ts'
 import { statusView } from './status.ts'
 import type { Tickets } from './tickets.ts'
 
@@ -41,6 +42,7 @@ type Needs = Pick<
   | 'contacts'
   | 'peers'
   | 'capabilities'
+  | 'threads'
   | 'hub'
   | 'settings'
   | 'modules'
@@ -138,6 +140,12 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
       ctx.settings.change({ accept_delegations: given.on })
       return { accept_delegations: given.on }
     },
+    async consoleSet({ keys }) {
+      ctx.settings.change({ console_keys: keys })
+      ctx.events.emit('settings')
+      return { keys }
+    },
+
     async profileSet(given) {
       requirePublishable(parts, given)
       const config = ctx.settings.change(withoutUndefined(given))
@@ -185,7 +193,8 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     },
     async idRotate(given) {
       return withNextKey(ctx, given.recovery_phrase, async () => {
-        return identityView(ctx, 'rotated', await membership.rotate(parts.lifetime))
+        const untold = await membership.rotate(parts.lifetime)
+        return { ...identityView(ctx, 'rotated', untold), ...waitsView(ctx) }
       })
     },
     async idDeactivate(given) {

@@ -22,6 +22,10 @@ export class Once {
     return { name, expiresAt }
   }
 
+  protected open(): string[] {
+    return [...this.#open.keys()]
+  }
+
   /** Whether it was open; it never is again. */
   take(name: string): boolean {
     const expiresAt = this.#open.get(name)

@@ -1,21 +1,25 @@
 /** Operations on prices and payments, and what a reader of a task sees of its price. */
 
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
-import { toHex } from '../../protocol/encoding/bytes.ts'
+import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 import { hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
 import { TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
 import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
+import { openAt, referenceFor } from '../payments/redemptions.ts'
 import { givenBack, type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
-import { type PaymentRow, paymentOf, quoteOf, spentSince } from '../store/payments.ts'
+import { spentSince } from '../store/open-payments.ts'
+import { type PaymentRow, paymentOf, type QuoteRow, quoteOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type ConversationNeeds, maySend, say } from '../tasks/conversation.ts'
 import { refundMessage } from '../tasks/messages.ts'
@@ -26,7 +30,7 @@ import { hubAsked } from './hub-call.ts'
 type Needs = ConversationNeeds & Pick<Context, 'hub' | 'random' | 'log'>
 
 export type PaymentParts = {
-  modules: Pick<Modules, 'list' | 'priceOf'>
+  modules: Pick<Modules, 'list' | 'priceOf' | 'startsOf'>
   /** Undefined in a build that pays nobody. */
   wallet: Pick<Wallet, 'header' | 'redeem' | 'askForReceipts'> | undefined
   audit: Pick<Audit, 'run' | 'accept'> | undefined
@@ -34,7 +38,6 @@ export type PaymentParts = {
 }
 
 const DAY_MS = 86_400_000
-const REFERENCE_BYTES = 8
 const REDEEM_MS = 20_000
 const AUDIT_MS = 10 * 60_000
 const NO_SUPPORT = 'this build has no payment support'
@@ -51,25 +54,24 @@ export function paymentOperations(
     return accountAt(hub === ctx.hub.last ? undefined : hub?.url)
   }
   return {
-    async auditHub({ all = false, accept, hub: url }) {
+    async auditHub({ all = false, accept, hub: url, cosigner, forget_cosigner: forgotten }) {
       requirePayments()
+      nameCosigners(ctx, cosigner, forgotten)
       const hub = await accountAt(url)
       if (accept === true) audit?.accept(hub.identity.aid)
       const work = (signal: AbortSignal) => audit?.run(hub, { all, signal })
       const report = await hubAsked(ctx.identity, async signal => work(signal), AUDIT_MS)
       return report === undefined ? refuse('no_credits', NO_SUPPORT) : reportView(report)
     },
-    async prices() {
-      return list()
-    },
-    async priceSet({ capability, amount }) {
+    prices: async () => list(),
+    async priceSet({ capability, amount, starts }) {
       requirePayments()
       const served = modules.list().find(one => one.capability === capability)
       if (served === undefined && capability !== TASK)
         return refuse('bad_request', `this node does not serve ${capability}`, 'svc capability ls')
       if (amount === 0 && modules.priceOf(capability) === undefined)
         refuse('bad_request', `${capability} has no price`, 'svc price ls')
-      ctx.settings.change({ prices: { ...ctx.settings.current.prices, [capability]: amount } })
+      ctx.settings.change(pricesWith(ctx, { capability, amount, starts }))
       return list()
     },
     async spend() {
@@ -93,11 +95,11 @@ export function paymentOperations(
       const { amount, interaction_id: interaction, timeout_s: seconds, extra } = given
       return { header: paying.header({ payTo, amount, network, interaction, seconds, extra }) }
     },
-    async redeem({ amount, reference, hub: url }) {
+    async redeem({ hub: url, ...given }) {
       const paying = requirePayments()
-      const own = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
-      const hub = await accountAt(url)
-      return await hubAsked(ctx.identity, signal => paying.redeem(hub, amount, own, signal), REDEEM_MS)
+      const own = referenceFor(ctx, given)
+      const hub = await (url === undefined ? hubOf(openAt(ctx, given.amount, own) ?? '') : accountAt(url))
+      return await hubAsked(ctx.identity, signal => paying.redeem(hub, given.amount, own, signal), REDEEM_MS)
     },
     async refund({ interaction_id: id, amount }) {
       requirePayments()
@@ -105,23 +107,80 @@ export function paymentOperations(
         ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
       const hub = await hubOf(paymentOf(ctx.store, interaction.key)?.network ?? '')
       const prepared = ctx.store.transaction(() => giveBack(ctx, interaction, amount), 'node.pay')
-      const settle = (signal: AbortSignal) => settleRefund(ctx, hub, interaction, prepared, signal)
+      const renew = () =>
+        ctx.store.transaction(
+          () => giveBack(ctx, ctx.threads.byKey(interaction.key), amount, true),
+          'node.pay',
+        )
+      const settle = (signal: AbortSignal) => settleRefund(ctx, hub, interaction, { prepared, renew, signal })
       return await hubAsked(ctx.identity, settle, REDEEM_MS)
     },
-    async reconcile({ hub: url }) {
-      const paying = requirePayments()
-      const hub = await accountAt(url)
-      const asked = await hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
-      const compare = (signal: AbortSignal) => compareAccount(ctx, hub, signal)
-      const account = await hubAsked(ctx.identity, compare, REDEEM_MS)
-      return { network: networkOf(hub.identity.aid), ...comparedView(account), ...asked }
-    },
+    reconcile: async ({ hub: url }) => reconcile(ctx, requirePayments(), await accountAt(url)),
   }
 }
 
-const comparedView = ({ entries, unsigned, missing, short }: AccountView) => ({
+async function reconcile(ctx: Needs, paying: Pick<Wallet, 'askForReceipts'>, hub: HubClient) {
+  const ask = () => hubAsked(ctx.identity, signal => paying.askForReceipts(hub, signal), REDEEM_MS)
+  const compare = () => hubAsked(ctx.identity, signal => compareAccount(ctx, hub, signal), REDEEM_MS)
+  const asked = await ask()
+  const first = await compare()
+  // what the hub lost is ordered anew, and shows whether it has it now
+  const { open } = first.again ? await ask() : asked
+  const compared = comparedView(first.again ? await compare() : first)
+  const agrees = compared.agrees && open.every(({ problem }) => problem === undefined)
+  return { network: networkOf(hub.identity.aid), ...compared, ...asked, open, agrees }
+}
+
+/** Takes up, or drops, a witness of transparency logs whose cosignatures this node goes by. */
+function nameCosigners(
+  ctx: Pick<Needs, 'settings'>,
+  key: string | undefined,
+  forgotten: string | undefined,
+): void {
+  if (key === undefined && forgotten === undefined) return
+  const held = ctx.settings.current.cosigners ?? []
+  const name = key === undefined ? forgotten : nameOfKey(key)
+  const others = held.filter(one => nameOfKey(one) !== name)
+  if (key === undefined && others.length === held.length)
+    refuse('bad_request', `no witness of that name is known here: ${shownLine(name ?? '')}`)
+  const next = key === undefined ? others : [...others, key]
+  ctx.settings.change({ cosigners: next.length === 0 ? undefined : next })
+}
+
+function nameOfKey(key: string): string {
+  try {
+    return parseVerifierKey(key).name
+  } catch (error) {
+    if (!(error instanceof Malformed)) throw error
+    return refuse(
+      'bad_request',
+      `${error.message}; its operator has it, such as witness.example+1a2b3c4d+BPdK…`,
+    )
+  }
+}
+
+/** The price of a capability and of its withdrawal; what was said of that before goes with the earlier price. */
+function pricesWith(
+  { settings }: Pick<Needs, 'settings'>,
+  { capability, amount, starts }: { capability: string; amount: number; starts: number | undefined },
+) {
+  if (starts !== undefined && starts > amount)
+    refuse(
+      'bad_request',
+      `a withdrawal cannot cost more than the work, ${amount} credits`,
+      `svc price set ${capability} ${amount} --starts ${amount}`,
+    )
+  const { [capability]: _, ...others } = settings.current.starts ?? {}
+  const next = starts === undefined ? others : { ...others, [capability]: starts }
+  return {
+    prices: { ...settings.current.prices, [capability]: amount },
+    starts: Object.keys(next).length === 0 ? undefined : next,
+  }
+}
+
+const comparedView = ({ entries, unsigned, missing, lost, short }: AccountView) => ({
   entries: entries.length,
-  agrees: unsigned.length === 0 && missing.length === 0 && short === undefined,
+  agrees: unsigned.length + missing.length + lost.length === 0 && short === undefined,
   unknown: unsigned.map(({ transaction = '', delta, atMs: at }) => ({
     transaction: shownLine(transaction),
     delta,
@@ -132,17 +191,31 @@ const comparedView = ({ entries, unsigned, missing, short }: AccountView) => ({
 })
 
 /** Signs what goes back, and says so to the requester where the task still takes words. */
-function giveBack(ctx: Needs, interaction: Interaction, amount: number | undefined): PreparedRefund {
-  const prepared = prepareRefund(ctx, interaction, amount)
+function giveBack(
+  ctx: Needs,
+  interaction: Interaction,
+  amount: number | undefined,
+  isRenewed = false,
+): PreparedRefund {
+  const prepared = prepareRefund(ctx, interaction, amount, isRenewed)
   if (prepared.isNew && maySend(interaction)) say(ctx, interaction, refundMessage(prepared))
   return prepared
 }
 
-function priceList({ hub }: Needs, modules: Pick<Modules, 'list' | 'priceOf'>) {
+function priceList({ hub }: Needs, modules: PaymentParts['modules']) {
   const network = hub.last === undefined ? undefined : networkOf(hub.last.identity.aid)
   const priced = [...modules.list(), { capability: TASK, price: modules.priceOf(TASK) }]
   const prices = priced.flatMap(({ capability, price }) =>
-    price === undefined ? [] : [{ capability, amount: price, ...present({ network }) }],
+    price === undefined
+      ? []
+      : [
+          {
+            capability,
+            amount: price,
+            starts: modules.startsOf(capability) ?? price,
+            ...present({ network }),
+          },
+        ],
   )
   return { prices }
 }
@@ -161,6 +234,11 @@ const reportView = (report: AuditReport) => ({
     owed: report.owed,
     witnessed_seq: report.witnessed?.seq,
     witnessed_at: report.witnessed?.atMs,
+    cosigned: report.cosigned?.by.map(({ name, atMs: at }) => ({
+      name,
+      records: report.cosigned?.size ?? 0,
+      at,
+    })),
   }),
 })
 
@@ -185,18 +263,45 @@ function requireSense({ auto_max, agent_max, day_max, payee_day_max }: SpendConf
     )
 }
 
+/** Also where the hub has lost what it signed at its end. */
+const isEnded = ({ state, endReceipt }: PaymentRow): boolean =>
+  state === 'ended' || (state === 'ending' && endReceipt !== null)
+
 /** What became of a payment, by the state of its row, what moved, and what was given back of that. */
 export function paidState(store: Context['store'], row: PaymentRow) {
-  const { state, moved, reason, payment } = row
-  if (state === 'ended')
+  const { state, moved, payment } = row
+  if (state === 'ended' || isEnded(row))
     return (moved ?? 0) > givenBack(store, payment) ? ('taken' as const) : ('returned' as const)
-  if (state === 'authorized' && reason !== null) return 'refused' as const
+  // an earlier build noted so what went over at once
+  if (state === 'held' && row.holdUntil === null) return 'taken' as const
   return state === 'ending' ? ('held' as const) : state
 }
 
 function paidView(store: Context['store'], row: PaymentRow) {
   const back = givenBack(store, row.payment)
-  return { state: paidState(store, row), ...present({ given_back: back === 0 ? undefined : back }) }
+  const state = paidState(store, row)
+  const { moved, amount } = row
+  const isOpen = !isEnded(row) && row.state !== 'refused'
+  const isPart = moved !== null && moved > 0 && moved < amount
+  return {
+    state,
+    ...termsView({ holdSeconds: row.holdUntil, starts: row.starts }, state),
+    ...present({
+      taken: isPart ? moved : undefined,
+      given_back: back === 0 ? undefined : back,
+      problem: row.problem ?? undefined,
+      held_until: isOpen ? (row.holdUntil ?? undefined) : undefined,
+    }),
+  }
+}
+
+/** What may be lost of a payment that is not made, or whose work may not have begun. */
+function termsView(
+  { holdSeconds, starts }: { holdSeconds: number | null; starts: number | null },
+  state: string,
+): { unheld?: true; starts?: number } {
+  if (state !== 'open' && state !== 'authorized' && state !== 'held') return {}
+  return holdSeconds === null ? { unheld: true } : present({ starts: starts ?? undefined })
 }
 
 /** What a task costs, and what became of it; undefined where it has no price. */
@@ -216,10 +321,16 @@ export function paymentView(
   return {
     amount,
     network,
-    ...(paid === undefined ? { state: 'open' as const } : paidView(store, paid)),
+    ...(paid === undefined ? openView(quote) : paidView(store, paid)),
     ...present({
       paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
       reason: paid?.reason ?? reason ?? undefined,
     }),
   }
 }
+
+const openView = ({ amount, starts, holdSeconds, says }: QuoteRow) => ({
+  state: 'open' as const,
+  ...termsView({ holdSeconds, starts: starts ?? amount }, 'open'),
+  ...present({ says: says ?? undefined }),
+})

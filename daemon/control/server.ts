@@ -5,15 +5,15 @@
 
 import { chmodSync, rmSync } from 'node:fs'
 import * as http from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type * as z from 'zod'
+import { sha256Hex, sha256Stream } from '#crypto'
 import { faultOf } from '../../protocol/contract/fault.ts'
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import type { RouteRow } from '../../protocol/contract/route.ts'
 import { controlCodes } from '../../protocol/control/codes.ts'
 import { controlRoutes, type OperationName, operations } from '../../protocol/control/operations.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
-import { Malformed } from '../../protocol/encoding/bytes.ts'
-import { systemCode } from '../../protocol/encoding/errors.ts'
+import { Malformed, toHex } from '../../protocol/encoding/bytes.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import type { Context } from '../context.ts'
 import { NONCE, proofOf } from '../home/proof.ts'
@@ -22,11 +22,12 @@ import { faultPoint } from '../platform/faults.ts'
 import { SECRET_FILE_MODE } from '../platform/files.ts'
 import { refuse } from '../refusal.ts'
 import { serveAttachment } from './attachments.ts'
-import { type ConsoleParts, serveConsole, tradeTicket } from './console.ts'
+import { type ConsoleParts, openPage, serveConsole, tradeTicket } from './console.ts'
 import { serveEvents } from './events.ts'
 import type { Handlers } from './handlers.ts'
-import { boundedServer, closed, listening, listeningOn, readBody, refusal, send } from './http.ts'
+import { boundedServer, closed, listening, readBody, refusal, send } from './http.ts'
 import { INTERNAL, invoke } from './invoke.ts'
+import { listenOnBoth } from './loopback.ts'
 import { OwnOrigins } from './origin.ts'
 
 const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
@@ -34,11 +35,6 @@ const HOW_TO_ADD_A_HOST = 'goes into console_hosts of config.json'
 type Needs = Pick<Context, 'attachments' | 'events' | 'log' | 'now' | 'notices'>
 
 const OWNER_ONLY = 0o177
-const IPV4_LOOPBACK = ['127.0.0.1', 'localhost']
-const PORTS_TRIED_MAX = 8
-
-/** Whoever asked for any port takes any other as well. */
-const anyAgain = (port: number) => (port === 0 ? async () => 0 : undefined)
 
 export type ControlOptions = {
   ctx: Needs
@@ -70,13 +66,48 @@ function queryOf(url: URL): Record<string, string> {
   return given
 }
 
+const LOOPBACK = '127.0.0.1'
+const PLACES_MAX = 8
+
+type Place = { servers: readonly http.Server[]; origins: OwnOrigins }
+
+/** What a caller may send: with the token anything, a page the body that it has proven. */
+type Allowed = { digest: string | undefined }
+const WHOLE: Allowed = { digest: undefined }
+type Exchange = {
+  request: http.IncomingMessage
+  response: http.ServerResponse
+  url: URL
+  allowed: Allowed
+}
+
+const ANOTHER_BODY = 'the body is another one than the page has sent'
+
+async function allowedBody(request: http.IncomingMessage, row: RouteRow, { digest }: Allowed) {
+  const body = await readBody(request, row)
+  if (digest !== undefined && sha256Hex(body) !== digest) refuse('bad_request', ANOTHER_BODY)
+  return body
+}
+
+async function* asAllowed(request: http.IncomingMessage, { digest }: Allowed): AsyncGenerator<Uint8Array> {
+  const hash = sha256Stream()
+  for await (const part of request) {
+    hash.update(part)
+    yield part
+  }
+  if (digest !== undefined && toHex(hash.digest()) !== digest) refuse('bad_request', ANOTHER_BODY)
+}
+
 export class ControlServer {
   #options: ControlOptions
   #server: http.Server
-  /** The same port of `::1`, where the address is of IPv4: browsers look there first for a name of this machine. */
+  /** The same port of the other loopback address. */
   #beside: http.Server
   /** Nothing but this user's own programs reaches it, so it asks neither for a token nor for a host. */
   #local: http.Server
+  readonly #serve: http.RequestListener
+  /** Further ports, each opened for one link of the console. */
+  readonly #places = new Map<number, Place>()
   #bound = ''
   #origins = new OwnOrigins('', 0, [], HOW_TO_ADD_A_HOST)
   #closing = new AbortController()
@@ -93,42 +124,48 @@ export class ControlServer {
         this.#handle(request, response, isLocal).catch(error => this.#fail(response, error))
       }
     }
-    this.#server = boundedServer(options.ctx, { requestTimeout: 0 }, serve(false))
-    this.#beside = boundedServer(options.ctx, { requestTimeout: 0 }, serve(false))
+    this.#serve = serve(false)
+    this.#server = this.#bounded()
+    this.#beside = this.#bounded()
     this.#local = http.createServer({ requestTimeout: 0 }, serve(true))
+  }
+
+  #bounded(): http.Server {
+    return boundedServer(this.#options.ctx, { requestTimeout: 0 }, this.#serve)
   }
 
   /** Listens; resolves with the address as `host:port`. */
   async listen(): Promise<string> {
     const host = this.#options.host.replace(/^\[(.*)\]$/, '$1')
     const { port, otherPort } = this.#options
-    const bound = await this.#listenOnBoth(host, port, otherPort)
+    const { port: bound, isAlone } = await listenOnBoth(this.#server, this.#beside, { host, port, otherPort })
+    const { control } = this.#options.console
+    control.isAlone = isAlone
+    control.newPlace = () => this.#openPlace()
     await this.#listenLocally()
     this.#origins = new OwnOrigins(host, bound, this.#options.hosts, HOW_TO_ADD_A_HOST)
     this.#bound = host.includes(':') ? `[${host}]:${bound}` : `${host}:${bound}`
     return this.#bound
   }
 
-  /** The port, which nobody else may have at `::1`; another one where somebody does and there is another. */
-  async #listenOnBoth(host: string, port: number, otherPort = anyAgain(port)): Promise<number> {
-    for (let attempt = 1, at = port; ; attempt++) {
-      await listeningOn(this.#server, { host, port: at, otherPort })
-      const bound = (this.#server.address() as AddressInfo).port
-      if (!IPV4_LOOPBACK.includes(host)) return bound
-      try {
-        await listening(this.#beside, () => this.#beside.listen({ host: '::1', port: bound, ipv6Only: true }))
-        return bound
-      } catch (error) {
-        // a machine without IPv6
-        if (systemCode(error) !== 'EADDRINUSE') return bound
-        if (otherPort === undefined || attempt === PORTS_TRIED_MAX) {
-          this.#options.ctx.log.warn({ port: bound }, 'another program has this port at ::1')
-          return bound
-        }
-        await closed(this.#server)
-        at = await otherPort()
-      }
-    }
+  /** Another port of this machine, for one link; the oldest of many closes. */
+  async #openPlace(): Promise<string> {
+    const servers = [this.#bounded(), this.#bounded()] as const
+    const wanted = { host: LOOPBACK, port: 0, otherPort: undefined }
+    const { port, isAlone } = await listenOnBoth(...servers, wanted)
+    const origins = new OwnOrigins(LOOPBACK, port, [], HOW_TO_ADD_A_HOST)
+    const [oldest] = this.#places.keys()
+    if (this.#places.size >= PLACES_MAX && oldest !== undefined) await this.#closePlace(oldest)
+    this.#places.set(port, { servers, origins })
+    if (!isAlone) return `${LOOPBACK}:${port}`
+    await this.#closePlace(port)
+    return refuse('internal', 'no port is free at both loopback addresses of this machine')
+  }
+
+  async #closePlace(port: number): Promise<void> {
+    const { servers = [] } = this.#places.get(port) ?? {}
+    this.#places.delete(port)
+    await Promise.all(servers.map(closed))
   }
 
   /** A file system without sockets leaves the address alone. */
@@ -152,7 +189,8 @@ export class ControlServer {
   async close(): Promise<void> {
     this.#closing.abort()
     for (const one of this.#underWay) one.abort()
-    await Promise.all([closed(this.#server), closed(this.#beside), closed(this.#local)])
+    const places = [...this.#places.keys()].map(port => this.#closePlace(port))
+    await Promise.all([closed(this.#server), closed(this.#beside), closed(this.#local), ...places])
   }
 
   async #handle(
@@ -162,7 +200,8 @@ export class ControlServer {
   ): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff')
     response.setHeader('Cache-Control', 'no-store')
-    const foreign = isLocal ? undefined : this.#origins.fault(request)
+    const { origins } = this.#places.get(request.socket.localPort ?? 0) ?? { origins: this.#origins }
+    const foreign = isLocal ? undefined : origins.fault(request)
     if (foreign !== undefined) return send(response, 403, refusal('forbidden_origin', foreign))
     const url = new URL(request.url ?? '/', 'http://control')
     const key = `${request.method} ${url.pathname}`
@@ -176,16 +215,19 @@ export class ControlServer {
         return serveAttachment(this.#options.ctx, this.#options.token, url, response)
       case 'GET /console':
         return serveConsole(this.#options.console, request, response)
-      case `POST ${controlRoutes.consoleToken.path}`:
-        return this.#trade(request, response)
+      case `POST ${controlRoutes.consoleSession.path}`:
+        return this.#answer(request, response, controlRoutes.consoleSession, tradeTicket)
+      case `POST ${controlRoutes.consoleOpen.path}`:
+        return this.#answer(request, response, controlRoutes.consoleOpen, openPage)
     }
-    if (!isLocal && !isBearer(request.headers.authorization, this.#options.token))
+    const allowed = isLocal ? WHOLE : this.#allowed(request)
+    if (allowed === undefined)
       return send(response, 401, refusal('unauthorized', 'the bearer token is missing or wrong'))
     if (key === `GET ${controlRoutes.events.path}`) return this.#streamEvents(request, response, url)
-    if (key === `POST ${controlRoutes.upload.path}`) return this.#takeUpload(request, response, url)
+    if (key === `POST ${controlRoutes.upload.path}`) return this.#takeUpload(request, response, url, allowed)
     const found = rows.get(key)
     if (found === undefined) return send(response, 404, refusal('not_found', 'there is no such operation'))
-    await this.#operate(found.name, found.row, request, response, url)
+    await this.#operate(found, { request, response, url, allowed })
   }
 
   #streamEvents(request: http.IncomingMessage, response: http.ServerResponse, url: URL): void {
@@ -201,31 +243,48 @@ export class ControlServer {
     return { ok: true, proof: proofOf(this.#options.token, this.#bound, nonce) }
   }
 
-  async #trade(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
-    const row = controlRoutes.consoleToken
+  /** Whoever holds the token, or a page that proves this request. */
+  #allowed({ headers, method = '', url: target = '' }: http.IncomingMessage): Allowed | undefined {
+    if (isBearer(headers.authorization, this.#options.token)) return WHOLE
+    const digest = this.#options.console.pages.check(headers.authorization ?? '', method, target)
+    return digest === undefined ? undefined : { digest }
+  }
+
+  async #answer<R extends RouteRow & { request: z.ZodType }>(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    row: R,
+    answer: (parts: ConsoleParts, request: http.IncomingMessage, given: z.infer<R['request']>) => unknown,
+  ): Promise<void> {
     const given = parseJson(await readBody(request, row))
     const read = row.request.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
-    send(response, 200, await tradeTicket(this.#options.console, request, read.data.ticket))
+    send(response, 200, await answer(this.#options.console, request, read.data as z.infer<R['request']>))
   }
 
   /** One file, written as it comes. */
-  async #takeUpload(request: http.IncomingMessage, response: http.ServerResponse, url: URL): Promise<void> {
+  async #takeUpload(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    url: URL,
+    allowed: Allowed,
+  ): Promise<void> {
     const row = controlRoutes.upload
     const given = Object.fromEntries(url.searchParams)
     const read = row.query.safeParse(given)
     if (!read.success) throw new Malformed(faultOf(read.error, given, 'the request'))
     if (Number(request.headers['content-length'] ?? 0) > row.limits.bodyBytes)
       refuse('too_large', 'the file is larger than 64 MiB')
-    send(response, 200, await this.#options.ctx.attachments.uploads.take(read.data.name, request))
+    send(
+      response,
+      200,
+      await this.#options.ctx.attachments.uploads.take(read.data.name, asAllowed(request, allowed)),
+    )
   }
 
   async #operate(
-    name: OperationName,
-    row: RouteRow,
-    request: http.IncomingMessage,
-    response: http.ServerResponse,
-    url: URL,
+    { name, row }: { name: OperationName; row: RouteRow },
+    { request, response, url, allowed }: Exchange,
   ): Promise<void> {
     const gone = new AbortController()
     const { signal } = gone
@@ -236,7 +295,7 @@ export class ControlServer {
     this.#underWay.add(gone)
     if (this.#closing.signal.aborted) gone.abort()
     try {
-      const given = row.method === 'GET' ? queryOf(url) : parseJson(await readBody(request, row))
+      const given = row.method === 'GET' ? queryOf(url) : parseJson(await allowedBody(request, row, allowed))
       const reply = await invoke(this.#options.handlers, name, given, signal)
       faultPoint(`node.control.${name}.before-answer`)
       send(response, 200, reply)

@@ -10,6 +10,7 @@ import { STRANGERS_REFUSED } from '../tasks/policies.ts'
 import type { ControlAddress } from './address.ts'
 import { autoReplyView } from './auto-reply.ts'
 import { consoleUrl } from './console.ts'
+import { restoredView } from './restored.ts'
 import { quotingWarnings, warningsOf } from './warnings.ts'
 
 type Needs = Pick<
@@ -54,7 +55,7 @@ export function statusView(ctx: Needs, parts: Parts): NodeStatus {
     console_url: consoleUrl(parts.control),
     deactivated: ctx.identity.log.deactivated,
     old_copy: ctx.hub.oldCopy !== undefined,
-    ...present({ auto_reply }),
+    ...present({ restored: restoredView(ctx), auto_reply, console_keys: config.console_keys }),
     kel_seq: ctx.identity.log.seq,
     pid: process.pid,
     hub:

@@ -10,8 +10,10 @@ import type { Context } from '../context.ts'
 import { setSending } from '../mail/holding.ts'
 import type { Payer } from '../payments/payer.ts'
 import { refuse } from '../refusal.ts'
-import { paymentOf, quoteOf } from '../store/payments.ts'
+import { wasPaidBefore } from '../store/open-payments.ts'
+import { markQuoteShown, paymentOf, quoteOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { giveAnew } from '../tasks/anew.ts'
 import {
   acceptEnd,
   cancel,
@@ -22,7 +24,7 @@ import {
   proposeEnd,
   say,
 } from '../tasks/conversation.ts'
-import { delegateTask, sendText } from '../tasks/delegation.ts'
+import { commitTask, delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepRating } from '../tasks/ratings.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
@@ -34,7 +36,7 @@ import { listed, markRead, pullMail, waitFor, waitingList, withTexts } from './l
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
 import { searchHistory } from './searching.ts'
-import { answerTurnOf, hasWordsFrom, turnOf } from './turns.ts'
+import { answerTurnOf, goOnFrom, hasWordsFrom, turnOf } from './turns.ts'
 import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
 import { waitingWarning } from './warnings.ts'
 
@@ -72,6 +74,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       const [first] = ctx.threads.messages(interaction.key, 0, 1)
       const effect = effectOf(ctx, interaction)
       const payment = paymentView(ctx, interaction)
+      noteShown(ctx, interaction, given.pay_as !== 'agent')
       return {
         interaction_id: id,
         state: interaction.state,
@@ -109,19 +112,22 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async thread(given, signal) {
       const id = given.interaction_id
+      const from = given.from_turn
+      const waits = (given.wait_s ?? 0) > 0
       const answerTurn = () => (given.answer === true ? answerTurnOf(ctx, at(id)) : 1)
       const view = (options: { textFiles?: boolean } = {}) =>
         threadView(ctx, at(id), {
-          fromTurn: given.from_turn ?? answerTurn(),
+          fromTurn: from === undefined ? answerTurn() : waits ? goOnFrom(ctx, at(id), from) : from,
           fromChar: given.from_char,
           maxChars: given.max_chars,
           ownChars: given.own_chars,
           ...options,
         })
-      const from = given.from_turn
       const hasWords = (one: Interaction) =>
-        from === undefined ? one.lastIn > one.readTo : hasWordsFrom(ctx, one, from)
-      if ((given.wait_s ?? 0) > 0)
+        from === undefined
+          ? one.lastIn > one.readTo
+          : hasWordsFrom(ctx, one, from) || goOnFrom(ctx, one, from) < from
+      if (waits)
         await waitFor(
           ctx,
           id,
@@ -133,6 +139,7 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
       // what cannot be written down now can still be read
       if (given.mark_read !== false && thread.next_turn === undefined)
         ctx.store.attempt(() => markRead(ctx, at(id)))
+      noteShown(ctx, at(id), given.to_person === true)
       return thread
     },
 
@@ -174,16 +181,28 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     },
 
     async cancel(given) {
-      return stateOf(change(ctx, () => cancel(ctx, at(given.interaction_id), given.reason ?? '')))
+      const cost = paymentView(ctx, at(given.interaction_id))?.starts
+      const withdrawn = change(ctx, () => cancel(ctx, at(given.interaction_id), given.reason ?? ''))
+      const isHeld = paymentOf(ctx.store, withdrawn.key) !== undefined
+      return { ...stateOf(withdrawn), ...present({ may_cost: isHeld && cost ? cost : undefined }) }
     },
 
     async sending({ interaction_id: id, on }) {
       return setSending(ctx, at(id), on)
     },
 
+    async anew({ interaction_id: id }) {
+      if (ctx.identity.log.deactivated) refuse('identity_deactivated', 'this identity is deactivated')
+      if (ctx.identity.log.home === undefined) refuse('no_hub', 'this node is registered at no hub')
+      const given = giveAnew(ctx, at(id), task => commitTask(ctx, task))
+      const wasPaid = wasPaidBefore(ctx.store, given.key) || undefined
+      return { ...stateOf(given), anew_of: id, ...present({ was_paid: wasPaid }) }
+    },
+
     async approve(given) {
       const quoted = at(given.interaction_id)
-      if (isRequester(quoted) && parts.payer !== undefined) return stateOf(parts.payer.pay(quoted))
+      if (isRequester(quoted) && parts.payer !== undefined)
+        return stateOf(parts.payer.pay(quoted, { unheld: given.unheld === true }))
       return stateOf(
         change(ctx, () => {
           const interaction = at(given.interaction_id)
@@ -224,7 +243,8 @@ async function answeredTask(ctx: Context, id: string, { seconds, signal, pay }: 
   const quoteAt = (one: Interaction) => (pay ? quoteOf(ctx.store, one.key) : undefined)
   const isJudged = (one: Interaction) => {
     const quote = quoteAt(one)
-    return quote === undefined || quote.state === 'paid' || quote.reason !== null
+    // an answer without a price leaves it awaited for ever
+    return quote?.state !== 'open' || quote.reason !== null
   }
   await waitFor(ctx, id, seconds, signal, one => ANSWERED.has(one.state) && isJudged(one))
   const asked = ctx.threads.findById(id)
@@ -235,6 +255,11 @@ async function answeredTask(ctx: Context, id: string, { seconds, signal, pay }: 
   const isSettled = (one: Interaction) => !isUnjudged(ctx, one)
   if (left > 0) await waitFor(ctx, paid, left, signal, one => ANSWERED.has(one.state) && isSettled(one))
   return paid
+}
+
+/** A person reads what it costs; where that cannot be written down, they are asked again. */
+function noteShown({ store }: Pick<Context, 'store'>, { key }: Interaction, isPerson: boolean): void {
+  if (isPerson) store.attempt(() => markQuoteShown(store, key))
 }
 
 /** Receipts of its payment came with the answer, and what they prove is not known yet. */

@@ -1,6 +1,7 @@
 /** The messages of a thread that a reader sees, without their payloads. */
 import { kinds, wordKinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { IN_ORDER } from '../store/messages.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
@@ -9,7 +10,7 @@ type Needs = Pick<Context, 'store'>
 /** A message as readers see it; its payload stays where it is. */
 export type ShownMessage = Omit<Message, 'payload'>
 const SHOWN_COLUMNS = `key, interaction, direction, sender, recipient, message_id, kind, number, at, digest, text,
-  retired, auto, delivery, reason`
+  retired, auto, delivery, reason, place`
 
 /** One under a retired key is shown too, until the same one came under a good key. */
 const SHOWN = `messages AS m WHERE interaction = ? AND (number > 0 OR kind = ? OR (retired = 1
@@ -24,7 +25,8 @@ export function shownMessages(
 ): ShownMessage[] {
   return camelRows(
     ctx.store.all(
-      `SELECT ${SHOWN_COLUMNS} FROM ${SHOWN} ORDER BY key LIMIT ? OFFSET ?`,
+      `SELECT ${SHOWN_COLUMNS} FROM messages WHERE key IN (
+         SELECT key FROM ${SHOWN} ORDER BY ${IN_ORDER} LIMIT ? OFFSET ?) ORDER BY ${IN_ORDER}`,
       interaction.key,
       kinds.delegate,
       page.limit,
@@ -36,7 +38,8 @@ export function shownMessages(
 /** The number of the turn that a message is. */
 export function turnOf(ctx: Needs, message: { key: number; interaction: number | null }): number {
   const shown = ctx.store.get<{ n: number }>(
-    `SELECT count(*) AS n FROM ${SHOWN} AND key <= ?`,
+    `SELECT count(*) AS n FROM ${SHOWN} AND (coalesce(place, key), number) <=
+       (SELECT coalesce(place, key), number FROM messages WHERE key = ?)`,
     message.interaction,
     kinds.delegate,
     message.key,
@@ -47,7 +50,7 @@ export function turnOf(ctx: Needs, message: { key: number; interaction: number |
 /** Whether the other side said something in this turn or a later one. */
 export function hasWordsFrom(ctx: Needs, interaction: Interaction, turn: number): boolean {
   const found = ctx.store.get(
-    `SELECT 1 FROM (SELECT kind, direction FROM ${SHOWN} ORDER BY key LIMIT -1 OFFSET ?)
+    `SELECT 1 FROM (SELECT kind, direction FROM ${SHOWN} ORDER BY ${IN_ORDER} LIMIT -1 OFFSET ?)
      WHERE direction = 'in' AND kind IN (${wordKinds}) LIMIT 1`,
     interaction.key,
     kinds.delegate,
@@ -59,7 +62,7 @@ export function hasWordsFrom(ctx: Needs, interaction: Interaction, turn: number)
 /** The turn with which the last words of the other side begin: they may be several messages. */
 export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
   const turn = ctx.store.get<{ n: number }>(
-    `WITH shown AS (SELECT key, kind, direction FROM ${SHOWN}),
+    `WITH shown AS (SELECT row_number() OVER (ORDER BY ${IN_ORDER}) AS key, kind, direction FROM ${SHOWN}),
        words AS (SELECT key, direction FROM shown WHERE kind IN (${wordKinds})),
        newest AS (SELECT max(key) AS key FROM words WHERE direction = 'in'),
        asked AS (SELECT max(key) AS key FROM words WHERE direction = 'out' AND key < (SELECT key FROM newest)),
@@ -70,4 +73,23 @@ export function answerTurnOf(ctx: Needs, interaction: Interaction): number {
     kinds.delegate,
   )
   return Math.max(turn?.n ?? 0, 1)
+}
+
+/**
+ * Where somebody who has read up to a turn goes on: at that turn, or earlier, where words came late that nobody has read
+ * and nothing else did.
+ */
+export function goOnFrom(ctx: Needs, interaction: Interaction, turn: number): number {
+  const late = ctx.store.get<{ key: number; interaction: number }>(
+    `SELECT key, interaction FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND place IS NOT NULL
+     ORDER BY ${IN_ORDER} LIMIT 1`,
+    interaction.key,
+    interaction.readTo,
+  )
+  const other = ctx.store.get(
+    `SELECT 1 FROM messages WHERE interaction = ? AND direction = 'in' AND key > ? AND place IS NULL LIMIT 1`,
+    interaction.key,
+    interaction.readTo,
+  )
+  return late === undefined || other !== undefined ? turn : Math.min(turn, turnOf(ctx, late))
 }

@@ -36,11 +36,12 @@ test('words behind others that have not come yet say so until these are here', a
   expect(gaps()).toEqual([['three', 2]])
   await come(four, one)
   expect(gaps()).toEqual([
+    ['one', undefined],
     ['three', 1],
     ['four', undefined],
-    ['one', undefined],
   ])
   await come(two)
+  expect(gaps().map(([text]) => text)).toEqual(['one', 'two', 'three', 'four'])
   expect(gaps().every(([, missing]) => missing === undefined)).toBe(true)
 })
 

@@ -16,12 +16,14 @@ import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
+import { LOST_BY_PEER } from '../hubs/failures.ts'
 import { isSealed } from '../hubs/open.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
-import { isLocal } from '../store/interactions.ts'
-import { isHeld } from '../store/outbox.ts'
+import { anewOf, isLocal } from '../store/interactions.ts'
+import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
+import { mayGiveAnew } from '../tasks/anew.ts'
 import { isCut, isRequester, mayCancel, maySend } from '../tasks/conversation.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
 import { paymentView } from './payments.ts'
@@ -48,6 +50,9 @@ export const kindNames = Object.fromEntries(
   ]),
 ) as Record<Kind, string>
 
+const NUMBER_WAITS =
+  'this node was restored from a backup; it waits until the other side says what it holds of this task'
+
 export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
   const entry = ctx.store.get<{
     state: string
@@ -55,7 +60,9 @@ export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'deliver
     last_error: string | null
     deadline_at: number
   }>('SELECT state, next_at, last_error, deadline_at FROM outbox WHERE message = ?', message.key)
-  const reason = message.reason ?? entry?.last_error ?? undefined
+  const doubt =
+    entry?.state === 'queued' && isNumberInDoubt(ctx.store, message.key) ? NUMBER_WAITS : undefined
+  const reason = message.reason ?? doubt ?? entry?.last_error ?? undefined
   const held = (entry?.state === 'queued' && isHeld(ctx.store, message.key)) || undefined
   return {
     state: message.delivery ?? 'unknown',
@@ -94,7 +101,7 @@ export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse)
     peer: interaction.peer,
     peer_name: ctx.contacts.petnameOf(interaction.peer),
     state: interaction.state,
-    ...standing(interaction),
+    ...standing(ctx, interaction),
     created_at: interaction.startedAt,
     last_at: interaction.updatedAt,
     ...present({ capability: interaction.capability ?? undefined }),
@@ -113,12 +120,25 @@ export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse)
 }
 
 /** Why it is as it is, and until when a task that nobody answered yet waits for an answer. */
-function standing(interaction: Interaction): { reason?: string; answer_by?: number } {
+function standing(
+  ctx: Pick<Needs, 'store' | 'threads'>,
+  interaction: Interaction,
+): {
+  reason?: string
+  answer_by?: number
+  lost_by_peer_at?: number
+  anew_as?: string
+  anew_of?: string
+} {
+  const { anewAs } = interaction
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
   return {
     ...present({
-      reason: interaction.reason ?? undefined,
+      reason: interaction.reason ?? (interaction.lostByPeerAt === null ? undefined : LOST_BY_PEER),
+      lost_by_peer_at: interaction.lostByPeerAt ?? undefined,
+      anew_as: anewAs === null ? undefined : ctx.threads.byKey(anewAs).id,
+      anew_of: isRequester(interaction) ? anewOf(ctx.store, interaction.key)?.id : undefined,
       answer_by: waits ? interaction.deadlineAt : undefined,
     }),
   }
@@ -144,7 +164,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     peer: interaction.peer,
     peer_name: ctx.contacts.petnameOf(interaction.peer),
     state: interaction.state,
-    ...standing(interaction),
+    ...standing(ctx, interaction),
     ...present({ capability: interaction.capability ?? undefined }),
     sealed: isLocal(interaction) || isSealed(interaction.wire),
     ...present({ local: isLocal(interaction) || undefined }),
@@ -258,6 +278,7 @@ function actionsOf(ctx: Needs, interaction: Interaction): string[] {
     if (!isRequester(interaction)) actions.push('decline')
   }
   if (mayCancel(interaction)) actions.push('cancel')
+  if (mayGiveAnew(interaction)) actions.push('anew')
   const isReviewable = isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed'
   if (isReviewable && reviewOf(ctx.store, interaction.key) === undefined) actions.push('review')
   return actions

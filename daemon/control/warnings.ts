@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { twinWarning } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { keyWarning } from '../identity/key-warning.ts'
@@ -17,6 +18,9 @@ import { contradictedInteractions } from '../store/interactions.ts'
 import type { DeliveryState } from '../store/messages.ts'
 import { witnessedOf } from '../store/witnessed.ts'
 import type { ControlAddress } from './address.ts'
+import { ALONE } from './console.ts'
+import { paymentWarnings } from './payment-warnings.ts'
+import { restoreWarnings } from './restored.ts'
 
 type Needs = Pick<
   Context,
@@ -50,6 +54,8 @@ function witnessWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | 
   return `no witness has watched the credits of ${home?.url} for more than 48 hours, the last one at ${last}; ask its operator, and pay no more than you can lose`
 }
 
+const said = (sentence: string | undefined): [boolean, string | undefined] => [true, sentence]
+
 export function warningsOf(
   ctx: Needs,
   { autoReplyFault, autoReplyFailure, sandbox, control }: State = {},
@@ -73,17 +79,17 @@ export function warningsOf(
     ],
     [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
-    [true, creditsWarning(ctx)],
-    [true, witnessWarning(ctx)],
+    ...[creditsWarning(ctx), witnessWarning(ctx), ...paymentWarnings(ctx)].map(said),
     [ctx.hub.oldCopy === undefined, ctx.hub.unsettled],
     [true, roomWarning(ctx.dir)],
-    ...ctx.notices.current(ctx.now()).map((sentence): [boolean, string] => [true, sentence]),
+    ...ctx.notices.current(ctx.now()).map(said),
     [true, settingsWarning(ctx.settings.current)],
     [true, ctx.settings.editedWarning()],
     [
       control?.missed !== undefined,
       `config.json: control_addr ${control?.missed} is in use by another program, so this node listens on ${control?.bound}; send the token to no other address`,
     ],
+    [control?.isAlone === true, `${ALONE} (${control?.bound})`],
     [true, anewWarning(ctx)],
     [
       sandbox?.kind === 'none' && ctx.settings.current.auto_reply?.sandbox !== false,
@@ -119,12 +125,17 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    ...contradictionWarnings(ctx.store, aid => ctx.contacts.petnameOf(aid) ?? aid).map(
-      (sentence): [boolean, string] => [true, sentence],
-    ),
+    [!ctx.hub.twinSeen, twinWarning(ctx.store, ctx.now())],
+    ...pastWarnings(ctx).map((sentence): [boolean, string] => [true, sentence]),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }
+
+/** What a restore left to be known, and what others contradicted. */
+const pastWarnings = (ctx: Needs): string[] => [
+  ...restoreWarnings(ctx),
+  ...contradictionWarnings(ctx.store, aid => ctx.contacts.petnameOf(aid) ?? aid),
+]
 
 /** Those of the warnings that quote a hub or a program. */
 export function quotingWarnings(ctx: Needs, { autoReplyFailure }: State = {}): string[] {

@@ -17,7 +17,7 @@ import { Refusal } from '../../protocol/encoding/errors.ts'
 import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
 import { A2aConfig } from './a2a-config.ts'
 import { ModulesConfig } from './module-config.ts'
-import { PricesConfig, SpendConfig } from './payment-config.ts'
+import { CosignersConfig, PricesConfig, SpendConfig } from './payment-config.ts'
 
 export const CONFIG_SCHEMA = 1
 export const GUEST_MESSAGES_DEFAULT = 5
@@ -32,6 +32,7 @@ export const Config = z
     console_hosts: z.array(hostName).max(CONSOLE_HOSTS_MAX).optional(),
     /** Whether the console always needs a ticket; unless set, where this node runs programs for others. */
     console_ticket: z.boolean().optional(),
+    console_keys: z.boolean().optional(),
     console_fresh_host: z.boolean().optional(),
     voucher_addr: z.string().optional(),
     voucher_url: z.string().optional(),
@@ -47,7 +48,10 @@ export const Config = z
     auto_reply: autoReplyConfig.optional(),
     modules: ModulesConfig.optional(),
     prices: PricesConfig.optional(),
+    /** What is taken when priced work is withdrawn after it began; all of its price where nothing stands here. */
+    starts: PricesConfig.optional(),
     spend: SpendConfig.optional(),
+    cosigners: CosignersConfig.optional(),
     a2a: A2aConfig.optional(),
   })
   .refine(config => (config.voucher_addr === undefined) === (config.voucher_url === undefined), {

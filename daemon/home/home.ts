@@ -259,11 +259,18 @@ export function isGivenAddress(host: string, port: number): boolean {
   return host === CONTROL_HOST && port >= CONTROL_PORT_FIRST && port < CONTROL_PORT_END
 }
 
-function isPortFree(port: number): Promise<boolean> {
+async function isPortFree(port: number): Promise<boolean> {
+  return (await isFreeAt(CONTROL_HOST, port)) && (await isFreeAt('::1', port))
+}
+
+function isFreeAt(host: string, port: number): Promise<boolean> {
   return new Promise(settle => {
     const probe = createServer()
-    probe.once('error', () => settle(false))
-    probe.listen(port, CONTROL_HOST, () => probe.close(() => settle(true)))
+    // a machine without IPv6 has one address, which is asked next
+    probe.once('error', error =>
+      host !== CONTROL_HOST && systemCode(error) !== 'EADDRINUSE' ? settle(true) : settle(false),
+    )
+    probe.listen({ port, host, ipv6Only: true }, () => probe.close(() => settle(true)))
   })
 }
 

@@ -63,9 +63,15 @@ const argument = z
   .string()
   .max(4096)
   .refine(text => !text.includes('\0'))
+/** Matched against the whole of an argument. */
+const pattern = z.string().min(1).max(1024).refine(isPattern, { error: 'expected a regular expression' })
 const Command = z.strictObject({
-  /** Program and first arguments; those of the call follow. */
+  /** Program and first arguments; those of the call follow, where any are allowed. */
   argv: z.array(argument).min(1).max(64),
+  /** How many arguments a call may add, or a pattern for each, of which the last ones may be missing; none unless set. */
+  arguments: z.union([z.int().min(0).max(64), z.array(pattern).max(64)]).default(0),
+  /** Whether `--` stands before those of the call, after which many programs take no options. */
+  end_of_options: z.boolean().default(false),
   description: lineShape(200).default(''),
   timeout_seconds: z.int().min(1).max(3600).default(60),
   /** Where it runs; the home directory unless set. */
@@ -108,3 +114,11 @@ export const ModulesConfig = z.strictObject({
   shell: Shell.optional(),
 })
 export type ModulesConfig = z.infer<typeof ModulesConfig>
+
+function isPattern(text: string): boolean {
+  try {
+    return new RegExp(text, 'u') instanceof RegExp
+  } catch {
+    return false
+  }
+}

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../../protocol/contract/limits.ts'
 import { capTag } from '../../protocol/contract/shapes.ts'
+import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 
 const PRICES_MAX = 256
 
@@ -11,6 +12,27 @@ export const PricesConfig = z
   .refine(prices => Object.keys(prices).length <= PRICES_MAX, {
     error: `expected at most ${PRICES_MAX} prices`,
   })
+
+const COSIGNERS_MAX = 16
+
+function isVerifierKey(text: string): boolean {
+  try {
+    parseVerifierKey(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Verifier keys of witnesses of transparency logs, whose cosignatures this node goes by. */
+export const CosignersConfig = z
+  .array(
+    z
+      .string()
+      .max(400)
+      .refine(isVerifierKey, { error: 'expected the verifier key of a witness: name+hash+key' }),
+  )
+  .max(COSIGNERS_MAX)
 
 const credits = z.int().min(0).max(CREDITS_MAX).default(0)
 

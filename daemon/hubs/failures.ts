@@ -1,8 +1,8 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
 
 import { Refused } from '../../protocol/contract/client.ts'
-import { causeCode, systemFault } from '../../protocol/encoding/errors.ts'
-import { isOutOfRoom } from '../platform/room.ts'
+import { causeCode, systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { isOutOfRoom, isStoreFailure } from '../platform/room.ts'
 import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
@@ -13,11 +13,14 @@ export const confirmationReasons: Record<number, string> = {
   5: 'the interaction had ended',
 }
 
+/** Said of a task whose other side lost it. */
+export const LOST_BY_PEER =
+  'the other side says that it was restored from a backup and no longer has this task; delegate it anew'
+
 /** Why the same message would be refused again, by the code with which a hub refused it. */
 export const finalRefusals: Record<string, string> = {
   bad_envelope: 'the hub could not read it; this node and the hub may be of different releases',
   bad_request: 'the hub could not read it; this node and the hub may be of different releases',
-  recipient_unknown: 'no reachable hub knows the recipient any more; it may have left its hub',
   too_large: 'larger than the hub takes; send less at once',
 }
 
@@ -30,11 +33,22 @@ const NEVER_REACHED = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
+/** Whether no connection to the hub came about. */
+export const isUnreached = (error: unknown): boolean =>
+  !(error instanceof Refused) && NEVER_REACHED.has(causeCode(error) ?? '')
+
 /** Whether the hub cannot have queued the envelope: it refused it, or was never reached. */
-export function neverCounted(error: unknown): boolean {
-  if (error instanceof HubStopped || error instanceof Refused) return true
-  return NEVER_REACHED.has(causeCode(error) ?? '')
-}
+export const neverCounted = (error: unknown): boolean =>
+  error instanceof HubStopped || error instanceof Refused || isUnreached(error)
+
+const OF_THIS_MACHINE = /^(ENOSPC|EDQUOT|EIO|EROFS|EACCES|EPERM|ENOENT|ENOTDIR|EEXIST)$/
+const MISTAKES = [TypeError, RangeError, ReferenceError]
+
+/** Whether something failed on this machine, its disk or by a mistake of ours, whatever the hub did. */
+export const isOwnFailure = (error: unknown): boolean =>
+  isStoreFailure(error) ||
+  OF_THIS_MACHINE.test(systemCode(error) ?? '') ||
+  (causeCode(error) === undefined && MISTAKES.some(kind => error instanceof kind))
 
 /** What says all there is to say, whatever caused it. */
 const SAID_WHOLE = [Refused, HubStopped, NoHub, NodeStopping]

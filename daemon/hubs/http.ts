@@ -4,11 +4,10 @@
  */
 
 import ky from 'ky'
-// the runtime's own fetch does the rest; the package's front door would load a second copy of all of it
-import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Send } from '../../protocol/contract/client.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { HubUnreachable, NodeStopping } from './hub.ts'
+import { newPool, type Pool } from './pools.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 90_000
@@ -16,8 +15,9 @@ const BODY_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 30_000
 const ANONYMOUS_POOLS_MAX = 64
 
-function pool(anonymous: boolean): Agent {
-  return new Agent({
+/** A pool, by way of the proxy where one is named for that hub. */
+function pool(anonymous: boolean): Pool {
+  return newPool({
     headersTimeout: HEADERS_TIMEOUT_MS,
     bodyTimeout: BODY_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -27,7 +27,7 @@ function pool(anonymous: boolean): Agent {
 }
 
 /** A `Send` over one pool. Redirects are not followed: a signature is for one path at one hub. */
-function sendOver(agent: Agent, isClosed: () => boolean): Send {
+function sendOver(agent: Pool, isClosed: () => boolean): Send {
   return async ({ method, url, headers, body, signal }) => {
     const over = async (_request: unknown): Promise<Response> => {
       const init = { method, headers, redirect: 'manual', dispatcher: agent }
@@ -47,7 +47,7 @@ function sendOver(agent: Agent, isClosed: () => boolean): Send {
 export class Connections {
   #isClosed = false
   #signed = pool(false)
-  #anonymous = new Map<string, Agent>()
+  #anonymous = new Map<string, Pool>()
 
   /** For calls that name the signer. */
   readonly signed: Send = sendOver(this.#signed, () => this.#isClosed)

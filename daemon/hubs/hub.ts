@@ -22,6 +22,8 @@ export type HubInputs = {
   publication: Publication
   /** Hears of the bytes of mail as they come, and of nothing once they are here. */
   receiving?: (bytes: number | undefined) => void
+  /** Hears once for each key event that a hub refuses signatures under it: it may have missed the event. */
+  keyRefused?: (url: string) => void
 }
 
 /** One version of what node and hub say to each other. */
@@ -154,6 +156,10 @@ export interface HubCredits {
   supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
   /** What its witnesses signed; nothing where it has none, or knows of none. */
   witnessStatements(signal: AbortSignal): Promise<ShownStatement[]>
+  /** The note over the tree of its chain that a witness cosigned last, not verified; undefined where it knows of none. */
+  checkpoint(signal: AbortSignal): Promise<string | undefined>
+  /** What it says shows that the tree of an old size is where that of a later one began. */
+  consistency(old: number, size: number, signal: AbortSignal): Promise<Uint8Array[]>
   /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */
   liability(signal: AbortSignal): Promise<Liability | undefined>
 }
@@ -228,6 +234,11 @@ export const presented = ({ url, identity }: Pick<HubClient, 'url' | 'identity'>
 /** The node has stopped talking to a hub, and says why. */
 export class HubStopped extends Failure {
   override name: string = 'HubStopped'
+}
+
+/** This node itself has stopped talking to a hub, which has no part in it: it is an old or a second copy. */
+export class HubHalted extends HubStopped {
+  override name = 'HubHalted'
 }
 
 /** No answer came: the network, or the machine of the hub. */

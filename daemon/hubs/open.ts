@@ -41,3 +41,7 @@ export async function meetHub(url: string, inputs: HubInputs): Promise<HubClient
   }
   throw refusal
 }
+
+/** How a node comes to its hubs: by a row of its store, or by an address. */
+export type HubDoors = { open: typeof openHub; meet: typeof meetHub }
+export const hubDoors: HubDoors = { open: openHub, meet: meetHub }

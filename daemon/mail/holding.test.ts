@@ -3,6 +3,7 @@ import { expire } from '../maintenance.ts'
 import { dueEntries, heldSize, outboxSize } from '../store/outbox.ts'
 import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { setSending } from './holding.ts'
+import { endOverdue } from './steps.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -30,10 +31,34 @@ test('what a person held back stays, with what is said after it, also over the c
   expect(due()).toEqual([])
 })
 
+test('whatever is said of why it waits', () => {
+  alice.ctx.store.run("UPDATE outbox SET last_error = 'the hub is away'")
+  world.pass(5 * DAY_MS)
+  expire({ ...alice.ctx })
+  expect([heldSize(alice.ctx.store), due()]).toEqual([1, []])
+})
+
 test('and leaves in its order once it is let go', () => {
   alice.say(id, 'one more thing')
   const [first] = alice.messages(id)
   expect(setSending(alice.ctx, alice.thread(id), true)).toMatchObject({ held: false, queued: 2 })
   expect(heldSize(alice.ctx.store)).toBe(0)
   expect(due()).toEqual([first?.key])
+})
+
+test('a step that was given up is said anew, with its number and all of its time', async () => {
+  setSending(alice.ctx, alice.thread(id), true)
+  const [task] = alice.messages(id)
+  const key = task?.key ?? -1
+  world.pass(29 * DAY_MS)
+  endOverdue(alice.ctx)
+  expect([alice.messages(id)[0]?.delivery, alice.thread(id).state]).toEqual(['unknown', 'expired'])
+  expect(setSending(alice.ctx, alice.thread(id), true)).toMatchObject({ queued: 1 })
+  expect(alice.thread(id)).toMatchObject({ state: 'queued', reason: null })
+  expect(alice.entry(key).deadlineAt).toBe(world.clock.ms + 28 * DAY_MS)
+  await world.settle()
+  world.pass(60_000)
+  await alice.ask()
+  expect(alice.messages(id)[0]).toMatchObject({ number: 1, delivery: 'delivered', digest: task?.digest })
+  expect(alice.thread(id).state).toBe('delivered')
 })

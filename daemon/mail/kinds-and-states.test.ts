@@ -127,6 +127,8 @@ function payloadOf(interaction: Interaction, kind: number, number: number): Uint
           requester: receiver.aid,
         }),
       })
+    case kinds.settlements:
+      return encodePayload(kinds.settlements, { settlements: [Uint8Array.of(1)] })
     case kinds.declined:
     case kinds.cancelled:
       return encodePayload(kind, { reason: 'enough' })

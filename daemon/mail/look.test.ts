@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { CounterSignature } from '../../protocol/proof/receipt.ts'
 import type { HubClient, PolledEnvelope } from '../hubs/hub.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { lookForHeads } from './look.ts'
+import { lookForHeads, watchForTwin } from './look.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -119,4 +119,46 @@ test('a failure of this machine is not taken for mail that cannot be opened', as
   await expect(
     lookForHeads({ ...alice.ctx, keys: broken }, alice.hub, new AbortController().signal),
   ).rejects.toThrow('the disk is gone')
+})
+
+describe('another node of the same identity', () => {
+  const watch = () => watchForTwin(alice.ctx, alice.hub, new AbortController().signal)
+  /** A hub that holds a poll with a wait for so long, and says that it held it. */
+  const holding = (ms: number, held = true): HubClient['poll'] => {
+    return async ({ waitSeconds }) => {
+      if (waitSeconds > 0) await new Promise(done => setTimeout(done, ms))
+      return { envelopes: [], more: false, held: held && waitSeconds > 0, [Symbol.dispose]: () => {} }
+    }
+  }
+  beforeEach(() => void Object.assign(alice.ctx.timings, { pollSettledMs: 400 }))
+
+  test('is not there where a poll is held in peace', async () => {
+    alice.hub.answers({ poll: holding(450) })
+    expect(await watch()).toBe('alone')
+    expect(alice.hub.calls).toEqual(['poll', 'poll'])
+  })
+
+  test('is there where polls end at once, again and again; nothing but polls was asked', async () => {
+    alice.hub.answers({ poll: holding(0) })
+    expect(await watch()).toBe('came_second')
+    expect(new Set(alice.hub.calls)).toEqual(new Set(['poll']))
+  })
+
+  test('gives its mail back as the sign of an old copy, also while it is watched for', async () => {
+    putBack()
+    let polls = 0
+    const mine = waiting()
+    alice.hub.answers({
+      poll: async () => {
+        const envelopes =
+          polls++ === 0
+            ? []
+            : mine.map(({ id, bytes, acceptedAtMs }) => ({ id, source: [bytes], acceptedAtMs }))
+        return { envelopes, more: false, held: true, [Symbol.dispose]: () => {} }
+      },
+    })
+    await watch()
+    expect(alice.ctx.hub.oldCopy).toMatch(/^bob holds this identity's signature/)
+    expect(waiting()).toHaveLength(mine.length)
+  })
 })

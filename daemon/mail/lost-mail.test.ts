@@ -1,6 +1,6 @@
 /** A hub that lost what it had taken: everything arrives all the same, once and in the order in which it was said. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { OVERTOOK } from '../store/outbox.ts'
+import { doubtAtHub, OVERTOOK } from '../store/outbox.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
 let world: TestWorld
@@ -80,4 +80,39 @@ test('words of a task that is refused are refused after it', async () => {
   bob.ctx.contacts.block(alice.aid, true)
   await anHour()
   expect(alice.messages(id).map(({ delivery }) => delivery)).toEqual(['failed', 'failed'])
+})
+
+test('what is said after the hub was away waits for what it may have lost of its task', async () => {
+  const id = await said('one', 'two')
+  // bob has the task, and neither of the words
+  world.post.carried = world.post.carried.slice(0, 1)
+  await bob.receive()
+  const other = await said('elsewhere')
+  world.post.carried = []
+  // the first answer about one task is a sign for all of them
+  world.pass(130_000)
+  const asked = alice.entry(alice.messages(other)[0]?.key)
+  alice.ctx.store.run(
+    'UPDATE outbox SET next_at = ? WHERE message <> ?',
+    world.clock.ms + HOUR_MS,
+    asked.message,
+  )
+  await alice.ask()
+  alice.say(id, 'three')
+  await anHour()
+  expect(arrived(id)).toEqual(['the task', 'one', 'two', 'three'])
+  expect(arrived(other)).toEqual(['the task', 'elsewhere'])
+  expect([...deliveries(id), ...deliveries(other)]).toEqual(Array(6).fill('delivered'))
+})
+
+test('a hub that still holds everything lets what follows go at once', async () => {
+  const id = await said('one')
+  doubtAtHub(alice.ctx.store, world.clock.ms)
+  const three = alice.say(id, 'two').key
+  await alice.send()
+  expect(alice.entry(three)).toMatchObject({ state: 'queued', attempts: 0 })
+  await alice.ask()
+  await alice.ask()
+  await alice.send()
+  expect(alice.entry(three).state).toBe('at_hub')
 })

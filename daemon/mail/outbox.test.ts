@@ -7,7 +7,8 @@ import { HubStopped } from '../hubs/hub.ts'
 import { counted } from '../store/counters.ts'
 import { ACCESS_REFUSED, outboxSize } from '../store/outbox.ts'
 import type { Interaction } from '../store/threads.ts'
-import { DAY_MS, type TestNode, TestWorld } from '../testing/node.ts'
+import { proposeEnd } from '../tasks/conversation.ts'
+import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
 import { Outbox, sendEntry } from './outbox.ts'
 import { endOverdue } from './steps.ts'
@@ -190,17 +191,16 @@ describe('the running outbox', () => {
 })
 
 describe('refusals of a hub', () => {
-  test.each([
-    ['bad_envelope', 'the hub could not read it; this node and the hub may be of different releases'],
-    ['bad_request', 'the hub could not read it; this node and the hub may be of different releases'],
-    ['too_large', 'larger than the hub takes; send less at once'],
-  ])('%s is final, and message and task have failed with the reason in words', async (code, reason) => {
-    refuses(code)
-    await alice.send()
-    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason })
-    expect(alice.thread(task.id)).toMatchObject({ state: 'failed', reason })
-    expect(outboxSize(alice.ctx.store)).toBe(0)
-  })
+  test.each([['too_large', 'larger than the hub takes; send less at once']])(
+    '%s is final, and message and task have failed with the reason in words',
+    async (code, reason) => {
+      refuses(code)
+      await alice.send()
+      expect(delivery(first())).toMatchObject({ delivery: 'failed', reason })
+      expect(alice.thread(task.id)).toMatchObject({ state: 'failed', reason })
+      expect(outboxSize(alice.ctx.store)).toBe(0)
+    },
+  )
 
   test('a later message that fails leaves its interaction as it is', async () => {
     await world.settle()
@@ -254,15 +254,22 @@ describe('refusals of a hub', () => {
     expect(new Set(pauses.slice(-4)).size).toBeGreaterThan(1)
   })
 
-  test('an unknown recipient whose entry in the directory is as before is final', async () => {
+  test('an unknown recipient is tried for all of the time, and gets everything in order once it is back', async () => {
     await world.settle()
     refuses('recipient_unknown')
-    const second = wrote('hello?')
-    await alice.send()
-    expect(delivery(second)).toMatchObject({
-      delivery: 'failed',
-      reason: 'no reachable hub knows the recipient any more; it may have left its hub',
-    })
+    const id = alice.ctx.store.get<{ id: string }>('SELECT id FROM interactions')?.id ?? ''
+    alice.say(id, 'hello?')
+    alice.within(() => proposeEnd(alice.ctx, alice.thread(id)))
+    const [words, end] = alice.messages(id).slice(-2)
+    for (let passed = 0; passed < 20 * DAY_MS; passed += DAY_MS) {
+      await alice.send()
+      world.pass(DAY_MS)
+    }
+    expect(alice.entry(words?.key).lastError).toMatch(/gets this once it is back/)
+    expect(alice.entry(end?.key).state).toBe('queued')
+    alice.hub.answers({})
+    await world.settle()
+    expect(bob.thread(id)).toMatchObject({ state: 'end_proposed', heldTo: 3 })
   })
 
   test('an unknown recipient or a stale key whose directory entry changed is tried again at once', async () => {
@@ -294,9 +301,9 @@ describe('refusals of a hub', () => {
     await alice.send()
     refuses('recipient_unknown')
     await alice.send()
-    expect(delivery(message)).toMatchObject({
-      delivery: 'failed',
-      reason: expect.stringContaining('the recipient is at another hub than this node'),
+    expect(alice.entry(message)).toMatchObject({
+      state: 'queued',
+      lastError: expect.stringContaining('the recipient is at another hub than this node'),
     })
   })
 
@@ -308,16 +315,18 @@ describe('refusals of a hub', () => {
     expect(alice.entry(message).nextAt).toBeGreaterThan(world.clock.ms)
   })
 
-  test('a refused session is dropped; the first time it is tried again at once', async () => {
+  test('a refused session is tried again at once the first time, whatever was refused before', async () => {
+    refuses('rate_limited')
+    await alice.send()
+    world.pass(60_000)
     refuses('session_invalid')
     await alice.send()
-    expect(alice.hub.calls).toContain('dropSession')
-    expect(alice.entry()).toMatchObject({ nextAt: world.clock.ms, attempts: 1 })
+    expect(alice.entry()).toMatchObject({ nextAt: world.clock.ms, attempts: 2 })
     await alice.send()
     expect(alice.entry().nextAt).toBeGreaterThan(world.clock.ms)
   })
 
-  test('refused access costs a credential each time, and the third time the message waits a minute and has failed', async () => {
+  test('refused access costs a credential each time, and the third time the message waits, and goes once access is good', async () => {
     refuses('access_invalid')
     for (let n = 1; n <= 2; n++) {
       await alice.send()
@@ -328,8 +337,14 @@ describe('refusals of a hub', () => {
     const { length } = alice.hub.sent
     world.pass(60_000)
     await alice.send()
-    expect(delivery(first())).toMatchObject({ delivery: 'failed', reason: ACCESS_REFUSED })
+    expect(alice.entry()).toMatchObject({ state: 'queued', lastError: ACCESS_REFUSED })
     expect(alice.hub.sent).toHaveLength(length)
+    alice.hub.answers({})
+    world.pass(HOUR_MS)
+    await world.settle()
+    world.pass(HOUR_MS)
+    await alice.ask()
+    expect(delivery(first()).delivery).toBe('delivered')
   })
 
   test('refused access drops the capability that was refused', async () => {
@@ -587,7 +602,7 @@ describe('questions about deliveries', () => {
       expect(alice.entry(told).introduces).toBeNull()
       await answered({ state: 'done', dack: confirmation(code) })
       expect(alice.entry(told)).toMatchObject({ state: 'queued', resent: 1 })
-      world.post.listed.clear()
+      alice.hub.answers({ bucket: async () => ({ entries: [], partial: false, bits: 0 }) })
       world.pass(10_000)
       await alice.send()
       expect(alice.entry(told)).toMatchObject({ state: 'at_hub' })
@@ -619,11 +634,11 @@ describe('questions about deliveries', () => {
 
   test('what was collected without a confirmation is unknown', async () => {
     await answered({ state: 'done' })
-    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'collected, not confirmed' })
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'collected, but not confirmed' })
     expect(alice.thread(task.id).state).toBe('expired')
   })
 
-  test('what the hub does not know any more is sent again, five times at most', async () => {
+  test('what the hub does not know any more is sent again, after five times every six hours, up to its deadline', async () => {
     for (let n = 1; n <= 5; n++) {
       await answered({ state: 'unknown' })
       expect(alice.entry()).toMatchObject({ state: 'queued', resent: n, lastError: 'to be sent again' })
@@ -631,7 +646,8 @@ describe('questions about deliveries', () => {
       await alice.send()
     }
     await answered({ state: 'unknown' })
-    expect(delivery(first()).reason).toBe('sent repeatedly without success')
+    expect(alice.entry().nextAt - world.clock.ms).toBeGreaterThanOrEqual(6 * HOUR_MS)
+    expect(alice.entry()).toMatchObject({ state: 'queued', resent: 6 })
   })
 
   test('what has expired by the clock of the hub is sent again, whatever the hub calls it', async () => {
@@ -665,5 +681,114 @@ describe('questions about deliveries', () => {
     await alice.ask()
     expect(alice.entry()).toMatchObject({ state: 'at_hub', attempts: 1 })
     expect(alice.entry().nextAt).toBeGreaterThan(world.clock.ms)
+  })
+})
+
+describe('while no connection to the hub comes about', () => {
+  const unreached = () => Promise.reject(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }))
+  const sends = () => alice.hub.calls.filter(call => call === 'send').length
+  const sealed = () => alice.ctx.store.all("SELECT 1 FROM outbox WHERE digests <> '[]'").length
+  let outbox: Outbox
+
+  beforeEach(() => {
+    alice.hub.answers({ send: unreached })
+    const tasks = Array.from({ length: 300 }, (_, n) => alice.delegate(bob, `task ${n}`))
+    expect(tasks).toHaveLength(300)
+    outbox = new Outbox({ ...alice.ctx, timings: { ...alice.ctx.timings, backoffFirstMs: 200 } })
+    outbox.start()
+  })
+  afterEach(() => outbox.stop())
+
+  test('one message at a time looks for it, and nothing else is sealed', async () => {
+    await expect.poll(sends).toBeGreaterThan(0)
+    const first = sends()
+    for (let n = 0; n < 20; n++) {
+      alice.ctx.wakers.outbox.wake()
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+    expect(first).toBeLessThanOrEqual(4)
+    expect([sends() - first, sealed()]).toEqual([0, first])
+  })
+
+  test('all of them leave as soon as it is there again', async () => {
+    await expect.poll(sends).toBeGreaterThan(0)
+    alice.hub.answers({})
+    alice.ctx.hub.noteContact('away')
+    alice.ctx.hub.noteContact(undefined)
+    await expect.poll(() => alice.ctx.store.all("SELECT 1 FROM outbox WHERE state = 'queued'").length).toBe(0)
+  })
+})
+
+test.each(['bad_envelope', 'bad_request'])(
+  'a message that the hub calls %s is sealed anew three times before it has failed',
+  async code => {
+    refuses(code)
+    for (let n = 0; n < 3; n++) {
+      await alice.send()
+      expect(delivery(first()).delivery).toBe('queued')
+      world.pass(DAY_MS)
+    }
+    expect(new Set(alice.hub.sent.map(({ content }) => content)).size).toBe(3)
+    await alice.send()
+    expect(delivery(first())).toMatchObject({
+      delivery: 'failed',
+      reason: 'the hub could not read it; this node and the hub may be of different releases',
+    })
+  },
+)
+
+test('a message that a line has garbled once arrives', async () => {
+  refuses('bad_envelope')
+  await alice.send()
+  alice.hub.answers({})
+  world.pass(DAY_MS)
+  await world.settle()
+  expect(bob.ctx.threads.findById(task.id)?.state).toBe('open')
+})
+
+describe('what can go under a capability', () => {
+  /** Alice has used up what she holds of bob; what she says is put off to the next day of strangers. */
+  async function putOff(): Promise<number> {
+    await world.settle()
+    bob.say(task.id, 'yes')
+    await world.settle()
+    expect(alice.ctx.capabilities.holdsAny(bob.aid)).toBe(true)
+    alice.ctx.store.run('UPDATE capabilities_held SET uses = 4')
+    const message = wrote('as a stranger')
+    alice.hub.answers({ send: () => Promise.reject(refusedWith('strangers_busy', {}, 11 * HOUR_MS)) })
+    await alice.send()
+    alice.hub.answers({})
+    expect(alice.entry(message).nextAt).toBeGreaterThan(world.clock.ms + 10 * HOUR_MS)
+    return message
+  }
+
+  test('is due as soon as a use is given back, although strangers wait for the next day', async () => {
+    const message = await putOff()
+    const held = alice.ctx.store.get<{ id: Uint8Array }>('SELECT id FROM capabilities_held') ?? {
+      id: new Uint8Array(0),
+    }
+    alice.ctx.capabilities.refund(held.id)
+    await alice.send()
+    expect(delivery(message).delivery).toBe('at_hub')
+  })
+
+  test('is found by the chores, however the capability came', async () => {
+    const message = await putOff()
+    alice.ctx.store.run('UPDATE capabilities_held SET uses = 0')
+    alice.ctx.capabilities.hurryHeld()
+    await alice.send()
+    expect(delivery(message).delivery).toBe('at_hub')
+  })
+
+  test("is not tried without end where the hub takes it as a stranger's all the same", async () => {
+    const message = await putOff()
+    alice.ctx.store.run('UPDATE capabilities_held SET uses = 0, bytes_max = 1')
+    alice.hub.answers({ send: () => Promise.reject(refusedWith('strangers_busy', {}, 11 * HOUR_MS)) })
+    alice.ctx.capabilities.hurryHeld()
+    await alice.send()
+    const { nextAt } = alice.entry(message)
+    expect(nextAt).toBeGreaterThan(world.clock.ms)
+    alice.ctx.capabilities.hurryHeld()
+    expect(alice.entry(message).nextAt).toBe(nextAt)
   })
 })

@@ -5,19 +5,12 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
-import { describe, neverCounted } from '../hubs/failures.ts'
+import { describe, isUnreached, neverCounted } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
-import {
-  ACCESS_REFUSED,
-  dueEntries,
-  isHeld,
-  markAtHub,
-  nextEntryAt,
-  type OutboxEntry,
-  SESSION,
-} from '../store/outbox.ts'
+import { Loop } from '../platform/loop.ts'
+import { dueEntries, isHeld, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
 import { returnHead } from './heads.ts'
-import { afterRefusal, awaitCapability, isRefused } from './refusals.ts'
+import { afterRefusal, awaitAccess, awaitCapability, isRefused } from './refusals.ts'
 import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
 import { announce, endIfOverdue, finish, retry } from './steps.ts'
@@ -25,40 +18,51 @@ import { announce, endIfOverdue, finish, retry } from './steps.ts'
 const LANES_MAX = 4
 const IDLE_MS = 60_000
 const BUSY_MS = 1000
+/** Between two looks for a hub that can't be reached. */
+const AWAY_MS_MAX = 10_000
 const QUIET = 'the recipient has collected no mail for an hour or more, as the hub says; it waits there'
 
 export class Outbox {
-  #ctx: Context
-  #stopped = false
-  #busyLanes = new Set<string>()
+  readonly #ctx: Context
+  readonly #loop: Loop
+  readonly #busyLanes = new Set<string>()
   #asking = false
-  #running: Promise<void> | undefined
-  #tasks = new Set<Promise<void>>()
+  /** Attempts in a row that did not reach the hub, and when the next one may be made. */
+  #unreached = 0
+  #lookAgainAt = 0
+  #stopListening = () => {}
 
   constructor(ctx: Context) {
     this.#ctx = ctx
+    this.#loop = new Loop({
+      name: 'outbox',
+      waker: ctx.wakers.outbox,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      turn: () => this.#turn(),
+    })
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#stopListening = this.#ctx.events.listen(({ type, data }) => {
+      if (type === 'hub' && data['state'] === 'online') this.#noteReached(true)
+    })
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
-    this.#ctx.wakers.outbox.wake()
-    await this.#running
-    await Promise.allSettled([...this.#tasks])
+    this.#stopListening()
+    await this.#loop.stop()
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      const hub = this.#ctx.hub.home
-      if (hub !== undefined && hub.stopped === undefined) {
-        this.#startSends(hub)
-        this.#startStatusQuery(hub)
-      }
-      await this.#ctx.wakers.outbox.sleep(this.#pauseMs())
-    }
+  #turn(): number {
+    const hub = this.#ctx.hub.home
+    if (hub === undefined || hub.stopped !== undefined) return IDLE_MS
+    const waitMs = this.#unreached === 0 ? 0 : this.#lookAgainAt - this.#ctx.now()
+    if (waitMs > 0) return Math.min(waitMs, AWAY_MS_MAX)
+    this.#startSends(hub)
+    if (this.#unreached === 0) this.#startStatusQuery(hub)
+    return this.#pauseMs()
   }
 
   #pauseMs(): number {
@@ -69,15 +73,28 @@ export class Outbox {
     return wait <= 0 ? BUSY_MS : Math.min(wait, IDLE_MS)
   }
 
-  /** Starts the first queued message of every free lane: one lane an interaction, so its order is kept. */
+  /**
+   * Starts the first queued message of every free lane: one lane an interaction, so its order is kept. While the hub
+   * can't be reached one message at a time looks for it, and nothing else is sealed.
+   */
   #startSends(hub: HubClient): void {
+    const lanesMax = this.#unreached === 0 ? LANES_MAX : 1
     for (const entry of dueEntries(this.#ctx.store, this.#ctx.now())) {
       const lane = String(entry.interaction ?? `peer ${entry.peer}`)
-      if (this.#busyLanes.size >= LANES_MAX) return
+      if (this.#busyLanes.size >= lanesMax) return
       if (this.#busyLanes.has(lane)) continue
       this.#busyLanes.add(lane)
-      this.#track(sendEntry(this.#ctx, hub, entry).finally(() => this.#busyLanes.delete(lane)))
+      const sent = sendEntry(this.#ctx, hub, entry).then(({ reached }) => this.#noteReached(reached))
+      this.#loop.follow(sent.finally(() => this.#busyLanes.delete(lane)))
     }
+  }
+
+  #noteReached(reached: boolean | undefined): void {
+    if (reached === undefined) return
+    const { timings, now, wakers } = this.#ctx
+    if (reached && this.#unreached > 0) wakers.outbox.wake()
+    this.#unreached = reached ? 0 : this.#unreached + 1
+    this.#lookAgainAt = now() + Math.min(timings.backoffFirstMs * 2 ** (this.#unreached - 1), AWAY_MS_MAX)
   }
 
   /** Never two questions at a time. */
@@ -85,36 +102,34 @@ export class Outbox {
     const asking = this.#asking ? undefined : askWhatIsDue(this.#ctx, hub)
     if (asking === undefined) return
     this.#asking = true
-    this.#track(
+    this.#loop.follow(
       asking.finally(() => {
         this.#asking = false
       }),
     )
   }
-
-  #track(work: Promise<void>): void {
-    const task = work
-      .catch(error => this.#ctx.log.error({ err: error }, 'outbox'))
-      .finally(() => {
-        this.#tasks.delete(task)
-        this.#ctx.wakers.outbox.wake()
-      })
-    this.#tasks.add(task)
-  }
 }
 
+/** Whether the hub was reached; undefined where the attempt ended before that. */
+export type Attempted = { reached: boolean | undefined }
+
 /** One attempt: whatever comes of it stands in the store when this resolves. */
-export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<void> {
-  if (endIfOverdue(ctx, entry)) return
-  if (isRefused(entry)) return finish(ctx, entry, 'failed', ACCESS_REFUSED)
+export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry): Promise<Attempted> {
+  if (endIfOverdue(ctx, entry)) return { reached: undefined }
+  if (isRefused(entry)) {
+    await awaitAccess(ctx, entry)
+    return { reached: undefined }
+  }
   let sealed: Sealed | undefined
   try {
     sealed = await sealMessage(ctx, entry)
     atHub(ctx, entry, sealed, await deliver(ctx, hub, entry, sealed))
     // the hub is there again: mail is fetched at once, not after the pause of its failures
     if (ctx.hub.state.state === 'offline') ctx.wakers.relay.wake()
+    return { reached: true }
   } catch (error) {
     await afterFailure(ctx, { hub, entry, sealed }, error)
+    return { reached: isUnreached(error) ? false : error instanceof Refused || undefined }
   }
 }
 
@@ -164,5 +179,6 @@ async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Pro
   if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, error.code)
   if (error instanceof WaitingForKeys && error.final) return finish(ctx, entry, 'failed', error.message)
   if (error instanceof HubStopped || error instanceof WaitingForKeys) return retry(ctx, entry, error.message)
-  retry(ctx, entry, describe(error))
+  // the outbox looks for a hub that can't be reached: once it is found, everything is due
+  retry(ctx, entry, describe(error), isUnreached(error) ? 0 : undefined)
 }

@@ -7,6 +7,9 @@ import { dackCodes } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, type Kind, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
+import { markRead } from '../control/listing.ts'
+import { goOnFrom, turnOf } from '../control/turns.ts'
+import { threadView } from '../control/views.ts'
 import { warningsOf } from '../control/warnings.ts'
 import { counted } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -373,6 +376,37 @@ describe('a numbered message', () => {
     },
   )
 
+  test('that comes after later ones is seen in the place of its number, with the gap named until then', () => {
+    const say = (number: number) =>
+      take(received(kinds.message, { document: words(`w${number}`) }, { number }))
+    for (const number of [2, 5, 4, 6]) say(number)
+    const seen = () => threadView(bob.ctx, only(), { fromTurn: 1, maxChars: undefined }).turns
+    expect(
+      seen()
+        .map(({ text, missing_before: gap }) => [text, gap])
+        .slice(1),
+    ).toEqual([
+      ['w2', undefined],
+      ['w4', 1],
+      ['w5', undefined],
+      ['w6', undefined],
+    ])
+    markRead(bob.ctx, only())
+    say(3)
+    expect(
+      seen()
+        .map(({ text, missing_before: gap }) => [text, gap])
+        .slice(1),
+    ).toEqual(['w2', 'w3', 'w4', 'w5', 'w6'].map(text => [text, undefined]))
+    const late = bob.messages(only().id).find(({ text }) => text === 'w3')
+    expect(late && turnOf(bob.ctx, late)).toBe(3)
+    // whoever read up to the sixth turn is shown what came late
+    expect(goOnFrom(bob.ctx, only(), 6)).toBe(3)
+    markRead(bob.ctx, only())
+    expect(goOnFrom(bob.ctx, only(), 6)).toBe(6)
+    expect(bob.messages(only().id).map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6])
+  })
+
   test('proves that the sender holds our numbers up to the one it names, and no more', () => {
     const first = bob.within(() => say(bob.ctx, only(), textMessage('one', []))).message.key
     const second = bob.within(() => say(bob.ctx, only(), textMessage('two', []))).message.key
@@ -381,7 +415,8 @@ describe('a numbered message', () => {
     expect([stands(first), stands(second)]).toEqual(['delivered', 'queued'])
     expect(hasClaim(bob.ctx, alice.aid)).toBe(false)
     take(received(kinds.message, { document: words('w') }, { number: 3, storedUpTo: 3 }))
-    expect(stands(second)).toBe('delivered')
+    // more than was ever sent from here: another message may stand under that number
+    expect(stands(second)).toBe('queued')
     expect(hasClaim(bob.ctx, alice.aid)).toBe(true)
   })
 

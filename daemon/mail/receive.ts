@@ -10,27 +10,29 @@ import type { KeySet } from '../../protocol/identity/keyset.ts'
 import { decodeAccess } from '../../protocol/mail/access.ts'
 import { CapabilityBody } from '../../protocol/mail/capability.ts'
 import { type DackCode, dackCodes } from '../../protocol/mail/dack.ts'
-import { type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
-import { type AnyPayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
+import { isLoose, type MessageBody, messagePayload } from '../../protocol/mail/message.ts'
+import { type AnyPayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentCid } from '../../protocol/proof/documents.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { doubtHead } from '../peers/heads.ts'
 import { genuineGrants } from '../peers/stock.ts'
 import { count } from '../store/counters.ts'
+import { dropLost } from '../store/lost.ts'
 import { digestOf } from '../store/messages.ts'
 import { noteVerdict, verdictOn } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isCut, isOver, isRequester, takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
 import { reopened } from '../tasks/deadlines.ts'
-import { noteDelivered } from '../tasks/delivery.ts'
 import { answeringOf, handOver } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
-import { takeBack, takeQuote, takeSettlements } from '../tasks/quotes.ts'
+import { takeBack, takeLaterSettlements, takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
 import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
-import { dropClaim, noteClaim } from './claims.ts'
+import { noteClaim } from './claims.ts'
+import { confirmByAnswer, confirmByLists } from './confirming.ts'
 import { compareHead, returnHead } from './heads.ts'
+import { noteUnknownTask, takeNumbers } from './numbers.ts'
 import { readableText, requestOf } from './reading.ts'
 
 const PREVIEW_CHARACTERS = 200
@@ -123,8 +125,9 @@ function judge(ctx: Context, received: Received): DackCode {
     if (error instanceof Malformed) return dackCodes.malformed
     throw error
   }
-  const isLoose = message.kind === kinds.capabilities || message.kind === kinds.heldHead
-  const code = isLoose ? takeLoose(ctx, received, message) : takeNumbered(ctx, received, message)
+  const code = isLoose(message.kind)
+    ? takeLoose(ctx, received, message)
+    : takeNumbered(ctx, received, message)
   if (code === dackCodes.stored) {
     ctx.peers.learn(received.log, received.keySet)
     if (body.capabilities !== undefined) {
@@ -137,7 +140,7 @@ function judge(ctx: Context, received: Received): DackCode {
   return code
 }
 
-/** Kinds 8 and 11: from contacts and from the other party of an open interaction only, and never with files. */
+/** Kinds 8, 11 and 12: from contacts and from the other party of an open interaction only, and never with files. */
 function takeLoose(ctx: Context, { body }: Received, message: AnyPayload): DackCode {
   if (body.attachments.length > 0) return dackCodes.malformed
   const known =
@@ -147,7 +150,10 @@ function takeLoose(ctx: Context, { body }: Received, message: AnyPayload): DackC
       body.from,
     ) !== undefined
   const isOurs = message.kind !== kinds.heldHead || (known && compareHead(ctx, body.from, message.payload))
-  return known && isOurs ? dackCodes.stored : dackCodes.malformed
+  if (!known || !isOurs) return dackCodes.malformed
+  return message.kind !== kinds.numbers || takeNumbers(ctx, body, message.payload)
+    ? dackCodes.stored
+    : dackCodes.malformed
 }
 
 function takeNumbered(ctx: Context, received: Received, message: AnyPayload): DackCode {
@@ -156,6 +162,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
   if (message.kind === kinds.delegate) return takeDelegate(ctx, received, message.payload, id)
   const interaction = threadOf(ctx, body.from, id)
   if (interaction === undefined && PROVIDER_KINDS.has(message.kind)) noteClaim(ctx, body.from)
+  if (interaction === undefined) noteUnknownTask(ctx, body)
   if (interaction === undefined || interaction.peer !== body.from) return dackCodes.malformed
   if (!isRoleRight(interaction, message)) return dackCodes.malformed
   const refusal = isNumbered(message.kind) ? refusalOfNumber(ctx, interaction, received) : undefined
@@ -166,7 +173,7 @@ function takeNumbered(ctx: Context, received: Received, message: AnyPayload): Da
     digest: received.digest,
     text,
   })
-  confirmByAnswer(ctx, interaction, body.storedUpTo)
+  confirmByAnswer(ctx, interaction, body)
   ctx.peers.learn(received.log, received.keySet)
   const acted = act(ctx, stored.interaction, message)
   if (acted === undefined) throw new ForeignStep(message.kind)
@@ -190,6 +197,7 @@ const PROVIDER_KINDS: ReadonlySet<number> = new Set([
   kinds.receipt,
   kinds.quote,
   kinds.declined,
+  kinds.settlements,
 ])
 const REQUESTER_KINDS: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
 
@@ -246,6 +254,7 @@ function takeDelegate(
   const { interaction } = ctx.threads.storeIncoming(created, body, facts)
   const about = { interaction_id: id, peer: body.from, state }
   ctx.store.afterCommit(() => ctx.events.emit('inbox', about))
+  dropLost(ctx.store, id)
   handOver(ctx, interaction, answering)
   return dackCodes.stored
 }
@@ -258,8 +267,9 @@ const isStep = (kind: number): boolean =>
 const bytesOf = (body: MessageBody): number =>
   body.attachments.reduce((sum, { size }) => sum + size, body.payload.length)
 
-/** Receipt and counter-signature stand outside the transcript. */
-const isNumbered = (kind: number): boolean => kind !== kinds.receipt && kind !== kinds.counterSignature
+/** Receipt, counter-signature and what a hub said later stand outside the transcript. */
+const isNumbered = (kind: number): boolean =>
+  kind !== kinds.receipt && kind !== kinds.counterSignature && kind !== kinds.settlements
 
 /** What the message changes in its interaction; undefined when it may not come now. */
 function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction | undefined {
@@ -284,6 +294,8 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
         receipt: Receipt.encode(message.payload.receipt),
         receiptState: 'waiting',
       })
+    case kinds.settlements:
+      return takeLaterSettlements(ctx, interaction, message.payload.settlements) ? interaction : undefined
     case kinds.counterSignature:
       return takeCounterSignature(ctx, interaction, message.payload.counterSignature)
     case kinds.declined:
@@ -327,34 +339,4 @@ function settleWaiting(ctx: Context, interaction: Interaction): void {
   const current = ctx.threads.byKey(interaction.key)
   if (current.receiptState === 'waiting' && current.receipt !== null && isCut(current))
     settleReceipt(ctx, current, Receipt.decode(current.receipt))
-}
-
-/** The peer's signed word that it holds our numbers up to here proves their delivery at once. */
-function confirmByAnswer(ctx: Context, interaction: Interaction, storedUpTo: number): void {
-  if (storedUpTo > interaction.numbered) noteClaim(ctx, interaction.peer, interaction)
-  else dropClaim(ctx, interaction)
-  for (const { key } of unproven(ctx, interaction, storedUpTo)) noteDelivered(ctx, key)
-}
-
-/** The peer's last message names what it lacks below the highest number it holds; it holds the rest. */
-function confirmByLists(
-  ctx: Context,
-  interaction: Interaction,
-  { peerHighest, missing }: { peerHighest: number; missing: readonly number[] },
-): void {
-  const isAhead = peerHighest > interaction.numbered
-  if (isAhead) noteClaim(ctx, interaction.peer, interaction)
-  if (isAhead || missing.length === MISSING_MAX) return
-  const lacked = new Set(missing)
-  for (const { key, number } of unproven(ctx, interaction, peerHighest))
-    if (!lacked.has(number)) noteDelivered(ctx, key)
-}
-
-function unproven(ctx: Context, interaction: Interaction, upTo: number): { key: number; number: number }[] {
-  return ctx.store.all<{ key: number; number: number }>(
-    `SELECT key, number FROM messages WHERE interaction = ? AND direction = 'out' AND number BETWEEN 1 AND ?
-     AND delivery <> 'delivered'`,
-    interaction.key,
-    upTo,
-  )
 }

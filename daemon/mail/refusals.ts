@@ -4,7 +4,13 @@ import type { Context } from '../context.ts'
 import { sayClockFault } from '../hubs/clocks.ts'
 import { finalRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
-import { ACCESS_REFUSED, countCredential, type OutboxEntry } from '../store/outbox.ts'
+import {
+  ACCESS_REFUSED,
+  countCredential,
+  countResending,
+  type OutboxEntry,
+  resetCredentials,
+} from '../store/outbox.ts'
 import type { Sealed } from './sealing.ts'
 import { finish, retry } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
@@ -15,13 +21,19 @@ type Needs = Pick<
 >
 
 const CREDENTIALS_TRIED_MAX = 2
+/** How often a message is sealed anew before it counts as one that the hub can't read. */
+const GARBLED_MAX = 3
 const AT_ANOTHER_HUB =
-  'the recipient is at another hub than this node, and hubs do not pass mail on to each other yet; meet at one hub, then send again'
+  'the recipient is at another hub than this node, and hubs do not pass mail on to each other yet; meet at one hub, and it goes'
+const ENDED = 'the recipient deactivated its identity'
+const GONE =
+  'no reachable hub knows the recipient now; it may have left its hub, and gets this once it is back'
 /** A recipient that let this node in again sends new capabilities at once; nobody who is refused waits for longer. */
 const NEW_ACCESS_WAIT_MS = 60_000
+const NEW_ACCESS_LOOK_MS = 3_600_000
 
 export type RefusedAttempt = {
-  hub: Pick<HubClient, 'dropSession' | 'timeMs' | 'knownTimeMs' | 'identity'>
+  hub: Pick<HubClient, 'fetchLog' | 'timeMs' | 'knownTimeMs' | 'identity'>
   entry: OutboxEntry
   sealed: Sealed | undefined
   refused: Refused
@@ -29,8 +41,8 @@ export type RefusedAttempt = {
 type Step = (ctx: Needs, attempt: RefusedAttempt) => void | Promise<void>
 
 const steps = new Map<string, Step>([
-  ['bad_envelope', giveUp],
-  ['bad_request', giveUp],
+  ['bad_envelope', sealAnew],
+  ['bad_request', sealAnew],
   ['too_large', giveUp],
   ['bad_exp', awaitClock],
   ['expired', awaitClock],
@@ -54,6 +66,16 @@ function giveUp(ctx: Needs, { entry, refused }: Pick<RefusedAttempt, 'entry' | '
   finish(ctx, entry, 'failed', finalRefusals[refused.code] ?? refused.code)
 }
 
+/** What a line has garbled arrives whole another time; what is refused whenever it is sealed is of another release. */
+function sealAnew(ctx: Needs, attempt: RefusedAttempt): void {
+  const { entry, refused } = attempt
+  if (entry.resent >= GARBLED_MAX) giveUp(ctx, attempt)
+  else {
+    countResending(ctx.store, entry.message)
+    retry(ctx, entry, refused.code)
+  }
+}
+
 /** Refused for its times, which are those of this machine: once its clock is set, the same goes. */
 function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
   retry(ctx, entry, sayClockFault(hub) ?? refused.code, refused.retryAfterMs)
@@ -66,10 +88,24 @@ async function refreshPeer(ctx: Needs, { hub, entry, refused }: RefusedAttempt):
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
   const home = before?.log?.home
   const isElsewhere = home !== undefined && home !== hub.identity.aid
+  if (refused.code === 'recipient_unknown' && !changed && (await hasEnded(ctx, hub, entry.peer)))
+    return finish(ctx, entry, 'failed', ENDED)
   if (refused.code === 'recipient_unknown' && !changed && isElsewhere)
-    finish(ctx, entry, 'failed', AT_ANOTHER_HUB)
-  else if (refused.code === 'recipient_unknown' && !changed) giveUp(ctx, { entry, refused })
+    retry(ctx, entry, AT_ANOTHER_HUB, refused.retryAfterMs)
+  else if (refused.code === 'recipient_unknown' && !changed) retry(ctx, entry, GONE, refused.retryAfterMs)
   else retry(ctx, entry, refused.code, changed ? 0 : undefined)
+}
+
+/** Whether the recipient itself signed that its identity has ended: the directory lists such a one no more, its log stays. */
+async function hasEnded(ctx: Needs, hub: RefusedAttempt['hub'], aid: string): Promise<boolean> {
+  try {
+    const log = ctx.peers.merge(aid, await hub.fetchLog(aid))
+    if (log.deactivated) ctx.store.transaction(() => ctx.peers.learn(log, undefined))
+    return log.deactivated
+  } catch {
+    // without a log that verifies nothing is proven
+    return false
+  }
 }
 
 /** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
@@ -83,7 +119,21 @@ async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedA
     return retry(ctx, entry, refused.code, 0)
   countCredential(store, entry.message)
   if (entry.credentialsTried < CREDENTIALS_TRIED_MAX) retry(ctx, entry, refused.code, 0)
-  else retry(ctx, entry, ACCESS_REFUSED, NEW_ACCESS_WAIT_MS)
+  else retry(ctx, entry, ACCESS_REFUSED, NEW_ACCESS_WAIT_MS, 'access')
+}
+
+/**
+ * Every credential was tried that may be. What the hub refuses ends nothing: the message waits for a new capability, or
+ * for a mailbox that the recipient renewed. Of a stock that it holds nothing more is shown to the hub.
+ */
+export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void> {
+  const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const epoch = peer?.keys?.body.mailboxEpoch
+  const isRenewed = epoch !== undefined && ctx.capabilities.dropOtherEpochs(entry.peer, epoch)
+  const hasNone = !ctx.capabilities.holdsAny(entry.peer)
+  if (isRenewed || hasNone) resetCredentials(ctx.store, entry.message)
+  retry(ctx, entry, ACCESS_REFUSED, isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
+  if (hasNone && peer !== undefined) askForCapabilities(ctx, entry.peer)
 }
 
 /** Whether every credential was tried that may be, and no newer one came. */
@@ -91,17 +141,17 @@ export const isRefused = (entry: OutboxEntry): boolean => entry.credentialsTried
 
 /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
 export function awaitCapability(ctx: Needs, entry: OutboxEntry, reason: string): void {
-  retry(ctx, entry, reason)
+  retry(ctx, entry, reason, undefined, 'stock')
   if (ctx.peers.find(entry.peer) !== undefined) askForCapabilities(ctx, entry.peer)
 }
 
 /** A capability may have come while this was on its way; what comes later wakes it. */
 function waitAsStranger(ctx: Needs, { entry, refused }: RefusedAttempt): void {
   const hasOne = ctx.capabilities.holdsAny(entry.peer)
-  retry(ctx, entry, refused.code, hasOne ? undefined : refused.retryAfterMs)
+  retry(ctx, entry, refused.code, hasOne ? undefined : refused.retryAfterMs, 'stock')
 }
 
-function changeSession(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
-  hub.dropSession()
-  retry(ctx, entry, refused.code, entry.attempts === 0 ? 0 : undefined)
+/** The hub client has forgotten the session; a new one is tried at once, and a second refusal waits. */
+function changeSession(ctx: Needs, { entry, refused }: RefusedAttempt): void {
+  retry(ctx, entry, refused.code, entry.lastError === refused.code ? undefined : 0)
 }

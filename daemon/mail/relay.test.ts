@@ -64,6 +64,19 @@ describe('the running relay', () => {
     await expect.poll(() => bob.ctx.hub.state.state, { timeout: 3000 }).not.toBe('offline')
   })
 
+  test.each<[string, TestNode['hub']['poll']]>([
+    ['is away', () => Promise.reject(refusedWith('overloaded'))],
+    ['holds no poll', async () => ({ ...nothing, held: false })],
+  ])('looks at a hub that %s more often than a copy has to wait in peace', async (_, poll) => {
+    const timings = { ...bob.ctx.timings, backoffFirstMs: 5, pollSettledMs: 50 }
+    const looking = new Relay({ ...bob.ctx, timings })
+    bob.hub.answers({ poll })
+    looking.start()
+    await aWhile(1000)
+    await looking.stop()
+    expect(polls()).toBeGreaterThan(15)
+  })
+
   test('asks nothing of a hub that has stopped talking to it', async () => {
     bob.hub.stopped = 'another node has this identity'
     relay.start()

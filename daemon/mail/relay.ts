@@ -11,27 +11,29 @@ import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
+import { noteTwin } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
-import { describe } from '../hubs/failures.ts'
+import { describe, isOwnFailure } from '../hubs/failures.ts'
 import { type AckItem, type HubClient, HubStopped, type PolledEnvelope } from '../hubs/hub.ts'
 import { isKeptOut } from '../hubs/kept-out.ts'
 import { learnHubKey } from '../hubs/log.ts'
 import { faultPoint } from '../platform/faults.ts'
+import { Loop } from '../platform/loop.ts'
 import { count } from '../store/counters.ts'
+import { doubtAtHub } from '../store/outbox.ts'
 import { openPolled } from './opening.ts'
 import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
 
 const WAIT_SECONDS = 50
-const BACKOFF_MAX_MS = 60_000
+/** No pause between two polls is as long as a copy of this identity has to wait in peace, whatever the hub does. */
+const PAUSE_SHARE = 0.8
 const IDLE_MS = 60_000
 const DACK_NONCE_BYTES = 12
-/** Pause after a poll that a busy hub answered at once instead of holding it. */
-const UNHELD_PAUSE_MS = 10_000
-/** Pause between polls while another node of this identity takes them over. */
-const TWIN_PAUSE_MS = 5000
+/** Pause between polls while another node of this identity takes them over: shorter than it has to wait in peace. */
+const TWIN_PAUSE_SHARE = 0.5
 const CAME_SECOND =
   'this identity already runs on another machine, so this node signs nothing any more; stop one of the two, then start the other one anew'
 /** A message accepted this long after the successor event was witnessed may still carry the older key. */
@@ -41,60 +43,76 @@ const RETIRED_GRACE_MS = 5 * 60_000
 export type Drained = { taken: number; held: boolean }
 
 export class Relay {
-  #ctx: Context
-  #abort = new AbortController()
-  #running: Promise<void> | undefined
-  #twins: TwinWatch
+  readonly #ctx: Context
+  readonly #loop: Loop
+  readonly #twins: TwinWatch
+  /** Polls in a row that the hub did not answer as it should. */
+  #unanswered = 0
 
   constructor(ctx: Context) {
     this.#ctx = ctx
     this.#twins = new TwinWatch(ctx.timings.pollSettledMs)
+    this.#loop = new Loop({
+      name: 'relay',
+      waker: ctx.wakers.relay,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      mayRun: () => ctx.hub.home !== undefined && ctx.hub.home.stopped === undefined,
+      turn: () => this.#turn(),
+    })
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#abort.abort()
-    this.#ctx.wakers.relay.wake()
-    await this.#running
+    await this.#loop.stop()
   }
 
-  async #run(): Promise<void> {
-    let failures = 0
-    while (!this.#abort.signal.aborted) {
-      const hub = this.#ctx.hub.home
-      if (hub === undefined || hub.stopped !== undefined) {
-        await this.#ctx.wakers.relay.sleep(IDLE_MS)
-        continue
-      }
-      try {
-        await this.#watched(hub)
-        failures = 0
-        this.#noteContact(undefined)
-      } catch (error) {
-        if (this.#abort.signal.aborted) return
-        failures += 1
-        this.#noteContact(describe(error), await isKeptOut(error, hub, this.#ctx.identity.log))
-        if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
-        const backoff = Math.min(this.#ctx.timings.backoffFirstMs * 2 ** (failures - 1), BACKOFF_MAX_MS)
-        await this.#ctx.wakers.relay.sleep(backoff * (0.5 + this.#fraction() * 0.5))
-      }
+  async #turn(): Promise<number> {
+    const hub = this.#ctx.hub.home
+    if (hub === undefined) return IDLE_MS
+    try {
+      const pauseMs = await this.#watched(hub)
+      this.#unanswered = 0
+      this.#noteContact(undefined)
+      return pauseMs
+    } catch (error) {
+      // what this machine could not keep is collected again; the hub did what it should
+      if (isOwnFailure(error) || this.#loop.signal.aborted) throw error
+      return await this.#noteUnanswered(hub, error)
     }
+  }
+
+  async #noteUnanswered(hub: HubClient, error: unknown): Promise<number> {
+    this.#unanswered += 1
+    this.#noteContact(describe(error), await isKeptOut(error, hub, this.#ctx.identity.log))
+    if (!(error instanceof HubStopped)) this.#ctx.log.debug({ reason: describe(error) }, 'poll failed')
+    const { backoffFirstMs, pollSettledMs } = this.#ctx.timings
+    const backoff = Math.min(backoffFirstMs * 2 ** (this.#unanswered - 1), pollSettledMs * PAUSE_SHARE)
+    return backoff * (0.5 + this.#fraction() * 0.5)
   }
 
   /** Whatever the hub has become: a round finds out, and repeats until it is there again. */
   #noteContact(error: string | undefined, keptOut = false): void {
-    if (this.#ctx.hub.noteContact(error, keptOut)) this.#ctx.wakers.rounds.wake()
+    if (!this.#ctx.hub.noteContact(error, keptOut)) return
+    // it may come back from a backup
+    this.#ctx.store.attempt(() => doubtAtHub(this.#ctx.store, this.#ctx.now()))
+    this.#ctx.wakers.rounds.wake()
+  }
+
+  /** After a poll that a busy hub answered at once instead of holding it. */
+  #unheldPauseMs(): number {
+    return this.#ctx.timings.pollSettledMs * PAUSE_SHARE * (0.5 + this.#fraction() / 2)
   }
 
   #fraction(): number {
     return (this.#ctx.random(1)[0] as number) / 255
   }
 
-  /** One drain, and what it shows of another node with this identity. */
-  async #watched(hub: HubClient): Promise<void> {
+  /** One drain, and what it shows of another node with this identity; when the next one is due. */
+  async #watched(hub: HubClient): Promise<number> {
     // Whether the hub answers is known at once, not after the poll that it holds.
     if (this.#ctx.hub.state.state !== 'online') {
       await this.drain(hub, 0)
@@ -102,7 +120,7 @@ export class Relay {
     }
     const started = this.#ctx.now()
     const { taken, held } = await this.drain(hub, WAIT_SECONDS)
-    if (!held && taken === 0) return this.#ctx.wakers.relay.sleep(UNHELD_PAUSE_MS * (0.5 + this.#fraction()))
+    if (!held && taken === 0) return this.#unheldPauseMs()
     const verdict = this.#twins.note({
       askedMs: WAIT_SECONDS * 1000,
       heldMs: this.#ctx.now() - started,
@@ -115,7 +133,8 @@ export class Relay {
     }
     const twinSeen = verdict === 'was_first'
     this.#ctx.hub.twinSeen = twinSeen
-    if (twinSeen) await this.#ctx.wakers.relay.sleep(TWIN_PAUSE_MS)
+    if (twinSeen) noteTwin(this.#ctx.store, this.#ctx.now())
+    return twinSeen && this.#twins.isSettled ? this.#ctx.timings.pollSettledMs * TWIN_PAUSE_SHARE : 0
   }
 
   /** Works through one drain of the mailbox: first answer held up to `waitSeconds`, then until nothing is left. */
@@ -127,7 +146,7 @@ export class Relay {
       using reply = await hub.poll({
         waitSeconds: afterId === undefined ? waitSeconds : 0,
         ...present({ afterId }),
-        signal: this.#abort.signal,
+        signal: this.#loop.signal,
       })
       held ||= reply.held
       if (reply.notice !== undefined) await this.#checkNotice(hub, reply.notice)

@@ -38,7 +38,7 @@ const DIGESTS_KEPT_MAX = 256
 const OVERHEAD_BYTES = 256 * 1024
 const grantedList = list(grantedCapability, 16)
 
-/** The keys of the recipient are not here yet; `final` when no hub lists it. */
+/** The keys of the recipient are not here yet; `final` when it signed that its identity has ended. */
 export class WaitingForKeys extends Failure {
   override name = 'WaitingForKeys'
   readonly final: boolean

@@ -5,10 +5,11 @@ import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../../protocol/mail/dack.ts'
 import type { Context } from '../context.ts'
-import { confirmationReasons, describe } from '../hubs/failures.ts'
+import { confirmationReasons, describe, LOST_BY_PEER } from '../hubs/failures.ts'
 import type { HubClient, StatusReply } from '../hubs/hub.ts'
 import {
   askAgainAt,
+  endDoubt,
   entriesToAskAbout,
   isTaskOnItsWay,
   type OutboxEntry,
@@ -17,11 +18,22 @@ import {
 } from '../store/outbox.ts'
 import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
+import { noteUnanswered } from './numbers.ts'
 import { endIfOverdue, finish, fraction, isExpired, sendAnew, sendLost } from './steps.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'log' | 'now' | 'hubNow' | 'random'
+  | 'store'
+  | 'peers'
+  | 'capabilities'
+  | 'threads'
+  | 'timings'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
+  | 'random'
+  | 'wakers'
 >
 
 const STATUS_FIRST_MS = 10_000
@@ -73,11 +85,17 @@ async function askAbout(
 
 function takeReply(ctx: Needs, entry: OutboxEntry, reply: StatusReply): void {
   if (reply.dack !== undefined) takeConfirmation(ctx, entry, reply.dack)
-  else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, not confirmed')
+  else if (reply.state === 'done') finish(ctx, entry, 'unknown', 'collected, but not confirmed')
   // What has expired is given to nobody any more, whatever the hub still calls it.
   else if (isExpired(ctx, entry)) sendAnew(ctx, entry)
   else if (reply.state === 'unknown') sendLost(ctx, entry)
-  else endIfOverdue(ctx, entry)
+  else if (!endIfOverdue(ctx, entry)) holdsIt(ctx, entry)
+}
+
+function holdsIt({ store, wakers }: Needs, { message, doubted }: OutboxEntry): void {
+  if (doubted === 0) return
+  endDoubt(store, message)
+  store.afterCommit(() => wakers.outbox.wake())
 }
 
 function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): void {
@@ -94,8 +112,16 @@ function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): v
     introduceAgain(ctx.store, entry.peer)
     sendAnew(ctx, entry)
   } else if (code === dackCodes.malformed && isTaskOnItsWay(ctx.store, entry.message))
-    sendAnew(ctx, entry, OVERTOOK)
+    sendAnew(ctx, entry, { why: OVERTOOK, waitsFor: 'task' })
+  else if (code === dackCodes.malformed) finishUnusable(ctx, entry)
   else finish(ctx, entry, 'failed', confirmationReasons[code] ?? `refused with code ${code}`)
+}
+
+/** The recipient does not know what it belongs to, or what it is. */
+function finishUnusable(ctx: Needs, entry: OutboxEntry): void {
+  noteUnanswered(ctx, ctx.threads.message(entry.message))
+  const isLost = entry.interaction !== null && ctx.threads.byKey(entry.interaction).lostByPeerAt !== null
+  finish(ctx, entry, 'failed', isLost ? LOST_BY_PEER : (confirmationReasons[dackCodes.malformed] as string))
 }
 
 /** The confirmation, when it is the recipient's and names this message. */

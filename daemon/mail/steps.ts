@@ -2,10 +2,12 @@
 import type { Context } from '../context.ts'
 import {
   countResending,
+  doubtAtHub,
   entriesAtHub,
   type OutboxEntry,
   overdueEntries,
   sendAgainAt,
+  type WaitsFor,
 } from '../store/outbox.ts'
 import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
@@ -15,7 +17,10 @@ type Needs = Pick<
 >
 
 const BACKOFF_MAX_MS = 10 * 60_000
-const RESENT_MAX = 5
+const RESENT_SOON = 5
+const RESENT_LATER_MS = 6 * 3_600_000
+/** What a hub may have lost is asked about within this time. */
+const DOUBTED_ASKED_MS = 10_000
 const DAYS = MESSAGE_DEADLINE_MS / 86_400_000
 const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
 
@@ -26,11 +31,17 @@ export function fraction(ctx: Pick<Context, 'random'>): number {
 }
 
 /** Tries again after a pause that grows with the attempts, or after the time that was asked for; 0 is at once. */
-export function retry(ctx: Needs, entry: OutboxEntry, reason: string, afterMs?: number): void {
+export function retry(
+  ctx: Needs,
+  entry: OutboxEntry,
+  reason: string,
+  afterMs?: number,
+  waitsFor?: WaitsFor,
+): void {
   const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** entry.attempts, BACKOFF_MAX_MS)
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
   const wait = afterMs === 0 ? 0 : Math.max(afterMs ?? 0, jittered)
-  sendAgainAt(ctx.store, entry.message, ctx.now() + wait, reason)
+  sendAgainAt(ctx.store, entry.message, { at: ctx.now() + wait, reason, waitsFor })
   // once for each reason, or an evening without a hub fills the log
   if (reason === entry.lastError) return
   const said = {
@@ -74,14 +85,17 @@ export function endOverdue(ctx: Needs & Pick<Context, 'hub'>): void {
 }
 
 /** The hub no longer has the envelope, or the recipient could not take it: sent again, the same message. */
-export function sendAnew(ctx: Needs, entry: OutboxEntry, why = 'to be sent again'): void {
+export function sendAnew(
+  ctx: Needs,
+  entry: OutboxEntry,
+  { why = 'to be sent again', waitsFor }: { why?: string; waitsFor?: WaitsFor } = {},
+): void {
   if (endIfOverdue(ctx, entry)) return
-  if (entry.resent >= RESENT_MAX) finish(ctx, entry, 'unknown', 'sent repeatedly without success')
-  else {
-    countResending(ctx.store, entry.message)
-    const reason = isExpired(ctx, entry) ? 'expired' : why
-    retry(ctx, { ...entry, attempts: entry.resent }, reason)
-  }
+  countResending(ctx.store, entry.message)
+  const reason = isExpired(ctx, entry) ? 'expired' : why
+  // a hub that takes a message and loses it again and again gets it ever less often, up to the deadline
+  const pause = entry.resent < RESENT_SOON ? undefined : RESENT_LATER_MS
+  retry(ctx, { ...entry, attempts: entry.resent }, reason, pause, waitsFor)
 }
 
 /**
@@ -92,6 +106,8 @@ export function sendLost(ctx: Needs, entry: OutboxEntry): void {
   const { store } = ctx
   const lost = entry.interaction === null ? [entry] : entriesAtHub(store, entry.interaction)
   for (const one of lost) sendAnew(ctx, one)
+  // what it holds of other tasks is doubtful too, and nothing that is said there overtakes it
+  doubtAtHub(store, ctx.now() + DOUBTED_ASKED_MS)
 }
 
 /** Whether the hub gives the last envelope to nobody any more. */

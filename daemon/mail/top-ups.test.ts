@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
+import { failWrites } from '../testing/failing-store.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { askForCapabilities, TopUps } from './top-ups.ts'
 
@@ -34,6 +35,21 @@ describe('a top-up', () => {
     await expect.poll(made).toBe(1)
     await aWhile()
     expect(made()).toBe(1)
+  })
+
+  test('that a full disk does not take ends nothing, and is tried again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      exhaust()
+      const disk = failWrites(bob.ctx.store, { from: 1, count: 1 })
+      topUps.note(alice.aid)
+      vi.advanceTimersByTime(1)
+      expect([disk.failed, made()]).toEqual([1, 0])
+      vi.advanceTimersByTime(30_000)
+      expect(made()).toBe(1)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('does not go where the stock suffices', async () => {

@@ -14,6 +14,7 @@ import { mayHoldCapabilities } from '../peers/stock.ts'
 /** A top-up of which nothing was used and nothing heard for this long no longer holds up the next one. */
 const IN_FLIGHT_MAX_MS = 30_000
 const CORRESPONDENTS_AT_START_MAX = 200
+const AFTER_FAILURE_MS = 30_000
 /** How often a peer is asked for capabilities at most. */
 const ASKED_EVERY_MS = 3_600_000
 const grantedList = list(grantedCapability, 16)
@@ -49,7 +50,19 @@ export class TopUps {
     const { topUpPauseMs, topUpSpreadMs } = this.#ctx.timings
     const [share] = this.#ctx.random(1)
     const pause = topUpPauseMs + (topUpSpreadMs * (share as number)) / 256
-    const timer = setTimeout(() => this.#send(peer), pause)
+    this.#later(peer, pause)
+  }
+
+  /** What fails, as on a full disk, is tried again after a while. */
+  #later(peer: string, pauseMs: number): void {
+    const timer = setTimeout(() => {
+      try {
+        this.#send(peer)
+      } catch (error) {
+        this.#ctx.log.error({ err: error, peer }, 'no capabilities could be queued; it is tried again')
+        this.#later(peer, AFTER_FAILURE_MS)
+      }
+    }, pauseMs)
     timer.unref()
     this.#timers.set(peer, timer)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { TwinWatch } from './twin-watch.ts'
+import { COPY_ENDED_MAX, TwinWatch } from './twin-watch.ts'
 
 const ended = { askedMs: 50_000, heldMs: 3, mail: false }
 const peaceful = { askedMs: 50_000, heldMs: 50_000, mail: false }
@@ -13,20 +13,35 @@ const times = (n: number, poll: typeof ended) => Array.from({ length: n }, () =>
 describe('polls that somebody else ends', () => {
   test('from the start on: this node came second', () => {
     expect(verdicts(times(6, ended)).at(-1)).toBe('came_second')
-    expect(verdicts(times(5, ended)).at(-1)).toBe('alone')
+    expect(verdicts(times(5, ended)).at(-1)).not.toBe('came_second')
   })
 
   test('after one that was held in peace: the other came later', () => {
-    expect(verdicts([peaceful, ...times(8, ended)]).at(-1)).toBe('alone')
-    expect(verdicts([peaceful, ...times(9, ended)]).at(-1)).toBe('was_first')
+    expect(verdicts([peaceful, ...times(3, ended)]).at(-1)).toBe('alone')
+    expect(verdicts([peaceful, ...times(4, ended)]).at(-1)).toBe('was_first')
     const cutWhileHeld = { ...ended, heldMs: 20_000 }
-    expect(verdicts([cutWhileHeld, ...times(8, ended)]).at(-1)).toBe('was_first')
+    expect(verdicts([cutWhileHeld, ...times(3, ended)]).at(-1)).toBe('was_first')
+  })
+
+  test('after some that only mail ended: the other came later, too', () => {
+    const busy = { askedMs: 50_000, heldMs: 3000, mail: true }
+    expect(verdicts([...times(4, busy), ...times(9, ended)]).at(-1)).toBe('was_first')
+    expect(verdicts([...times(3, busy), ...times(6, ended)]).at(-1)).toBe('came_second')
+    const cutShort = { ...ended, heldMs: 3000 }
+    const both = [...times(8, busy).flatMap(poll => [cutShort, poll]), ...times(6, ended)]
+    expect(verdicts(both).at(-1)).toBe('came_second')
   })
 
   test('mail and polls that last show nothing, however many come', () => {
     expect(new Set(verdicts(times(50, mail)))).toEqual(new Set(['alone']))
     expect(new Set(verdicts(times(50, peaceful)))).toEqual(new Set(['alone']))
-    expect(verdicts([...times(5, ended), mail, ...times(5, ended)]).at(-1)).toBe('alone')
+    expect(verdicts([...times(3, ended), mail, ...times(3, ended)]).at(-1)).toBe('alone')
+  })
+
+  test('a copy that looks before it starts gives way to a node that had no peace yet', () => {
+    const polls = verdicts([...times(20, mail), ...times(COPY_ENDED_MAX + 1, ended)])
+    expect(polls).not.toContain('came_second')
+    expect(polls.at(-1)).toBe('was_first')
   })
 
   test('once the other is gone nothing is left of it', () => {

@@ -4,9 +4,11 @@
  * the other one stops talking to the hub.
  */
 
-/** Held polls in a row that ended at once without mail, before the later and the earlier node draw the conclusion. */
-const LATER_ENDED_MAX = 6
-const EARLIER_ENDED_MAX = 9
+/** Held polls in a row that ended at once without mail, before a node draws the conclusion that it came later. */
+export const LATER_ENDED_MAX = 6
+/** Before that of a directory that was just restored or copied: a busy node may have had no peace yet, and stays. */
+export const COPY_ENDED_MAX = 4
+const EARLIER_ENDED_MAX = 4
 /** A poll that was held for less than this share of its time and brought nothing was ended by somebody. */
 const EARLY_SHARE = 0.5
 
@@ -16,17 +18,26 @@ export class TwinWatch {
   #settledMs: number
   #settled = false
   #ended = 0
+  /** For how long polls have been held since the last one that somebody ended. */
+  #peaceMs = 0
 
-  /** A poll held for `settledMs` in peace shows that nobody else was there. */
+  /** Polls held for `settledMs` in peace, however often mail ended one, show that nobody else was there. */
   constructor(settledMs: number) {
     this.#settledMs = settledMs
+  }
+
+  /** Whether it is certain that this node was there first. */
+  get isSettled(): boolean {
+    return this.#settled
   }
 
   /** What the last poll shows: nothing, that this node came second, or that another came after it. */
   note(poll: HeldPoll): 'alone' | 'came_second' | 'was_first' {
     if (poll.mail || poll.heldMs >= poll.askedMs * EARLY_SHARE) this.#ended = 0
     else this.#ended += 1
-    if (this.#ended <= 1 && poll.heldMs >= this.#settledMs) this.#settled = true
+    this.#peaceMs += poll.heldMs
+    if (this.#ended <= 1 && this.#peaceMs >= this.#settledMs) this.#settled = true
+    if (this.#ended > 0) this.#peaceMs = 0
     if (!this.#settled && this.#ended >= LATER_ENDED_MAX) return 'came_second'
     return this.#ended >= EARLIER_ENDED_MAX ? 'was_first' : 'alone'
   }

@@ -4,10 +4,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Refused } from '../../protocol/contract/client.ts'
-import { noteSettled } from '../chain/restored.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
+import { notePlace, noteSecond } from '../chain/place.ts'
+import { noteSettled, restoredAt } from '../chain/restored.ts'
 import { describe } from '../hubs/failures.ts'
 import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
-import { meetHub, openHub } from '../hubs/open.ts'
+import { type HubDoors, hubDoors } from '../hubs/open.ts'
 import { refuse } from '../refusal.ts'
 import {
   formerRows,
@@ -31,16 +33,22 @@ import type { Sync, SyncNeeds } from './sync.ts'
 const HUB_WAIT_MS = 3000
 
 /** What a node does with the mail that waits for it. */
-export type WaitingMail = Record<'look' | 'drain', (hub: HubClient) => Promise<unknown>>
+export type WaitingMail = {
+  /** Looks at it, and whether another node of this identity waits for it too. */
+  watch(hub: HubClient): Promise<'alone' | 'came_second'>
+  drain(hub: HubClient): Promise<unknown>
+}
 
 export class Membership {
   #ctx: SyncNeeds
   #inputs: HubInputs
   #sync: Sync
+  readonly #doors: HubDoors
   #begun = Promise.withResolvers<void>()
 
-  constructor(ctx: SyncNeeds, inputs: HubInputs, sync: Sync) {
+  constructor(ctx: SyncNeeds, inputs: HubInputs, sync: Sync, doors: HubDoors = hubDoors) {
     this.#ctx = ctx
+    this.#doors = doors
     this.#inputs = inputs
     this.#sync = sync
   }
@@ -49,7 +57,7 @@ export class Membership {
   open(): void {
     const { hub, store } = this.#ctx
     const row = homeRow(store)
-    if (row !== undefined) hub.settleAt(openHub(row, this.#inputs))
+    if (row !== undefined) hub.settleAt(this.#doors.open(row, this.#inputs))
     hub.comparing = this.#begun.promise
   }
 
@@ -79,37 +87,57 @@ export class Membership {
    * archive later finds a newer copy.
    */
   async settle(mail: WaitingMail, signal: AbortSignal): Promise<void> {
-    const { hub, store, timings } = this.#ctx
+    const { hub, store, timings, now, dir } = this.#ctx
     while (hub.oldCopy === undefined && !(await this.#isSettled(mail))) {
       await pause(timings.settleMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
     }
     if (hub.oldCopy === undefined) {
+      const madeAtMs = restoredAt(store)
       this.#sync.raiseSet()
-      noteSettled(store)
+      if (madeAtMs !== undefined) noteSettled(store, madeAtMs, now())
+      notePlace(store, dir)
     }
     hub.unsettled = undefined
   }
 
-  async #isSettled({ look, drain }: WaitingMail): Promise<boolean> {
+  async #isSettled({ watch, drain }: WaitingMail): Promise<boolean> {
     const { hub, log } = this.#ctx
     try {
       if (hub.home === undefined) return true
       if (!hub.isCompared) await this.#compare()
-      if (hub.oldCopy === undefined) await look(hub.home)
+      if (hub.oldCopy === undefined && (await watch(hub.home)) === 'came_second') this.#comeSecond(hub.home)
       if (hub.oldCopy === undefined) await drain(hub.home)
       return true
     } catch (error) {
       log.info({ reason: describe(error) }, 'the hub was not asked what came after the archive')
-      // a hub that knows this identity no longer has no mail for it
-      return error instanceof Refused && hub.isCompared
+      return error instanceof Refused && hub.isCompared && (await this.#isUnknown(error))
     }
+  }
+
+  /** Whether a hub that refused knows this identity no longer: then it has no mail, and no other node waits for any. */
+  async #isUnknown({ code }: Refused): Promise<boolean> {
+    const { hub, identity } = this.#ctx
+    if (code === 'admission_required') return true
+    return await (hub.home?.fetchAgent(identity.aid) ?? Promise.resolve(undefined)).then(
+      found => found === undefined,
+      error => error instanceof Refused && error.code === 'unknown_aid',
+    )
+  }
+
+  /** Another node of this identity was first: nothing was published or signed here, and nothing will be. */
+  #comeSecond(home: HubClient): void {
+    const { hub, store, dir, now, log } = this.#ctx
+    const why = noteSecond(store, dir, now())
+    log.error({ reason: why }, 'stopped talking to the hub')
+    hub.oldCopy = why
+    hub.halt(home, why)
   }
 
   /** What a crash or a failure interrupted; what it lacks is said, not fatal. */
   #resume(): void {
     const { hub, log } = this.#ctx
-    if (hub.oldCopy !== undefined) return
+    if (hub.oldCopy !== undefined || hub.unsettled !== undefined) return
     try {
       settleKeyState(this.#ctx, hub.last)
     } catch (error) {
@@ -120,7 +148,7 @@ export class Membership {
 
   /** Joins a hub: asks first whether it would take us, then rotates to it where needed, then registers. */
   async join(url: string, signal: AbortSignal): Promise<{ hub: HubClient; reply: RegisterReply }> {
-    const hub = await meetHub(url.replace(/\/+$/, ''), this.#inputs)
+    const hub = await this.#doors.meet(url.replace(/\/+$/, ''), this.#inputs)
     const { aid, wire } = hub.identity
     const seen = highestWire(this.#ctx.store, aid)
     if (seen !== undefined && wire < seen)
@@ -231,6 +259,15 @@ export class Membership {
     return found
   }
 
+  /** The hub whose credits a network is, told of every key event; undefined where there is no account. */
+  async accountOf(network: string): Promise<HubClient | undefined> {
+    const hub = this.accounts().find(({ identity }) => networkOf(identity.aid) === network)
+    if (hub === undefined || hub === this.#ctx.hub.last) return hub
+    await hub.refresh()
+    await pushLog(this.#ctx, hub)
+    return hub
+  }
+
   /** Every hub that has an account of this identity. */
   accounts(): HubClient[] {
     const { last } = this.#ctx.hub
@@ -286,16 +323,16 @@ export class Membership {
   }
 
   #former(since: number): HubClient[] {
-    return formerRows(this.#ctx.store, since).map(row => openHub(row, this.#inputs))
+    return formerRows(this.#ctx.store, since).map(row => this.#doors.open(row, this.#inputs))
   }
 
   #left(): HubClient[] {
-    return leftRows(this.#ctx.store).map(row => openHub(row, this.#inputs))
+    return leftRows(this.#ctx.store).map(row => this.#doors.open(row, this.#inputs))
   }
 
   async #hubAt(url: string): Promise<HubClient> {
     const row = hubRow(this.#ctx.store, url)
-    return row === undefined ? meetHub(url, this.#inputs) : openHub(row, this.#inputs)
+    return row === undefined ? this.#doors.meet(url, this.#inputs) : this.#doors.open(row, this.#inputs)
   }
 
   #wakeMail(): void {

@@ -12,8 +12,9 @@ import { isCopyAccepted, noteCaughtUp } from '../chain/accept.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forgetRegistered } from '../store/hubs.ts'
+import { doubtAtHub } from '../store/outbox.ts'
 
-type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'hub' | 'log'>
+type Needs = Pick<Context, 'identity' | 'keys' | 'store' | 'hub' | 'log' | 'now'>
 
 /** Brings our belief about the hub in line with it; why this machine is an old copy, when it is one. */
 export async function compareWithHub(ctx: Needs, hub: HubClient): Promise<string | undefined> {
@@ -29,8 +30,11 @@ export async function compareWithHub(ctx: Needs, hub: HubClient): Promise<string
   const isBehind =
     held === undefined || held.log.length < identity.log.events.length || held.keySet === undefined
   const own = keys.set?.body.setSeq ?? 0
-  if (isBehind) forgetRegistered(store, hub.url)
-  else if (set !== undefined && set.body.setSeq !== own) keys.unconfirm()
+  if (isBehind) {
+    forgetRegistered(store, hub.url)
+    doubtAtHub(store, ctx.now())
+  }
+  if (!isBehind && set !== undefined && set.body.setSeq !== own) keys.unconfirm()
   if (set === undefined || set.body.setSeq <= own) noteCaughtUp(store)
   return undefined
 }

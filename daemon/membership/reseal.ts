@@ -2,13 +2,16 @@
  * After a rotation or a move: what must be made anew, and who must be told. Everything else in the outbox is resealed
  * on its next attempt, with the same id and digest.
  */
+
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { queueCapabilities } from '../mail/top-ups.ts'
 import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
+import { hurryPayments } from '../store/payments.ts'
 import { introduceToAllAgain } from '../store/peers.ts'
 import { makeReceipt } from '../tasks/receipt-provider.ts'
 import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
+import { resignUnsent } from '../tasks/unsent-payments.ts'
 
 type Needs = Pick<
   Context,
@@ -26,6 +29,8 @@ export function remakeReceipts(ctx: Needs): void {
     }
     introduceToAllAgain(ctx.store)
     sendAllAgain(ctx.store, ctx.now())
+    resignUnsent(ctx)
+    hurryPayments(ctx.store)
   }, 'node.rotate.outbox')
 }
 

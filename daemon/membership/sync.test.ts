@@ -209,6 +209,31 @@ describe('a round with the hub', () => {
     expect(node.ctx.hub.state).toMatchObject({ state: 'offline', reason: 'down' })
   })
 
+  test.each(['ts_stale', 'replayed', 'rate_limited', 'unauthorized'])(
+    'asks again where a copy that looks for its original is refused (%s)',
+    async code => {
+      node.ctx.hub.unsettled = 'copied'
+      Object.assign(node.ctx.timings, { settleMs: 1 })
+      const seq = node.ctx.keys.set?.body.setSeq
+      const answers = [() => Promise.reject(refusedWith(code)), async () => 'came_second' as const]
+      const mail = { watch: () => (answers.shift() as () => Promise<'came_second'>)(), drain: async () => 0 }
+      await membership().settle(mail, signal)
+      expect(node.ctx.hub.oldCopy).toMatch('already runs')
+      expect(node.ctx.keys.set?.body.setSeq).toBe(seq)
+    },
+  )
+
+  test('goes on where the hub does not know a restored identity any more', async () => {
+    node.ctx.hub.unsettled = 'restored'
+    node.hub.answers({
+      fetchAgent: async () => undefined,
+      fetchLog: async () => [...node.ctx.identity.log.events],
+    })
+    const mail = { watch: () => Promise.reject(refusedWith('unauthorized')), drain: async () => 0 }
+    await membership().settle(mail, signal)
+    expect([node.ctx.hub.unsettled, node.ctx.hub.oldCopy]).toEqual([undefined, undefined])
+  })
+
   test('with a hub that the node stopped talking to has nothing to repeat', async () => {
     node.hub.answers({ refresh: () => Promise.reject(new HubStopped('another hub')) })
     node.hub.halt('another hub')

@@ -19,6 +19,7 @@ import { eventTime, isClockFollowed, settleKeyState } from './key-state.ts'
 
 export type SyncNeeds = Pick<
   Context,
+  | 'dir'
   | 'identity'
   | 'keys'
   | 'store'

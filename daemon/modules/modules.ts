@@ -48,6 +48,13 @@ export class Modules implements Served {
     return price === 0 ? undefined : price
   }
 
+  /** What a withdrawal after the start costs; undefined where that is the whole price. */
+  startsOf(capability: string): number | undefined {
+    const starts = this.#ground.settings.current.starts?.[capability]
+    const price = this.priceOf(capability) ?? 0
+    return starts === undefined || starts >= price ? undefined : starts
+  }
+
   offered(): string[] {
     const published = this.list().filter(one => one.published)
     const all = [...this.#ground.settings.current.caps, ...published.map(({ capability }) => capability)]

@@ -28,7 +28,9 @@ beforeEach(() => {
 })
 
 const COMMANDS = {
-  echo: { argv: ['echo', 'hello'], description: 'says hello' },
+  echo: { argv: ['echo', 'hello'], description: 'says hello', arguments: 64 },
+  bare: { argv: ['echo'] },
+  log: { argv: ['echo', 'log'], arguments: ['[0-9a-f]{7,40}', '[a-z/.]+'], end_of_options: true },
   fail: { argv: ['sh', '-c', 'echo out; echo err >&2; exit 3'] },
   here: { argv: ['pwd'], dir: folder },
   none: { argv: ['/no/such/program'] },
@@ -124,6 +126,10 @@ describe('a command', () => {
   test.each([
     ['run@none', {}, /^the command does not start: /],
     ['run@echo', { command: 'x' }, 'unexpected argument: command; accepted: argv'],
+    ['run@bare', { argv: ['--output=/tmp/x'] }, 'this command takes no arguments'],
+    ['run@log', { argv: ['--output=/tmp/x'] }, 'argument 1 has not the form that this command takes'],
+    ['run@log', { argv: ['0123456\n--output'] }, 'argument 1 has not the form that this command takes'],
+    ['run@log', { argv: ['0123456', 'a', 'b'] }, 'this command takes at most 2 arguments'],
     ['run@echo', { argv: 'x' }, 'expected argv: a list of at most 64 texts'],
     ['run@echo', { argv: [1] }, 'expected argv: a list of at most 64 texts'],
     ['run@echo', { argv: ['a\0b'] }, 'expected argv: a list of at most 64 texts'],
@@ -134,6 +140,12 @@ describe('a command', () => {
     expect(effect.status).toBe('FAILED')
     expect(effect.message).toMatch(message)
   })
+})
+
+test('arguments of a call have their form, after a mark that ends options where the owner wants one', async () => {
+  const effect = await run('run@log', { args: { argv: ['0123456', 'a/b.c'] } })
+  expect(effect.evidence?.observedState).toBe('log -- 0123456 a/b.c\n')
+  expect((await run('run@log')).evidence?.observedState).toBe('log\n')
 })
 
 describe('who may call', () => {

@@ -163,12 +163,28 @@ class Shell {
 
 const ended = (exitCode: number): Outcome => (exitCode === 0 ? { status: 'OK' } : failed(`exit ${exitCode}`))
 
-function lineOf({ argv, dir, timeout_seconds }: ShellCommand, args: Arguments): Line {
+function lineOf(command: ShellCommand, args: Arguments): Line {
   onlyMembers(args, ['argv'])
   const { argv: more = [] } = args
   if (!Array.isArray(more) || more.length > ARGUMENTS_MAX || !more.every(isArgument))
     throw new ProviderFailed(`expected argv: a list of at most ${ARGUMENTS_MAX} texts`)
-  return { words: [...argv, ...more], dir: dir ?? homedir(), timeoutS: timeout_seconds }
+  requireAllowed(command, more)
+  const { argv, end_of_options, dir, timeout_seconds } = command
+  const marked = end_of_options && more.length > 0 ? ['--', ...more] : more
+  return { words: [...argv, ...marked], dir: dir ?? homedir(), timeoutS: timeout_seconds }
+}
+
+/** An argument may be an option that writes, sends or runs: the owner says how many there may be, and of which form. */
+function requireAllowed({ arguments: allowed }: ShellCommand, more: readonly string[]): void {
+  const most = typeof allowed === 'number' ? allowed : allowed.length
+  if (more.length > most)
+    throw new ProviderFailed(
+      most === 0 ? 'this command takes no arguments' : `this command takes at most ${most} arguments`,
+    )
+  if (typeof allowed === 'number') return
+  for (const [n, text] of more.entries())
+    if (!new RegExp(`^(?:${allowed[n]})$`, 'u').test(text))
+      throw new ProviderFailed(`argument ${n + 1} has not the form that this command takes`)
 }
 
 const isArgument = (value: unknown): value is string =>

@@ -3,16 +3,30 @@
  * what this node signed and holds receipts of. A credit that is not known here is nobody's loss; less than there should be,
  * a debit that was never signed, and an entry that is gone, are.
  */
-import { parseCid } from '../../protocol/crypto/hash.ts'
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { receivedPayments } from '../store/open-payments.ts'
 import { type PaymentRow, paymentById } from '../store/payments.ts'
 import { mayLapse } from './ends.ts'
+import {
+  acceptedUntil,
+  acceptLosses,
+  endShown,
+  lostFault,
+  lostHolds,
+  orderedAgain,
+  reopenLost,
+} from './lost-holds.ts'
 import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
 
-type Needs = Pick<Context, 'store' | 'chain' | 'identity' | 'hubNow'>
+type Needs = Pick<
+  Context,
+  'store' | 'chain' | 'threads' | 'identity' | 'hubNow' | 'log' | 'events' | 'wakers'
+>
 /** Up to where the entries of an account were added up; `sum` may be less where older ones were not shown. */
 type Checkpoint = { seq: number; sum: number; atMs: number }
 
@@ -22,6 +36,10 @@ export type AccountView = {
   unsigned: AccountEntry[]
   /** What the hub signed, and shows no entry of. */
   missing: Signed[]
+  /** What the hub signed that it holds for this agent, or has given it, and does not have. */
+  lost: PaymentRow[]
+  /** Orders about what it lost go to it once more. */
+  again: boolean
   /** What the entries come to, where the balance is less. */
   short: { sum: number; balance: number } | undefined
   /** What the entries up to one come to at least. */
@@ -39,7 +57,6 @@ const ENTRIES_MAX = 100_000
 const READS_MAX = 3
 
 const nameOf = (hub: string): string => `ledger of ${hub}`
-const acceptedName = (hub: string): string => `ledger accepted of ${hub}`
 
 function read<T>({ store }: Pick<Needs, 'store'>, name: string): T | undefined {
   const kept = recall(store, name)
@@ -57,25 +74,29 @@ export function keepCheckpoint(
 /** A person goes on with what the hub shows of this account now, whatever was moved before. */
 export function acceptAccount({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>, hub: string): void {
   forget(store, nameOf(hub))
-  remember(store, acceptedName(hub), utf8(JSON.stringify(hubNow())))
+  acceptLosses(store, networkOf(hub), hubNow())
 }
 
 /** Compares what a hub shows of this account with what is known of it here. */
-export async function compareAccount(
-  ctx: Needs,
-  hub: Pick<HubClient, 'identity' | 'credits'>,
-  signal: AbortSignal,
-): Promise<AccountView> {
+export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSignal): Promise<AccountView> {
   const { aid } = hub.identity
   const nowMs = ctx.hubNow()
-  const acceptedMs = read<number>(ctx, acceptedName(aid)) ?? 0
+  const acceptedMs = acceptedUntil(ctx.store, networkOf(aid))
   const sinceMs = Math.max(nowMs - WINDOW_MS, acceptedMs)
+  const lost = await lostHolds(ctx, hub, signal)
   // before the hub is asked: what is moved meanwhile is not missed
   const signed = signedSince(ctx, aid, sinceMs)
+  const received = receivedPayments(ctx.store, networkOf(aid), nowMs - WINDOW_MS)
   const { entries, balance } = await readAccount(hub, signal)
   const authorized = authorizedSince(ctx, nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
   const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
   const isShown = shownIn(entries)
+  const isListed = ({ payment }: PaymentRow) => isShown({ transaction: cidText(payment), kind: 'received' })
+  const back = received.filter(row => row.state === 'ending' && isListed(row))
+  endShown(ctx, back)
+  const isGone = (row: PaymentRow) =>
+    row.state === 'ended' && row.problem !== 'hold_lost' && oldest === undefined && !isListed(row)
+  const again = reopenLost(ctx, received.filter(isGone))
   const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
   const restored = restoredFrom(entries, authorized, aid)
   const isStale = ({ seq, atMs }: Checkpoint) => atMs < nowMs - WINDOW_MS || seq < (oldest?.seq ?? 0)
@@ -86,8 +107,15 @@ export async function compareAccount(
   return {
     entries,
     unsigned: unsignedOf(entries, authorized, restored).filter(({ atMs }) => atMs > acceptedMs),
-    missing: shown.filter(one => !restored.has(one.transaction) && !isShown(one)),
-    short: balance !== undefined && balance < sum ? { sum, balance } : undefined,
+    missing: shown.filter(
+      one => !restored.has(one.transaction) && !isShown(one) && !again.has(one.transaction),
+    ),
+    again: again.size > 0,
+    lost: lost.filter(one => back.every(({ interaction }) => interaction !== one.interaction)),
+    short:
+      balance !== undefined && balance + orderedAgain(ctx.store, networkOf(aid)) < sum
+        ? { sum, balance }
+        : undefined,
     sumAt: seq => sum - total(entries.filter(entry => entry.seq > seq)),
     checkpoint: { seq: entries[0]?.seq ?? from.seq, sum, atMs: nowMs },
   }
@@ -158,7 +186,9 @@ function unsignedOf(
 }
 
 /** Whether the ledger has the entry of what was signed. */
-function shownIn(entries: readonly AccountEntry[]): (signed: Signed) => boolean {
+function shownIn(
+  entries: readonly AccountEntry[],
+): (signed: Pick<Signed, 'transaction' | 'kind'>) => boolean {
   const of = (sign: number) =>
     new Set(entries.filter(({ delta }) => delta * sign > 0).map(({ transaction }) => transaction))
   const [gained, given] = [of(1), of(-1)]
@@ -174,7 +204,7 @@ const MOVED: Record<Signed['kind'], string> = {
 }
 
 /** Why this cannot be all that the hub owes; undefined where it can. */
-export function accountFault({ unsigned, missing, short }: AccountView): string | undefined {
+export function accountFault({ unsigned, missing, lost: gone, short }: AccountView): string | undefined {
   const [debit] = unsigned
   if (debit !== undefined)
     return (
@@ -184,6 +214,8 @@ export function accountFault({ unsigned, missing, short }: AccountView): string 
   const [lost] = missing
   if (lost !== undefined)
     return `it signed that ${lost.transaction} ${MOVED[lost.kind]}, and its ledger has no such entry`
+  const [hold] = gone
+  if (hold !== undefined) return lostFault(hold)
   return (
     short && `its ledger comes to ${short.sum} credits for this agent, and its balance says ${short.balance}`
   )

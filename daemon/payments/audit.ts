@@ -13,14 +13,18 @@ import {
 } from '../../protocol/encoding/bytes.ts'
 import { ChainInvalid, ChainRecord, chainDid } from '../../protocol/proof/evidence.ts'
 import { leafOf, liabilityKey, pathFault } from '../../protocol/proof/liability.ts'
+import { CompactRange } from '../../protocol/proof/merkle.ts'
 import { supplyEventOf } from '../../protocol/proof/supply.ts'
 import { SupplyFault, type SupplyPlace, SupplyReader } from '../../protocol/proof/supply-reader.ts'
 import type { Context } from '../context.ts'
+import { isOwnFailure } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { Loop } from '../platform/loop.ts'
 import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { forgetWitnessed } from '../store/witnessed.ts'
 import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
+import { askCosigned, type Cosigned, cosignersOf, requireCosigned } from './cosigned.ts'
 import { maySign } from './may-sign.ts'
 import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
@@ -28,13 +32,26 @@ import { askWitnesses, noteWitnessed, requireAsLong, requireWitnessed, type Witn
 
 type Needs = Pick<
   Context,
-  'identity' | 'store' | 'chain' | 'hub' | 'now' | 'hubNow' | 'log' | 'events' | 'wakers'
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'threads'
+  | 'hub'
+  | 'now'
+  | 'hubNow'
+  | 'log'
+  | 'events'
+  | 'wakers'
+  | 'settings'
+  | 'timings'
 >
 
 const EVERY_MS = 6 * 3_600_000
 const FIRST_MS = 10 * 60_000
 const ROUND_MS = 10 * 60_000
 const AUDIT_MS = 5 * 60_000
+/** An audit that this machine could not keep is not read again at once. */
+const RESTS = 60
 const PAGES_MAX = 10_000
 
 export type AuditReport = {
@@ -49,6 +66,8 @@ export type AuditReport = {
   owed: number | undefined
   /** The newest record that a witness has seen, and when. */
   witnessed: { seq: number; atMs: number } | undefined
+  /** The tree that witnesses which the user named have cosigned. */
+  cosigned: Cosigned | undefined
   fault: string | undefined
 }
 
@@ -58,43 +77,63 @@ type Reading = {
   /** Heads that it named before. */
   heads: ReadonlyMap<number, Uint8Array>
   witnessed: Witnessed
+  tree: Tree
   signal: AbortSignal
 }
+/**
+ * The tree over the ids of the records that were read, and as it was at the place from which the next audit goes on;
+ * undefined where it is not known from the first record on.
+ */
+type Tree = { whole: CompactRange; atPlace: readonly Uint8Array[] } | undefined
+type Kept = { place: SupplyPlace; tree: CompactRange | undefined }
+
+type KeptPlace = Omit<SupplyPlace, 'head'> & { head: string; roots?: string[] }
 
 const placeName = (hub: string): string => `supply of ${hub}`
 export class Audit {
   readonly #ctx: Needs
-  readonly #lifetime = new AbortController()
-  #round: Promise<void> | undefined
+  readonly #loop: Loop
+  #nextAt: number
 
   constructor(ctx: Needs) {
     this.#ctx = ctx
+    this.#nextAt = ctx.now() + FIRST_MS
+    this.#loop = new Loop({
+      name: 'audits',
+      waker: ctx.wakers.audits,
+      log: ctx.log,
+      restFirstMs: RESTS * ctx.timings.backoffFirstMs,
+      restMaxMs: ROUND_MS,
+      mayRun: () => maySign(ctx),
+      turn: signal => this.#turn(signal),
+    })
   }
 
   start(): void {
-    this.#round = this.#rounds()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#lifetime.abort()
-    this.#ctx.wakers.audits.wake()
-    await this.#round
+    await this.#loop.stop()
   }
 
-  async #rounds(): Promise<void> {
-    const { wakers, log, hub, now } = this.#ctx
-    const { signal } = this.#lifetime
-    let nextAt = now() + FIRST_MS
-    while (!signal.aborted) {
-      if (now() >= nextAt && hub.home !== undefined && maySign(this.#ctx)) {
-        nextAt = now() + EVERY_MS
-        await this.run(hub.home, {
-          all: false,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(AUDIT_MS)]),
-        }).catch(error => log.warn({ err: error }, 'the hub could not be audited'))
-      }
-      await wakers.audits.sleep(ROUND_MS)
+  /** Everything that is due now, once. */
+  look(): Promise<void> {
+    return this.#loop.once()
+  }
+
+  async #turn(lifetime: AbortSignal): Promise<number> {
+    const { log, hub, now } = this.#ctx
+    if (now() < this.#nextAt || hub.home === undefined) return ROUND_MS
+    const signal = AbortSignal.any([lifetime, AbortSignal.timeout(AUDIT_MS)])
+    try {
+      await this.run(hub.home, { all: false, signal })
+    } catch (error) {
+      if (isOwnFailure(error)) throw error
+      log.warn({ err: error }, 'the hub could not be audited')
     }
+    this.#nextAt = now() + EVERY_MS
+    return ROUND_MS
   }
 
   /** A person goes on with a hub in spite of what was found. */
@@ -116,21 +155,28 @@ export class Audit {
     const heads = seenHeads(store, hub.identity.aid)
     const witnessed = await askWitnesses(this.#ctx, hub, signal)
     const places = [...heads.keys(), ...witnessed.open.map(({ seq }) => seq)]
-    const from = all ? undefined : this.#placeAt(hub.identity.aid, places)
+    const kept = all ? undefined : this.#placeAt(hub.identity.aid, places)
     const own = all ? undefined : identity.aid
-    const reader = new SupplyReader(hub.identity.log, { own, ...(from && { from }) })
+    const reader = new SupplyReader(hub.identity.log, { own, ...(kept && { from: kept.place }) })
+    const whole = kept === undefined ? new CompactRange() : kept.tree
+    const tree: Tree = whole && { whole, atPlace: [...whole.roots] }
+    let cosigned: Cosigned | undefined
     const told = { headSeq: -1, headId: '' }
     let owed: number | undefined
     let account: AccountView | undefined
     const fault = await faultIn(async () => {
-      await this.#read(hub, reader, { told, heads, witnessed, signal })
+      cosigned = await askCosigned(this.#ctx, hub, signal)
+      await this.#read(hub, reader, { told, heads, witnessed, tree, signal })
+      if (tree !== undefined) await requireCosigned(tree.whole, cosigned, hub, signal)
       account = await compareAccount(this.#ctx, hub, signal)
       owed = await this.#checkTree(hub, reader, account, signal)
     })
     const why = fault ?? (account && accountFault(account))
     store.transaction(() => {
       if (why !== undefined) return this.#alarm(hub.identity.aid, why)
-      this.#keep(hub.identity.aid, reader, witnessed)
+      const times = cosigned?.by.map(({ atMs }) => atMs)
+      noteWitnessed(this.#ctx, hub.identity.aid, witnessed, times)
+      this.#keep(hub.identity.aid, reader, tree)
       if (account !== undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)
     }, 'node.audit')
     const { length, head } = reader.head
@@ -144,12 +190,13 @@ export class Audit {
       day: reader.epoch?.epoch.day,
       owed,
       witnessed: newestOf(witnessed),
+      cosigned,
       fault: why,
     }
   }
 
   async #read(hub: HubClient, reader: SupplyReader, reading: Reading): Promise<void> {
-    const { told, heads, witnessed, signal } = reading
+    const { told, heads, witnessed, tree, signal } = reading
     for (let page = 0; page < PAGES_MAX; page++) {
       const { length } = reader.head
       const got = await hub.credits.supplyRecords(length, signal)
@@ -157,6 +204,7 @@ export class Audit {
         throw new SupplyFault('the chain is that of another hub', length)
       for (const record of got.records) {
         reader.add(record)
+        follow(tree, reader)
         requireSeen(reader.head, heads)
         requireWitnessed(reader.head, witnessed)
       }
@@ -205,12 +253,12 @@ export class Audit {
     return checkSum(proof.balance)
   }
 
-  #keep(hub: string, reader: SupplyReader, witnessed: Witnessed): void {
+  #keep(hub: string, reader: SupplyReader, tree: Tree): void {
     const { store, chain, hubNow } = this.#ctx
     const { length, head, issued, retired } = reader.place
-    const place = JSON.stringify({ length, head: toBase64url(head), issued, retired })
+    const roots = tree?.atPlace.map(root => toBase64url(root))
+    const place = JSON.stringify({ length, head: toBase64url(head), issued, retired, roots })
     remember(store, placeName(hub), utf8(place))
-    noteWitnessed(this.#ctx, hub, witnessed)
     const seen = reader.head
     keepOnlyHead(store, hub, [seen.length - 1, seen.head])
     const headId = cidText(seen.head)
@@ -233,12 +281,19 @@ export class Audit {
   }
 
   /** Where the last reading ended; undefined where a head before that was seen since. */
-  #placeAt(hub: string, places: readonly number[]): SupplyPlace | undefined {
+  #placeAt(hub: string, places: readonly number[]): Kept | undefined {
     const kept = recall(this.#ctx.store, placeName(hub))
     if (kept === undefined) return undefined
-    const { head, ...place } = JSON.parse(fromUtf8(kept)) as Omit<SupplyPlace, 'head'> & { head: string }
+    const { head, roots, ...place } = JSON.parse(fromUtf8(kept)) as KeptPlace
     const isBehind = places.some(seq => seq < place.length)
-    return isBehind ? undefined : { ...place, head: fromBase64url(head) }
+    const tree =
+      roots &&
+      CompactRange.from(
+        place.length,
+        roots.map(root => fromBase64url(root)),
+      )
+    if (isBehind || (tree === undefined && cosignersOf(this.#ctx).length > 0)) return undefined
+    return { place: { ...place, head: fromBase64url(head) }, tree }
   }
 }
 
@@ -247,6 +302,13 @@ function newestOf({ all }: Witnessed): AuditReport['witnessed'] {
   if (first === undefined) return undefined
   const newest = others.reduce((best, one) => (one.observedAt > best.observedAt ? one : best), first)
   return { seq: newest.seq, atMs: newest.observedAt }
+}
+
+/** A record was read; the place lies at the last epoch, and the tree goes on from there. */
+function follow(tree: Tree, { head, place }: Pick<SupplyReader, 'head' | 'place'>): void {
+  if (tree === undefined) return
+  tree.whole.append(head.head)
+  if (place.length === tree.whole.size) tree.atPlace = [...tree.whole.roots]
 }
 
 /** What was seen at a place of the chain still stands there. */

@@ -5,7 +5,8 @@
 import { cidText } from '../../protocol/crypto/hash.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubAccount, HubClient } from '../hubs/hub.ts'
-import { endByLedger, openHolds, type PaymentRow } from '../store/payments.ts'
+import { openHolds } from '../store/open-payments.ts'
+import { endByLedger, noteProblem, type PaymentRow } from '../store/payments.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'threads' | 'hubNow' | 'events'>
 export type Ended = { returned: string[]; taken: string[] }
@@ -29,12 +30,19 @@ export async function askForEnds(
   const after = await home.credits.account(ENTRIES_MAX, signal)
   for (const row of open.filter(({ network }) => network === before.network)) {
     const moved = movedOf(row, before, after, ctx.hubNow())
+    if (moved === undefined && before.entries.some(({ transaction }) => transaction === cidText(row.payment)))
+      noteStillHeld(ctx, row)
     if (moved === undefined || !note(ctx, row, moved)) continue
     const { id } = ctx.threads.byKey(row.interaction)
     if (moved === 0) ended.returned.push(id)
     else ended.taken.push(id)
   }
   return ended
+}
+
+/** Its task is over, and the hub holds the credits still: its payee has not given them back, or the hub has not said so. */
+function noteStillHeld({ store, hubNow }: Needs, { interaction, problem }: PaymentRow): void {
+  if (problem === null) noteProblem(store, interaction, { problem: 'still_held', nextAt: hubNow() })
 }
 
 /** How many payments wait for such an end. */

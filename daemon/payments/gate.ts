@@ -2,11 +2,13 @@
 
 import { parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url, Malformed } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { buildEffect, type Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, networkOf, purposeOf } from '../../protocol/proof/payment.ts'
 import { type Quote, quoteText } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { alarmOf } from '../store/alarms.ts'
 import { isLocal } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
 
@@ -31,6 +33,7 @@ export const quoteFor = (asked: {
   what: string
   amount: number
   seconds: number
+  starts: number | undefined
 }): Quote => ({
   provider: asked.provider,
   what: asked.what,
@@ -38,6 +41,7 @@ export const quoteFor = (asked: {
   network: networkOf(asked.hub),
   holdSeconds: Math.ceil(asked.seconds) + HOLD_BEYOND_S,
   settleSeconds: SETTLE_S,
+  ...present({ starts: asked.starts }),
 })
 
 /** An authorization is settled within its hour, by the clock of a payer that may be two minutes off. */
@@ -46,6 +50,20 @@ const LATE_MS = 2 * 60_000
 /** The answer that asks for payment; `why` says what was wrong with the payment that came. */
 export const quoteEffect = (quote: Quote, why?: string): Effect =>
   buildEffect({ status: 'PAYMENT_REQUIRED', message: why ?? quoteText(quote) })
+
+/** Why a node takes no credits for new work, whoever offers them. */
+export type NotTaken = 'hub_in_doubt'
+
+const NOT_TAKEN: Readonly<Record<NotTaken, string>> = {
+  hub_in_doubt: 'this agent takes no credits of its hub for now: the hub contradicts what it signed',
+}
+
+/** Undefined where credits of a hub are taken. */
+export const whyNotTaken = ({ store }: Pick<Context, 'store'>, hub: string): NotTaken | undefined =>
+  alarmOf(store, hub) === undefined ? undefined : 'hub_in_doubt'
+
+export const notTakenEffect = (why: NotTaken): Effect =>
+  buildEffect({ status: 'UNAVAILABLE', message: NOT_TAKEN[why] })
 
 /** What came with the first message of a task; undefined where nothing did, or nothing that can be read. */
 export function offerOf(ctx: Pick<Context, 'threads'>, interaction: Interaction): Offer | undefined {

@@ -4,7 +4,7 @@ import { fromBase64 } from '../../protocol/encoding/bytes.ts'
 import { networkOf, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { READ_LIMIT_MAX } from '../chain/chain.ts'
 import type { Context } from '../context.ts'
-import { receivedPayments } from '../store/payments.ts'
+import { receivedPayments } from '../store/open-payments.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'identity'>
 /** A payment that a hub signed: `sign` is that of the entry which its ledger has to show for it. */
@@ -40,6 +40,17 @@ export function authorizedSince(ctx: Pick<Needs, 'chain'>, sinceMs: number): Aut
   }))
 }
 
+export type Redeemed = { amount: number; reference: string; transaction: string; atMs: number }
+
+/** What a hub signed that it redeemed for this agent, the newest first. */
+export function* redeemedBefore(ctx: Pick<Needs, 'chain'>): Generator<Redeemed> {
+  for (const { amount, reference, auth_id, receipt } of payloads(ctx, 'svc.credit.redeemed', 0)) {
+    if (typeof receipt !== 'string') continue
+    const { settledAt: atMs } = SettlementReceipt.decode(fromBase64(receipt)).body
+    yield { amount: Number(amount), reference: String(reference), transaction: String(auth_id), atMs }
+  }
+}
+
 /** What a hub signed since a time that it moved for this agent. */
 export function signedSince(ctx: Needs, hub: string, sinceMs: number): Signed[] {
   const told = ['svc.payment.settled', 'svc.credit.redeemed'].flatMap(type =>
@@ -48,7 +59,9 @@ export function signedSince(ctx: Needs, hub: string, sinceMs: number): Signed[] 
     ),
   )
   const network = networkOf(hub)
-  const received = receivedPayments(ctx.store, network, sinceMs - BEFORE_MS).map(row => row.endReceipt)
+  const received = receivedPayments(ctx.store, network, sinceMs - BEFORE_MS).flatMap(
+    row => row.endReceipt ?? [],
+  )
   return [...told, ...received]
     .map(encoded => SettlementReceipt.decode(encoded).body)
     .filter(body => body.network === network && body.settledAt >= sinceMs)

@@ -3,42 +3,27 @@
  * back. Each step is on the disk before the next, so that a call is paid once and run once whatever dies between.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { cidText } from '../../protocol/crypto/hash.ts'
-import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
-import {
-  Authorization,
-  HoldOrder,
-  type SettlementKind,
-  settlementKinds,
-  transactionOf,
-} from '../../protocol/proof/payment.ts'
+import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
-import type { Context } from '../context.ts'
-import type { Settled } from '../hubs/hub.ts'
+import { attemptEach, Loop } from '../platform/loop.ts'
+import { abandonedPayments, lapsedHolds, nextPaymentAt, openOrders } from '../store/open-payments.ts'
 import {
-  abandonedPayments,
   addPayment,
+  keepOrder,
   keepOutcome,
-  markEnded,
-  markHeld,
-  markRefused,
-  openOrders,
+  markBegun,
   type PaymentRow,
   paymentById,
   paymentOf,
+  reopenUnproven,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { type Accounts, homeOnly } from './accounts.ts'
 import { offerFault, offerOf, quoteEffect } from './gate.ts'
+import { type HoldNeeds, Holds } from './holds.ts'
 import { maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
-import { faultOf } from './receipts.ts'
-import { letAnswerGo } from './words.ts'
-
-type Needs = Pick<
-  Context,
-  'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'log' | 'events' | 'wakers'
->
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
 export type Answer = {
@@ -49,38 +34,58 @@ export type Answer = {
 }
 
 /** A hub that is silent is asked again until the payment can no longer be good. */
-const SETTLE_MS = 20_000
 const AFTER_EXPIRY_MS = 4 * 60_000
-/** How long a result waits for the hub's word that the credits are taken. */
-const ORDER_WAIT_MS = 60_000
-const ORDER_PAUSE_MS = 2_000
+/** A result waits for the hub's word that the credits are taken for as long as so many first pauses: a minute. */
+const ORDER_WAITS = 30
 const ROUND_MS = 60_000
+const SHORTEST_MS = 1000
 const ORDERS_MAX = 64
 /** What cannot be finished so long before its hold lapses is not begun. */
 const MARGIN_MS = 10 * 60_000
-const REASON_CHARACTERS_MAX = 300
+/** The hub's clock may be behind by so much. */
+const AFTER_LAPSE_MS = 5 * 60_000
+const SILENT = 'the hub did not answer while the payment was good'
 
-const ends: readonly SettlementKind[] = [settlementKinds.captured, settlementKinds.returned]
+/** What work is worth to its provider: its price, the price of its start where it was withdrawn after that, or nothing. */
+function takenFor(
+  { state, endBy }: Pick<Interaction, 'state' | 'endBy'>,
+  { amount, starts, beganAt }: PaymentRow,
+  isDone: boolean,
+): number {
+  // a requester that ends what is not answered withdraws it
+  const isEnded = (state === 'end_proposed' || state === 'ended') && endBy === 'peer'
+  const isWithdrawn = state === 'cancelled' || isEnded
+  if (isWithdrawn) return beganAt === null ? 0 : (starts ?? 0)
+  return isDone && (state === 'open' || state === 'end_proposed') ? amount : 0
+}
 
 export class Payee {
-  readonly #ctx: Needs
-  readonly #lifetime = new AbortController()
+  readonly #ctx: HoldNeeds
+  readonly #holds: Holds
+  readonly #loop: Loop
   /** Tasks whose result waits for the hub's word. */
   readonly #finishing = new Set<number>()
-  #round: Promise<void> | undefined
+  #hasReopened = false
 
-  constructor(ctx: Needs) {
+  constructor(ctx: HoldNeeds, accounts: Accounts = homeOnly(ctx)) {
     this.#ctx = ctx
+    this.#holds = new Holds(ctx, accounts)
+    this.#loop = new Loop({
+      name: 'payments in',
+      waker: ctx.wakers.payments,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      mayRun: () => maySign(ctx),
+      turn: () => this.#turn(),
+    })
   }
 
   start(): void {
-    this.#round = this.#rounds()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#lifetime.abort()
-    this.#ctx.wakers.payments.wake()
-    await this.#round
+    await this.#loop.stop()
   }
 
   /** Runs `work` once it is paid for; undefined while the hub does not say whether it is, and when the work was cut short. */
@@ -102,7 +107,9 @@ export class Payee {
     const asked = paymentOf(this.#ctx.store, interaction.key) ?? this.#accept(interaction, quote)
     if (typeof asked === 'string') return { effect: quoteEffect(quote, asked), quote }
     if (asked === undefined) return { effect: quoteEffect(quote), quote }
-    const held = asked.state === 'authorized' ? await this.#hold(asked, quote) : asked
+    const held = asked.state === 'authorized' ? await this.#holds.hold(asked, this.#within()) : asked
+    // the hub may have held it all the same: it is asked on, and gives back what it has
+    if (held === undefined && this.#isOver(asked)) return { effect: quoteEffect(quote, SILENT), quote }
     if (held?.state === 'refused') return { effect: quoteEffect(quote, held.reason ?? undefined), quote }
     return held
   }
@@ -139,61 +146,29 @@ export class Payee {
         at: hubNow(),
         holdUntil: holdUntil ?? null,
         orderedBy: null,
+        starts: quote.starts ?? amount,
       })
       return paymentOf(store, interaction.key)
     }, 'node.payment')
   }
 
-  /** Has the hub hold the credits; undefined while it does not answer. */
-  async #hold(row: PaymentRow, quote: Quote): Promise<PaymentRow | undefined> {
-    const { hub, hubNow, log } = this.#ctx
-    const home = hub.home
-    const authorization = Authorization.decode(row.authorization)
-    if (home === undefined) return undefined
-    let answer: Settled
-    try {
-      answer = await home.credits.settle(row.authorization, quote, this.#within(SETTLE_MS))
-    } catch (error) {
-      if (this.#lifetime.signal.aborted) return undefined
-      log.warn({ err: error }, 'the hub did not answer to a payment')
-      const isOver = hubNow() > authorization.body.notAfter + AFTER_EXPIRY_MS
-      return isOver ? this.#refuse(row, 'the hub did not answer while the payment was good') : undefined
-    }
-    if ('refused' in answer) return this.#refuse(row, plainLine(answer.says, REASON_CHARACTERS_MAX))
-    const fault = await faultOf(this.#ctx, home, answer.receipt, {
-      authorization,
-      kinds: [settlementKinds.held],
-      askedAtMs: row.at,
-    })
-    if (fault !== undefined) {
-      log.error({ fault }, 'the receipt of the hub does not hold')
-      return this.#refuse(row, 'the receipt of the hub does not hold')
-    }
-    return this.#noteHeld(row, answer.receipt)
-  }
-
-  #noteHeld(row: PaymentRow, receipt: Uint8Array): PaymentRow | undefined {
-    const { store, threads } = this.#ctx
-    return store.transaction(() => {
-      markHeld(store, row.interaction, receipt)
-      this.#record(threads.byKey(row.interaction), row, row.amount)
-      return paymentOf(store, row.interaction)
-    }, 'node.payment')
-  }
-
-  #refuse(row: PaymentRow, reason: string): PaymentRow | undefined {
-    const { store } = this.#ctx
-    return store.transaction(() => {
-      markRefused(store, row.interaction, reason)
-      return paymentOf(store, row.interaction)
-    }, 'node.payment')
+  #isOver({ authorization }: PaymentRow): boolean {
+    const { notAfter } = Authorization.decode(authorization).body
+    return this.#ctx.hubNow() > notAfter + AFTER_EXPIRY_MS
   }
 
   async #work(row: PaymentRow, work: () => Promise<Answer | undefined>): Promise<PaymentRow | undefined> {
     const isTooLate = row.holdUntil !== null && this.#ctx.hubNow() > row.holdUntil - MARGIN_MS
     const late = 'the payment lapses before the work could end; nothing was done'
+    if (!isTooLate) this.begun(row)
     const answer = isTooLate ? { effect: buildEffect({ status: 'FAILED', message: late }) } : await work()
     return answer && this.#keepOutcome(row, answer)
+  }
+
+  /** The work for a payment begins: it is on the disk before the first step of it. */
+  begun({ interaction }: Pick<PaymentRow, 'interaction'>): void {
+    const { store, hubNow } = this.#ctx
+    store.transaction(() => markBegun(store, interaction, hubNow()), 'node.payment')
   }
 
   /** Keeps what came of the work beside the order that takes the credits, or gives them back where nothing came of it. */
@@ -201,9 +176,8 @@ export class Payee {
     const { store, threads } = this.#ctx
     const isDone = effect.status === 'OK' || effect.status === 'UNVERIFIED'
     return store.transaction(() => {
-      const { state } = threads.byKey(row.interaction)
-      const isWanted = state === 'open' || state === 'end_proposed'
-      const order = orderFor(this.#ctx, row, isDone && isWanted ? row.amount : 0)
+      const current = paymentOf(store, row.interaction) ?? row
+      const order = orderFor(this.#ctx, row, takenFor(threads.byKey(row.interaction), current, isDone))
       keepOutcome(store, row.interaction, { outcome: Effect.encode(effect), isPrivate, order })
       return paymentOf(store, row.interaction)
     }, 'node.payment')
@@ -211,98 +185,76 @@ export class Payee {
 
   /** Sends the order and waits for the hub's word, but not for long: what was done is told in any case. */
   async #finish(row: PaymentRow): Promise<Answer | undefined> {
-    const until = this.#ctx.hubNow() + ORDER_WAIT_MS
+    const { store, timings } = this.#ctx
     let ended = row
+    let waitedMs = 0
     while (ended.state === 'ending') {
-      ended = (await this.#send(row)) ?? row
-      if (this.#lifetime.signal.aborted) return undefined
-      if (ended.state === 'ending' && this.#ctx.hubNow() >= until) break
-      if (ended.state === 'ending') await this.#rest()
+      ended = (await this.#holds.end(ended, this.#within())) ?? paymentOf(store, row.interaction) ?? ended
+      if (this.#loop.signal.aborted) return undefined
+      const isAnswered = ended.state !== 'ending' || ended.problem !== 'unanswered'
+      if (isAnswered || waitedMs >= ORDER_WAITS * timings.paymentPauseMs) break
+      waitedMs += await this.#rest(ended)
     }
     if (ended.outcome === null) return undefined
     const settlements = [ended.heldReceipt, ended.endReceipt].filter(receipt => receipt !== null)
     return { effect: Effect.decode(ended.outcome), isPrivate: ended.outcomePrivate === 1, settlements }
   }
 
-  async #rest(): Promise<void> {
-    await pause(ORDER_PAUSE_MS, undefined, { signal: this.#lifetime.signal }).catch(() => undefined)
+  async #rest({ nextAt }: PaymentRow): Promise<number> {
+    const { paymentPauseMs } = this.#ctx.timings
+    const most = ORDER_WAITS * paymentPauseMs
+    const ms = Math.min(Math.max(nextAt - this.#ctx.hubNow(), paymentPauseMs), most)
+    await pause(ms, undefined, { signal: this.#loop.signal }).catch(() => undefined)
+    return ms
   }
 
-  /** Gives the hub an order about a hold; undefined while it does not answer. */
-  async #send(row: PaymentRow): Promise<PaymentRow | undefined> {
-    const { hub, log } = this.#ctx
-    if (hub.home === undefined || row.endOrder === null) return undefined
-    const { amount } = HoldOrder.decode(row.endOrder).body
-    try {
-      const signal = this.#within(SETTLE_MS)
-      const answer = await hub.home.credits.endHold(
-        row.endOrder,
-        amount === 0 ? 'release' : 'capture',
-        signal,
-      )
-      if ('refused' in answer) {
-        log.error({ reason: answer.refused, says: answer.says }, 'the hub refused an order about a hold')
-        return this.#end(row, { receipt: null, moved: 0 })
-      }
-      const authorization = Authorization.decode(row.authorization)
-      const asked = { authorization, kinds: ends, askedAtMs: row.at }
-      const fault = await faultOf(this.#ctx, hub.home, answer.receipt, asked)
-      if (fault !== undefined) log.error({ fault }, 'the receipt of the hub does not hold')
-      return this.#end(row, { receipt: fault === undefined ? answer.receipt : null, moved: amount })
-    } catch (error) {
-      log.warn({ err: error }, 'the hub did not answer to an order about a hold')
-      return undefined
+  /** Everything that is due now, once, and what the hubs say to it. */
+  look(): Promise<void> {
+    return this.#loop.once()
+  }
+
+  /** Holds for tasks that were withdrawn, and orders that a hub has not answered; each hub is asked beside the turn. */
+  #turn(): number {
+    const { store, hubNow } = this.#ctx
+    if (!this.#hasReopened) reopenUnproven(store)
+    this.#hasReopened = true
+    const now = hubNow()
+    attemptEach(lapsedHolds(store, now - AFTER_LAPSE_MS, ORDERS_MAX), row => this.#noteLapse(row))
+    const due = [
+      ...abandonedPayments(store, now, ORDERS_MAX),
+      ...openOrders(store, now, ORDERS_MAX).filter(({ interaction }) => !this.#finishing.has(interaction)),
+    ]
+    for (const [network, rows] of Map.groupBy(due, row => row.network))
+      this.#loop.followAlone(network, () => this.#askEach(rows))
+    const dueMs = (nextPaymentAt(store) ?? Number.POSITIVE_INFINITY) - now
+    return Math.min(ROUND_MS, Math.max(dueMs, SHORTEST_MS))
+  }
+
+  /** One after another: a hub that is silent is not asked for all of them at once. */
+  async #askEach(rows: readonly PaymentRow[]): Promise<void> {
+    for (const row of rows) {
+      if (this.#loop.signal.aborted) return
+      if (row.state === 'ending') await this.#holds.end(row, this.#within())
+      else await this.#giveBack(row)
     }
   }
 
-  #end(row: PaymentRow, end: { receipt: Uint8Array | null; moved: number }): PaymentRow | undefined {
-    const { store, threads } = this.#ctx
-    return store.transaction(() => {
-      const current = paymentOf(store, row.interaction)
-      // the same order may have been answered twice: a hold ends once
-      if (current?.state !== 'ending') return current
-      markEnded(store, row.interaction, end)
-      this.#record(threads.byKey(row.interaction), row, end.moved)
-      const ended = paymentOf(store, row.interaction)
-      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
-      return ended
-    }, 'node.payment')
-  }
-
-  #record(interaction: Interaction, row: PaymentRow, amount: number): void {
-    this.#ctx.chain.append('svc.payment.settled', {
-      interaction_id: interaction.id,
-      capability: interaction.capability ?? '',
-      transaction: cidText(row.payment),
-      amount,
-      network: row.network,
-    })
-  }
-
-  /** Orders that the hub has not answered, and holds for tasks that were withdrawn. */
-  async #rounds(): Promise<void> {
-    while (!this.#lifetime.signal.aborted) {
-      if (maySign(this.#ctx)) await this.#look()
-      await this.#ctx.wakers.payments.sleep(ROUND_MS)
-    }
-  }
-
-  async #look(): Promise<void> {
-    const { store } = this.#ctx
-    for (const row of abandonedPayments(store, ORDERS_MAX)) this.#giveBack(row)
-    for (const row of openOrders(store, ORDERS_MAX)) {
-      if (this.#lifetime.signal.aborted) return
-      if (!this.#finishing.has(row.interaction)) await this.#send(row)
-    }
-  }
-
-  #giveBack(row: PaymentRow): void {
+  /** The hub may hold the credits although its answer was lost: it is asked for that again, which changes nothing. */
+  async #giveBack(row: PaymentRow): Promise<void> {
     const message = 'the task was withdrawn'
-    if (row.state === 'held') this.#keepOutcome(row, { effect: buildEffect({ status: 'FAILED', message }) })
-    else this.#refuse(row, message)
+    const held = row.state === 'authorized' ? await this.#holds.hold(row, this.#within()) : row
+    if (held?.state !== 'held') return
+    const kept = this.#keepOutcome(held, { effect: buildEffect({ status: 'FAILED', message }) })
+    if (kept?.state === 'ending') await this.#holds.end(kept, this.#within())
   }
 
-  #within(ms: number): AbortSignal {
-    return AbortSignal.any([this.#lifetime.signal, AbortSignal.timeout(ms)])
+  /** A release of what has lapsed changes nothing, and brings the hub's receipt of that. */
+  #noteLapse(row: PaymentRow): void {
+    const { store } = this.#ctx
+    store.transaction(() => keepOrder(store, row.interaction, orderFor(this.#ctx, row, 0)), 'node.payment')
+  }
+
+  #within(): AbortSignal {
+    return AbortSignal.any([this.#loop.signal, AbortSignal.timeout(this.#ctx.timings.paymentMs)])
   }
 }

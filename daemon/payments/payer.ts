@@ -5,8 +5,7 @@
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import type { Attachment } from '../../protocol/mail/message.ts'
-import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
   Authorization,
@@ -20,26 +19,32 @@ import {
 } from '../../protocol/proof/payment.ts'
 import { quoteText, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
+import { isOwnFailure } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { attemptEach, Loop } from '../platform/loop.ts'
 import { refuse } from '../refusal.ts'
 import { alarmOf } from '../store/alarms.ts'
+import { openNetworksOf, unjudgedPayments } from '../store/open-payments.ts'
 import {
   addPayment,
+  dropReceipts,
   freshQuotes,
   markEnded,
   markHeld,
+  markPaid,
   markQuotePaid,
   type PaymentRow,
   type QuoteRow,
   quoteOf,
   sayWhyUnpaid,
-  unjudgedPayments,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { type Accounts, homeOnly } from './accounts.ts'
+import { type GivenTask, taskAsGiven } from './as-given.ts'
 import { askForEnds, countOpenEnds } from './ends.ts'
 import { maySign } from './may-sign.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
-import { settleTaken } from './refunds.ts'
+import { settleTaken, takenNetworks } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
 
 const ROUND_MS = 3_600_000
@@ -62,84 +67,107 @@ type Needs = Pick<
   | 'log'
   | 'random'
   | 'hubNow'
+  | 'timings'
 >
 
 /** A task for somebody, with what is given to pay for it; runs inside a transaction. */
 type Commit = (
-  task: {
-    peer: string
-    document: Uint8Array
-    text: string
-    capability: string | null
-    attachments: readonly Attachment[]
-  },
+  task: GivenTask,
   pay: (task: Interaction) => { paySalt: Uint8Array; authorization: Uint8Array },
 ) => Interaction
 
 export class Payer {
   readonly #ctx: Needs
   readonly #commit: Commit
-  readonly #lifetime = new AbortController()
-  #round: Promise<void> | undefined
+  readonly #accounts: Accounts
+  readonly #loop: Loop
+  /** Payments whose end was open at the last turn, and the pause that followed it. */
+  #open = 0
+  #pauseMs = ROUND_MS
 
-  constructor(ctx: Needs, commit: Commit) {
+  constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx)) {
     this.#ctx = ctx
     this.#commit = commit
+    this.#accounts = accounts
+    this.#loop = new Loop({
+      name: 'payments out',
+      waker: ctx.wakers.spending,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      mayRun: () => maySign(ctx),
+      turn: () => this.#turn(),
+    })
   }
 
   start(): void {
-    this.#round = this.#rounds()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#lifetime.abort()
-    this.#ctx.wakers.spending.wake()
-    await this.#round
+    await this.#loop.stop()
   }
 
   /** Pays what a task of ours was quoted, on the word of a person; the task that was delegated anew for it. */
-  pay(interaction: Interaction): Interaction {
+  pay(interaction: Interaction, { unheld = false } = {}): Interaction {
     const { store } = this.#ctx
     return store.transaction(() => {
       const quote = quoteOf(store, interaction.key)
       if (quote?.state !== 'open')
         return refuse('wrong_state', 'this task waits for no payment', `svc thread ${interaction.id}`)
+      if (quote.holdSeconds === null && !unheld)
+        return refuse(
+          'wrong_state',
+          'this price is paid at once and without a hold: nothing of it comes back, whatever the answer is',
+          `svc approve ${interaction.id} --unheld`,
+        )
       const home = this.#home(quote)
       if (typeof home === 'string') return refuse('no_credits', home)
       return this.#pay(quote, interaction, { home, by: 'person' })
     }, 'node.pay')
   }
 
-  async #rounds(): Promise<void> {
-    let before = 0
-    let pauseMs = ROUND_MS
-    while (!this.#lifetime.signal.aborted) {
-      if (maySign(this.#ctx)) await this.#look()
-      const open = countOpenEnds(this.#ctx)
-      const isNew = open > before
-      pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * pauseMs, ROUND_MS)
-      before = open
-      await this.#ctx.wakers.spending.sleep(pauseMs)
+  /** Everything that is due now, once, and what the hubs say to it. */
+  look(): Promise<void> {
+    return this.#loop.once()
+  }
+
+  /** Prices and receipts are judged in the turn; hubs are asked beside it, so that one that is silent holds up nothing. */
+  #turn(): number {
+    const { store } = this.#ctx
+    const receipts = Map.groupBy(unjudgedPayments(store, AT_ONCE_MAX), ({ network }) => network)
+    for (const [network, rows] of receipts)
+      this.#loop.followAlone(`receipts of ${network}`, () => this.#noteEach(rows))
+    for (const network of openNetworks(this.#ctx))
+      this.#loop.followAlone(network, () => this.#askForReceipts(network))
+    attemptEach(freshQuotes(store, AT_ONCE_MAX), quote => this.#judge(quote))
+    const open = countOpenEnds(this.#ctx)
+    const isNew = open > this.#open
+    this.#pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
+    this.#open = open
+    return this.#pauseMs
+  }
+
+  async #noteEach(rows: readonly PaymentRow[]): Promise<void> {
+    for (const row of rows) await this.#note(row).catch(error => this.#noteFailed(error))
+  }
+
+  async #askForReceipts(network: string): Promise<void> {
+    const signal = AbortSignal.any([this.#loop.signal, AbortSignal.timeout(ASK_MS)])
+    try {
+      const hub = await this.#accounts.accountOf(network)
+      if (hub === undefined) return
+      await settleTaken(this.#ctx, hub, signal)
+      await askForReceipts(this.#ctx, hub, signal)
+      await askForEnds(this.#ctx, hub, signal)
+    } catch (error) {
+      this.#noteFailed(error)
     }
   }
 
-  async #look(): Promise<void> {
-    const { store, log } = this.#ctx
-    for (const quote of freshQuotes(store, AT_ONCE_MAX)) this.#judge(quote)
-    for (const row of unjudgedPayments(store, AT_ONCE_MAX))
-      await this.#note(row).catch(error => log.warn({ err: error }, 'a payment could not be judged'))
-    await this.#askForReceipts().catch(error =>
-      log.warn({ err: error }, 'the hub was not asked for receipts'),
-    )
-  }
-
-  async #askForReceipts(): Promise<void> {
-    const { home } = this.#ctx.hub
-    if (home === undefined) return
-    const signal = AbortSignal.any([this.#lifetime.signal, AbortSignal.timeout(ASK_MS)])
-    await settleTaken(this.#ctx, home, signal)
-    await askForReceipts(this.#ctx, home, signal)
-    await askForEnds(this.#ctx, home, signal)
+  /** A hub that gave no answer is asked at the next turn. */
+  #noteFailed(error: unknown): void {
+    if (isOwnFailure(error)) throw error
+    this.#ctx.log.warn({ err: error }, 'the hub was not asked for receipts')
   }
 
   /** Pays a price that nobody has to be asked about; else says what a person has to decide. */
@@ -174,17 +202,7 @@ export class Payer {
     { home, by }: { home: HubClient; by: 'person' | 'agent' | 'node' },
   ): Interaction {
     const { store, threads } = this.#ctx
-    const [first] = threads.messages(interaction.key, 0, 1)
-    const message = threads.message(first?.key ?? 0)
-    const asked = decodePayload(message.kind, message.payload)
-    if (asked.kind !== kinds.delegate) throw new Error('the first message of a task is no delegation')
-    const task = {
-      peer: interaction.peer,
-      document: asked.payload.document,
-      text: message.text,
-      capability: interaction.capability,
-      attachments: threads.attachmentsOf(message.key),
-    }
+    const task = taskAsGiven(this.#ctx, interaction)
     const network = networkOf(home.identity.aid)
     const paying = this.#commit(task, created => this.#authorize(created, quote, { network, by }))
     markQuotePaid(store, interaction.key, paying.key)
@@ -231,6 +249,7 @@ export class Payer {
       at: notBefore,
       holdUntil: holdUntil ?? null,
       orderedBy: by,
+      starts: quote.holdSeconds === null ? null : (quote.starts ?? amount),
     })
     chain.append('svc.payment.authorized', {
       interaction_id: task.id,
@@ -242,53 +261,76 @@ export class Payer {
     return { paySalt, authorization: encoded }
   }
 
-  /** Judges the receipts that came and records what they prove. */
+  /** Judges the receipts that came, and records what they prove: one that proves nothing changes nothing, and is dropped. */
   async #note(row: PaymentRow): Promise<void> {
     const { held, paid, captured, returned } = settlementKinds
-    if (row.state === 'authorized' && row.heldReceipt !== null) {
-      const verified = await this.#proves(row, row.heldReceipt, [held, paid])
-      this.#record(row, row.heldReceipt, verified, () =>
-        markHeld(this.#ctx.store, row.interaction, row.heldReceipt as Uint8Array),
-      )
+    const { heldReceipt, endReceipt } = row
+    if (row.state === 'authorized' && heldReceipt !== null) {
+      const proven = await this.#proves(row, heldReceipt, [held, paid])
+      if (proven === false) this.#drop(row, 'held')
+      const mark = SettlementReceipt.decode(heldReceipt).body.kind === paid ? markPaid : markHeld
+      if (proven === true)
+        this.#record(row, heldReceipt, () => mark(this.#ctx.store, row.interaction, heldReceipt))
     }
-    if (row.endReceipt === null) return
-    const receipt = row.endReceipt
-    const verified = await this.#proves(row, receipt, [captured, returned])
-    const { kind, amount } = SettlementReceipt.decode(receipt).body
+    if (endReceipt === null) return
+    const proven = await this.#proves(row, endReceipt, [captured, returned])
+    if (proven === false) this.#drop(row, 'end')
+    if (proven !== true) return
+    const { kind, amount } = SettlementReceipt.decode(endReceipt).body
     const moved = kind === captured ? amount : row.amount - amount
-    this.#record({ ...row, amount: moved }, receipt, verified, () =>
-      markEnded(this.#ctx.store, row.interaction, { receipt, moved: verified ? moved : row.amount }),
+    this.#record({ ...row, amount: moved }, endReceipt, () =>
+      markEnded(this.#ctx.store, row.interaction, { receipt: endReceipt, moved }),
     )
   }
 
-  async #proves(row: PaymentRow, receipt: Uint8Array, kinds: readonly SettlementKind[]): Promise<boolean> {
-    const { home } = this.#ctx.hub
-    if (home === undefined) return false
+  /** Undefined where its hub is not reached, so that nobody can say. */
+  async #proves(
+    row: PaymentRow,
+    receipt: Uint8Array,
+    kinds: readonly SettlementKind[],
+  ): Promise<boolean | undefined> {
+    const hub = await this.#accounts.accountOf(row.network)
+    if (hub === undefined) return undefined
     const authorization = Authorization.decode(row.authorization)
-    const fault = await faultOf(this.#ctx, home, receipt, { authorization, kinds })
-    if (fault !== undefined) this.#ctx.log.error({ fault }, 'the receipt of a payment does not hold')
+    const fault = await faultOf(this.#ctx, hub, receipt, { authorization, kinds })
+    if (fault !== undefined)
+      this.#ctx.log.error({ fault }, 'what the provider sent as a receipt of the payment does not hold')
     return fault === undefined
   }
 
-  #record(row: PaymentRow, receipt: Uint8Array, verified: boolean, mark: () => void): void {
+  #drop({ interaction }: PaymentRow, which: 'held' | 'end'): void {
+    const { store, threads, events } = this.#ctx
+    store.transaction(() => {
+      dropReceipts(store, interaction, which)
+      const { id: interaction_id, peer } = threads.byKey(interaction)
+      store.afterCommit(() => events.emit('message', { interaction_id, peer }))
+    }, 'node.payment')
+  }
+
+  #record(row: PaymentRow, receipt: Uint8Array, mark: () => void): void {
     const { store, threads, chain, events } = this.#ctx
     store.transaction(() => {
       const interaction = threads.byKey(row.interaction)
       const about = { interaction_id: interaction.id, peer: interaction.peer }
       store.afterCommit(() => events.emit('message', about))
-      const held = { payee: interaction.peer, auth_id: cidText(row.payment), receipt }
-      const proof: Partial<typeof held> = verified ? held : {}
       chain.append('svc.payment.settled', {
         interaction_id: interaction.id,
         transaction: cidText(row.payment),
         amount: row.amount,
         network: row.network,
-        verified,
-        ...proof,
+        verified: true,
+        payee: interaction.peer,
+        auth_id: cidText(row.payment),
+        receipt,
       })
       mark()
     }, 'node.payment')
   }
+}
+
+/** Networks of which payments that went out, or what came back of them, are open. */
+function openNetworks(ctx: Pick<Needs, 'store' | 'threads'>): string[] {
+  return [...new Set([...openNetworksOf(ctx.store), ...takenNetworks(ctx)])]
 }
 
 function priceIn({ amount, network, holdSeconds, settleSeconds }: QuoteRow) {

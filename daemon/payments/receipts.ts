@@ -4,15 +4,18 @@ import { wordsOf } from '../../protocol/encoding/errors.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
   Authorization,
+  networkOf,
   type SettlementKind,
   SettlementReceipt,
+  settlementKinds,
 } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { settlementFault } from '../../protocol/proof/settlement.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { recall, remember } from '../store/memory.ts'
-import { keepReceipts, markRefused, type PaymentRow, silentPayments } from '../store/payments.ts'
+import { silentPayments } from '../store/open-payments.ts'
+import { keepReceipts, markRefused, type PaymentRow } from '../store/payments.ts'
 import { noteHead } from './seen-heads.ts'
 
 type Noting = Parameters<typeof noteHead>[0]
@@ -60,6 +63,20 @@ export async function faultOf(
   }
 }
 
+/** Why a receipt does not prove the hold of a payment, or its end. */
+export function receiptFault(
+  ctx: Noting,
+  row: PaymentRow,
+  hub: HubClient,
+  receipt: Uint8Array,
+  what: 'held' | 'ended',
+): Promise<string | undefined> {
+  const { held, captured, returned } = settlementKinds
+  const authorization = Authorization.decode(row.authorization)
+  const kinds = what === 'held' ? [held] : [captured, returned]
+  return faultOf(ctx, hub, receipt, { authorization, kinds, askedAtMs: row.at })
+}
+
 type Asking = Pick<Context, 'store' | 'hubNow' | 'threads' | 'wakers'>
 
 /** After this time an authorization that was not settled never will be. */
@@ -70,13 +87,14 @@ const SETTLE_SECONDS = 300
 /** Asks the hub for the receipts of payments of which nothing was heard and which can no longer be made by asking. */
 export async function askForReceipts(
   { store, hubNow, threads, wakers }: Asking,
-  home: Pick<HubClient, 'credits'>,
+  home: Pick<HubClient, 'credits' | 'identity'>,
   signal: AbortSignal,
 ): Promise<{ settled: string[]; lapsed: string[] }> {
   const settled: string[] = []
   const lapsed: string[] = []
   const before = hubNow() - AUTHORIZATION_LIFE_MAX_MS - TOLERANCE_MS
-  for (const row of silentPayments(store, before, ROWS_MAX)) {
+  const network = networkOf(home.identity.aid)
+  for (const row of silentPayments(store, network, before, ROWS_MAX)) {
     const { id } = threads.byKey(row.interaction)
     const answer = await home.credits.settle(row.authorization, quoteOfRow(row), signal)
     if ('receipt' in answer) {
@@ -91,7 +109,8 @@ export async function askForReceipts(
   return { settled, lapsed }
 }
 
-function quoteOfRow(row: PaymentRow): Quote {
+/** The quote that an authorization was made for, as far as a hub compares it. */
+export function quoteOfRow(row: Pick<PaymentRow, 'authorization'>): Quote {
   const { body } = Authorization.decode(row.authorization)
   const holdSeconds = body.holdUntil === undefined ? undefined : (body.holdUntil - body.notAfter) / 1000
   return {

@@ -2,12 +2,13 @@
  * Credits that a provider gives back after it took them: an authorization that names the payment. Whoever has it may have the
  * hub settle it, so it travels to the requester where the task still takes words, and both sides ask the hub.
  */
-import { cidText } from '../../protocol/crypto/hash.ts'
+import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
   Authorization,
+  networkOf,
   settlementKinds,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
@@ -15,8 +16,9 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { forget, namesStarting, recall, remember } from '../store/memory.ts'
-import { type PaymentRow, paymentOf } from '../store/payments.ts'
+import { type PaymentRow, paymentById, paymentOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
+import { withNewestKey } from './accounts.ts'
 import { faultOf } from './receipts.ts'
 
 type Needs = Pick<
@@ -31,7 +33,8 @@ const TOLERANCE_MS = 4 * 60_000
 const SETTLE_SECONDS = 300
 const REASON_CHARACTERS_MAX = 300
 /** By the payment: what this side signed to give back, and what the hub has moved; with its requester also by the refund. */
-const givenName = (payment: Uint8Array): string => `refund of ${cidText(payment)}`
+const GIVEN = 'refund of '
+const givenName = (payment: Uint8Array): string => `${GIVEN}${cidText(payment)}`
 const doneName = (payment: Uint8Array): string => `refunded ${cidText(payment)}`
 /** By the task: what came from its provider, until the hub has said what became of it. */
 const TAKEN = 'refund for '
@@ -49,6 +52,7 @@ export function prepareRefund(
   ctx: Pick<Context, 'identity' | 'store' | 'chain' | 'random' | 'hubNow'>,
   interaction: Interaction,
   asked: number | undefined,
+  isRenewed = false,
 ): PreparedRefund {
   const { store, identity, chain, random, hubNow } = ctx
   const row = paymentOf(store, interaction.key)
@@ -62,11 +66,12 @@ export function prepareRefund(
     return refuse('bad_request', `only ${taken} credits were taken for this task; give back at most that`)
   const held = recall(store, givenName(row.payment))
   const before = held && Authorization.decode(held)
-  const isGood = before !== undefined && before.body.notAfter + TOLERANCE_MS > hubNow()
+  const isGood = !isRenewed && before !== undefined && before.body.notAfter + TOLERANCE_MS > hubNow()
   if (held !== undefined && isGood && before.body.amount === amount)
     return { row, encoded: held, amount, isNew: false }
   if (isGood)
     return refuse('wrong_state', `giving back ${before.body.amount} credits is under way; repeat that amount`)
+  const notBefore = hubNow()
   const authorization = Authorization.sign(identity.seed, {
     v: 1,
     payer: identity.aid,
@@ -75,8 +80,8 @@ export function prepareRefund(
     amount,
     network: row.network,
     nonce: random(NONCE_BYTES),
-    notBefore: hubNow(),
-    notAfter: hubNow() + AUTHORIZATION_LIFE_MAX_MS,
+    notBefore,
+    notAfter: notBefore + AUTHORIZATION_LIFE_MAX_MS,
     refundOf: row.payment,
   })
   const encoded = Authorization.encode(authorization)
@@ -91,15 +96,23 @@ export function prepareRefund(
   return { row, encoded, amount, isNew: true }
 }
 
-/** Has the hub move what was signed; a repeat gets the same receipt. */
+/** What was signed to be given back under the key that this node has no more; a hub takes it only if it has it already. */
+const isOfOldKey = ({ identity }: Pick<Context, 'identity'>, encoded: Uint8Array): boolean =>
+  Authorization.decode(encoded).body.payerKelSeq !== identity.log.seq
+
+/** Has the hub move what was signed; a repeat gets the same receipt. `renew` signs it under the newest key. */
 export async function settleRefund(
   ctx: Needs,
   home: HubClient,
   interaction: Interaction,
-  { row, encoded, amount }: PreparedRefund,
-  signal: AbortSignal,
+  { prepared, renew, signal }: { prepared: PreparedRefund; renew: () => PreparedRefund; signal: AbortSignal },
 ) {
-  const settled = await ask(ctx, home, interaction, encoded, signal)
+  const { row, amount } = prepared
+  const first = await ask(ctx, home, interaction, prepared.encoded, signal)
+  const settled =
+    'says' in first && isOfOldKey(ctx, prepared.encoded)
+      ? await ask(ctx, home, interaction, renew().encoded, signal)
+      : first
   if ('says' in settled)
     return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
   ctx.store.transaction(() => {
@@ -144,15 +157,37 @@ function bodyOf(encoded: Uint8Array): Authorization['body'] | undefined {
 
 const transactionIn = (encoded: Uint8Array): Uint8Array => transactionOf(Authorization.decode(encoded))
 
-/** Asks the hub for what providers gave back; one that is silent is asked again. */
+/** What providers gave back and no hub has moved yet. */
+function takenIn({ store }: Pick<Needs, 'store'>): { name: string; encoded: Uint8Array; network: string }[] {
+  return namesStarting(store, TAKEN).flatMap(name => {
+    const encoded = recall(store, name)
+    return encoded === undefined
+      ? []
+      : [{ name, encoded, network: Authorization.decode(encoded).body.network }]
+  })
+}
+
+export const takenNetworks = (ctx: Pick<Needs, 'store'>): string[] =>
+  takenIn(ctx).map(({ network }) => network)
+
+/** Tasks of which this node signed to give something back, and the hub has not moved it. */
+export function pendingRefunds({ store }: Pick<Needs, 'store'>): PaymentRow[] {
+  return namesStarting(store, GIVEN).flatMap(name => {
+    const row = paymentById(store, parseCid(name.slice(GIVEN.length)))
+    return row === undefined || recall(store, doneName(row.payment)) !== undefined ? [] : [row]
+  })
+}
+
+/** Asks a hub for what providers gave back; what it does not move is asked for until its time is over. */
 export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSignal): Promise<void> {
-  for (const name of namesStarting(ctx.store, TAKEN)) {
-    const encoded = recall(ctx.store, name)
-    if (encoded === undefined || signal.aborted) continue
+  const own = networkOf(home.identity.aid)
+  for (const { name, encoded } of takenIn(ctx).filter(({ network }) => network === own)) {
+    if (signal.aborted) return
+    const { notAfter } = Authorization.decode(encoded).body
     const interaction = ctx.threads.byKey(Number(name.slice(TAKEN.length)))
     const settled = await ask(ctx, home, interaction, encoded, signal)
     ctx.store.transaction(() => {
-      forget(ctx.store, name)
+      if (!('says' in settled) || ctx.hubNow() > notAfter + TOLERANCE_MS) forget(ctx.store, name)
       if ('says' in settled) return
       remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
       if (settled.verified) addGivenBack(ctx.store, encoded, settled.amount)
@@ -180,7 +215,9 @@ async function ask(
   const authorization = Authorization.decode(encoded)
   const { payTo: provider, amount, network, notBefore } = authorization.body
   const quote = { provider, what: '', amount, network, holdSeconds: undefined, settleSeconds: SETTLE_SECONDS }
-  const answer = await home.credits.settle(encoded, quote, signal)
+  const settle = () => home.credits.settle(encoded, quote, signal)
+  const isOwn = authorization.body.payer === ctx.identity.aid && !isOfOldKey(ctx, encoded)
+  const answer = isOwn ? await withNewestKey(ctx, home, settle) : await settle()
   if ('refused' in answer) return { says: plainLine(answer.says, REASON_CHARACTERS_MAX) }
   const kinds = [settlementKinds.paid]
   const asked = { authorization, kinds, askedAtMs: notBefore }

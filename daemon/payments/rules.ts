@@ -1,7 +1,9 @@
 /** What is paid without a person: so much for one payment, so much a day, so much to one agent a day. */
+import { priceSaid } from '../../protocol/proof/quote.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Store } from '../store/open.ts'
-import { knownPrice, type QuoteRow, spentSince } from '../store/payments.ts'
+import { spentSince, wasPaidBefore } from '../store/open-payments.ts'
+import { knownPrice, type QuoteRow } from '../store/payments.ts'
 
 const DAY_MS = 86_400_000
 
@@ -12,6 +14,11 @@ export function whyNotPaid(store: Store, quote: QuoteRow, rules: Rules): string 
   const { spend = spendDefaults, nowMs, payee } = rules
   const amount = quote.amount ?? 0
   const costs = `it costs ${amount} credits`
+  if (quote.holdSeconds === null) return `${costs} at once and without a hold, so nothing of it comes back`
+  if (wasPaidBefore(store, quote.interaction))
+    return `${costs}, and the same task was paid for before its recipient lost it; a person says whether it is paid once more`
+  const said = quote.says === null ? undefined : priceSaid(quote.says, { amount })
+  if (said !== undefined) return `${costs} by its terms, and its words name ${said}: “${quote.says}”`
   if (quote.creditsMax !== null && amount > quote.creditsMax)
     return `${costs}, more than the ${quote.creditsMax} that were allowed for it`
   if (quote.orderedBy === 'person') return quote.creditsMax === null ? whyNotKnown(store, quote) : undefined

@@ -20,15 +20,18 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { forget, recall, remember } from '../store/memory.ts'
+import { heldForUs } from '../store/open-payments.ts'
+import { type Accounts, homeOnly, withNewestKey } from './accounts.ts'
 import { askForEnds } from './ends.ts'
+import { type HoldNeeds, Holds } from './holds.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
+import { openAt, redemptionName } from './redemptions.ts'
 
-type Needs = Pick<
-  Context,
-  'identity' | 'store' | 'chain' | 'hub' | 'hubNow' | 'random' | 'log' | 'events' | 'wakers' | 'threads'
->
+type Needs = HoldNeeds & Pick<Context, 'random'>
 
 const NONCE_BYTES = 16
+/** Clocks may differ, so one that has ended may be carried out a little longer. */
+const TOLERANCE_MS = 4 * 60_000
 const REASON_CHARACTERS_MAX = 300
 /** Seconds that a header for plain HTTP leaves its payee: what servers of x402 ask for where they say nothing. */
 const HEADER_SECONDS = 300
@@ -53,9 +56,11 @@ export type HeaderTerms = Pick<Terms, 'payTo' | 'amount' | 'network'> & {
 
 export class Wallet {
   readonly #ctx: Needs
+  readonly #holds: Holds
 
-  constructor(ctx: Needs) {
+  constructor(ctx: Needs, accounts: Accounts = homeOnly(ctx)) {
     this.#ctx = ctx
+    this.#holds = new Holds(ctx, accounts)
   }
 
   /** The value of a `PAYMENT-SIGNATURE` header for requirements that a payee made; settles nothing. */
@@ -84,19 +89,37 @@ export class Wallet {
   /** Gives credits back to the hub, which pays out against the reference; the same again asks for the same redemption. */
   async redeem(home: HubClient, amount: number, reference: string, signal: AbortSignal) {
     const { store, chain } = this.#ctx
-    const name = `redemption ${amount} ${reference}`
-    const encoded = recall(store, name) ?? this.#prepare(home, { amount, reference, name })
-    const authorization = Authorization.decode(encoded)
-    const answer = await home.credits.redeem(encoded, reference, signal)
+    const name = redemptionName(amount, reference)
+    const terms = { amount, reference, name }
+    const before = recall(store, name)
+    const openIn = openAt(this.#ctx, amount, reference)
+    if (openIn !== undefined && openIn !== networkOf(home.identity.aid))
+      return refuse(
+        'wrong_state',
+        `the hub of ${openIn} has not proven that it redeemed ${amount} credits for ${reference}; ask that hub, or give another reference`,
+        'svc redeem <amount> --hub <url>',
+      )
+    const first = before ?? this.#prepare(home, terms)
+    const isOld = before !== undefined && this.#isOld(before)
+    const told = await this.#redeemed(home, first, reference, signal)
+    // a hub that has carried it out says so, whatever the key; any other takes it under the newest only
+    const encoded = 'refused' in told && isOld ? this.#prepare(home, terms) : first
+    const answer = encoded === first ? told : await this.#redeemed(home, encoded, reference, signal)
     if ('refused' in answer) {
-      forget(store, name)
       const says = plainLine(answer.says, REASON_CHARACTERS_MAX)
       return refuse('hub_refused', `the hub redeemed nothing: ${says}`, 'svc balance')
     }
+    const authorization = Authorization.decode(encoded)
     const kinds = [settlementKinds.redeemed]
     const fault = await faultOf(this.#ctx, home, answer.receipt, { authorization, kinds })
-    const verified = fault === undefined
-    if (!verified) this.#ctx.log.error({ fault }, 'the receipt of a redemption does not hold')
+    if (fault !== undefined) {
+      this.#ctx.log.error({ fault }, 'the receipt of a redemption does not hold')
+      return refuse(
+        'hub_refused',
+        'the hub answered with a receipt that does not hold; ask again',
+        'svc balance',
+      )
+    }
     const authId = cidText(transactionOf(authorization))
     store.transaction(() => {
       forget(store, name)
@@ -104,18 +127,45 @@ export class Wallet {
         amount,
         reference,
         auth_id: authId,
-        verified,
+        verified: true,
         receipt: answer.receipt,
       })
     }, 'node.payment')
-    return { amount, reference, auth_id: authId, verified }
+    return { amount, reference, auth_id: authId, verified: true }
   }
 
-  /** What became of payments of which nothing was heard. */
+  /** Whether nothing can come of it any more unless the hub has carried it out: its key or its time is over. */
+  #isOld(encoded: Uint8Array): boolean {
+    const { identity, hubNow } = this.#ctx
+    const { payerKelSeq, notAfter } = Authorization.decode(encoded).body
+    return payerKelSeq !== identity.log.seq || hubNow() > notAfter + TOLERANCE_MS
+  }
+
+  #redeemed(home: HubClient, encoded: Uint8Array, reference: string, signal: AbortSignal) {
+    const ask = () => home.credits.redeem(encoded, reference, signal)
+    return this.#isOld(encoded) ? ask() : withNewestKey(this.#ctx, home, ask)
+  }
+
+  /** What became of payments of which nothing was heard, on both sides. */
   async askForReceipts(home: HubClient, signal: AbortSignal) {
+    const { store } = this.#ctx
+    const network = networkOf(home.identity.aid)
     const asked = await askForReceipts(this.#ctx, home, signal)
     const { returned, taken } = await askForEnds(this.#ctx, home, signal)
-    return { ...asked, settled: [...asked.settled, ...taken], returned }
+    for (const row of heldForUs(store, network))
+      if (row.state === 'ending') await this.#holds.end(row, signal)
+    return { ...asked, settled: [...asked.settled, ...taken], returned, open: this.#open(network) }
+  }
+
+  /** Credits for this node that the hub has signed to hold, and of whose end it has signed nothing. */
+  #open(network: string) {
+    const { store, threads } = this.#ctx
+    return heldForUs(store, network).map(({ interaction, payment, amount, problem }) => ({
+      interaction_id: threads.byKey(interaction).id,
+      transaction: cidText(payment),
+      amount,
+      ...present({ problem: problem ?? undefined }),
+    }))
   }
 
   #prepare(home: HubClient, given: { amount: number; reference: string; name: string }): Uint8Array {

@@ -90,12 +90,14 @@ export function noteWitnessed(
   { store, hubNow }: Pick<Context, 'store' | 'hubNow'>,
   hub: string,
   { all }: Witnessed,
+  cosignedMs: readonly number[] = [],
 ): void {
   const before = witnessedOf(store, hub)
-  if (before === undefined && all.length === 0) return
+  if (before === undefined && all.length + cosignedMs.length === 0) return
   const nowMs = hubNow()
   // one whose clock runs ahead is not fresher for that
-  const times = all.map(({ observedAt }) => Math.min(observedAt, nowMs))
+  const said = [...all.map(({ observedAt }) => observedAt), ...cosignedMs]
+  const times = said.map(ms => Math.min(ms, nowMs))
   const lastMs = Math.max(before?.lastMs ?? 0, ...times)
   const agreed = all
     .slice(0, AGREED_MAX)

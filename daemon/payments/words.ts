@@ -6,6 +6,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
+import { isLocal } from '../store/interactions.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { holdBack } from '../store/outbox.ts'
 import { keepOrder, type PaymentRow, paymentOf } from '../store/payments.ts'
@@ -40,12 +41,15 @@ export function queueWords(
   interaction: Interaction,
   outgoing: Outgoing,
 ): ReturnType<Needs['threads']['queue']> {
-  if (openPrice(ctx, interaction) !== undefined)
+  const isHeld = paymentOf(ctx.store, interaction.key)?.state === 'held'
+  if (openPrice(ctx, interaction) !== undefined && !isHeld)
     refuse(
       'wrong_state',
       'the payment for this task is not held yet; its answer would be unpaid',
       `svc thread ${interaction.id}`,
     )
+  // a stop may have come between the hold and this
+  if (isHeld) dropPrice(ctx, interaction)
   const row = paymentOf(ctx.store, interaction.key)
   if (row?.side !== 'payee' || row.state !== 'held' || outgoing.kind !== kinds.message)
     return ctx.threads.queue(interaction, outgoing)
@@ -57,11 +61,37 @@ export function queueWords(
   return queued
 }
 
-/** The hold has ended: the answer that waits for it goes, with all that the hub has said. */
-export function letAnswerGo(ctx: Pick<Needs, 'threads'>, row: PaymentRow): void {
-  const answer = ctx.threads.byNumber(row.interaction, 'out', 1)
-  if (row.outcome !== null || answer === undefined || !isPaidAnswer(answer)) return
-  ctx.threads.complete(answer, withReceipts(answer, row))
+/**
+ * The hub has answered: what waits for that goes, with all that the hub has signed. Where a receipt of the task covers its
+ * digest already, or it has gone, what the hub signed goes in a message of its own.
+ */
+export function letAnswerGo(ctx: Pick<Needs, 'store' | 'threads' | 'wakers' | 'now'>, row: PaymentRow): void {
+  const { store, threads, wakers, now } = ctx
+  const interaction = threads.byKey(row.interaction)
+  const answer = threads.byNumber(row.interaction, 'out', 1)
+  const isFinal = interaction.receipt !== null || interaction.receiptState !== null
+  const waits = row.outcome === null && answer !== undefined && isPaidAnswer(answer)
+  if (waits && !isFinal && threads.complete(answer, withReceipts(answer, row))) return
+  if (waits) {
+    holdBack(store, answer.key, now())
+    store.afterCommit(() => wakers.outbox.wake())
+  }
+  if (!isAnswerDue(interaction)) tellEnd(ctx, interaction, row)
+}
+
+/** The answer of a call is made after this, and brings what the hub signed. */
+const isAnswerDue = ({ numbered, state }: Interaction): boolean =>
+  numbered === 0 && (state === 'open' || state === 'end_proposed')
+
+function tellEnd(
+  { threads }: Pick<Needs, 'threads'>,
+  interaction: Interaction,
+  { heldReceipt, endReceipt }: PaymentRow,
+): void {
+  if (endReceipt === null || isLocal(interaction)) return
+  const settlements = [heldReceipt, endReceipt].filter(receipt => receipt !== null)
+  const payload = encodePayload(kinds.settlements, { settlements })
+  threads.queue(interaction, { kind: kinds.settlements, payload, text: '', numbered: false })
 }
 
 function isPaidAnswer({ kind, payload }: Message): boolean {

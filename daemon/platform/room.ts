@@ -18,6 +18,9 @@ export function isOutOfRoom(error: unknown): boolean {
   )
 }
 
+/** Whether the store failed, for want of room or because of its disk. */
+export const isStoreFailure = (error: unknown): boolean => systemCode(error) === 'ERR_SQLITE_ERROR'
+
 /** What its owner should know when a folder has hardly any room left. */
 export function roomWarning(folder: string): string | undefined {
   const { bavail, bsize } = statfsSync(folder)

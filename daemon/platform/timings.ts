@@ -9,6 +9,10 @@ export type Timings = {
   pollSettledMs: number
   /** Between two questions to the hub after a restore. */
   settleMs: number
+  /** How long a hub may take to answer to a payment, or to an order about one. */
+  paymentMs: number
+  /** The first pause between two questions to a hub about a payment. */
+  paymentPauseMs: number
 }
 
 export const defaultTimings: Timings = {
@@ -17,4 +21,6 @@ export const defaultTimings: Timings = {
   backoffFirstMs: 1000,
   pollSettledMs: 10_000,
   settleMs: 10_000,
+  paymentMs: 20_000,
+  paymentPauseMs: 2000,
 }

@@ -1,11 +1,21 @@
 /** A sleep that can be cut short; a wake that comes while nobody sleeps is kept for the next sleep. */
+
+const always = () => true
+
 export class Waker {
-  #pending = false
+  /** Wakes that are kept, each with whether there is still something to wake for. */
+  #pending: (() => boolean)[] = []
   #settle: (() => void) | undefined
 
-  wake(): void {
-    this.#pending = true
-    this.#settle?.()
+  /** `isNeeded` is asked when somebody sleeps: what was done meanwhile wakes nobody. */
+  wake(isNeeded: () => boolean = always): void {
+    this.#pending = [...this.#pending.filter(one => one !== isNeeded), isNeeded]
+    if (isNeeded()) this.#settle?.()
+  }
+
+  /** Whoever begins to look at everything needs none of the wakes from before. */
+  forget(): void {
+    this.#pending = []
   }
 
   /** Sleeps `ms`, or until {@link wake}. */
@@ -14,12 +24,12 @@ export class Waker {
       const settle = () => {
         clearTimeout(timer)
         this.#settle = undefined
-        this.#pending = false
+        this.#pending = []
         resolve()
       }
       const timer = setTimeout(settle, ms)
       this.#settle = settle
-      if (this.#pending) settle()
+      if (this.#pending.some(isNeeded => isNeeded())) settle()
     })
   }
 }

@@ -11,6 +11,12 @@ export const ANSWER_DEADLINE_MS = 7 * 86_400_000
 export const LOCAL_WIRE = 0
 export const isLocal = ({ wire }: Pick<Interaction, 'wire'>): boolean => wire === LOCAL_WIRE
 
+/**
+ * `asking`: this store may be older than what the peer holds, which is asked; `awaiting`: the peer does not know the
+ * question, its next word tells; `told`: numbers go on above what it holds.
+ */
+export type Numbering = 'certain' | 'asking' | 'awaiting' | 'told'
+
 export const interactionsTable = {
   name: 'interactions',
   columns: {
@@ -58,6 +64,14 @@ export const interactionsTable = {
     lastIn: integer,
     autoReplies: integer,
     autoReply: flag,
+    /** Whether the next own number is known not to be taken; see {@link doubtNumbers}. */
+    numbering: oneOf<Numbering>(text),
+    /** Own number up to which the bare word of the peer proves delivery; null: every one. */
+    certainTo: orNull(integer),
+    /** When the peer said that it lost this task with a restore. */
+    lostByPeerAt: orNull(integer),
+    /** The task that was delegated in the place of one that the peer lost. */
+    anewAs: orNull(integer),
   },
 } as const
 export type Interaction = RowOf<typeof interactionsTable>
@@ -104,6 +118,12 @@ export function interactionsAt(store: Store, keys: readonly number[]): Interacti
   )
   const found = new Map(camelRows<Interaction>(rows).map(interaction => [interaction.key, interaction]))
   return keys.flatMap(key => found.get(key) ?? [])
+}
+
+/** The task in whose place one was delegated anew. */
+export function anewOf(store: Store, key: number): Interaction | undefined {
+  const row = store.get('SELECT * FROM interactions WHERE anew_as = ?', key)
+  return row === undefined ? undefined : camelRow(row)
 }
 
 export function unfinishedInteractions(store: Store): Interaction[] {
@@ -170,3 +190,40 @@ export function markReadTo(store: Store, key: number, message: number): void {
 export function noteReceiptRecord(store: Store, key: number, seq: number): void {
   store.run('UPDATE interactions SET receipt_seq = coalesce(receipt_seq, ?) WHERE key = ?', seq, key)
 }
+
+/** Every own number of what may go on is in doubt: this store is, or may be, older than what was sent. */
+export function doubtNumbers(store: Store): void {
+  store.run(
+    `UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered))
+     WHERE wire <> ? AND state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')`,
+    LOCAL_WIRE,
+  )
+}
+
+/** Whether the next own number is in doubt, so that nothing is numbered or signed off. */
+export const isNumberOpen = ({ numbering }: Pick<Interaction, 'numbering'>): boolean =>
+  numbering === 'asking' || numbering === 'awaiting'
+
+/** Interactions whose next own number is in doubt, the oldest first. */
+export function uncertainInteractions(store: Store): Interaction[] {
+  return camelRows(
+    store.all("SELECT * FROM interactions WHERE numbering IN ('asking', 'awaiting') ORDER BY key"),
+  )
+}
+
+/** Ids of what happened with a peer since then, the newest first. */
+export function idsSince(store: Store, peer: string, since: number, max: number): string[] {
+  return store
+    .all<{ id: string }>(
+      'SELECT id FROM interactions WHERE peer = ? AND updated_at >= ? AND wire <> ? ORDER BY updated_at DESC LIMIT ?',
+      peer,
+      since,
+      LOCAL_WIRE,
+      max,
+    )
+    .map(({ id }) => id)
+}
+
+/** When anything last happened in this store. */
+export const newestIn = (store: Store): number =>
+  store.get<{ at: number | null }>('SELECT max(updated_at) AS at FROM interactions')?.at ?? 0

@@ -29,6 +29,9 @@ export const messagesTable = {
     auto: flag,
     delivery: orNull(oneOf<DeliveryState>(text)),
     reason: orNull(text),
+    /** Before which message readers see it, by that one's key, where it came later than what was said after it. */
+    place: orNull(integer),
+    claimed: flag,
   },
 } as const
 export const attachmentsTable = {
@@ -80,6 +83,79 @@ export function rewriteOutgoing(
   { payload, digest }: Pick<Message, 'payload' | 'digest'>,
 ): void {
   store.run('UPDATE messages SET payload = ?, digest = ? WHERE key = ?', payload, digest, key)
+}
+
+/** Gives a message that nobody has seen another number, and what follows from that. */
+export function renumberOutgoing(
+  store: Store,
+  key: number,
+  { number, payload, digest }: Pick<Message, 'number' | 'payload' | 'digest'>,
+): void {
+  store.run(
+    'UPDATE messages SET number = ?, payload = ?, digest = ? WHERE key = ?',
+    number,
+    payload,
+    digest,
+    key,
+  )
+}
+
+/** Own numbers above this one that no envelope was ever made of, the highest first. */
+export function unseenAbove(store: Store, interaction: number, above: number): Message[] {
+  return camelRows(
+    store.all(
+      `SELECT m.* FROM messages AS m JOIN outbox AS o ON o.message = m.key
+       WHERE m.interaction = ? AND m.direction = 'out' AND m.number > ? AND o.state = 'queued' AND o.digests = '[]'
+       ORDER BY m.number DESC`,
+      interaction,
+      above,
+    ),
+  )
+}
+
+/** Digests of the numbers of one direction above this one, the newest `max`, ascending. */
+export function digestsAbove(
+  store: Store,
+  interaction: number,
+  { direction, above, max }: { direction: 'out' | 'in'; above: number; max: number },
+): [number, Uint8Array][] {
+  return store
+    .all<{ number: number; digest: Uint8Array }>(
+      `SELECT number, digest FROM messages WHERE interaction = ? AND direction = ? AND number > ?
+       ORDER BY number DESC LIMIT ?`,
+      interaction,
+      direction,
+      above,
+      max,
+    )
+    .map(({ number, digest }): [number, Uint8Array] => [number, digest])
+    .reverse()
+}
+
+/** The order in which readers see messages: each side's by their numbers, whenever they came. */
+export const IN_ORDER = 'coalesce(place, key), number'
+
+/** It stands in the place of one that only the other side says this node has sent. */
+export function markClaimed(store: Store, message: number): void {
+  store.run('UPDATE messages SET claimed = 1 WHERE key = ?', message)
+}
+
+export function claimedCount(store: Store, interaction: number): number {
+  const row = store.get<{ n: number }>(
+    'SELECT count(*) AS n FROM messages WHERE interaction = ? AND claimed = 1',
+    interaction,
+  )
+  return row?.n ?? 0
+}
+
+/** Puts a message before the first one of its side that has a higher number and is here already. */
+export function putInPlace(store: Store, key: number): void {
+  store.run(
+    `UPDATE messages SET place = (SELECT min(coalesce(l.place, l.key)) FROM messages AS l
+       WHERE l.interaction = messages.interaction AND l.direction = messages.direction AND l.number > messages.number)
+     WHERE key = ? AND number > 0`,
+    key,
+  )
 }
 
 /** What the store keeps of a message that came. */
@@ -187,7 +263,7 @@ export function digestOf(store: Store, sender: string, messageId: Uint8Array): U
 export function messagesOf(store: Store, interaction: number, afterKey: number, limit: number): Message[] {
   return camelRows(
     store.all(
-      'SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY key LIMIT ?',
+      `SELECT * FROM messages WHERE interaction = ? AND key > ? AND retired = 0 ORDER BY ${IN_ORDER} LIMIT ?`,
       interaction,
       afterKey,
       limit,
@@ -215,6 +291,15 @@ export function writeDelivery(
     message,
   )
   return changes > 0
+}
+
+/** Messages of an interaction that are tried no more and are not known to have arrived. */
+export function givenUp(store: Store, interaction: number): Pick<Message, 'key' | 'kind'>[] {
+  return store.all(
+    `SELECT key, kind FROM messages WHERE interaction = ? AND direction = 'out' AND delivery IN ('failed', 'unknown')
+     ORDER BY key`,
+    interaction,
+  )
 }
 
 /** Whether anything was ever said here. */

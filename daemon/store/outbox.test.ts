@@ -56,20 +56,21 @@ describe('a message in the outbox', () => {
 
   test('is one of at most 32 that are taken up at a time, the longest due first', () => {
     const made = Array.from({ length: 40 }, () => queued())
-    for (const [n, message] of made.entries()) sendAgainAt(store, message, NOW - n, 'x')
+    for (const [n, message] of made.entries())
+      sendAgainAt(store, message, { at: NOW - n, reason: 'x', waitsFor: undefined })
     const due = dueEntries(store, NOW).map(({ message }) => message)
     expect(due).toEqual(made.slice(-32).reverse())
   })
 
   test('is hurried only where it waits for a stock, of this peer, later than now', () => {
-    const waits = (to: string, at: number, why: string) => {
+    const waits = (to: string, at: number, waitsFor?: 'stock') => {
       const message = queued(to)
-      sendAgainAt(store, message, at, why)
+      sendAgainAt(store, message, { at, reason: 'x', waitsFor })
       return message
     }
-    const first = waits(peer, NOW + 5, 'too_large_for_stranger')
-    const elsewhere = waits(other, NOW + 5, 'too_large_for_stranger')
-    const offline = waits(peer, NOW + 5, 'unreachable')
+    const first = waits(peer, NOW + 5, 'stock')
+    const elsewhere = waits(other, NOW + 5, 'stock')
+    const offline = waits(peer, NOW + 5)
     expect(hurryEntries(store, peer, NOW)).toBe(true)
     const times = [first, elsewhere, offline].map(message => outboxEntry(store, message)?.nextAt)
     expect(times).toEqual([NOW, NOW + 5, NOW + 5])

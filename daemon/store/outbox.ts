@@ -3,17 +3,21 @@
  * a message on its way; a message that is settled has no row any more.
  */
 import { kinds } from '../../protocol/mail/payload.ts'
-import { blob, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
+import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
 
 const DUE_MAX = 32
-/** Why a message has failed, or soon will: no capability of the recipient in stock was taken. */
+/** Why a message waits: no capability of the recipient in stock was taken. */
 export const ACCESS_REFUSED =
-  'the hub of the recipient refused the access that the recipient had given; it may have blocked this node: ask it, then send again'
+  'the hub of the recipient refused the access that the recipient had given; it may have blocked this node: ask it; this goes once it lets this node in again'
 /** Why a message waits although the recipient was reached: it came there before the task that it belongs to. */
 export const OVERTOOK = 'it came before its task, and goes again once that has arrived'
-const WAITING_FOR_STOCK = ['too_large_for_stranger', 'strangers_busy', ACCESS_REFUSED] as const
+/**
+ * What a message here waits for, beyond its time: its person lets it go, a capability of its recipient comes, the recipient
+ * renews the access that its hub refused, or the task that it belongs to arrives before it.
+ */
+export type WaitsFor = 'person' | 'stock' | 'access' | 'task'
 
 /** The credential of what went under a session, which names this node to its hub. */
 export const SESSION = 'session'
@@ -42,6 +46,9 @@ export const outboxTable = {
     expiresAt: orNull(integer),
     deadlineAt: integer,
     lastError: orNull(text),
+    waitsFor: orNull(oneOf<WaitsFor>(text)),
+    /** The hub may have lost it: it was away, or came back from a backup, since it took this. */
+    doubted: flag,
   },
 } as const
 export type OutboxEntry = RowOf<typeof outboxTable>
@@ -68,6 +75,14 @@ export function enqueue(store: Store, entry: NewEntry): void {
 const TASK_ON_ITS_WAY = `EXISTS (SELECT 1 FROM outbox AS t JOIN messages AS m ON m.key = t.message
   WHERE t.interaction = o.interaction AND t.message < o.message AND m.kind = ${kinds.delegate})`
 
+/** Of an entry `o`: its number may stand for another message at the recipient. */
+const NUMBER_IN_DOUBT = `EXISTS (SELECT 1 FROM messages AS n JOIN interactions AS i ON i.key = n.interaction
+  WHERE n.key = o.message AND i.numbering IN ('asking', 'awaiting') AND n.number > i.certain_to)`
+
+/** Of an entry `o`: an earlier message of its task lies at a hub that may have lost it. */
+const BEHIND_DOUBTED = `EXISTS (SELECT 1 FROM outbox AS d WHERE d.interaction = o.interaction AND d.message < o.message
+  AND d.state = 'at_hub' AND d.doubted = 1)`
+
 export function outboxEntry(store: Store, message: number): OutboxEntry | undefined {
   const row = store.get('SELECT * FROM outbox WHERE message = ?', message)
   return row === undefined ? undefined : camelRow(row)
@@ -78,13 +93,12 @@ export function holdBack(store: Store, message: number, until: number): void {
   store.run("UPDATE outbox SET next_at = ? WHERE message = ? AND state = 'queued'", until, message)
 }
 
-/** Why a message stays here although it could leave. */
 const HELD = 'held back by you'
 
 /** Keeps what a task still has to send here until {@link letGo}; how many messages. */
 export function holdAll(store: Store, interaction: number): number {
   const { changes } = store.run(
-    "UPDATE outbox SET next_at = deadline_at, last_error = ? WHERE interaction = ? AND state = 'queued'",
+    "UPDATE outbox SET next_at = deadline_at, waits_for = 'person', last_error = ? WHERE interaction = ? AND state = 'queued'",
     HELD,
     interaction,
   )
@@ -94,10 +108,10 @@ export function holdAll(store: Store, interaction: number): number {
 /** Lets what was held back of a task leave now; how many messages. */
 export function letGo(store: Store, interaction: number, now: number): number {
   const { changes } = store.run(
-    "UPDATE outbox SET next_at = ?, last_error = NULL WHERE interaction = ? AND state = 'queued' AND last_error = ?",
+    `UPDATE outbox SET next_at = ?, waits_for = NULL, last_error = NULL
+     WHERE interaction = ? AND state = 'queued' AND waits_for = 'person'`,
     now,
     interaction,
-    HELD,
   )
   return Number(changes)
 }
@@ -106,9 +120,8 @@ export function letGo(store: Store, interaction: number, now: number): number {
 export function isHeld(store: Store, message: number): boolean {
   const row = store.get(
     `SELECT 1 FROM outbox AS o JOIN outbox AS e ON e.interaction = o.interaction AND e.message <= o.message
-     WHERE o.message = ? AND o.state = 'queued' AND e.state = 'queued' AND e.last_error = ?`,
+     WHERE o.message = ? AND o.state = 'queued' AND e.state = 'queued' AND e.waits_for = 'person'`,
     message,
-    HELD,
   )
   return row !== undefined
 }
@@ -132,17 +145,22 @@ export function isUnseen(store: Store, message: number): boolean {
   return row !== undefined
 }
 
+/** Whether a message waits until its recipient has said which numbers it holds. */
+export function isNumberInDoubt(store: Store, message: number): boolean {
+  return (
+    store.get(`SELECT 1 FROM outbox AS o WHERE o.message = ? AND ${NUMBER_IN_DOUBT}`, message) !== undefined
+  )
+}
+
 /** What is due, but no message before an earlier one of its interaction, nor one that overtook its task before that. */
 export function dueEntries(store: Store, now: number): OutboxEntry[] {
   return camelRows(
     store.all(
-      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND last_error IS NOT ? AND NOT EXISTS (
+      `SELECT * FROM outbox AS o WHERE state = 'queued' AND next_at <= ? AND waits_for IS NOT 'person' AND NOT EXISTS (
          SELECT 1 FROM outbox AS e WHERE e.interaction = o.interaction AND e.message < o.message AND e.state = 'queued')
-         AND NOT (last_error IS ? AND ${TASK_ON_ITS_WAY})
+         AND NOT (waits_for IS 'task' AND ${TASK_ON_ITS_WAY}) AND NOT ${NUMBER_IN_DOUBT} AND NOT ${BEHIND_DOUBTED}
        ORDER BY next_at LIMIT ?`,
       now,
-      HELD,
-      OVERTOOK,
       DUE_MAX,
     ),
   )
@@ -180,8 +198,7 @@ export function heldSize(store: Store): number {
   const held = store.get<{ n: number }>(
     `SELECT count(*) AS n FROM outbox AS o WHERE o.state = 'queued' AND EXISTS (
        SELECT 1 FROM outbox AS e
-       WHERE e.interaction = o.interaction AND e.message <= o.message AND e.state = 'queued' AND e.last_error = ?)`,
-    HELD,
+       WHERE e.interaction = o.interaction AND e.message <= o.message AND e.state = 'queued' AND e.waits_for = 'person')`,
   )
   return held?.n ?? 0
 }
@@ -255,8 +272,8 @@ export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'credential' | 'expires
 /** The hub has it; false when the message was settled in the meantime, or is to be sent anew. */
 export function markAtHub(store: Store, message: number, at: AtHub): boolean {
   const { changes } = store.run(
-    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, last_error = ?,
-       next_at = ? WHERE message = ? AND state = 'queued'`,
+    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, doubted = 0, last_error = ?,
+       waits_for = NULL, next_at = ? WHERE message = ? AND state = 'queued'`,
     at.rid,
     at.viaHub,
     at.credential,
@@ -269,13 +286,29 @@ export function markAtHub(store: Store, message: number, at: AtHub): boolean {
 }
 
 /** To be sent at this time, after an attempt that did not succeed. */
-export function sendAgainAt(store: Store, message: number, at: number, reason: string): void {
+export function sendAgainAt(
+  store: Store,
+  message: number,
+  again: { at: number; reason: string; waitsFor: WaitsFor | undefined },
+): void {
   store.run(
-    `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ? WHERE message = ?`,
-    Math.ceil(at),
-    reason,
+    `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ?, waits_for = ?
+     WHERE message = ?`,
+    Math.ceil(again.at),
+    again.reason,
+    again.waitsFor ?? null,
     message,
   )
+}
+
+/** The hub may have lost all that it holds: it is asked about that by then, and nothing overtakes it. */
+export function doubtAtHub(store: Store, by: number): void {
+  store.run("UPDATE outbox SET doubted = 1, next_at = min(next_at, ?) WHERE state = 'at_hub'", Math.ceil(by))
+}
+
+/** The hub says that it holds this. */
+export function endDoubt(store: Store, message: number): void {
+  store.run('UPDATE outbox SET doubted = 0 WHERE message = ? AND doubted = 1', message)
 }
 
 /** To be asked about at this time. */
@@ -291,6 +324,10 @@ export function countResending(store: Store, message: number): void {
   store.run('UPDATE outbox SET resent = resent + 1 WHERE message = ?', message)
 }
 
+export function resetCredentials(store: Store, message: number): void {
+  store.run('UPDATE outbox SET credentials_tried = 0 WHERE message = ?', message)
+}
+
 export function countCredential(store: Store, message: number): void {
   store.run('UPDATE outbox SET credentials_tried = credentials_tried + 1 WHERE message = ?', message)
 }
@@ -299,10 +336,28 @@ export function countCredential(store: Store, message: number): void {
 export function hurryEntries(store: Store, peer: string, now: number): boolean {
   const { changes } = store.run(
     `UPDATE outbox SET next_at = ?1, credentials_tried = 0
-     WHERE peer = ?2 AND state = 'queued' AND next_at > ?1 AND last_error IN (?3, ?4, ?5)`,
+     WHERE peer = ?2 AND state = 'queued' AND next_at > ?1 AND waits_for IN ('stock', 'access')`,
     now,
     peer,
-    ...WAITING_FOR_STOCK,
+  )
+  return changes > 0
+}
+
+/**
+ * What waits as a stranger's for long although a capability of its recipient can be spent is due now; true when there was
+ * any. What was put off for less is on its way.
+ */
+export function hurryHeld(
+  store: Store,
+  { now, longMs, usesMax }: { now: number; longMs: number; usesMax: number },
+): boolean {
+  const { changes } = store.run(
+    `UPDATE outbox SET next_at = ?1, credentials_tried = 0
+     WHERE state = 'queued' AND next_at > ?1 + ?2 AND waits_for = 'stock' AND peer IN (
+       SELECT peer FROM capabilities_held WHERE expires_at > ?1 + 60000 AND uses < ?3)`,
+    now,
+    longMs,
+    usesMax,
   )
   return changes > 0
 }
@@ -310,9 +365,8 @@ export function hurryEntries(store: Store, peer: string, now: number): boolean {
 /** Everything is sent anew: what was sealed names a key state or a mailbox of before. */
 export function sendAllAgain(store: Store, now: number): void {
   store.run(
-    "UPDATE outbox SET state = 'queued', next_at = ? WHERE state <> 'queued' OR last_error IS NOT ?",
+    "UPDATE outbox SET state = 'queued', next_at = ? WHERE state <> 'queued' OR waits_for IS NOT 'person'",
     now,
-    HELD,
   )
 }
 
@@ -323,5 +377,5 @@ export function removeEntry(store: Store, message: number): void {
 
 /** What was put off further than ever happens was put off by a clock that ran ahead, or is held back by a person. */
 export function takeUpPutOff(store: Store, now: number, furthest: number): void {
-  store.run('UPDATE outbox SET next_at = ? WHERE next_at > ? AND last_error IS NOT ?', now, furthest, HELD)
+  store.run("UPDATE outbox SET next_at = ? WHERE next_at > ? AND waits_for IS NOT 'person'", now, furthest)
 }

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createInteraction, interactionAt, updateInteraction } from './interactions.ts'
 import { openStoreAt, type Store } from './open.ts'
+import { openHolds, receivedPayments, spentSince, unjudgedPayments } from './open-payments.ts'
 import {
   addPayment,
   endByLedger,
@@ -12,17 +13,14 @@ import {
   markEnded,
   markHeld,
   markQuotePaid,
+  markQuoteShown,
   markRefused,
   noteQuote,
-  openHolds,
   orderPayment,
   paymentById,
   paymentOf,
   quoteOf,
-  receivedPayments,
   sayWhyUnpaid,
-  spentSince,
-  unjudgedPayments,
 } from './payments.ts'
 
 const NETWORK = 'svc:hub'
@@ -110,7 +108,7 @@ describe('the price of a task', () => {
     expect(quoteOf(store, later)).toMatchObject({ state: 'paid', reason: null, paidAs })
   })
 
-  test('is known from what the same agent asked last for the same', () => {
+  test('is known from what a person was shown last of the same agent for the same', () => {
     const [other, first, second, now] = [task('Aother'), task(), task(), task()]
     for (const [key, amount] of [
       [other, 1],
@@ -118,6 +116,8 @@ describe('the price of a task', () => {
       [second, 3],
     ] as const)
       noteQuote(store, key, price(amount))
+    noteQuote(store, task(), price(9))
+    for (const key of [other, first, second]) markQuoteShown(store, key)
     const known = (network = NETWORK) => knownPrice(store, { interaction: now, network })
     expect([known(), known('svc:elsewhere')]).toEqual([3, undefined])
     expect(knownPrice(store, { interaction: other, network: NETWORK })).toBeUndefined()
@@ -203,7 +203,7 @@ test('what came in counts where credits moved to this node and a receipt shows i
     [5, null],
   ] as const)
     markEnded(store, paid(task(), { side: 'payee' }), { receipt, moved })
-  expect(receivedPayments(store, NETWORK, 1000)).toEqual([{ endReceipt: Uint8Array.of(4) }])
+  expect(receivedPayments(store, NETWORK, 1000)).toMatchObject([{ endReceipt: Uint8Array.of(4) }])
   expect([receivedPayments(store, NETWORK, 1001), receivedPayments(store, 'svc:elsewhere', 0)]).toEqual([
     [],
     [],

@@ -1,4 +1,5 @@
 /** What tasks cost and what was paid for them. A payment of somebody counts once: its id stands here for good. */
+import type { paymentProblem } from '../../protocol/control/shapes.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
@@ -16,9 +17,15 @@ export const quotesTable = {
     settleSeconds: orNull(integer),
     reason: orNull(text),
     paidAs: orNull(integer),
+    starts: orNull(integer),
+    says: orNull(text),
+    shown: flag,
   },
 } as const
 export type QuoteRow = RowOf<typeof quotesTable>
+
+/** Why a payment waits, as the operations say it too. */
+export type PaymentProblem = ReturnType<(typeof paymentProblem)['parse']>
 
 export const paymentsTable = {
   name: 'payments',
@@ -42,6 +49,12 @@ export const paymentsTable = {
     orderedBy: orNull(oneOf<'person' | 'agent' | 'node'>(text)),
     moved: orNull(integer),
     reason: orNull(text),
+    starts: orNull(integer),
+    beganAt: orNull(integer),
+    problem: orNull(oneOf<PaymentProblem>(text)),
+    /** Questions to the hub in vain, and when the next one is due. */
+    tries: integer,
+    nextAt: integer,
   },
 } as const
 export type PaymentRow = RowOf<typeof paymentsTable>
@@ -66,21 +79,40 @@ export function orderPayment(
   )
 }
 
-type Quoted = { amount: number; network: string; holdSeconds: number | undefined; settleSeconds: number }
+type Quoted = {
+  amount: number
+  network: string
+  holdSeconds: number | undefined
+  settleSeconds: number
+  starts?: number | undefined
+  /** The sentence of the provider, where it is none that its terms make. */
+  says?: string | undefined
+}
 
 /** The price came; what was ordered beforehand stays. */
 export function noteQuote(store: Store, interaction: number, quote: Quoted): void {
   store.run(
-    `INSERT INTO quotes (interaction, state, amount, network, hold_seconds, settle_seconds)
-     VALUES (?, 'open', ?, ?, ?, ?)
+    `INSERT INTO quotes (interaction, state, amount, network, hold_seconds, settle_seconds, starts, says)
+     VALUES (?, 'open', ?, ?, ?, ?, ?, ?)
      ON CONFLICT (interaction) DO UPDATE SET state = 'open', amount = excluded.amount, network = excluded.network,
-       hold_seconds = excluded.hold_seconds, settle_seconds = excluded.settle_seconds
+       hold_seconds = excluded.hold_seconds, settle_seconds = excluded.settle_seconds, starts = excluded.starts,
+       says = excluded.says
      WHERE state = 'awaited'`,
     interaction,
     quote.amount,
     quote.network,
     quote.holdSeconds ?? null,
     quote.settleSeconds,
+    quote.starts ?? null,
+    quote.says ?? null,
+  )
+}
+
+/** A person reads what a task costs. */
+export function markQuoteShown(store: Store, interaction: number): void {
+  store.run(
+    'UPDATE quotes SET shown = 1 WHERE interaction = ? AND amount IS NOT NULL AND shown = 0',
+    interaction,
   )
 }
 
@@ -102,15 +134,22 @@ export function sayWhyUnpaid(store: Store, interaction: number, reason: string, 
   )
 }
 
-/** What an agent asked last for the same, of what was paid or of what was only asked about; undefined where it never was. */
+/**
+ * What a person paid last for the same, else what one was last shown when it was only asked about; undefined where neither
+ * ever was. What a program asked or paid counts for nothing here.
+ */
 export function knownPrice(
   store: Store,
   { interaction, network }: Pick<QuoteRow, 'interaction' | 'network'>,
 ): number | undefined {
   return store.get<{ amount: number }>(
-    `SELECT q.amount FROM interactions AS now JOIN interactions AS i ON i.peer = now.peer JOIN quotes AS q ON q.interaction = i.key
+    `SELECT q.amount, p.interaction IS NOT NULL AS is_paid
+     FROM interactions AS now JOIN interactions AS i ON i.peer = now.peer JOIN quotes AS q ON q.interaction = i.key
+       LEFT JOIN payments AS p ON p.interaction = q.paid_as AND p.ordered_by = 'person' AND p.state <> 'refused'
      WHERE now.key = ?1 AND i.key < ?1 AND i.capability IS now.capability AND q.network = ?2
-       AND (q.state = 'paid' OR q.ordered_by IS NULL AND i.key NOT IN (SELECT interaction FROM payments)) ORDER BY i.key DESC LIMIT 1`,
+       AND (p.interaction IS NOT NULL
+         OR q.shown = 1 AND q.paid_as IS NULL AND q.ordered_by IS NULL AND i.key NOT IN (SELECT interaction FROM payments))
+     ORDER BY is_paid DESC, i.key DESC LIMIT 1`,
     interaction,
     network,
   )?.amount
@@ -149,12 +188,14 @@ type NewPayment = Pick<
   | 'at'
   | 'holdUntil'
   | 'orderedBy'
->
+> &
+  Partial<Pick<PaymentRow, 'starts'>>
 
 export function addPayment(store: Store, row: NewPayment): void {
   store.run(
-    `INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state, at, hold_until, ordered_by)
-     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?, ?)`,
+    `INSERT INTO payments (interaction, side, payment, amount, network, authorization, salt, state, at, hold_until, ordered_by,
+       starts)
+     VALUES (?, ?, ?, ?, ?, ?, ?, 'authorized', ?, ?, ?, ?)`,
     row.interaction,
     row.side,
     row.payment,
@@ -165,12 +206,32 @@ export function addPayment(store: Store, row: NewPayment): void {
     row.at,
     row.holdUntil,
     row.orderedBy,
+    row.starts ?? null,
+  )
+}
+
+/** The work for a payment that came in begins; a withdrawal costs something from now on. */
+export function markBegun(store: Store, interaction: number, at: number): void {
+  store.run(
+    `UPDATE payments SET began_at = coalesce(began_at, ?2) WHERE interaction = ?1 AND side = 'payee' AND state = 'held'`,
+    interaction,
+    at,
+  )
+}
+
+/** What went over at once, and is never held. */
+export function markPaid(store: Store, interaction: number, receipt: Uint8Array): void {
+  store.run(
+    `UPDATE payments SET state = 'ended', held_receipt = ?2, moved = amount
+     WHERE interaction = ?1 AND side = 'payer' AND state = 'authorized'`,
+    interaction,
+    receipt,
   )
 }
 
 export function markHeld(store: Store, interaction: number, receipt: Uint8Array): void {
   store.run(
-    "UPDATE payments SET state = 'held', held_receipt = ? WHERE interaction = ? AND state = 'authorized'",
+    "UPDATE payments SET state = 'held', held_receipt = ?, problem = NULL, tries = 0, next_at = 0 WHERE interaction = ? AND state = 'authorized'",
     receipt,
     interaction,
   )
@@ -207,10 +268,28 @@ export function markEnded(
   end: { receipt: Uint8Array | null; moved: number },
 ): void {
   store.run(
-    "UPDATE payments SET state = 'ended', end_receipt = ?, moved = ? WHERE interaction = ?",
+    "UPDATE payments SET state = 'ended', end_receipt = ?, moved = ?, problem = NULL WHERE interaction = ?",
     end.receipt,
     end.moved,
     interaction,
+  )
+}
+
+/** Its hub has lost that it gave this to its payee: the order goes there again, beside the receipt that proves it. */
+export function reopenEnd(store: Store, interaction: number): void {
+  store.run(
+    `UPDATE payments SET state = 'ending', problem = NULL, tries = 0, next_at = 0
+     WHERE interaction = ? AND side = 'payee' AND state = 'ended' AND end_receipt IS NOT NULL AND end_order IS NOT NULL`,
+    interaction,
+  )
+}
+
+/** A person goes on although a hub has lost what it had given to this payee: nothing is asked any more. */
+export function acceptLostEnds(store: Store, network: string): void {
+  store.run(
+    `UPDATE payments SET state = 'ended'
+     WHERE side = 'payee' AND state = 'ending' AND problem = 'hold_lost' AND end_receipt IS NOT NULL AND network = ?`,
+    network,
   )
 }
 
@@ -229,59 +308,10 @@ export function keepReceipts(
   )
 }
 
-/** Payments that came since a time, by what their hub signed at their end. */
-export function receivedPayments(store: Store, network: string, since: number): { endReceipt: Uint8Array }[] {
-  return camelRows(
-    store.all(
-      `SELECT end_receipt FROM payments WHERE side = 'payee' AND state = 'ended' AND network = ? AND at >= ? AND moved > 0
-         AND end_receipt IS NOT NULL`,
-      network,
-      since,
-    ),
-  )
-}
-
-/** Payments that went out, of whose receipts one has not been judged. */
-export function unjudgedPayments(store: Store, max: number): PaymentRow[] {
-  return camelRows(
-    store.all(
-      `SELECT * FROM payments WHERE side = 'payer' AND (state = 'authorized' AND held_receipt IS NOT NULL
-         OR state IN ('authorized', 'held') AND end_receipt IS NOT NULL) ORDER BY at LIMIT ?`,
-      max,
-    ),
-  )
-}
-
-/** Payments that went out before a time, of which nothing was heard. */
-export function silentPayments(store: Store, before: number, max: number): PaymentRow[] {
-  return camelRows(
-    store.all(
-      `SELECT * FROM payments WHERE side = 'payer' AND state = 'authorized' AND held_receipt IS NULL AND at < ?
-       ORDER BY at LIMIT ?`,
-      before,
-      max,
-    ),
-  )
-}
-
-/** Holds of payments that went out whose end nobody told: their task is over, or their time is. */
-export function openHolds(store: Store, nowMs: number, max: number): PaymentRow[] {
-  return camelRows(
-    store.all(
-      `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payer' AND p.state IN ('authorized', 'held') AND p.hold_until IS NOT NULL AND p.end_receipt IS NULL
-         AND (p.hold_until < ?1 OR i.state NOT IN ('queued', 'delivered', 'pending', 'open', 'end_proposed'))
-       ORDER BY p.at LIMIT ?2`,
-      nowMs,
-      max,
-    ),
-  )
-}
-
 /** The account's ledger shows the end of a hold, without a receipt; false where it has ended already. */
 export function endByLedger(store: Store, interaction: number, moved: number): boolean {
   const { changes } = store.run(
-    `UPDATE payments SET state = 'ended', moved = ?2
+    `UPDATE payments SET state = 'ended', moved = ?2, problem = iif(problem IN ('still_held', 'said_refused'), NULL, problem), reason = iif(problem = 'said_refused', NULL, reason)
      WHERE interaction = ?1 AND side = 'payer' AND state IN ('authorized', 'held') AND end_receipt IS NULL`,
     interaction,
     moved,
@@ -291,39 +321,75 @@ export function endByLedger(store: Store, interaction: number, moved: number): b
 
 /** The provider says that it could not take the payment; only the hub knows. */
 export function noteRefusalSaid(store: Store, interaction: number, why: string): void {
-  store.run("UPDATE payments SET reason = ? WHERE interaction = ? AND state = 'authorized'", why, interaction)
+  store.run(
+    "UPDATE payments SET reason = ?, problem = 'said_refused' WHERE interaction = ? AND state = 'authorized'",
+    why,
+    interaction,
+  )
 }
 
 export function markRefused(store: Store, interaction: number, reason: string): void {
   store.run("UPDATE payments SET state = 'refused', reason = ? WHERE interaction = ?", reason, interaction)
 }
 
-/** What payments without a person came to since a time, but for those that were refused: all of them, or to one agent. */
-export function spentSince(store: Store, since: number, to: string | undefined): number {
-  const row = store.get<{ sum: number | null }>(
-    `SELECT sum(coalesce(p.moved, p.amount)) AS sum FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-     WHERE p.side = 'payer' AND p.state <> 'refused' AND p.ordered_by <> 'person' AND p.at >= ?1 AND (?2 IS NULL OR i.peer = ?2)`,
-    since,
-    to ?? null,
-  )
-  return row?.sum ?? 0
-}
-
-/** Payments that came for tasks which were withdrawn before anything was done for them. */
-export function abandonedPayments(store: Store, max: number): PaymentRow[] {
-  return camelRows(
-    store.all(
-      `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payee' AND p.state IN ('authorized', 'held')
-         AND i.state NOT IN ('pending', 'open', 'end_proposed') ORDER BY p.at LIMIT ?`,
-      max,
-    ),
+/** The order under the key that this node has now. */
+export function replaceOrder(store: Store, interaction: number, order: Uint8Array): void {
+  store.run(
+    "UPDATE payments SET end_order = ? WHERE interaction = ? AND state = 'ending'",
+    order,
+    interaction,
   )
 }
 
-/** Orders about holds that the hub has not answered. */
-export function openOrders(store: Store, max: number): PaymentRow[] {
-  return camelRows(
-    store.all("SELECT * FROM payments WHERE side = 'payee' AND state = 'ending' ORDER BY at LIMIT ?", max),
+/** The authorization of a payment that nobody has seen, under the key that this node has now. */
+export function replaceAuthorization(
+  store: Store,
+  interaction: number,
+  { payment, authorization }: Pick<PaymentRow, 'payment' | 'authorization'>,
+): void {
+  store.run(
+    "UPDATE payments SET payment = ?, authorization = ? WHERE interaction = ? AND state = 'authorized'",
+    payment,
+    authorization,
+    interaction,
+  )
+}
+
+/** What the hub was asked stays open, for this reason, until it is asked again. */
+export function noteProblem(
+  store: Store,
+  interaction: number,
+  { problem, nextAt }: { problem: PaymentProblem | null; nextAt: number },
+): void {
+  store.run(
+    'UPDATE payments SET problem = ?, tries = tries + 1, next_at = ? WHERE interaction = ?',
+    problem,
+    nextAt,
+    interaction,
+  )
+}
+
+/** What waits for a hub is asked again at once: there is a new key, or another hub. */
+export function hurryPayments(store: Store): void {
+  store.run(
+    "UPDATE payments SET next_at = 0 WHERE side = 'payee' AND state IN ('authorized', 'held', 'ending')",
+  )
+}
+
+/** What its provider sent as a receipt of a payment proves nothing, and is dropped. */
+export function dropReceipts(store: Store, interaction: number, which: 'held' | 'end'): void {
+  store.run(
+    `UPDATE payments SET problem = 'false_receipt', held_receipt = iif(?2, NULL, held_receipt),
+       end_receipt = iif(?2, end_receipt, NULL) WHERE interaction = ?1 AND side = 'payer'`,
+    interaction,
+    which === 'held' ? 1 : 0,
+  )
+}
+
+/** Holds that an earlier release took for ended without the hub's receipt are asked about again. */
+export function reopenUnproven(store: Store): void {
+  store.run(
+    `UPDATE payments SET state = 'ending', moved = NULL
+     WHERE side = 'payee' AND state = 'ended' AND end_receipt IS NULL AND end_order IS NOT NULL`,
   )
 }

@@ -12,6 +12,8 @@ export const reviewsTable = {
     cid: text,
     state: oneOf<'kept' | 'uploaded' | 'refused'>(text),
     reason: orNull(text),
+    /** Whose words the reason is. */
+    reasonBy: orNull(oneOf<'node' | 'hub'>(text)),
     nextAt: integer,
     /** End of the time in which a hub takes it. */
     until: integer,
@@ -44,22 +46,28 @@ export function nextReviewAt(store: Store): number | undefined {
 
 export function keepReviewRow(store: Store, row: Omit<ReviewRow, 'state' | 'attestation'>): void {
   store.run(
-    `INSERT INTO reviews (interaction, rating, review, cid, state, reason, next_at, until)
-     VALUES (?, ?, ?, ?, 'kept', ?, ?, ?)`,
+    `INSERT INTO reviews (interaction, rating, review, cid, state, reason, reason_by, next_at, until)
+     VALUES (?, ?, ?, ?, 'kept', ?, ?, ?, ?)`,
     row.interaction,
     row.rating,
     row.review,
     row.cid,
     row.reason,
+    row.reasonBy,
     row.nextAt,
     row.until,
   )
 }
 
-export function postponeReview(store: Store, interaction: number, reason: string, nextAt: number): void {
+export function postponeReview(
+  store: Store,
+  interaction: number,
+  { reason, reasonBy, nextAt }: Pick<ReviewRow, 'reason' | 'reasonBy' | 'nextAt'>,
+): void {
   store.run(
-    'UPDATE reviews SET reason = ?, next_at = ? WHERE interaction = ?',
+    'UPDATE reviews SET reason = ?, reason_by = ?, next_at = ? WHERE interaction = ?',
     reason,
+    reasonBy,
     Math.ceil(nextAt),
     interaction,
   )
@@ -69,12 +77,13 @@ export function postponeReview(store: Store, interaction: number, reason: string
 export function concludeReview(
   store: Store,
   interaction: number,
-  outcome: Pick<ReviewRow, 'reason' | 'attestation'> & { state: 'uploaded' | 'refused' },
+  outcome: Pick<ReviewRow, 'reason' | 'reasonBy' | 'attestation'> & { state: 'uploaded' | 'refused' },
 ): void {
   store.run(
-    'UPDATE reviews SET state = ?, reason = ?, attestation = ? WHERE interaction = ?',
+    'UPDATE reviews SET state = ?, reason = ?, reason_by = ?, attestation = ? WHERE interaction = ?',
     outcome.state,
     outcome.reason,
+    outcome.reasonBy,
     outcome.attestation,
     interaction,
   )

@@ -101,6 +101,14 @@ CREATE TABLE interactions (
   receipt_seq INTEGER,
   -- A receipt of the same provider that says something else than the one that is kept.
   contradicting BLOB,
+  -- Whether the next own number is known not to be taken: 'asking' and 'awaiting' until the peer said what it holds.
+  numbering TEXT NOT NULL DEFAULT 'certain' CHECK (numbering IN ('certain', 'asking', 'awaiting', 'told')),
+  -- Own number up to which the bare word of the peer proves delivery; null: every one.
+  certain_to INTEGER,
+  -- When the peer said that it lost this task with a restore.
+  lost_by_peer_at INTEGER,
+  -- The task that was delegated in the place of one that the peer lost.
+  anew_as INTEGER REFERENCES interactions (key),
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);
@@ -108,10 +116,20 @@ CREATE INDEX interactions_by_state ON interactions (side, state, updated_at);
 CREATE INDEX interactions_unread ON interactions (key) WHERE last_in > read_to;
 CREATE INDEX interactions_by_peer ON interactions (peer, updated_at);
 CREATE INDEX interactions_receipt_waiting ON interactions (key) WHERE receipt_state = 'waiting';
+CREATE INDEX interactions_anew ON interactions (anew_as) WHERE anew_as IS NOT NULL;
 CREATE INDEX interactions_by_id ON interactions (id);
 CREATE INDEX interactions_unfinished ON interactions (key)
   WHERE state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed');
 CREATE INDEX interactions_contradicted ON interactions (key) WHERE contradicting IS NOT NULL;
+CREATE INDEX interactions_uncertain ON interactions (key) WHERE numbering IN ('asking', 'awaiting');
+
+-- Tasks that this node had before it was restored and does not have any more, as its correspondents name them.
+CREATE TABLE lost_tasks (
+  id TEXT PRIMARY KEY,
+  peer TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  told INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE messages (
   key INTEGER PRIMARY KEY,
@@ -130,6 +148,10 @@ CREATE TABLE messages (
   auto INTEGER NOT NULL DEFAULT 0,
   delivery TEXT,
   reason TEXT,
+  -- Before which message readers see it, by that one's key, where it came later than what was said after it.
+  place INTEGER,
+  -- It stands in the place of one that only the other side says this node has sent.
+  claimed INTEGER NOT NULL DEFAULT 0,
   UNIQUE (sender, message_id)
 ) STRICT;
 CREATE UNIQUE INDEX messages_by_number ON messages (interaction, direction, number) WHERE number > 0;
@@ -165,7 +187,11 @@ CREATE TABLE outbox (
   deadline_at INTEGER NOT NULL,
   last_error TEXT,
   -- Under what the last envelope of a message went: 'session', or the id of a capability.
-  credential TEXT
+  credential TEXT,
+  -- The hub may have lost it: it was away, or came back from a backup, since it took this.
+  doubted INTEGER NOT NULL DEFAULT 0,
+  -- What it waits for beyond its time.
+  waits_for TEXT CHECK (waits_for IN ('person', 'stock', 'access', 'task'))
 ) STRICT;
 CREATE INDEX outbox_due ON outbox (state, next_at);
 CREATE INDEX outbox_by_interaction ON outbox (interaction, message);
@@ -196,7 +222,9 @@ CREATE TABLE reviews (
   reason TEXT,
   next_at INTEGER NOT NULL,
   until INTEGER NOT NULL,
-  attestation BLOB
+  attestation BLOB,
+  -- Whose words the reason is.
+  reason_by TEXT CHECK (reason_by IN ('node', 'hub'))
 ) STRICT;
 CREATE INDEX reviews_kept ON reviews (next_at) WHERE state = 'kept';
 
@@ -220,7 +248,13 @@ CREATE TABLE quotes (
   settle_seconds INTEGER,
   reason TEXT,
   -- The task that was delegated anew, with the payment.
-  paid_as INTEGER REFERENCES interactions (key)
+  paid_as INTEGER REFERENCES interactions (key),
+  -- What is taken when the work is withdrawn after it began.
+  starts INTEGER,
+  -- The sentence of the provider, where it is another one than its terms make.
+  says TEXT,
+  -- Whether a person was shown the price.
+  shown INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX quotes_by_state ON quotes (state);
 
@@ -246,7 +280,15 @@ CREATE TABLE payments (
   ordered_by TEXT CHECK (ordered_by IN ('person', 'agent', 'node')),
   -- Credits that moved in the end.
   moved INTEGER,
-  reason TEXT
+  reason TEXT,
+  -- What is taken when the work is withdrawn after it began, and when it did; only of what came in.
+  starts INTEGER,
+  began_at INTEGER,
+  -- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
+  problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held')),
+  tries INTEGER NOT NULL DEFAULT 0,
+  next_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX payments_by_state ON payments (side, state);
 

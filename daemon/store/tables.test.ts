@@ -8,6 +8,7 @@ import { countersTable } from './counters.ts'
 import { hubsTable, wiresSeenTable } from './hubs.ts'
 import { idempotencyTable } from './idempotency.ts'
 import { interactionsTable } from './interactions.ts'
+import { lostTasksTable } from './lost.ts'
 import { memoryTable } from './memory.ts'
 import { attachmentsTable, messagesTable } from './messages.ts'
 import { openStoreAt } from './open.ts'
@@ -42,6 +43,7 @@ const tables: readonly Table[] = [
   a2aPushesTable,
   chainTable,
   countersTable,
+  lostTasksTable,
   memoryTable,
 ]
 

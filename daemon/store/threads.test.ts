@@ -191,7 +191,7 @@ describe('an outgoing message', () => {
     const other = threads.queue(created(2), outgoing()).message.key
     const due = () => dueEntries(store, clock).map(({ message }) => message)
     expect(due()).toEqual([first, other])
-    sendAgainAt(store, first, 1500.2, 'later')
+    sendAgainAt(store, first, { at: 1500.2, reason: 'later', waitsFor: undefined })
     expect(due()).toEqual([other])
     clock = 1500
     expect(due()).toEqual([other])
@@ -218,11 +218,11 @@ describe('an outgoing message', () => {
     expect(threads.message(key)).toMatchObject({ delivery: 'delivered', reason: null })
   })
 
-  test.each(['too_large_for_stranger', 'strangers_busy'])(
-    'that waits as %s is due at once when a capability came',
-    why => {
+  test.each(['stock', 'access'] as const)(
+    'that waits for %s is due at once when a capability came',
+    waitsFor => {
       const { key } = threads.queue(created(), outgoing()).message
-      sendAgainAt(store, key, 9000, why)
+      sendAgainAt(store, key, { at: 9000, reason: 'x', waitsFor })
       queued = 0
       threads.hurry(own)
       expect(outboxEntry(store, key)?.nextAt).toBe(9000)
@@ -230,7 +230,7 @@ describe('an outgoing message', () => {
       expect([outboxEntry(store, key)?.nextAt, queued]).toEqual([1000, 1])
       threads.hurry(peer)
       expect(queued).toBe(1)
-      sendAgainAt(store, key, 9000, 'hub unreachable')
+      sendAgainAt(store, key, { at: 9000, reason: 'hub unreachable', waitsFor: undefined })
       threads.hurry(peer)
       expect(outboxEntry(store, key)?.nextAt).toBe(9000)
     },

@@ -30,7 +30,10 @@ import {
   messageAt,
   messageByNumber,
   messagesOf,
+  putInPlace,
+  renumberOutgoing,
   rewriteOutgoing,
+  unseenAbove,
   writeDelivery,
 } from './messages.ts'
 import type { Store } from './open.ts'
@@ -124,6 +127,33 @@ export class Threads {
     return true
   }
 
+  /**
+   * Gives the messages of this side that nobody has seen numbers above `base`; `numbersOf` writes those that a payload
+   * names. What was numbered up to `certainTo` keeps its number.
+   */
+  renumber(
+    interaction: Interaction,
+    base: number,
+    rewrite: (message: Message, number: number) => Uint8Array,
+  ): Interaction {
+    const { key, certainTo } = interaction
+    const unseen = unseenAbove(this.#store, key, certainTo ?? 0)
+    let number = Math.max(base, interaction.numbered - unseen.length) + unseen.length
+    let { ownLast } = interaction
+    const numbered = number
+    for (const message of unseen) {
+      const { recipient: to, messageId, kind } = message
+      const payload = rewrite(message, number)
+      const attachments = this.attachmentsOf(message.key)
+      const interactionId = fromBase64url(interaction.id)
+      const named = { from: this.#own.aid, to, messageId, kind, number, payload, attachments, interactionId }
+      renumberOutgoing(this.#store, message.key, { number, payload, digest: messageDigest(named) })
+      if (message.number === interaction.ownLast) ownLast = number
+      number--
+    }
+    return this.update(interaction, { numbered, ownLast })
+  }
+
   /** Queues a message that belongs to no interaction (kind 8). */
   queueLoose(peer: string, outgoing: Outgoing): Message {
     return this.#insertOut(peer, undefined, 0, outgoing)
@@ -176,6 +206,24 @@ export class Threads {
     return this.message(key)
   }
 
+  /** Tries a message that was given up once more, with all of its time. */
+  queueAgain(key: number): void {
+    const { now, random } = this.#inputs
+    const { recipient: peer, interaction } = this.message(key)
+    if (!writeDelivery(this.#store, key, 'queued', null)) return
+    const at = now()
+    const handleSecret = random(HANDLE_SECRET_BYTES)
+    const entry = {
+      message: key,
+      peer,
+      interaction,
+      nextAt: at,
+      handleSecret,
+      deadlineAt: at + MESSAGE_DEADLINE_MS,
+    }
+    enqueue(this.#store, entry)
+  }
+
   /** What waits because it could only go as a stranger's is tried at once: a capability came. */
   hurry(peer: string): void {
     if (hurryEntries(this.#store, peer, this.#inputs.now()))
@@ -189,6 +237,7 @@ export class Threads {
     facts: { digest: Uint8Array; text: string },
   ): { message: Message; interaction: Interaction } {
     const key = insertIncoming(this.#store, interaction.key, body, { ...facts, at: this.#inputs.now() })
+    if (body.number < interaction.heldHighest) putInPlace(this.#store, key)
     const heldHighest = Math.max(interaction.heldHighest, body.number)
     let { heldTo } = interaction
     while (this.byNumber(interaction.key, 'in', heldTo + 1) !== undefined) heldTo++
@@ -197,6 +246,7 @@ export class Threads {
       interaction: this.update(interaction, {
         heldTo,
         heldHighest,
+        lostByPeerAt: null,
         ...present({ lastIn: wordKinds.includes(body.kind) ? key : undefined }),
       }),
     }

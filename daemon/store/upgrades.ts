@@ -173,4 +173,56 @@ CREATE TABLE a2a_pushes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX a2a_pushes_due ON a2a_pushes (next_at);
 `,
+  /* sql */ `
+-- Terms of a withdrawal, the words beside a price, and who has seen it.
+ALTER TABLE quotes ADD COLUMN starts INTEGER;
+ALTER TABLE quotes ADD COLUMN says TEXT;
+ALTER TABLE quotes ADD COLUMN shown INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE payments ADD COLUMN starts INTEGER;
+ALTER TABLE payments ADD COLUMN began_at INTEGER;
+`,
+  /* sql */ `
+-- Whether the next own number is known not to be taken: 'asking' and 'awaiting' until the peer said what it holds.
+ALTER TABLE interactions ADD COLUMN numbering TEXT NOT NULL DEFAULT 'certain'
+  CHECK (numbering IN ('certain', 'asking', 'awaiting', 'told'));
+-- Own number up to which the bare word of the peer proves delivery; null: every one.
+ALTER TABLE interactions ADD COLUMN certain_to INTEGER;
+-- When the peer said that it lost this task with a restore.
+ALTER TABLE interactions ADD COLUMN lost_by_peer_at INTEGER;
+-- Whose words the reason of a review is: what is not known to be ours is the hub's.
+ALTER TABLE reviews ADD COLUMN reason_by TEXT CHECK (reason_by IN ('node', 'hub'));
+UPDATE reviews SET reason_by = 'hub' WHERE reason IS NOT NULL;
+-- The task that was delegated in the place of one that the peer lost.
+ALTER TABLE interactions ADD COLUMN anew_as INTEGER REFERENCES interactions (key);
+CREATE INDEX interactions_anew ON interactions (anew_as) WHERE anew_as IS NOT NULL;
+CREATE INDEX interactions_uncertain ON interactions (key) WHERE numbering IN ('asking', 'awaiting');
+
+-- Before which message readers see it, by that one's key, where it came later than what was said after it.
+ALTER TABLE messages ADD COLUMN place INTEGER;
+-- It stands in the place of one that only the other side says this node has sent.
+ALTER TABLE messages ADD COLUMN claimed INTEGER NOT NULL DEFAULT 0;
+-- The hub may have lost it: it was away, or came back from a backup, since it took this.
+ALTER TABLE outbox ADD COLUMN doubted INTEGER NOT NULL DEFAULT 0;
+-- What it waits for beyond its time, which was told by the words of its last error before.
+ALTER TABLE outbox ADD COLUMN waits_for TEXT CHECK (waits_for IN ('person', 'stock', 'access', 'task'));
+UPDATE outbox SET waits_for = 'stock' WHERE last_error IN ('too_large_for_stranger', 'strangers_busy');
+UPDATE outbox SET waits_for = 'person' WHERE state = 'queued' AND next_at = deadline_at
+  AND last_error = 'held back by you';
+UPDATE outbox SET waits_for = 'task' WHERE last_error LIKE 'it came before its task%';
+
+-- Tasks that this node had before it was restored and does not have any more, as its correspondents name them.
+CREATE TABLE lost_tasks (
+  id TEXT PRIMARY KEY,
+  peer TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  told INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+`,
+  /* sql */ `
+-- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
+ALTER TABLE payments ADD COLUMN problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held'));
+ALTER TABLE payments ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE payments ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
+`,
 ]

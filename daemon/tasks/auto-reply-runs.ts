@@ -1,5 +1,5 @@
 /** The last runs of the auto-reply, also those of an earlier start: how long each took, and what it cost where the backend says so. */
-import type { Run, WaitingThread } from '../../autoreply/loop.ts'
+import type { Run, WaitingThread } from '../../autoreply/answering.ts'
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'

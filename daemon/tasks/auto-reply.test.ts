@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findSandbox, NO_SANDBOX } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import { addPayment, markHeld, paymentOf } from '../store/payments.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AutoReply } from './auto-reply.ts'
 import { cancel, proposeEnd } from './conversation.ts'
@@ -101,6 +102,29 @@ describe('auto-reply', () => {
     await world.settle()
     await answered(id)
     expect(words(id).at(-1)).toBe('ask: image')
+  })
+
+  test('has begun the work for a payment before its program runs, and no work that is not paid for', async () => {
+    const begun = (id: string) => paymentOf(bob.ctx.store, bob.thread(id).key)?.beganAt
+    const paid = (id: string, hold: boolean) =>
+      bob.within(() => {
+        const { store } = bob.ctx
+        const { key } = bob.thread(id)
+        const payment = new Uint8Array(36).fill(key)
+        addPayment(store, {
+          ...{ interaction: key, side: 'payee' as const, payment, amount: 5, network: 'hub:A', starts: 5 },
+          ...{ authorization: payment, salt: payment, at: 1, holdUntil: 9, orderedBy: null },
+        })
+        if (hold) markHeld(store, key, payment)
+      })
+    const ids = [await asked('ask: held'), await asked('ask: other')]
+    ids.forEach((id, n) => {
+      paid(id, n === 0)
+    })
+    expect(ids.map(begun)).toEqual([null, null])
+    await starts({}, 'sleep 5')
+    await expect.poll(() => begun(ids[0] as string), LATER).toBe(world.clock.ms)
+    expect(begun(ids[1] as string)).toBeNull()
   })
 
   test('gives way to a person who answered in the meantime', async () => {

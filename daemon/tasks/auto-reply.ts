@@ -1,10 +1,14 @@
 /** The node's side of automatic answers: which threads wait, the one answer a turn, what must never leave. */
-import { accessSync, constants, statSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
+import {
+  type Answering,
+  type AutoReplyPort,
+  answering,
+  type WaitingThread,
+} from '../../autoreply/answering.ts'
 import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/backend.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
-import { type AutoReplyPort, type Loop, startLoop, type WaitingThread } from '../../autoreply/loop.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
@@ -15,13 +19,18 @@ import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
 import { phraseOfSeed } from '../identity/identity.ts'
 import { queueWords } from '../payments/words.ts'
+import { Loop } from '../platform/loop.ts'
+import { isStoreFailure } from '../platform/room.ts'
+import { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
+import { markBegun, paymentOf } from '../store/payments.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import type { AgentTrials } from './agent-trials.ts'
 import { AutoReplyRuns, keepRuns, runsKept } from './auto-reply-runs.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
+import { requireFolder } from './work-folder.ts'
 
 const WAITING_MAX = 1000
 const THREADS_PER_PEER_MAX = 10
@@ -149,11 +158,10 @@ export class AutoReply {
         this.#ctx.chain.append('svc.autoreply.tools', { tools: settings.tools, backend: settings.backend })
     }
     this.#sandbox = this.#sandboxOf(given)
-    this.#loop = startLoop(
+    const { round } = answering(
       this.#port(),
       {
         backend: await this.#backend(given, this.#sandbox),
-        pollIntervalMs: settings.poll_interval_seconds * 1000,
         historyMax: settings.max_history,
         timeoutMs: settings.api_timeout_seconds * 1000,
         autoRepliesMax: settings.max_auto_replies,
@@ -163,14 +171,31 @@ export class AutoReply {
       },
       this.#ctx.now,
     )
-    this.#stopListening = this.#ctx.events.listen(event => {
-      if (event.type === 'inbox' || event.type === 'message') this.#loop?.wake()
+    this.#run(round, settings.poll_interval_seconds * 1000)
+  }
+
+  #run(round: Answering['round'], pauseMs: number): void {
+    const { log, timings, events } = this.#ctx
+    const waker = new Waker()
+    let isStale = false
+    const turn = async (signal: AbortSignal) => {
+      isStale = false
+      await round(signal, () => isStale)
+      return pauseMs
+    }
+    const restFirstMs = timings.backoffFirstMs
+    this.#loop = new Loop({ name: 'auto-reply', waker, log, restFirstMs, turn })
+    this.#stopListening = events.listen(event => {
+      if (event.type !== 'inbox' && event.type !== 'message') return
+      isStale = true
+      waker.wake()
     })
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
     this.#stopListening?.()
-    await this.#loop?.[Symbol.asyncDispose]()
+    await this.#loop?.stop()
     this.#loop = undefined
   }
 
@@ -249,14 +274,20 @@ export class AutoReply {
       ctx.threads.findById(thread.interactionId) ?? refuse('unknown_interaction', thread.interactionId)
     return {
       waiting: async () => this.#waiting(),
-      request: async (thread, historyMax) => this.#request(at(thread), historyMax),
+      request: async (thread, historyMax) => {
+        const interaction = at(thread)
+        // a withdrawal costs something from here on
+        if (paymentOf(ctx.store, interaction.key)?.state === 'held')
+          ctx.store.transaction(() => markBegun(ctx.store, interaction.key, ctx.hubNow()), 'node.payment')
+        return this.#request(interaction, historyMax)
+      },
       answer: async (thread, text) => this.#answer(thread, text),
       proposeEnd: async thread => this.#step(thread, proposeEnd),
       acceptEnd: async thread => this.#step(thread, acceptEnd),
       secrets: () => this.#secrets(),
       ranLately: runsKept(ctx.store),
       keepRuns: runs => keepRuns(ctx.store, runs),
-      fault: error => ctx.log.warn({ reason: error.message }, 'auto-reply looks again later'),
+      isOwnFailure: isStoreFailure,
       report: (event, thread, detail) => {
         if (event === 'failed') this.#failed = { atMs: ctx.now(), reason: String(detail['error']) }
         if (event === 'answered') this.#failed = undefined
@@ -288,7 +319,7 @@ export class AutoReply {
     const spoken = camelRows<Message>(
       ctx.store.all(
         `SELECT * FROM messages WHERE interaction = ? AND number > 0 AND (text <> '' OR kind <= ${kinds.message})
-         ORDER BY key DESC LIMIT ?`,
+         ORDER BY coalesce(place, key) DESC, number DESC LIMIT ?`,
         interaction.key,
         historyMax,
       ),
@@ -357,18 +388,4 @@ export class AutoReply {
       ...seeds,
     ]
   }
-}
-
-/** A path that was mistyped would be made at the first task. */
-function requireFolder(path: string | undefined): void {
-  if (path === undefined) return
-  const refused = (why: string) => new BackendFailed(`--work-dir: ${path} ${why}`)
-  if (!isAbsolute(path)) throw refused('is not an absolute path; give it from the root on')
-  try {
-    accessSync(path, constants.W_OK | constants.X_OK)
-    if (statSync(path).isDirectory()) return
-  } catch {
-    throw refused('is no folder that this node can write to; make it first, or correct the path')
-  }
-  throw refused('is not a folder; make it first, or correct the path')
 }

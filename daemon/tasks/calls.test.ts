@@ -74,6 +74,7 @@ function modules() {
     serves: (capability: string) => capability in served,
     find: (capability: string) => served[capability],
     priceOf: (what: string) => prices[what],
+    startsOf: () => undefined,
     offered: () => Object.keys(served),
     run: (by: Provider, call: Call) => runProvider(by, call, bob.ctx),
   }

@@ -10,18 +10,19 @@ import { type Quote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import type { Modules } from '../modules/modules.ts'
 import type { Provider } from '../modules/provider.ts'
-import { quoteFor } from '../payments/gate.ts'
+import { notTakenEffect, quoteFor, whyNotTaken } from '../payments/gate.ts'
 import type { Answer, Payee } from '../payments/payee.ts'
 import { dropPrice, openPrice, PRICED_MARK } from '../payments/words.ts'
+import { Loop } from '../platform/loop.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { paymentOf } from '../store/payments.ts'
 import { ANSWER_DEADLINE_MS, type Interaction } from '../store/threads.ts'
 import { acceptEnd, type ConversationNeeds } from './conversation.ts'
 import { answerWithEffect, notServed } from './dispatch.ts'
 
-type Needs = ConversationNeeds & Pick<Context, 'hub' | 'log'>
+type Needs = ConversationNeeds & Pick<Context, 'hub' | 'log' | 'timings'>
 /** Of the modules of this build, what running a call takes. */
-type Serving = Pick<Modules, 'find' | 'priceOf' | 'run'>
+type Serving = Pick<Modules, 'find' | 'priceOf' | 'startsOf' | 'run'>
 
 const AT_ONCE_MAX = 8
 const PER_PEER_MAX = 2
@@ -49,20 +50,28 @@ export class Calls {
   readonly #payee: Payee | undefined
   /** Calls whose payment the hub has not judged yet. */
   readonly #resting = new Set<number>()
-  readonly #running = new Map<number, { peer: string; done: Promise<void> }>()
-  readonly #lifetime = new AbortController()
-  #loop: Promise<void> | undefined
+  /** Who called, by the task of the call that runs. */
+  readonly #running = new Map<number, string>()
+  readonly #loop: Loop
 
   constructor(ctx: Needs, modules: Serving, payee: Payee | undefined) {
     this.#ctx = ctx
     this.#modules = modules
     this.#payee = payee
+    this.#loop = new Loop({
+      name: 'calls',
+      waker: ctx.wakers.calls,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      mayRun: () => ctx.hub.oldCopy === undefined && !ctx.identity.log.deactivated,
+      turn: () => this.#startDue(),
+    })
   }
 
   start(): void {
     for (const interaction of this.#waiting())
       if (recall(this.#ctx.store, markOf(interaction)) !== undefined) this.#sayStopped(interaction)
-    this.#loop = this.#work()
+    this.#loop.start()
   }
 
   /** Of what was paid for, the credits go back before it is told. */
@@ -74,34 +83,25 @@ export class Calls {
 
   /** Ends what runs; its callers are told at the next start. */
   async stop(): Promise<void> {
-    this.#lifetime.abort()
-    this.#ctx.wakers.calls.wake()
-    await this.#loop
-    await Promise.all([...this.#running.values()].map(({ done }) => done))
+    await this.#loop.stop()
   }
 
-  async #work(): Promise<void> {
-    const { signal } = this.#lifetime
-    while (!signal.aborted) {
-      if (this.#ctx.hub.oldCopy === undefined && !this.#ctx.identity.log.deactivated) this.#startDue()
-      await this.#ctx.wakers.calls.sleep(LOOK_MS)
-    }
+  /** Starts everything that waits, also what rests, and waits for its end. */
+  async look(): Promise<void> {
+    this.#resting.clear()
+    await this.#loop.once()
   }
 
-  #startDue(): void {
+  #startDue(): number {
     for (const interaction of this.#waiting()) {
-      const ofPeer = [...this.#running.values()].filter(({ peer }) => peer === interaction.peer).length
-      if (this.#running.size >= AT_ONCE_MAX) return
+      const ofPeer = [...this.#running.values()].filter(peer => peer === interaction.peer).length
+      if (this.#running.size >= AT_ONCE_MAX) break
       if (this.#running.has(interaction.key) || this.#resting.has(interaction.key) || ofPeer >= PER_PEER_MAX)
         continue
-      const done = this.#run(interaction)
-        .catch(error => this.#ctx.log.error({ err: error, interaction: interaction.id }, 'a call failed'))
-        .finally(() => {
-          this.#running.delete(interaction.key)
-          this.#ctx.wakers.calls.wake()
-        })
-      this.#running.set(interaction.key, { peer: interaction.peer, done })
+      this.#running.set(interaction.key, interaction.peer)
+      this.#loop.follow(this.#run(interaction).finally(() => this.#running.delete(interaction.key)))
     }
+    return LOOK_MS
   }
 
   #waiting(): Interaction[] {
@@ -122,7 +122,7 @@ export class Calls {
     const answer =
       amount === undefined && !isPaidFor ? await work() : await this.#paid(interaction, amount, work)
     // what a stop cut short is told at the next start, with the mark
-    if (answer !== undefined && !this.#lifetime.signal.aborted) this.#answer(interaction, answer)
+    if (answer !== undefined && !this.#loop.signal.aborted) this.#answer(interaction, answer)
   }
 
   /** A task in words is left to people and programs once its payment is held; until then its price is the answer. */
@@ -132,7 +132,7 @@ export class Calls {
     const held =
       'effect' in asked ? asked : asked.quote && (await this.#payee?.held(interaction, asked.quote))
     if (held === undefined) return this.#lookAgain(interaction)
-    if (this.#lifetime.signal.aborted) return
+    if (this.#loop.signal.aborted) return
     if ('effect' in held) return this.#answer(interaction, held)
     store.transaction(() => {
       const { id, state } = threads.update(threads.byKey(interaction.key), { autoReply: 1 })
@@ -147,8 +147,8 @@ export class Calls {
     if (provider === undefined) return { effect: notServed(capability) }
     remember(store, markOf(interaction), utf8(capability))
     const call = { capability, args: this.#argumentsOf(interaction), caller: interaction.peer }
-    const effect = await this.#modules.run(provider, { ...call, signal: this.#lifetime.signal })
-    return this.#lifetime.signal.aborted ? undefined : { effect, isPrivate: provider.isPrivate === true }
+    const effect = await this.#modules.run(provider, { ...call, signal: this.#loop.signal })
+    return this.#loop.signal.aborted ? undefined : { effect, isPrivate: provider.isPrivate === true }
   }
 
   async #paid(
@@ -178,8 +178,12 @@ export class Calls {
     }
     if (home === undefined) return { quote: undefined }
     const provider = this.#ctx.identity.aid
-    const asked = paymentOf(this.#ctx.store, interaction.key)?.amount ?? amount ?? 1
-    return { quote: quoteFor({ provider, hub: home.identity.aid, what, amount: asked, seconds }) }
+    const paid = paymentOf(this.#ctx.store, interaction.key)
+    const why = paid === undefined ? whyNotTaken(this.#ctx, home.identity.aid) : undefined
+    if (why !== undefined) return { effect: notTakenEffect(why) }
+    const starts = paid === undefined ? this.#modules.startsOf(what) : (paid.starts ?? undefined)
+    const terms = { what, amount: paid?.amount ?? amount ?? 1, seconds, starts }
+    return { quote: quoteFor({ provider, hub: home.identity.aid, ...terms }) }
   }
 
   /** The hub has not said yet whether a call is paid. */

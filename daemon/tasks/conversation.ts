@@ -9,7 +9,7 @@ import type { Context } from '../context.ts'
 import { queueWords } from '../payments/words.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
-import { isLocal } from '../store/interactions.ts'
+import { isLocal, isNumberOpen } from '../store/interactions.ts'
 import type { Interaction, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
@@ -116,6 +116,11 @@ export function acceptEnd(ctx: ConversationNeeds, interaction: Interaction): Int
   requireApproval(interaction)
   if (interaction.endBy !== 'peer' || interaction.peerLast === null || isCut(interaction))
     refuse('wrong_state', 'the other side has not proposed the end')
+  if (isNumberOpen(interaction))
+    refuse(
+      'wrong_state',
+      'this node was restored from a backup, and the other side has not said yet what it holds of this task; the node has asked, try again later',
+    )
   const number = interaction.numbered + 1
   const payload: Payload<4> = {
     endNumber: interaction.peerLast as number,
@@ -151,7 +156,20 @@ export function takeEnd(
     ...present({ ownLast: crossed ? null : undefined }),
   })
   const agrees = crossed || (isRequester(proposed) && isAnswered(ctx, proposed))
-  return agrees ? acceptEnd(ctx, proposed) : proposed
+  return agrees && !isNumberOpen(proposed) ? acceptEnd(ctx, proposed) : proposed
+}
+
+/** Agrees to an end that waited for certain numbers: where this side proposed it too, or has the whole answer. */
+export function agreeIfDue(ctx: ConversationNeeds, interaction: Interaction): void {
+  const { key, state, endBy, ownLast } = interaction
+  if (state !== 'end_proposed' || endBy !== 'peer' || ownLast !== null) return
+  const proposed = ctx.store.get(
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ? LIMIT 1",
+    key,
+    kinds.end,
+  )
+  if (proposed !== undefined || (isRequester(interaction) && isAnswered(ctx, interaction)))
+    acceptEnd(ctx, interaction)
 }
 
 /** The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. */

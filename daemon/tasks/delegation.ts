@@ -14,6 +14,7 @@ import { documentBytes, documentCid, type RequestDocument } from '../../protocol
 import { requesterCommitment } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { newestWire } from '../hubs/open.ts'
+import type { GivenTask } from '../payments/as-given.ts'
 import { refuse } from '../refusal.ts'
 import { committedUnder, keepCommitted } from '../store/idempotency.ts'
 import { orderPayment } from '../store/payments.ts'
@@ -66,20 +67,12 @@ export function delegateTask(ctx: Context, given: DelegateRequest): string {
 const isNothing = (text: string, attachments: readonly Attachment[]): boolean =>
   text.trim() === '' && attachments.length === 0
 
-/** A task for somebody, ready to be sent. */
-export type NewTask = {
-  peer: string
-  document: Uint8Array
-  text: string
-  capability: string | null
-  attachments: readonly Attachment[]
-}
 type Paying = Pick<Payload<0>, 'paySalt' | 'authorization'>
 
 /** Commits a task, with what `pay` gives for it; runs inside the transaction of the caller. */
 export function commitTask(
   ctx: Context,
-  { peer, document, text, capability, attachments }: NewTask,
+  { peer, document, text, capability, attachments }: GivenTask,
   pay?: (task: Interaction) => Paying,
 ): Interaction {
   const id = newInteractionId(ctx.random)

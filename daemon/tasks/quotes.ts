@@ -7,7 +7,7 @@ import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { decodePayload } from '../../protocol/mail/payload.ts'
 import { parseResultDocument, type ResultDocument } from '../../protocol/proof/documents.ts'
 import { paidMark, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
-import { readQuote, TASK } from '../../protocol/proof/quote.ts'
+import { quoteText, readQuote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { takeRefund } from '../payments/refunds.ts'
 import { keepReceipts, noteQuote, noteRefusalSaid, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
@@ -23,7 +23,9 @@ export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Ar
   const body = 'payment_required' in document ? document['payment_required'] : undefined
   try {
     const quote = readQuote(body, { provider: interaction.peer, what: interaction.capability ?? TASK })
-    noteQuote(ctx.store, interaction.key, quote)
+    const sentence = sentenceOf(document)
+    const says = sentence === quoteText(quote) ? undefined : sentence
+    noteQuote(ctx.store, interaction.key, { ...quote, says })
     if (paymentOf(ctx.store, interaction.key) !== undefined) noteRefusal(ctx, interaction, document)
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
@@ -37,10 +39,13 @@ export function takeQuote(ctx: Needs, interaction: Interaction, encoded: Uint8Ar
  * without end. It counts as spent until the hub says that it never moved.
  */
 function noteRefusal({ store }: Needs, { key }: Interaction, document: ResultDocument): void {
-  const why = 'message' in document ? plainLine(String(document.message), REASON_CHARACTERS_MAX) : ''
+  const why = sentenceOf(document)
   noteRefusalSaid(store, key, `the other side says that it was refused: ${why}`)
   sayWhyUnpaid(store, key, `a payment for it is out already, which the other side says was refused: ${why}`)
 }
+
+const sentenceOf = (document: ResultDocument): string =>
+  'message' in document ? plainLine(String(document.message), REASON_CHARACTERS_MAX) : ''
 
 /** Credits that a provider gives back with its words. */
 export const takeBack = (
@@ -49,18 +54,30 @@ export const takeBack = (
   refund: Uint8Array,
 ): void => takeRefund(ctx, interaction, refund)
 
-/** Receipts of a hub that came with an answer, for the payment that was made for it. */
+/** Receipts of a hub that came for the payment of a task; false where none of ours waits for one. */
 export function takeSettlements(
   ctx: Needs,
   interaction: Interaction,
   settlements: readonly Uint8Array[],
-): void {
-  if (paymentOf(ctx.store, interaction.key)?.side !== 'payer') return
+): boolean {
+  const row = paymentOf(ctx.store, interaction.key)
+  if (row?.side !== 'payer' || (row.heldReceipt !== null && row.endReceipt !== null)) return false
   const read = settlements.map(encoded => ({ encoded, kind: kindOf(encoded) }))
   const held = read.find(({ kind }) => kind === settlementKinds.held || kind === settlementKinds.paid)
   const end = read.find(({ kind }) => kind === settlementKinds.captured || kind === settlementKinds.returned)
   keepReceipts(ctx.store, interaction.key, { held: held?.encoded ?? null, end: end?.encoded ?? null })
   ctx.store.afterCommit(() => ctx.wakers.spending.wake())
+  return held !== undefined || end !== undefined
+}
+
+/** Those that come by themselves: none more from a provider that has sent what proves nothing. */
+export function takeLaterSettlements(
+  ctx: Needs,
+  interaction: Interaction,
+  settlements: readonly Uint8Array[],
+): boolean {
+  if (paymentOf(ctx.store, interaction.key)?.problem === 'false_receipt') return false
+  return takeSettlements(ctx, interaction, settlements)
 }
 
 function kindOf(encoded: Uint8Array): number | undefined {

@@ -15,7 +15,7 @@ type Needs = Pick<Context, 'store' | 'wakers' | 'now'>
 export type Rating = Pick<RatingRow, 'rating' | 'comment'>
 
 const REVIEW_WINDOW_MS = 30 * 86_400_000
-export const UNDERWAY = 'on its way to the hub'
+const UNDERWAY = 'on its way to the hub'
 const WITHOUT_RECEIPT: readonly string[] = ['declined', 'cancelled', 'failed']
 
 /** Signs a review of a task whose receipt both sides signed; the first stays, and the same again is the same. */
@@ -40,6 +40,7 @@ export function signReview(ctx: Needs, interaction: Interaction, { rating, comme
     review,
     cid: cidText(contentId(review)),
     reason: UNDERWAY,
+    reasonBy: 'node',
     nextAt: ctx.now(),
     until: receipt.body.end + REVIEW_WINDOW_MS,
   })

@@ -3,12 +3,13 @@
  * Every function runs inside a transaction of its caller.
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
-import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { equal, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
   counterSignatureHolds,
+  coveredNumbers,
   Receipt,
   type ReceiptBody,
   transcriptDigest,
@@ -23,11 +24,15 @@ import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
 
+/** A receipt is mended for as long as its other side may still sign it. */
+const MENDED_MS = 60 * 86_400_000
+
 /**
  * Signs the receipt of an ended interaction and queues it for the requester. Where more messages are missing than a
- * cover may name there is none, and the interaction says so.
+ * cover may name there is none, and the interaction says so. `mended`: the digest of the transcript, where the receipt that
+ * was made first has a wrong one.
  */
-export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
+export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8Array): Interaction {
   if (ctx.chain.isQuarantined)
     return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
@@ -62,7 +67,9 @@ export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
   const { providerKelSeq, providerHead } = body
   const receipt = Receipt.sign(
     ctx.identity.seed,
-    before === undefined ? body : { ...before, providerKelSeq, providerHead, end },
+    before === undefined
+      ? body
+      : { ...before, providerKelSeq, providerHead, end, ...present({ transcriptDigest: mended }) },
   )
   if (interaction.receipt === null)
     noteReceiptRecord(
@@ -86,6 +93,37 @@ export function makeReceipt(ctx: Needs, interaction: Interaction): Interaction {
     resultCid: cidText(result.cid),
     status: result.status,
   })
+}
+
+/**
+ * Earlier releases changed the answer to a paid task after its receipt covered it. Such a receipt is signed again over the
+ * messages as they went; whoever holds the same ones takes it in place of the first.
+ */
+export function mendReceipts(ctx: Needs): void {
+  const unsigned = ctx.store.all<{ key: number }>(
+    `SELECT i.key FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
+     WHERE p.side = 'payee' AND p.state = 'ended' AND i.receipt_state = 'made' AND i.counter_signature IS NULL
+       AND i.updated_at > ?`,
+    ctx.now() - MENDED_MS,
+  )
+  for (const { key } of unsigned) {
+    const interaction = ctx.threads.byKey(key)
+    const digest =
+      interaction.receipt && digestNow(ctx, interaction, Receipt.decode(interaction.receipt).body)
+    if (digest) makeReceipt(ctx, interaction, digest)
+  }
+}
+
+/** The digest of what a receipt covers, where all of it is here and it is another one than the receipt names. */
+function digestNow(ctx: Needs, interaction: Interaction, body: ReceiptBody): Uint8Array | undefined {
+  const covered = (['in', 'out'] as const).map((direction, side) => {
+    const cover = body.cover[side] as [number, number[]]
+    const messages = coveredMessages(ctx, interaction, direction, cover)
+    return messages.length === coveredNumbers(cover).length ? messages.map(({ digest }) => digest) : undefined
+  })
+  const [theirs, ours] = covered
+  const digest = theirs && ours && transcriptDigest(theirs, ours)
+  return digest === undefined || equal(digest, body.transcriptDigest) ? undefined : digest
 }
 
 /** Numbers of the requester up to its last one that this provider does not hold; no longer than one too many. */

@@ -61,6 +61,7 @@ function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): I
   const first = Receipt.decode(interaction.receipt)
   const bothHold = [first, receipt].every(one => verifyReceipt(one, log) !== undefined)
   if (!bothHold || !receiptsContradict(first.body, receipt.body)) return undefined
+  if (replaces(ctx, interaction, { first, second: receipt, kelSeq: log.seq })) return undefined
   const second = Receipt.encode(receipt)
   ctx.chain.append('svc.receipt.contradiction', {
     interaction_id: interaction.id,
@@ -74,6 +75,21 @@ function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): I
     receiptState: 'disputed',
     receiptNote: 'the provider signed two receipts of this task that contradict each other; both are kept',
   })
+}
+
+/**
+ * Whether a receipt may stand in the place of one that was disputed and that nobody counter-signed: it differs in nothing but
+ * the digest of the transcript, and has it as it is here. The first one is in the chain.
+ */
+function replaces(
+  ctx: Needs,
+  interaction: Interaction,
+  { first, second, kelSeq }: { first: Receipt; second: Receipt; kelSeq: number },
+): boolean {
+  if (interaction.receiptState !== 'disputed' || interaction.counterSignature !== null) return false
+  const { transcriptDigest } = second.body
+  if (receiptsContradict({ ...first.body, transcriptDigest }, second.body)) return false
+  return compare(ctx, interaction, second, kelSeq) === undefined
 }
 
 /**

@@ -258,6 +258,11 @@ describe('a review that the hub does not take', () => {
     expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({ uploaded: true })
   })
 
+  test('in words of ours says them as its own', async () => {
+    refuses('this node is registered at no hub')
+    expect(await rate()).toMatchObject({ reason: 'this node is registered at no hub', reason_quotes: true })
+  })
+
   test('on probation waits until that ends, where the hub said when', async () => {
     refuses('probation')
     alice.hub.probationUntilMs = world.clock.ms + 5 * HOUR_MS

@@ -22,6 +22,7 @@ import type { Context } from '../context.ts'
 import { describe } from '../hubs/failures.ts'
 import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
+import { Loop } from '../platform/loop.ts'
 import { refuse } from '../refusal.ts'
 import {
   concludeReview,
@@ -33,7 +34,7 @@ import {
 } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'
-import { isSigned, keepRating, keptRating, type Rating, signReview, UNDERWAY } from './ratings.ts'
+import { isSigned, keepRating, keptRating, type Rating, signReview } from './ratings.ts'
 
 type Needs = Pick<Context, 'store' | 'peers' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'>
 
@@ -45,13 +46,16 @@ const DUE_MAX = 16
 
 /** What this node itself says of a review; whatever else is said of one came from a call to the hub. */
 const SAYS = {
-  underway: UNDERWAY,
   late: 'the 30 days for a review are over',
   noHub: 'this node is registered at no hub',
   incomplete: 'the receipt is not complete here, or contradicted by another',
   unattested: 'the attestation of the hub does not verify',
 } as const
-const OWN: readonly string[] = Object.values(SAYS)
+
+type Why = Pick<ReviewRow, 'reason' | 'reasonBy'>
+const NOTHING: Why = { reason: null, reasonBy: null }
+const own = (reason: string): Why => ({ reason, reasonBy: 'node' })
+const ofHub = (reason: string): Why => ({ reason, reasonBy: 'hub' })
 
 /** Refusals that the same review will meet again. */
 const FINAL_CODES = new Set([
@@ -103,7 +107,7 @@ function standingOf(row: ReviewRow): NonNullable<InteractionSummary['review']> {
     uploaded: row.state === 'uploaded',
     ...present({
       reason: row.reason ?? undefined,
-      reason_quotes: row.reason === null || OWN.includes(row.reason) ? undefined : true,
+      reason_quotes: row.reasonBy === 'hub' || undefined,
       next_try_at: row.state === 'kept' ? Math.ceil(row.nextAt) : undefined,
     }),
   }
@@ -122,29 +126,38 @@ export function reviewStanding(
 
 /** Uploads kept reviews one after another, each when its time has come. */
 export class ReviewUploads {
-  #ctx: Needs
-  #stopped = false
-  #running: Promise<void> | undefined
-  #waiting = new Map<number, () => void>()
+  readonly #ctx: Needs & Pick<Context, 'timings'>
+  readonly #loop: Loop
+  readonly #waiting = new Map<number, () => void>()
 
-  constructor(ctx: Needs) {
+  constructor(ctx: Needs & Pick<Context, 'timings'>) {
     this.#ctx = ctx
+    this.#loop = new Loop({
+      name: 'reviews',
+      waker: ctx.wakers.reviews,
+      log: ctx.log,
+      restFirstMs: ctx.timings.backoffFirstMs,
+      turn: signal => this.#turn(signal),
+    })
   }
 
   start(): void {
-    this.#running = this.#run()
+    this.#loop.start()
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true
     for (const answered of this.#waiting.values()) answered()
-    this.#ctx.wakers.reviews.wake()
-    await this.#running
+    await this.#loop.stop()
+  }
+
+  /** Everything that is due now, once. */
+  look(): Promise<void> {
+    return this.#loop.once()
   }
 
   /** Resolves after the first attempt for this review, or after a short time without one. */
   async firstAnswer(interaction: number): Promise<void> {
-    if (this.#ctx.hub.home === undefined || this.#stopped) return
+    if (this.#ctx.hub.home === undefined || this.#loop.signal.aborted) return
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, FIRST_ANSWER_MS)
       this.#waiting.set(interaction, () => {
@@ -156,15 +169,12 @@ export class ReviewUploads {
     this.#waiting.delete(interaction)
   }
 
-  async #run(): Promise<void> {
-    while (!this.#stopped) {
-      for (const row of dueReviews(this.#ctx.store, this.#ctx.now(), DUE_MAX)) {
-        if (this.#stopped) return
-        await this.#attempt(row).catch(error => this.#ctx.log.error({ err: error }, 'review'))
-        this.#waiting.get(row.interaction)?.()
-      }
-      await this.#ctx.wakers.reviews.sleep(this.#pauseMs())
+  async #turn(signal: AbortSignal): Promise<number> {
+    for (const row of dueReviews(this.#ctx.store, this.#ctx.now(), DUE_MAX)) {
+      if (signal.aborted) break
+      await this.#attempt(row).finally(() => this.#waiting.get(row.interaction)?.())
     }
+    return this.#pauseMs()
   }
 
   #pauseMs(): number {
@@ -174,15 +184,15 @@ export class ReviewUploads {
 
   async #attempt(row: ReviewRow): Promise<void> {
     const now = this.#ctx.now()
-    if (now >= row.until) return this.#settle(row, 'refused', SAYS.late)
+    if (now >= row.until) return this.#settle(row, 'refused', own(SAYS.late))
     const hub = this.#ctx.hub.home
-    if (hub === undefined) return this.#postpone(row, SAYS.noHub, now + RETRY_MS)
+    if (hub === undefined) return this.#postpone(row, own(SAYS.noHub), now + RETRY_MS)
     const upload = this.#uploadOf(row)
-    if (upload === undefined) return this.#settle(row, 'refused', SAYS.incomplete)
+    if (upload === undefined) return this.#settle(row, 'refused', own(SAYS.incomplete))
     try {
       const attestation = await hub.uploadReview(upload)
       const holds = await attestationHolds(hub, upload, attestation)
-      this.#settle(row, 'uploaded', holds ? null : SAYS.unattested, attestation)
+      this.#settle(row, 'uploaded', holds ? NOTHING : own(SAYS.unattested), attestation)
     } catch (error) {
       this.#afterFailure(row, hub, error)
     }
@@ -209,28 +219,28 @@ export class ReviewUploads {
 
   #afterFailure(row: ReviewRow, hub: HubClient, error: unknown): void {
     const now = this.#ctx.now()
-    if (!(error instanceof Refused)) this.#postpone(row, describe(error), now + RETRY_MS)
+    if (!(error instanceof Refused)) this.#postpone(row, ofHub(describe(error)), now + RETRY_MS)
     // The answer to an earlier upload may have been lost on its way.
-    else if (error.code === 'review_exists') this.#settle(row, 'uploaded', error.code)
-    else if (FINAL_CODES.has(error.code)) this.#settle(row, 'refused', error.code)
+    else if (error.code === 'review_exists') this.#settle(row, 'uploaded', ofHub(error.code))
+    else if (FINAL_CODES.has(error.code)) this.#settle(row, 'refused', ofHub(error.code))
     else {
       const probation = error.code === 'probation' ? (hub.probationUntilMs ?? now + PROBATION_RETRY_MS) : 0
-      this.#postpone(row, error.code, Math.max(probation, now + (error.retryAfterMs ?? RETRY_MS)))
+      this.#postpone(row, ofHub(error.code), Math.max(probation, now + (error.retryAfterMs ?? RETRY_MS)))
     }
   }
 
-  #postpone(row: ReviewRow, reason: string, nextAt: number): void {
-    postponeReview(this.#ctx.store, row.interaction, reason, nextAt)
+  #postpone(row: ReviewRow, why: Why, nextAt: number): void {
+    postponeReview(this.#ctx.store, row.interaction, { ...why, nextAt })
   }
 
   #settle(
     row: ReviewRow,
     state: 'uploaded' | 'refused',
-    reason: string | null,
+    why: Why,
     attestation: Uint8Array | null = null,
   ): void {
-    concludeReview(this.#ctx.store, row.interaction, { state, reason, attestation })
-    this.#ctx.log.info({ state, reason }, 'review')
+    concludeReview(this.#ctx.store, row.interaction, { state, ...why, attestation })
+    this.#ctx.log.info({ state, reason: why.reason }, 'review')
   }
 }
 

@@ -100,7 +100,12 @@ describe('the verdict on a signed task', () => {
     alice.within(() => keepRating(alice.ctx, alice.thread(id), { rating: 5, comment: '' }))
     expect(verdict(alice)).not.toHaveProperty('attestation')
     const attestation = new Uint8Array([1, 2, 3])
-    concludeReview(alice.ctx.store, alice.thread(id).key, { state: 'uploaded', reason: null, attestation })
+    concludeReview(alice.ctx.store, alice.thread(id).key, {
+      state: 'uploaded',
+      reason: null,
+      reasonBy: null,
+      attestation,
+    })
     expect(verdict(alice).attestation).toBe(toBase64(attestation))
   })
 

@@ -1,7 +1,8 @@
 /** The verdict on a completed interaction: both signatures, the content, and when the receipt was first held here. */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import type { InteractionState, VerifyVerdict } from '../../protocol/control/shapes.ts'
+import type { InteractionState } from '../../protocol/control/shapes.ts'
+import type { VerifyVerdict } from '../../protocol/control/verify-shape.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -9,6 +10,7 @@ import { encodeKel, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import {
+  type Judgement,
   judgeReceipt,
   resultMatches,
   type Side,
@@ -72,7 +74,7 @@ export function verifyInteraction(ctx: Needs, interaction: Interaction, keyCheck
   ]
   const retired = judgement.verdict === 'valid_retired_key' ? judgement : undefined
   return {
-    verdict: disputed ? 'invalid' : judgement.verdict,
+    verdict: disputed ? 'invalid' : verdictOf(judgement),
     says: disputed
       ? (interaction.receiptNote ?? 'the receipt is disputed')
       : [
@@ -175,3 +177,7 @@ function sayPaid({ store, threads }: Needs, { key }: Interaction): string {
     ? `It is the receipt of the price; that of the work that was paid for: svc verify ${threads.byKey(paidAs).id}`
     : ''
 }
+
+/** What this node goes by is its own record, or the word of its own hub: nobody unnamed. */
+const verdictOf = ({ verdict }: Judgement): VerifyVerdict['verdict'] =>
+  verdict === 'open' ? 'invalid' : verdict

@@ -1,15 +1,20 @@
 /** The parts of a node without its loops and its control interface, for tests of its rules: real store, keys and chain. */
-import { mkdtempSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { seeded } from '../../protocol/testing/agents.ts'
+import { noteSettled } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { openGround } from '../ground.ts'
+import { askNumbers } from '../mail/numbers.ts'
 import { sendEntry } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
 import { askWhatIsDue } from '../mail/status-queries.ts'
 import { TopUps } from '../mail/top-ups.ts'
+import { settleKeyState } from '../membership/key-state.ts'
+import { doubtNumbers } from '../store/interactions.ts'
+import { openStore } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { acceptEnd, proposeEnd, say } from '../tasks/conversation.ts'
@@ -21,22 +26,52 @@ export const START_MS = 1_790_000_000_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
+const STRANGERS = { bytes: 512 * 1024, perDay: 5 }
+
 export type Clock = { ms: number }
 export type Events = { type: string; data: Record<string, unknown> }[]
 
+/** Opens the parts of a node on its directory; everything is closed with `undo`. */
+export type Opening = (undo: AsyncDisposableStack) => Promise<Context>
+
 export class TestNode {
-  readonly ctx: Context
+  readonly dir: string
   readonly hub: ScriptedHub
   readonly clock: Clock
   readonly heard: Events = []
+  readonly #open: Opening
+  #ctx: Context
   #undo: AsyncDisposableStack
 
-  constructor(ctx: Context, hub: ScriptedHub, clock: Clock, undo: AsyncDisposableStack) {
-    this.ctx = ctx
-    this.hub = hub
-    this.clock = clock
+  constructor(
+    place: { dir: string; hub: ScriptedHub; clock: Clock; open: Opening },
+    ctx: Context,
+    undo: AsyncDisposableStack,
+  ) {
+    this.dir = place.dir
+    this.hub = place.hub
+    this.clock = place.clock
+    this.#open = place.open
+    this.#ctx = ctx
     this.#undo = undo
-    ctx.events.listen(({ type, data }) => this.heard.push({ type, data }))
+    this.#listen()
+  }
+
+  get ctx(): Context {
+    return this.#ctx
+  }
+
+  #listen(): void {
+    this.#ctx.events.listen(({ type, data }) => this.heard.push({ type, data }))
+  }
+
+  /** Stops, changes the directory where that is asked for, and starts on it again. */
+  async reopen(change: (dir: string) => void | Promise<void> = () => {}): Promise<void> {
+    await this.close()
+    await change(this.dir)
+    this.#undo = new AsyncDisposableStack()
+    this.#ctx = await this.#open(this.#undo)
+    this.#listen()
   }
 
   get aid(): string {
@@ -92,9 +127,25 @@ export class TestNode {
     }
   }
 
+  /** A new identity key; `told`: its hub hears of it, and of the key set under it, at once. */
+  async rotate({ told = true }: { told?: boolean } = {}): Promise<void> {
+    const { identity, keys } = this.ctx
+    identity.rotate(this.hub.identity.aid, this.clock.ms)
+    settleKeyState(this.ctx, this.hub)
+    if (!told) return
+    const keySet = keys.ensureSet(identity.log, identity.seed, STRANGERS)
+    keys.confirm(keySet)
+    this.hub.list(identity.log, keySet)
+  }
+
   /** Empties the mailbox once. */
   async receive(): Promise<void> {
     await new Relay(this.ctx).drain(this.hub, 0)
+  }
+
+  /** Asks the correspondents what they hold, where that is due. */
+  askNumbers(): void {
+    askNumbers(this.ctx)
   }
 
   /** Asks the hub about everything for which it is time. */
@@ -111,31 +162,86 @@ export type Conversation = { alice: TestNode; bob: TestNode; id: string }
 
 /** Nodes that share a hub and a clock, all of them registered there. */
 export class TestWorld implements AsyncDisposable {
-  readonly post = new Post()
+  readonly post: Post = new Post({ now: () => this.clock.ms })
   readonly clock: Clock = { ms: START_MS }
+  /** How far the clocks of single nodes, by their names, are from that of the world. */
+  readonly skews = new Map<string, number>()
   #nodes: TestNode[] = []
 
   async node(name: string): Promise<TestNode> {
-    const undo = new AsyncDisposableStack()
     const dir = mkdtempSync(join(tmpdir(), `svc-rules-${name}-`))
-    const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
-    const now = () => this.clock.ms
-    const random = seeded(`${name} of the rules`)
-    const log = pino({ level: 'silent' })
-    const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0 }
-    const below = await openGround({ dir, env, now, random, log, timings }, undo)
-    const topUps = new TopUps(below)
-    undo.defer(() => topUps.stop())
-    const { identity, keys } = below
-    const hub = new ScriptedHub(this.post, identity.aid, now)
-    identity.rotate(hub.identity.aid, this.clock.ms)
-    const keySet = keys.ensureSet(identity.log, identity.seed, { bytes: 512 * 1024, perDay: 5 })
+    return this.open(dir, `${name} of the rules`, name)
+  }
+
+  /** The data directory of a node as it is now. */
+  archive(node: TestNode): string {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-rules-archive-'))
+    cpSync(node.ctx.dir, dir, { recursive: true })
+    for (const name of ['lock', 'run']) rmSync(join(dir, name), { recursive: true, force: true })
+    return dir
+  }
+
+  /** The node ends, and a copy of its directory from before goes on in its place, as after a restore. */
+  async restore(node: TestNode, archive: string, madeAtMs: number): Promise<TestNode> {
+    this.#nodes = this.#nodes.filter(one => one !== node)
+    await node.close()
+    const store = openStore(archive)
+    store.transaction(() => {
+      doubtNumbers(store)
+      noteSettled(store, madeAtMs, this.clock.ms)
+    })
+    store.close()
+    return this.open(archive, `${this.clock.ms} after a restore`)
+  }
+
+  /** The same of a copy that nothing marks as one. */
+  async swap(node: TestNode, archive: string): Promise<TestNode> {
+    this.#nodes = this.#nodes.filter(one => one !== node)
+    await node.close()
+    return this.open(archive, `${this.clock.ms} after a swap`)
+  }
+
+  /** Opens a directory that may hold a node already. */
+  async open(dir: string, seed: string, name = ''): Promise<TestNode> {
+    const node = await this.openQuietly(dir, seed, name)
+    const { identity, keys } = node.ctx
+    if (identity.log.home === undefined) identity.rotate(node.hub.identity.aid, this.clock.ms)
+    const keySet = keys.ensureSet(identity.log, identity.seed, STRANGERS)
     keys.confirm(keySet)
-    below.hub.settleAt(hub)
-    this.post.listed.set(identity.aid, { log: identity.log, keySet })
-    const node = new TestNode({ ...below, topUps, modules: noModules(below) }, hub, this.clock, undo)
+    node.hub.list(identity.log, keySet)
+    return node
+  }
+
+  /** The same, and nobody hears of it. */
+  async openQuietly(dir: string, seed: string, name: string): Promise<TestNode> {
+    const undo = new AsyncDisposableStack()
+    const random = seeded(seed)
+    let hub: ScriptedHub | undefined
+    const open: Opening = async undo => {
+      const below = await this.#ground(name, { dir, random }, undo)
+      hub ??= new ScriptedHub(this.post, below.identity.aid, () => this.clock.ms)
+      below.hub.settleAt(hub)
+      const topUps = new TopUps(below)
+      undo.defer(() => topUps.stop())
+      return { ...below, topUps, modules: noModules(below) }
+    }
+    const ctx = await open(undo)
+    const at = hub as unknown as ScriptedHub
+    const node = new TestNode({ dir, hub: at, clock: this.clock, open }, ctx, undo)
     this.#nodes.push(node)
     return node
+  }
+
+  #ground(
+    name: string,
+    { dir, random }: { dir: string; random: (length: number) => Uint8Array },
+    undo: AsyncDisposableStack,
+  ): ReturnType<typeof openGround> {
+    const env = { SVC_HOME: dir, SVC_RUNTIME_DIR: join(dir, 'run') }
+    const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
+    const log = pino({ level: 'silent' })
+    const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
+    return openGround({ dir, env, now, random, log, timings }, undo)
   }
 
   /** Alice and bob, who know each other by name. */
@@ -187,6 +293,6 @@ export class TestWorld implements AsyncDisposable {
 /** A build without modules: what the settings name is all that is offered. */
 const noModules = ({ settings }: Pick<Context, 'settings'>): Context['modules'] => ({
   serves: () => false,
-  priceOf: () => undefined,
+  priceOf: what => settings.current.prices?.[what],
   offered: () => settings.current.caps,
 })

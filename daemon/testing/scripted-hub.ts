@@ -6,7 +6,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import type { KeySet, KeyStateNotice } from '../../protocol/identity/keyset.ts'
+import { KeySet, type KeyStateNotice } from '../../protocol/identity/keyset.ts'
 import type {
   AckItem,
   Delivery,
@@ -17,6 +17,7 @@ import type {
   StatusReply,
 } from '../hubs/hub.ts'
 import { newestWire } from '../hubs/open.ts'
+import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
 type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice }
@@ -24,14 +25,70 @@ type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice }
 /** What this hub signs with. */
 export const HUB_SEED = new Uint8Array(32).fill(201)
 
+type PostOptions = { now?: () => number; seed?: Uint8Array; url?: string }
+
+/** What a hub holds, as of one moment. */
+export type PostSnapshot = {
+  readonly listed: readonly [string, Listed][]
+  readonly dacks: readonly [string, Uint8Array][]
+  readonly settled: readonly string[]
+  readonly carried: readonly Carried[]
+  readonly ids: number
+  readonly books: LedgerSnapshot
+}
+
+function refill<T>(map: Map<string, T>, entries: readonly [string, T][]): void {
+  map.clear()
+  for (const [key, value] of entries) map.set(key, value)
+}
+
 /** What a hub holds; the clients of all nodes of a test share it. */
 export class Post {
-  readonly log = incept({ seed: HUB_SEED, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
+  readonly seed: Uint8Array
+  readonly url: string
+  readonly log: VerifiedKel
   readonly listed = new Map<string, Listed>()
+  /** Its credits; nobody has any before a test grants them. */
+  readonly ledger: ScriptedLedger
   readonly dacks = new Map<string, Uint8Array>()
   readonly settled = new Set<string>()
   carried: Carried[] = []
   #ids = 0
+
+  constructor({ now = () => 0, seed = HUB_SEED, url = 'http://hub.test' }: PostOptions = {}) {
+    this.seed = seed
+    this.url = url
+    this.log = incept({ seed, nextSeed: new Uint8Array(32).fill(202), ts: 1 })
+    this.ledger = new ScriptedLedger({ hub: this, now, logOf: aid => this.listed.get(aid)?.log })
+  }
+
+  /** Everything as it is now. */
+  snapshot(): PostSnapshot {
+    const { listed, dacks, settled, carried } = this
+    const kept = { listed: [...listed], dacks: [...dacks], settled: [...settled], carried: [...carried] }
+    return { ...kept, ids: this.#ids, books: this.ledger.snapshot() }
+  }
+
+  /** A hub with nothing of its own goes on from what another had. */
+  restore(kept: PostSnapshot): void {
+    this.#ids = kept.ids
+    this.#put(kept, { told: false })
+  }
+
+  /** Everything as it is now, to be put back later as from a backup. */
+  backup(): () => void {
+    const kept = this.snapshot()
+    return () => this.#put(kept, { told: true })
+  }
+
+  #put({ listed, dacks, settled, carried, books }: PostSnapshot, { told }: { told: boolean }): void {
+    refill(this.listed, listed)
+    refill(this.dacks, dacks)
+    this.settled.clear()
+    for (const rid of settled) this.settled.add(rid)
+    this.carried = [...carried]
+    this.ledger.restore(books, { told })
+  }
 
   take(to: string, bytes: Uint8Array, acceptedAtMs: number): string {
     const id = ++this.#ids
@@ -46,10 +103,11 @@ export const refusedWith = (code: string, members: Record<string, unknown> = {},
   new Refused(403, { reason: code, error: `refused: ${code}`, ...members }, retryAfterMs)
 
 export class ScriptedHub implements HubClient {
-  readonly url = 'http://hub.test'
+  readonly url: string
   readonly sealed = true
   readonly cardBinding = { path: '/send', binding: 'urn:test', extension: 'urn:test:agent', wire: newestWire }
   readonly identity: HubIdentity
+  readonly credits: HubCredits
   readonly lastContactAtMs = undefined
   knownTimeMs: number | undefined
   readonly calls: string[] = []
@@ -67,6 +125,8 @@ export class ScriptedHub implements HubClient {
     this.#post = post
     this.#aid = aid
     this.#now = now
+    this.url = post.url
+    this.credits = post.ledger.creditsOf(aid)
     this.identity = { aid: post.log.aid, wire: newestWire, log: post.log, bitsMax: 0 }
   }
 
@@ -79,10 +139,19 @@ export class ScriptedHub implements HubClient {
     this.#script = script
   }
 
+  get script(): Partial<HubClient> {
+    return this.#script
+  }
+
   #say<T>(name: keyof HubClient, given: unknown[], usual: () => T): T {
     this.calls.push(name)
     const told = this.#script[name] as ((...given: unknown[]) => T) | undefined
     return told === undefined ? usual() : told(...given)
+  }
+
+  /** What the hub has of this agent. */
+  list(log: VerifiedKel, keySet: KeySet): void {
+    this.#post.listed.set(this.#aid, { log, keySet })
   }
 
   refresh(): Promise<void> {
@@ -91,20 +160,36 @@ export class ScriptedHub implements HubClient {
   checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'> {
     return this.#say('checkAdmission', [log], async () => 'admitted' as const)
   }
-  register(request: Parameters<HubClient['register']>[0]) {
-    return this.#say('register', [request], async () => ({ keysStatus: 'stored', cardStatus: 'none' }))
+  register(request: Parameters<HubClient['register']>[0]): ReturnType<HubClient['register']> {
+    return this.#say('register', [request], async () => {
+      this.#list(request.log, request.keySet)
+      return { keysStatus: 'stored', cardStatus: 'none' }
+    })
   }
   publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void> {
-    return this.#say('publishKeys', [keySet, prevSeq], async () => {})
+    return this.#say('publishKeys', [keySet, prevSeq], async () => {
+      const listed = this.#post.listed.get(this.#aid)
+      if (listed !== undefined) this.#list(listed.log, keySet)
+    })
+  }
+  #list(log: VerifiedKel, encoded: Uint8Array | undefined): void {
+    const keySet = encoded === undefined ? this.#post.listed.get(log.aid)?.keySet : KeySet.decode(encoded)
+    if (keySet !== undefined) this.#post.listed.set(log.aid, { log, keySet })
   }
   pushLog(log: VerifiedKel): Promise<void> {
-    return this.#say('pushLog', [log], async () => {})
+    return this.#say('pushLog', [log], async () => {
+      const listed = this.#post.listed.get(log.aid)
+      if (listed !== undefined && listed.log.seq < log.seq) this.#post.listed.set(log.aid, { ...listed, log })
+    })
   }
   fetchLog(aid: string) {
     return this.#say('fetchLog', [aid], async () => [...(this.#post.listed.get(aid)?.log.events ?? [])])
   }
   fetchAgent(aid: string): ReturnType<HubClient['fetchAgent']> {
-    return this.#say('fetchAgent', [aid], async () => undefined)
+    return this.#say('fetchAgent', [aid], async () => {
+      const listed = this.#post.listed.get(aid)
+      return listed && { log: [...listed.log.events], keySet: KeySet.encode(listed.keySet) }
+    })
   }
   updateProfile(profile: Parameters<HubClient['updateProfile']>[0]): Promise<void> {
     return this.#say('updateProfile', [profile], async () => {})
@@ -113,27 +198,11 @@ export class ScriptedHub implements HubClient {
     return this.#say('setVisibility', [visibility], async () => {})
   }
   deregister(): Promise<void> {
-    return this.#say('deregister', [], async () => {})
+    return this.#say('deregister', [], async () => {
+      this.#post.listed.delete(this.#aid)
+      this.#post.carried = this.#post.carried.filter(({ to }) => to !== this.#aid)
+    })
   }
-  /** A hub without credits. */
-  readonly credits: HubCredits = {
-    account: async () => ({
-      network: `hub:${this.identity.aid}`,
-      balance: 0,
-      held: 0,
-      probationUntilMs: undefined,
-      trial: undefined,
-      entries: [],
-    }),
-    entriesAfter: async () => [],
-    settle: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
-    redeem: async () => ({ refused: 'insufficient_funds', says: 'no credits here' }),
-    endHold: async () => ({ refused: 'hold_ended', says: 'no hold here' }),
-    supplyRecords: async () => ({ chainDid: '', records: [], headSeq: 0, headId: '', isLast: true }),
-    witnessStatements: async () => [],
-    liability: async () => undefined,
-  }
-
   fetchCard(aid: string): Promise<string | undefined> {
     return this.#say('fetchCard', [aid], async () => undefined)
   }
@@ -159,6 +228,7 @@ export class ScriptedHub implements HubClient {
   async send(delivery: Delivery) {
     this.sent.push(delivery)
     return this.#say('send', [delivery], async () => {
+      if (!this.#post.listed.has(delivery.recipient)) throw refusedWith('recipient_unknown')
       const parts: Uint8Array[] = []
       for await (const part of delivery.content()) parts.push(new Uint8Array(part))
       const rid = this.#post.take(delivery.recipient, Buffer.concat(parts), this.timeMs)
@@ -168,7 +238,8 @@ export class ScriptedHub implements HubClient {
 
   poll(options: Parameters<HubClient['poll']>[0]): ReturnType<HubClient['poll']> {
     return this.#say('poll', [options], async () => {
-      const mine = this.#post.carried.filter(one => one.to === this.#aid)
+      const { afterId = 0 } = options
+      const mine = this.#post.carried.filter(one => one.to === this.#aid && one.id > afterId)
       const envelopes = mine.map(
         ({ id, bytes, acceptedAtMs }): PolledEnvelope => ({ id, source: [bytes], acceptedAtMs }),
       )
@@ -196,6 +267,7 @@ export class ScriptedHub implements HubClient {
       items.map(({ rid, handle }): StatusReply => {
         const dack = this.#post.dacks.get(toBase64url(handle))
         if (dack !== undefined) return { state: 'done', dack }
+        if (this.#post.settled.has(rid)) return { state: 'done' }
         return { state: this.#post.carried.some(one => one.rid === rid) ? 'queued' : 'unknown' }
       }),
     )

@@ -8,6 +8,7 @@ import {
   call,
   callBody,
   callPath,
+  callText,
   ForeignAnswer,
   Refused,
   type Send,
@@ -20,7 +21,7 @@ import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
-import { type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
+import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 /** Others wait behind a signed call. */
@@ -69,9 +70,12 @@ export class Wire3Calls {
   #hub: string
   #inputs: HubInputs
   #stopped: string | undefined
+  #isHalted = false
   #lastContact: number | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #lastTs = 0
+  /** Newest key event under which this hub refused a signature. */
+  #refusedSeq: number | undefined
   #clockOffset = 0
   #hubDate: { date: number; seenAt: number } | undefined
 
@@ -92,13 +96,14 @@ export class Wire3Calls {
 
   /** Ends the conversation with this hub. */
   stop(why: string): never {
-    this.halt(why)
+    this.#stopped = why
     throw new HubStopped(why)
   }
 
-  /** The same for a caller that is not in the middle of a call. */
+  /** Ends it for what this node is. */
   halt(why: string): void {
     this.#stopped = why
+    this.#isHalted = true
   }
 
   /** A call that carries no signature. */
@@ -108,6 +113,19 @@ export class Wire3Calls {
     given: GivenCall<R>,
     headers: Record<string, string> = {},
   ): Promise<ReplyOf<R>> {
+    return await this.#plainly(given, headers, full => call(row, send, full as Call<R>))
+  }
+
+  /** The same for a route that answers with text. */
+  async text<R extends RouteRow>(row: R, send: Send, given: GivenCall<R>): Promise<string> {
+    return await this.#plainly(given, {}, full => callText(row, send, full as Call<R>))
+  }
+
+  async #plainly<R extends RouteRow, T>(
+    given: GivenCall<R>,
+    headers: Record<string, string>,
+    ask: (full: unknown) => Promise<T>,
+  ): Promise<T> {
     this.ensureTalking()
     const full = {
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
@@ -115,8 +133,8 @@ export class Wire3Calls {
       baseUrl: this.#url,
       headers: { ...headers, [names.wire]: String(WIRE) },
       onResponse: (response: Response) => this.#observe(response),
-    } as unknown as Call<R>
-    return call(row, send, full).catch(error => {
+    }
+    return ask(full).catch(error => {
       throw error instanceof Refused && !Object.hasOwn(codes, error.code)
         ? new ForeignAnswer(
             error.status,
@@ -158,6 +176,7 @@ export class Wire3Calls {
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       const clockMoved = error.code === 'unauthorized' && this.#takeClock()
+      if (error.code === 'unauthorized' && !clockMoved) this.#tellRefused()
       if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
       const floor = error.members['floor']
       if (typeof floor === 'number') {
@@ -167,6 +186,13 @@ export class Wire3Calls {
       }
       return attempt()
     }
+  }
+
+  #tellRefused(): void {
+    const { identity, keyRefused } = this.#inputs
+    if (this.#refusedSeq === identity.log.seq) return
+    this.#refusedSeq = identity.log.seq
+    keyRefused?.(this.#url)
   }
 
   /** Takes over the hub's clock from its last answer; true when ours was far off. */
@@ -216,7 +242,8 @@ export class Wire3Calls {
   }
 
   ensureTalking(): void {
-    if (this.#stopped !== undefined) throw new HubStopped(this.#stopped)
+    if (this.#stopped === undefined) return
+    throw this.#isHalted ? new HubHalted(this.#stopped) : new HubStopped(this.#stopped)
   }
 
   #observe(response: Response): void {

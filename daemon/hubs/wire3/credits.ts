@@ -131,6 +131,19 @@ export class Wire3Credits implements HubCredits {
     }))
   }
 
+  async checkpoint(signal: AbortSignal): Promise<string | undefined> {
+    return await this.#calls
+      .text(routes.checkpoint, this.#inputs.connections.signed, { signal })
+      .catch(unlessOlder)
+  }
+
+  async consistency(old: number, size: number, signal: AbortSignal): Promise<Uint8Array[]> {
+    const query = { old: String(old), size: String(size) }
+    const send = this.#inputs.connections.signed
+    const told = await this.#calls.plain(routes.checkpointConsistency, send, { query, signal })
+    return told.proof.map(node => fromBase64url(node))
+  }
+
   async liability(signal: AbortSignal): Promise<Liability | undefined> {
     const given = { params: { aid: this.#inputs.identity.aid }, signal }
     const told = await this.#calls.signed(routes.liabilityProof, given).catch(unlessUnavailable)

@@ -105,7 +105,7 @@ export class Wire3Hub implements HubClient {
     const reply = await this.#calls.signed(routes.register, { body })
     if (reply.status !== 'registered')
       throw new HubStopped('the hub only checked the registration; update it')
-    this.#probationUntilMs = reply.probation_until
+    this.#probationUntilMs = reply.probation_until ?? this.#probationUntilMs
     return {
       keysStatus: reply.keys_status,
       cardStatus: reply.card_status,
@@ -282,7 +282,8 @@ export class Wire3Hub implements HubClient {
       'Content-Length': String(delivery.size),
       ...present({ [names.home]: delivery.home === this.#identity.aid ? undefined : delivery.home }),
     }
-    if (delivery.credential === 'session') Object.assign(headers, await this.#sessions.headersFor(delivery))
+    const session = delivery.credential === 'session' ? await this.#sessions.headersFor(delivery) : undefined
+    Object.assign(headers, session?.headers)
     const { connections } = this.#inputs
     const send =
       delivery.credential === 'session' ? connections.signed : connections.anonymous(delivery.recipient)
@@ -290,7 +291,12 @@ export class Wire3Hub implements HubClient {
     const body = delivery.size <= WHOLE_BYTES_MAX ? await gathered(parts) : parts
     const late = AbortSignal.timeout(SEND_TIMEOUT_MS)
     const signal = delivery.signal === undefined ? late : AbortSignal.any([late, delivery.signal])
-    const reply = await this.#calls.plain(routes.relaySend, send, { body, signal }, headers)
+    const asked = this.#calls.plain(routes.relaySend, send, { body, signal }, headers)
+    const reply = await asked.catch(async (error: unknown) => {
+      if (session !== undefined && error instanceof Refused && error.code === 'session_invalid')
+        await this.#sessions.refused(session.sid)
+      throw error
+    })
     return {
       rid: reply.rid,
       duplicate: reply.status === 'duplicate',

@@ -1,8 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { type AnswerSettings, type AutoReplyPort, answering, type WaitingThread } from './answering.ts'
 import { type Backend, BackendFailed } from './backend.ts'
-import { type AutoReplyPort, type LoopSettings, startLoop, type WaitingThread } from './loop.ts'
 import { requestOf } from './testing.ts'
+
+/** What the disk of a node throws that has no room. */
+class Full extends Error {
+  override message = 'the disk is full'
+}
 
 const thread = (more: Partial<WaitingThread> = {}): WaitingThread => ({
   interactionId: 'i1',
@@ -34,7 +39,7 @@ function node(waiting: WaitingThread[], secrets: string[] = []) {
     secrets: () => secrets,
     ranLately: [],
     keepRuns: () => undefined,
-    fault: error => void done.push(`fault ${error.message}`),
+    isOwnFailure: error => error instanceof Full,
     report: (event, _, detail) =>
       void done.push(`${event}${detail['why'] === undefined ? '' : ` ${detail['why']}`}`),
   }
@@ -42,9 +47,8 @@ function node(waiting: WaitingThread[], secrets: string[] = []) {
 }
 
 const says = (text: string): Backend => ({ name: 'test', reply: async () => ({ text }) })
-const settings = (backend: Backend, more: Partial<LoopSettings> = {}): LoopSettings => ({
+const settings = (backend: Backend, more: Partial<AnswerSettings> = {}): AnswerSettings => ({
   backend,
-  pollIntervalMs: 5,
   historyMax: 20,
   timeoutMs: 1_000,
   autoRepliesMax: 30,
@@ -56,15 +60,19 @@ const settings = (backend: Backend, more: Partial<LoopSettings> = {}): LoopSetti
 
 async function run(
   given: ReturnType<typeof node>,
-  set: LoopSettings,
+  set: AnswerSettings,
   until: () => boolean,
   now: () => number = Date.now,
 ): Promise<void> {
-  await using _loop = startLoop(given.port, set, now)
-  for (let i = 0; i < 400 && !until(); i++) await pause(5)
+  const { round } = answering(given.port, set, now)
+  const { signal } = new AbortController()
+  for (let i = 0; i < 400 && !until(); i++) {
+    await round(signal, until).catch(error => given.done.push(`fault ${error.message}`))
+    await pause(5)
+  }
 }
 
-describe('the auto-reply loop', () => {
+describe('answering by itself', () => {
   test('answers each waiting turn once', async () => {
     const given = node([thread(), thread({ interactionId: 'i2' })])
     await run(given, settings(says('42')), () => given.waiting.length === 0)
@@ -222,7 +230,7 @@ describe('the auto-reply loop', () => {
     const { answer } = given.port
     let refusals = 2
     given.port.answer = async (which, text) => {
-      if (refusals-- > 0) throw new Error('the disk is full')
+      if (refusals-- > 0) throw new Full()
       return answer(which, text)
     }
     const set = settings(broken, { errorReply: 'not now' })
@@ -266,7 +274,7 @@ describe('the auto-reply loop', () => {
     expect(given.done).toEqual(['failed', 'answer 42', 'answered'])
   })
 
-  test('when the list of waiting threads cannot be read, the loop goes on', async () => {
+  test('a list of waiting threads that cannot be read is read at the next round', async () => {
     const given = node([thread()])
     let reads = 0
     const broken = {
@@ -281,6 +289,19 @@ describe('the auto-reply loop', () => {
     }
     await run(broken, settings(says('42')), () => given.waiting.length === 0)
     expect(given.done).toEqual(['fault the disk is full', 'answer 42', 'answered'])
+  })
+
+  test('a disk that is full uses up none of the tries of a thread', async () => {
+    const given = node([thread()])
+    let left = 8
+    const port = {
+      ...given.port,
+      keepRuns: () => {
+        if (left-- > 0) throw new Full()
+      },
+    }
+    await run({ ...given, port }, settings(says('42')), () => given.waiting.length === 0)
+    expect(given.done).toEqual([...Array(8).fill('fault the disk is full'), 'answer 42', 'answered'])
   })
 
   test('one peer gets at most 60 answers an hour', async () => {
@@ -356,9 +377,11 @@ describe('the auto-reply loop', () => {
         }),
     }
     const given = node([thread()])
-    const loop = startLoop(given.port, settings(hanging), Date.now)
-    await pause(20)
-    await loop[Symbol.asyncDispose]()
+    const stopped = new AbortController()
+    const { round } = answering(given.port, settings(hanging), Date.now)
+    setTimeout(() => stopped.abort(), 20)
+    await round(stopped.signal, () => false)
     expect(aborted).toBe(true)
+    expect(given.done).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The auto-reply loop: which threads wait, one answer at a time, the limits, and what is never sent. The node hands in
- * a port; an answer is tied to the turn it answers, so that a crash can't produce a second one.
+ * Answering by itself: which threads wait, one answer at a time, the limits, and what is never sent. The node hands in a
+ * port and makes the rounds; an answer is tied to the turn it answers, so that a crash can't produce a second one.
  */
 import { present } from '../protocol/encoding/present.ts'
 import type { Answer, Backend, BackendRequest } from './backend.ts'
@@ -42,8 +42,8 @@ export type AutoReplyPort = {
   /** Runs of the last hour that were kept, also by an earlier loop; each goes on counting. */
   readonly ranLately: readonly Run[]
   keepRuns(runs: readonly Run[]): void
-  /** Something failed that belongs to no thread. */
-  fault(error: Error): void
+  /** Whether something failed that no thread is to blame for, such as a full disk. */
+  isOwnFailure(error: unknown): boolean
   /** Ids and short facts for events, log and evidence. */
   report(
     event: 'answered' | 'failed' | 'refused' | 'limited' | 'ended',
@@ -52,9 +52,8 @@ export type AutoReplyPort = {
   ): void
 }
 
-export type LoopSettings = {
+export type AnswerSettings = {
   backend: Backend
-  pollIntervalMs: number
   historyMax: number
   timeoutMs: number
   autoRepliesMax: number
@@ -63,47 +62,38 @@ export type LoopSettings = {
   errorReply: string | undefined
 }
 
-export type Loop = AsyncDisposable & {
-  /** Looks now instead of at the next interval. */
-  wake(): void
+export type Answering = {
+  /**
+   * Serves what waits, one thread after another; ends early once `isStale` says that other threads may wait. Throws what no
+   * thread is to blame for.
+   */
+  round(signal: AbortSignal, isStale: () => boolean): Promise<void>
 }
 
-/** Starts the loop; disposing it ends a running answer and waits for it. */
-export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () => number): Loop {
+export function answering(port: AutoReplyPort, settings: AnswerSettings, now: () => number): Answering {
   const rates = new Rates(now, port)
   const failures = new Map<string, { tries: number; notBefore: number }>()
-  const stopped = new AbortController()
-  let wake = () => {}
-  let woken = false
-  const pause = () =>
-    new Promise<void>(resolve => {
-      const timer = setTimeout(resolve, settings.pollIntervalMs)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   const turnKey = (thread: WaitingThread) => `${thread.interactionId}/${thread.turn}`
   const triesOf = (thread: WaitingThread) => failures.get(turnKey(thread))?.tries ?? 0
 
-  async function serve(thread: WaitingThread): Promise<void> {
+  async function serve(thread: WaitingThread, ended: AbortSignal): Promise<void> {
     if (thread.endProposed) {
       await port.acceptEnd(thread)
       port.report('ended', thread, { why: 'accepted' })
     } else if (thread.autoReplies >= settings.autoRepliesMax) {
       await port.proposeEnd(thread)
       port.report('ended', thread, { why: 'max_auto_replies' })
-    } else if (rates.hasRoom(thread.peer)) await answer(thread)
+    } else if (rates.hasRoom(thread.peer)) await answer(thread, ended)
     else {
       failures.set(turnKey(thread), { tries: triesOf(thread), notBefore: now() + RATE_PAUSE_MS })
       port.report('limited', thread, {})
     }
   }
 
-  async function answer(thread: WaitingThread): Promise<void> {
+  async function answer(thread: WaitingThread, ended: AbortSignal): Promise<void> {
     const started = now()
     const run = rates.begin(thread.peer)
-    const { text, cost } = await findAnswer(thread).finally(() => run.end())
+    const { text, cost } = await findAnswer(thread, ended).finally(() => run.end())
     if (await port.answer(thread, text)) {
       port.report('answered', thread, {
         backend: settings.backend.name,
@@ -114,10 +104,10 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
     failures.delete(turnKey(thread))
   }
 
-  async function findAnswer(thread: WaitingThread): Promise<Answer> {
+  async function findAnswer(thread: WaitingThread, ended: AbortSignal): Promise<Answer> {
     if (settings.requireImage && !thread.hasImage) return { text: settings.usageHint ?? USAGE_REPLY }
     const request = await port.request(thread, settings.historyMax)
-    const signal = AbortSignal.any([stopped.signal, AbortSignal.timeout(settings.timeoutMs)])
+    const signal = AbortSignal.any([ended, AbortSignal.timeout(settings.timeoutMs)])
     const { text, cost } = await settings.backend.reply(request, signal)
     const sent = outgoing(text, port.secrets())
     if (sent.isRefused) port.report('refused', thread, { why: 'the answer held a secret of this node' })
@@ -139,57 +129,36 @@ export function startLoop(port: AutoReplyPort, settings: LoopSettings, now: () =
       if (settings.errorReply !== undefined) await port.answer(thread, settings.errorReply)
     } catch (error) {
       given.notBefore = now() + BACKOFF_FIRST_MS
-      port.fault(error as Error)
+      throw error
+    } finally {
+      failures.set(turnKey(thread), given)
     }
-    failures.set(turnKey(thread), given)
   }
 
-  /** What one thread throws (it was cancelled meanwhile, the disk is full) ends neither the loop nor the node. */
-  async function attempt(thread: WaitingThread): Promise<void> {
+  /** What one thread throws, as one that was cancelled meanwhile, holds up no other. */
+  async function attempt(thread: WaitingThread, ended: AbortSignal): Promise<void> {
     const failure = failures.get(turnKey(thread))
     if (failure !== undefined && failure.notBefore > now()) return
     if (triesOf(thread) >= TRIES_MAX) return giveUp(thread)
     const started = now()
     try {
-      await serve(thread)
+      await serve(thread, ended)
     } catch (error) {
-      if (!stopped.signal.aborted) await putOff(thread, error as Error, now() - started)
+      if (port.isOwnFailure(error)) throw error
+      if (!ended.aborted) await putOff(thread, error as Error, now() - started)
     }
   }
 
-  async function round(): Promise<void> {
-    try {
-      // Whoever took the least time lately comes first, so that no peer's hanging tasks hold up the others.
-      const left = [...(await port.waiting())]
-      while (left.length > 0 && !stopped.signal.aborted && !woken) {
-        left.sort((a, b) => rates.spentMs(a.peer) - rates.spentMs(b.peer))
-        await attempt(left.shift() as WaitingThread)
-      }
-    } catch (error) {
-      if (!stopped.signal.aborted) port.fault(error as Error)
+  async function round(ended: AbortSignal, isStale: () => boolean): Promise<void> {
+    // Whoever took the least time lately comes first, so that no peer's hanging tasks hold up the others.
+    const left = [...(await port.waiting())]
+    while (left.length > 0 && !ended.aborted && !isStale()) {
+      left.sort((a, b) => rates.spentMs(a.peer) - rates.spentMs(b.peer))
+      await attempt(left.shift() as WaitingThread, ended)
     }
   }
 
-  async function loop(): Promise<void> {
-    while (!stopped.signal.aborted) {
-      woken = false
-      await round()
-      if (!stopped.signal.aborted && !woken) await pause()
-    }
-  }
-
-  const done = loop()
-  return {
-    wake() {
-      woken = true
-      wake()
-    },
-    async [Symbol.asyncDispose]() {
-      stopped.abort()
-      wake()
-      await done
-    },
-  }
+  return { round }
 }
 
 /** Runs of the last hour and their time, for each peer and altogether; one that fails has cost as much. */

@@ -1,0 +1,85 @@
+/**
+ * Where a store was last used. A directory that is used elsewhere than before may be a copy of one that is in use there:
+ * it signs nothing before it has seen that nobody else of its identity is at the hub. One that found its original
+ * there stays a second copy, also after a restart, until its owner says that the original is lost.
+ */
+import * as fs from 'node:fs'
+import { hostname } from 'node:os'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { forget, recall, remember } from '../store/memory.ts'
+import type { Store } from '../store/open.ts'
+
+const PLACE = 'place'
+const SECOND = 'second copy'
+const TWIN = 'copy seen'
+/** How long the node that was first tells of a copy. */
+const TOLD_MS = 7 * 86_400_000
+
+/** The number of the folder tells a copy from the folder that it was made of. */
+export type Place = { machine: string; dir: string; folder: number }
+
+const placeOf = (dir: string): Place => {
+  const real = fs.realpathSync(dir)
+  return { machine: hostname(), dir: real, folder: fs.statSync(real).ino }
+}
+
+const sayPlace = ({ machine, dir }: Place): string => `${dir} on ${machine}`
+
+function read<T>(store: Store, name: string): T | undefined {
+  const mark = recall(store, name)
+  return mark === undefined ? undefined : (JSON.parse(fromUtf8(mark)) as T)
+}
+
+/** Where this store was used before, when that was elsewhere. */
+export function formerPlace(store: Store, dir: string): Place | undefined {
+  const former = read<Place>(store, PLACE)
+  const now = placeOf(dir)
+  const isHere =
+    former === undefined ||
+    (former.machine === now.machine && former.dir === now.dir && former.folder === now.folder)
+  return isHere ? undefined : former
+}
+
+/** This directory is the one in use. */
+export function notePlace(store: Store, dir: string): void {
+  const now = JSON.stringify(placeOf(dir))
+  const former = recall(store, PLACE)
+  if (former === undefined || fromUtf8(former) !== now) remember(store, PLACE, utf8(now))
+}
+
+/** Why nothing is signed yet where a directory may be a copy. */
+export const sayElsewhere = (former: Place): string =>
+  `this directory was in use at ${sayPlace(former)} before; nothing is signed until the hub has shown that no node of this identity runs there any more`
+
+type Second = { atMs: number; former: Place | undefined; here: Place }
+
+/** Found another node of this identity that was first; gives the sentence for it. */
+export function noteSecond(store: Store, dir: string, atMs: number): string {
+  const second: Second = { atMs, former: read<Place>(store, PLACE), here: placeOf(dir) }
+  remember(store, SECOND, utf8(JSON.stringify(second)))
+  return saySecond(second)
+}
+
+/** Why this directory is a second copy, when it was found to be one. */
+export function secondCopy(store: Store): string | undefined {
+  const second = read<Second>(store, SECOND)
+  return second === undefined ? undefined : saySecond(second)
+}
+
+function saySecond({ atMs, former, here }: Second): string {
+  const first = former === undefined ? 'on another machine' : `elsewhere (last known at ${sayPlace(former)})`
+  return `this identity already runs ${first}, as was seen at ${new Date(atMs).toISOString()}, so this copy at ${sayPlace(here)} signs nothing; use the other one, or, only if that one is lost, stop this node and run svc evidence accept`
+}
+
+export const forgetSecond = (store: Store): void => forget(store, SECOND)
+
+/** A copy came after this node and tried to poll the mailbox. */
+export const noteTwin = (store: Store, atMs: number): void => remember(store, TWIN, utf8(String(atMs)))
+
+/** What the node that was first says of a copy that it noticed lately. */
+export function twinWarning(store: Store, now: number): string | undefined {
+  const mark = recall(store, TWIN)
+  const atMs = mark === undefined ? undefined : Number(fromUtf8(mark))
+  if (atMs === undefined || now - atMs > TOLD_MS) return undefined
+  return `a copy of this node was started on another machine, last seen at ${new Date(atMs).toISOString()}; this one was first and goes on, the copy signs nothing; remove the copy`
+}

@@ -1,0 +1,67 @@
+/** What waits for a hub about payments, for the owner: why, and what asks again. */
+import { shellWord } from '../../protocol/shell.ts'
+import type { Context } from '../context.ts'
+import { pendingRedemptions } from '../payments/redemptions.ts'
+import { pendingRefunds } from '../payments/refunds.ts'
+import { openPaymentsOut, waitingPayments } from '../store/open-payments.ts'
+import { signaturesOnTheWay } from '../store/outbox.ts'
+import type { PaymentProblem } from '../store/payments.ts'
+
+type Needs = Pick<Context, 'store' | 'now'>
+
+/** A hub that did not answer once or twice is nothing to speak of. */
+const TRIES_MIN = 3
+
+const SAYS: Readonly<Record<PaymentProblem, string>> = {
+  unanswered: 'its hub does not answer',
+  no_account: 'this node has no account at its hub any more',
+  key_unknown: 'its hub does not know the newest key of this node',
+  refused: 'its hub refused the order about it',
+  hold_ended: 'its hub says that the hold has ended, and signed nothing',
+  hold_lost: 'its hub does not have what it signed',
+  bad_receipt: 'its hub answered with a receipt that does not hold',
+  false_receipt: 'the provider sent a receipt that does not hold',
+  said_refused: 'its provider says that it was refused, and may take it all the same',
+  still_held: 'the task is over, and its hub holds them still',
+}
+
+/** One for each reason, with how many wait for it. */
+export function paymentWarnings(ctx: Needs): string[] {
+  const sums = new Map<PaymentProblem, { count: number; amount: number }>()
+  for (const { problem, tries, amount } of waitingPayments(ctx.store)) {
+    if (problem === null || (problem === 'unanswered' && tries < TRIES_MIN)) continue
+    const { count, amount: before } = sums.get(problem) ?? { count: 0, amount: 0 }
+    sums.set(problem, { count: count + 1, amount: before + amount })
+  }
+  const payments = [...sums].map(
+    ([problem, { count, amount }]) =>
+      `${credits(amount)} of ${count === 1 ? 'a payment' : `${count} payments`} wait: ${SAYS[problem]}; svc reconcile asks again`,
+  )
+  const refunds = pendingRefunds(ctx).length
+  const given =
+    refunds === 0
+      ? []
+      : [
+          `${refunds === 1 ? 'a refund waits' : `${refunds} refunds wait`} for the hub; svc refund <id> asks again`,
+        ]
+  const redeemed = pendingRedemptions(ctx).map(
+    ({ amount, reference }) =>
+      `the hub has not proven that it redeemed ${credits(amount)}; svc redeem ${amount} --ref ${shellWord(reference)} asks again`,
+  )
+  return [...payments, ...given, ...redeemed]
+}
+
+/** What was signed under the key before a rotation and has not been proven to be done. */
+export function waitsView(ctx: Needs) {
+  const waiting = waitingPayments(ctx.store)
+  const waits = {
+    receipts: signaturesOnTheWay(ctx.store).length,
+    orders: waiting.filter(({ side, state }) => side === 'payee' && state === 'ending').length,
+    authorizations: openPaymentsOut(ctx.store).length,
+    refunds: pendingRefunds(ctx).length,
+    redemptions: pendingRedemptions(ctx).length,
+  }
+  return Object.values(waits).some(count => count > 0) ? { waits } : {}
+}
+
+const credits = (amount: number): string => (amount === 1 ? '1 credit' : `${amount} credits`)

@@ -1,0 +1,93 @@
+/** Calls to hubs by way of the proxy of the environment, over real sockets, in a process of their own. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+
+const AUTHORIZATION = `Basic ${Buffer.from('user:of the company').toString('base64')}`
+const asked: string[] = []
+const proxy = createServer()
+const hub = createServer((_, response) => response.end('the hub'))
+const portOf = (server: typeof hub) => (server.address() as AddressInfo).port
+
+// as a proxy of a company does: it wants a password, and knows names that this machine does not
+proxy.on('connect', (request: IncomingMessage, socket: Socket) => {
+  const { url = '' } = request
+  asked.push(url)
+  if (request.headers['proxy-authorization'] !== AUTHORIZATION)
+    return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
+  const target = connect(portOf(hub), '127.0.0.1', () => {
+    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+    target.pipe(socket)
+    socket.pipe(target)
+  })
+  for (const end of [target, socket]) end.on('error', () => undefined)
+})
+
+// without TLS it is asked for the whole address
+proxy.on('request', (request, response) => {
+  const target = new URL(request.url ?? '')
+  asked.push(target.host)
+  const isLetIn = request.headers['proxy-authorization'] === AUTHORIZATION
+  if (isLetIn) response.end('the hub')
+  else response.writeHead(407).end('who are you?')
+})
+
+beforeAll(async () => {
+  for (const server of [proxy, hub]) await once(server.listen(0, '127.0.0.1'), 'listening')
+})
+afterAll(() => {
+  for (const server of [proxy, hub]) server.close().closeAllConnections()
+})
+beforeEach(() => {
+  asked.length = 0
+})
+
+const PROGRAM = `
+import { Connections } from './daemon/hubs/http.ts'
+import { describe } from './daemon/hubs/failures.ts'
+const connections = new Connections()
+const sends = [connections.signed, connections.anonymous('a recipient')]
+for (const send of sends) {
+  const call = send({ method: 'GET', url: process.argv[1], headers: {} })
+  console.log(await call.then(answer => answer.text(), describe))
+}
+await connections.close()
+`
+
+function call(url: string, env: Record<string, string>): Promise<string> {
+  const root = new URL('../..', import.meta.url)
+  return new Promise((resolve, reject) =>
+    execFile(
+      process.execPath,
+      ['--input-type=module', '--eval', PROGRAM, url],
+      { cwd: root, env: { PATH: process.env['PATH'], ...env } },
+      (error, out) => (error === null ? resolve(out) : reject(error)),
+    ),
+  )
+}
+
+const proxied = (password = 'of%20the%20company') => `http://user:${password}@127.0.0.1:${portOf(proxy)}`
+const named = () => `http://hub.test:${portOf(hub)}/`
+
+test('go through it with its password, those that name the signer and those that do not', async () => {
+  expect(await call(named(), { HTTP_PROXY: proxied() })).toBe('the hub\nthe hub\n')
+  expect(asked).toEqual(Array(2).fill(`hub.test:${portOf(hub)}`))
+  expect(await call(named(), { http_proxy: proxied() })).toBe('the hub\nthe hub\n')
+})
+
+test('never go through it to this machine, nor to what NO_PROXY names', async () => {
+  const local = `http://127.0.0.1:${portOf(hub)}/`
+  expect(await call(local, { HTTP_PROXY: proxied() })).toBe('the hub\nthe hub\n')
+  const excepted = await call(named(), { HTTP_PROXY: proxied(), NO_PROXY: 'other.test,hub.test' })
+  expect(excepted).toMatch(/^hub unreachable: .*\nhub unreachable: /)
+  expect(asked).toEqual([])
+})
+
+test('fail where the proxy does not let them in', async () => {
+  const unreached = /^hub unreachable: .*\nhub unreachable: /
+  expect(await call(named(), { HTTP_PROXY: proxied('wrong') })).toMatch(unreached)
+  const sealed = `https://hub.test:${portOf(hub)}/`
+  expect(await call(sealed, { HTTPS_PROXY: proxied('wrong') })).toMatch(unreached)
+})

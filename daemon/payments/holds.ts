@@ -1,0 +1,242 @@
+/**
+ * What a payee asks the hub that holds credits for it. A hold ends with the hub's receipt of that and with nothing else: what
+ * the hub refuses, or does not say, stays open with its reason and is asked again.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { equal } from '../../protocol/encoding/bytes.ts'
+import { plainLine } from '../../protocol/encoding/plain-text.ts'
+import { HoldOrder, networkOf, SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
+import type { Context } from '../context.ts'
+import { describe } from '../hubs/failures.ts'
+import type { HubClient, Settled } from '../hubs/hub.ts'
+import {
+  acceptLostEnds,
+  markEnded,
+  markHeld,
+  markRefused,
+  noteProblem,
+  type PaymentProblem,
+  type PaymentRow,
+  paymentOf,
+  replaceOrder,
+} from '../store/payments.ts'
+import type { Interaction } from '../store/threads.ts'
+import { type Accounts, withNewestKey } from './accounts.ts'
+import { isAccepted, noteLost } from './lost-holds.ts'
+import { orderFor } from './orders.ts'
+import { quoteOfRow, receiptFault } from './receipts.ts'
+import { letAnswerGo } from './words.ts'
+
+export type HoldNeeds = Pick<
+  Context,
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'threads'
+  | 'hub'
+  | 'now'
+  | 'hubNow'
+  | 'log'
+  | 'events'
+  | 'wakers'
+  | 'timings'
+>
+
+const BACKOFF_MAX_MS = 10 * 60_000
+const REASON_CHARACTERS_MAX = 300
+/** From then on a hub that says that a hold has ended can only mean that it lapsed. */
+const LAPSED_AFTER_MS = 5 * 60_000
+
+/** What the reasons of a hub mean for an order about a hold that it signed for. */
+const PROBLEMS: Readonly<Record<string, PaymentProblem>> = {
+  invalid_signature: 'key_unknown',
+  hold_ended: 'hold_ended',
+}
+
+export class Holds {
+  readonly #ctx: HoldNeeds
+  readonly #accounts: Accounts
+
+  constructor(ctx: HoldNeeds, accounts: Accounts) {
+    this.#ctx = ctx
+    this.#accounts = accounts
+  }
+
+  /** Has the hub hold the credits of an authorization; undefined while it does not say whether it does. */
+  async hold(row: PaymentRow, signal: AbortSignal): Promise<PaymentRow | undefined> {
+    const hub = await this.#hubOf(row)
+    if (hub === undefined) return undefined
+    const answer = await this.#answer(row, () =>
+      hub.credits.settle(row.authorization, quoteOfRow(row), signal),
+    )
+    if (answer === undefined) return undefined
+    if ('refused' in answer && answer.refused === 'invalid_payload' && this.#mayBeRegistered(row))
+      return this.#open(row, 'refused')
+    if ('refused' in answer) return this.refuse(row, plainLine(answer.says, REASON_CHARACTERS_MAX))
+    if (!(await this.#isHeld(row, hub, answer.receipt))) return undefined
+    const { store, threads } = this.#ctx
+    return store.transaction(() => {
+      markHeld(store, row.interaction, answer.receipt)
+      this.#record(threads.byKey(row.interaction), row, row.amount)
+      return paymentOf(store, row.interaction)
+    }, 'node.payment')
+  }
+
+  /** A payee that leaves its hub for a moment does not fit there; until the authorization ends it may be back. */
+  #mayBeRegistered({ network }: PaymentRow): boolean {
+    const { home } = this.#ctx.hub
+    return home === undefined || networkOf(home.identity.aid) === network
+  }
+
+  /** The hub has made no such payment, so there is nothing to end. */
+  refuse(row: PaymentRow, reason: string): PaymentRow | undefined {
+    const { store } = this.#ctx
+    return store.transaction(() => {
+      markRefused(store, row.interaction, reason)
+      return paymentOf(store, row.interaction)
+    }, 'node.payment')
+  }
+
+  /** Gives the hub an order about a hold; undefined while it does not prove what came of that. */
+  async end(row: PaymentRow, signal: AbortSignal): Promise<PaymentRow | undefined> {
+    const hub = await this.#hubOf(row)
+    if (hub === undefined || row.endOrder === null) return undefined
+    const order = this.#orderOf(row, row.endOrder)
+    const answer = await this.#answer(row, () => this.#order(hub, order, signal))
+    if (answer === undefined) return undefined
+    if ('receipt' in answer) return await this.#ended(row, hub, answer.receipt)
+    const { log, hubNow } = this.#ctx
+    log.error({ reason: answer.refused, says: answer.says }, 'the hub refused an order about a hold')
+    const isLapsed = row.holdUntil !== null && hubNow() > row.holdUntil + LAPSED_AFTER_MS
+    if (answer.refused === 'hold_ended' && row.endReceipt !== null) return this.#lose(row, hub)
+    if (answer.refused === 'hold_ended' && isLapsed) return await this.#askForLapse(row, hub, signal)
+    if (answer.refused === 'invalid_payload') return await this.#findAgain(row, hub, signal)
+    return this.#open(row, PROBLEMS[answer.refused] ?? 'refused')
+  }
+
+  /** The order as it was decided, under the key that this node has now. */
+  #orderOf(row: PaymentRow, encoded: Uint8Array): Uint8Array {
+    const { identity, store } = this.#ctx
+    const { amount, payeeKelSeq } = HoldOrder.decode(encoded).body
+    if (payeeKelSeq === identity.log.seq) return encoded
+    const order = orderFor(this.#ctx, row, amount)
+    store.transaction(() => replaceOrder(store, row.interaction, order), 'node.payment')
+    return order
+  }
+
+  async #order(hub: HubClient, order: Uint8Array, signal: AbortSignal): Promise<Settled> {
+    const end = HoldOrder.decode(order).body.amount === 0 ? 'release' : 'capture'
+    return await withNewestKey(this.#ctx, hub, () => hub.credits.endHold(order, end, signal))
+  }
+
+  /** The credits are the payer's again: a release that changes nothing brings the hub's receipt of that. */
+  async #askForLapse(row: PaymentRow, hub: HubClient, signal: AbortSignal): Promise<PaymentRow | undefined> {
+    const release = orderFor(this.#ctx, row, 0)
+    const answer = await this.#answer(row, () => this.#order(hub, release, signal))
+    if (answer === undefined) return undefined
+    if ('receipt' in answer) return await this.#ended(row, hub, answer.receipt)
+    return this.#open(row, 'hold_ended')
+  }
+
+  /** The hub signed that it holds this and knows of no such hold: it is given the authorization again, while that is good. */
+  async #findAgain(row: PaymentRow, hub: HubClient, signal: AbortSignal): Promise<PaymentRow | undefined> {
+    const { store, log, hubNow } = this.#ctx
+    const answer = await this.#answer(row, () =>
+      hub.credits.settle(row.authorization, quoteOfRow(row), signal),
+    )
+    if (answer === undefined) return undefined
+    if ('receipt' in answer && (await this.#isHeld(row, hub, answer.receipt))) {
+      log.warn({ transaction: cidText(row.payment) }, 'the hub holds again what it had lost')
+      store.transaction(
+        () => noteProblem(store, row.interaction, { problem: null, nextAt: hubNow() }),
+        'node.payment',
+      )
+      return undefined
+    }
+    return this.#lose(row, hub)
+  }
+
+  #lose(row: PaymentRow, hub: HubClient): undefined {
+    const { store } = this.#ctx
+    noteLost(this.#ctx, hub, row)
+    this.#open(row, 'hold_lost')
+    if (isAccepted(store, row)) store.transaction(() => acceptLostEnds(store, row.network), 'node.payment')
+  }
+
+  async #ended(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<PaymentRow | undefined> {
+    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'ended')
+    if (fault !== undefined) {
+      this.#ctx.log.error({ fault }, 'the receipt of the hub does not hold')
+      return this.#open(row, 'bad_receipt')
+    }
+    const { kind, amount } = SettlementReceipt.decode(receipt).body
+    const moved = kind === settlementKinds.captured ? amount : 0
+    // it signed another end before, or has this one and does not show it
+    const isOdd = row.endReceipt !== null && (moved !== row.moved || equal(receipt, row.endReceipt))
+    if (isOdd) return this.#lose(row, hub)
+    const { store, threads } = this.#ctx
+    return store.transaction(() => {
+      const current = paymentOf(store, row.interaction)
+      // the same order may have been answered twice: a hold ends once
+      if (current?.state !== 'ending') return current
+      markEnded(store, row.interaction, { receipt, moved })
+      if (row.endReceipt !== null) return paymentOf(store, row.interaction)
+      this.#record(threads.byKey(row.interaction), row, moved)
+      const ended = paymentOf(store, row.interaction)
+      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
+      return ended
+    }, 'node.payment')
+  }
+
+  async #isHeld(row: PaymentRow, hub: HubClient, receipt: Uint8Array): Promise<boolean> {
+    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'held')
+    if (fault === undefined) return true
+    this.#ctx.log.error({ fault }, 'the receipt of the hub does not hold')
+    this.#open(row, 'bad_receipt')
+    return false
+  }
+
+  async #hubOf(row: PaymentRow): Promise<HubClient | undefined> {
+    const hub = await this.#accounts.accountOf(row.network).catch(error => {
+      this.#ctx.log.info({ reason: describe(error) }, 'the hub of a payment was not reached')
+      this.#open(row, 'unanswered')
+      return 'silent' as const
+    })
+    if (hub === undefined) this.#open(row, 'no_account')
+    return hub === 'silent' ? undefined : hub
+  }
+
+  async #answer(row: PaymentRow, ask: () => Promise<Settled>): Promise<Settled | undefined> {
+    try {
+      return await ask()
+    } catch (error) {
+      this.#ctx.log.warn({ err: error }, 'the hub did not answer to a payment')
+      this.#open(row, 'unanswered')
+      return undefined
+    }
+  }
+
+  #open(row: PaymentRow, problem: PaymentProblem): undefined {
+    const { store, hubNow, timings, threads, events } = this.#ctx
+    store.transaction(() => {
+      const tries = paymentOf(store, row.interaction)?.tries ?? row.tries
+      const pauseMs = Math.min(timings.paymentPauseMs * 2 ** Math.min(tries, 30), BACKOFF_MAX_MS)
+      noteProblem(store, row.interaction, { problem, nextAt: hubNow() + pauseMs })
+      const { id: interaction_id, peer } = threads.byKey(row.interaction)
+      const isAwaited = row.state === 'ending' && row.endReceipt === null
+      if (problem !== 'unanswered' && isAwaited) letAnswerGo(this.#ctx, row)
+      if (row.problem !== problem) store.afterCommit(() => events.emit('message', { interaction_id, peer }))
+    }, 'node.payment')
+    return undefined
+  }
+
+  #record(interaction: Interaction, row: PaymentRow, amount: number): void {
+    this.#ctx.chain.append('svc.payment.settled', {
+      interaction_id: interaction.id,
+      capability: interaction.capability ?? '',
+      transaction: cidText(row.payment),
+      amount,
+      network: row.network,
+    })
+  }
+}

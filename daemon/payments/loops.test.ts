@@ -1,0 +1,185 @@
+/** The loops of payments and mail: a write that fails is said once, waited out and made good; a silent hub holds up nothing. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pino, { type Logger } from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Context } from '../context.ts'
+import { Relay } from '../mail/relay.ts'
+import { alarmOf } from '../store/alarms.ts'
+import { quoteOf } from '../store/payments.ts'
+import { AutoReply } from '../tasks/auto-reply.ts'
+import { cancel } from '../tasks/conversation.ts'
+import { commitTask, delegateTask } from '../tasks/delegation.ts'
+import { failWrites } from '../testing/failing-store.ts'
+import { HOUR_MS, type TestNode } from '../testing/node.ts'
+import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { Audit } from './audit.ts'
+import { Payee } from './payee.ts'
+import { Payer } from './payer.ts'
+
+let world: PaidWorld
+let alice: PayingNode
+let bob: PayingNode
+let said: string[]
+const started: { stop(): void | Promise<void> }[] = []
+
+beforeEach(async () => {
+  world = new PaidWorld()
+  ;({ alice, bob } = await world.paid())
+  said = []
+})
+afterEach(async () => {
+  for (const part of started.splice(0)) await part.stop()
+  await world[Symbol.asyncDispose]()
+})
+
+const log: Logger = pino({ level: 'warn' }, { write: line => void said.push(JSON.parse(line).msg) })
+/** The parts of a node with short rests, and a log that the test reads. */
+const hurried = ({ ctx }: TestNode): Context => ({
+  ...ctx,
+  log,
+  timings: { ...ctx.timings, backoffFirstMs: 1 },
+})
+function runs<T extends { start(): unknown; stop(): void | Promise<void> }>(part: T): T {
+  started.push(part)
+  part.start()
+  return part
+}
+const payerOf = ({ node }: PayingNode) => {
+  const ctx = hurried(node)
+  return new Payer(ctx, (task, pay) => commitTask(ctx, task, pay))
+}
+
+/** A task whose price has come, and that nobody has judged. */
+async function quoted(): Promise<string> {
+  const given = { to: bob.node.aid, task: 'a poem', pay: true, max_credits: PRICE }
+  const id = delegateTask(alice.node.ctx, given)
+  await world.settle()
+  await bob.calls.look()
+  await world.settle()
+  return id
+}
+const quote = (id: string) => quoteOf(alice.node.ctx.store, alice.node.thread(id).key)
+
+describe('a hub that does not answer', () => {
+  test('to the questions of a payer holds up neither the payment of a price nor its refusal', async () => {
+    const held = await world.held(alice, bob)
+    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
+    world.post.ledger.always('account', { kind: 'hang' })
+    runs(payerOf(alice))
+    const isAsked = () => world.post.ledger.asked.some(({ operation }) => operation === 'account')
+    await expect.poll(isAsked).toBe(true)
+    const id = await quoted()
+    await expect.poll(() => quote(id)?.state).toBe('paid')
+    bob.node.ctx.settings.change({ prices: { task: PRICE + 1 } })
+    const dearer = await quoted()
+    await expect.poll(() => quote(dearer)?.reason).toContain('more than the 5 that were allowed')
+  })
+
+  test('is asked one question at a time', async () => {
+    const held = await world.held(alice, bob)
+    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(held), ''))
+    world.post.ledger.always('account', { kind: 'hang' })
+    const { ctx } = alice.node
+    runs(payerOf(alice))
+    const asked = () => world.post.ledger.asked.filter(({ operation }) => operation === 'account').length
+    await expect.poll(asked).toBe(1)
+    for (let n = 0; n < 5; n++) {
+      ctx.wakers.spending.wake()
+      await new Promise(resolve => setTimeout(resolve, 5))
+    }
+    expect(asked()).toBe(1)
+  })
+})
+
+type Row = [name: string, begin: () => Promise<{ at: TestNode; start: () => void; isDone: () => unknown }>]
+const rows: Row[] = [
+  [
+    'payer',
+    async () => {
+      const id = await quoted()
+      return {
+        at: alice.node,
+        start: () => runs(payerOf(alice)),
+        isDone: () => quote(id)?.state === 'paid',
+      }
+    },
+  ],
+  [
+    'payee',
+    async () => {
+      const id = await world.held(alice, bob)
+      alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+      await world.settle()
+      return {
+        at: bob.node,
+        start: () => runs(new Payee(hurried(bob.node))),
+        isDone: () => bob.payment(id)?.state === 'ended',
+      }
+    },
+  ],
+  [
+    'audits',
+    async () => {
+      const ctx = hurried(alice.node)
+      const audit = new Audit(ctx)
+      world.pass(HOUR_MS)
+      return {
+        at: alice.node,
+        start: () => runs(audit),
+        isDone: () => alarmOf(ctx.store, world.post.log.aid) !== undefined,
+      }
+    },
+  ],
+  [
+    'relay',
+    async () => {
+      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      await alice.node.send()
+      return {
+        at: bob.node,
+        start: () => runs(new Relay(hurried(bob.node))),
+        isDone: () => bob.node.ctx.threads.findById(id) !== undefined && world.post.carried.length === 0,
+      }
+    },
+  ],
+  [
+    'auto-reply',
+    async () => {
+      bob.node.ctx.settings.change({ prices: {} })
+      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      await world.settle()
+      const folder = mkdtempSync(join(tmpdir(), 'svc-loops-'))
+      const command = join(folder, 'answer.sh')
+      writeFileSync(command, '#!/bin/sh\ncat > /dev/null\necho done\n')
+      chmodSync(command, 0o755)
+      const auto_reply = { backend: 'exec' as const, command, poll_interval_seconds: 1 }
+      bob.node.ctx.settings.change({ auto_reply })
+      started.push({ stop: () => rmSync(folder, { recursive: true }) })
+      return {
+        at: bob.node,
+        start: () => {
+          const part = new AutoReply(hurried(bob.node), { PATH: process.env['PATH'] }, () => [])
+          started.unshift(part)
+          void part.start()
+        },
+        isDone: () => bob.node.messages(id).some(({ text }) => text === 'done'),
+      }
+    },
+  ],
+]
+
+describe('a disk that fails', () => {
+  const places = rows.flatMap(([name, begin]) => [1, 2, 3].map(from => [name, from, begin] as const))
+
+  test.each(places)('under the %s, from write %i on, is waited out and said once', async (_, from, begin) => {
+    const { at, start, isDone } = await begin()
+    const disk = failWrites(at.ctx.store, { from, count: 4 })
+    start()
+    await expect.poll(isDone, { timeout: 8000 }).toBe(true)
+    disk.mend()
+    const turns = said.filter(words => words === 'a turn failed; it is tried again')
+    expect(turns.length).toBe(disk.failed === 0 ? 0 : 1)
+  })
+})

@@ -1,0 +1,149 @@
+/**
+ * A hub that does not have what it signed: that it holds something for this agent, or that it gave it to it. Its receipt goes
+ * into the evidence chain as the proof, and its credits are neither paid nor taken until a person says so.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { hubOfNetwork, networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
+import { alarmOf, raiseAlarm } from '../store/alarms.ts'
+import { recall, remember } from '../store/memory.ts'
+import { heldForUs } from '../store/open-payments.ts'
+import { acceptLostEnds, markEnded, noteProblem, type PaymentRow, reopenEnd } from '../store/payments.ts'
+import { quoteOfRow, receiptFault } from './receipts.ts'
+
+type Noting = Pick<Context, 'store' | 'chain' | 'threads' | 'log' | 'events'>
+type Asking = Pick<Context, 'store' | 'chain' | 'threads' | 'hubNow' | 'log' | 'events'>
+
+/** So many holds are asked about when an account is compared, the newest. */
+const HOLDS_COMPARED_MAX = 64
+
+/** A hub contradicts what it signed: said once, with its proof. */
+export function noteLost(ctx: Noting, hub: Pick<HubClient, 'identity'>, row: PaymentRow): void {
+  if (row.problem === 'hold_lost') return
+  const { store, log, events } = ctx
+  const fault = lostFault(row)
+  const { aid } = hub.identity
+  store.transaction(() => {
+    record(ctx, row)
+    if (alarmOf(store, aid) === undefined && !isAccepted(store, row)) raiseAlarm(store, aid, fault)
+    store.afterCommit(() => events.emit('hub'))
+  }, 'node.audit')
+  log.error({ hub: aid, fault }, 'the hub does not have what it signed that it holds')
+}
+
+/** The newest that the hub signed about it. */
+function proofOf({ heldReceipt, endReceipt }: PaymentRow): Uint8Array {
+  const receipt = endReceipt ?? heldReceipt
+  if (receipt === null) throw new Error('a hold without the receipt of its hub')
+  return receipt
+}
+
+function record({ chain, threads }: Noting, row: PaymentRow): void {
+  const { payment, amount, network } = row
+  chain.append('svc.payment.lost', {
+    interaction_id: threads.byKey(row.interaction).id,
+    transaction: cidText(payment),
+    amount,
+    network,
+    receipt: proofOf(row),
+  })
+}
+
+/**
+ * What a hub signed that it holds for this agent and does not have any more, although it was given the authorization once
+ * more; what has an order is asked about by that. What a person went on in spite of is left out.
+ */
+export async function lostHolds(ctx: Asking, hub: HubClient, signal: AbortSignal): Promise<PaymentRow[]> {
+  const lost: PaymentRow[] = []
+  const network = networkOf(hub.identity.aid)
+  for (const row of heldForUs(ctx.store, network).slice(-HOLDS_COMPARED_MAX)) {
+    const isLost = row.state === 'ending' ? row.problem === 'hold_lost' : await isGone(ctx, hub, row, signal)
+    if (isLost) lost.push(row)
+  }
+  const accepted = acceptedLosses(ctx.store, network)
+  return lost.filter(row => !accepted.has(cidText(row.payment)) && !isAccepted(ctx.store, row))
+}
+
+async function isGone(ctx: Asking, hub: HubClient, row: PaymentRow, signal: AbortSignal): Promise<boolean> {
+  const answer = await hub.credits.settle(row.authorization, quoteOfRow(row), signal)
+  const isKnown = 'receipt' in answer && !(await receiptFault(ctx, row, hub, answer.receipt, 'held'))
+  const problem = isKnown ? null : 'hold_lost'
+  if (problem !== row.problem)
+    ctx.store.transaction(() => {
+      if (!isKnown) record(ctx, row)
+      noteProblem(ctx.store, row.interaction, { problem, nextAt: 0 })
+    }, 'node.payment')
+  return !isKnown
+}
+
+export const lostFault = ({
+  payment,
+  amount,
+  endReceipt,
+}: Pick<PaymentRow, 'payment' | 'amount' | 'endReceipt'>): string =>
+  endReceipt === null
+    ? `it signed that it holds ${amount} credits for this agent by ${cidText(payment)}, and it knows of no such hold`
+    : `it signed that ${cidText(payment)} was paid to this agent, and its ledger has no such entry`
+
+/**
+ * Payments that their hub has signed to have given to this agent, and that its ledger does not show: their orders go to it
+ * once more. Gives their transactions.
+ */
+export function reopenLost(
+  { store, wakers }: Pick<Context, 'store' | 'wakers'>,
+  rows: readonly PaymentRow[],
+): ReadonlySet<string> {
+  if (rows.length === 0) return new Set()
+  store.transaction(() => {
+    for (const { interaction } of rows) reopenEnd(store, interaction)
+    store.afterCommit(() => wakers.payments.wake())
+  }, 'node.payment')
+  return new Set(rows.map(({ payment }) => cidText(payment)))
+}
+
+/** What a hub signed to have given to this agent and was ordered to give again. */
+export const orderedAgain = (store: Context['store'], network: string): number =>
+  heldForUs(store, network)
+    .filter(
+      ({ state, endReceipt, problem }) =>
+        state === 'ending' && endReceipt !== null && problem !== 'hold_lost',
+    )
+    .reduce((sum, { moved }) => sum + (moved ?? 0), 0)
+
+/** Their hub shows again what it had lost. */
+export function endShown({ store }: Pick<Context, 'store'>, rows: readonly PaymentRow[]): void {
+  if (rows.length === 0) return
+  store.transaction(() => {
+    for (const { interaction, endReceipt: receipt, moved } of rows)
+      markEnded(store, interaction, { receipt, moved: moved ?? 0 })
+  }, 'node.payment')
+}
+
+const acceptedName = (network: string): string => `ledger accepted of ${hubOfNetwork(network)}`
+
+/** Until when a person has accepted what a hub shows, whatever it signed before; 0 for never. */
+export function acceptedUntil(store: Context['store'], network: string): number {
+  const kept = recall(store, acceptedName(network))
+  return kept === undefined ? 0 : Number(JSON.parse(fromUtf8(kept)))
+}
+
+/** Whether a person went on with its hub after that had signed it. */
+export const isAccepted = (store: Context['store'], row: PaymentRow): boolean =>
+  SettlementReceipt.decode(proofOf(row)).body.settledAt <= acceptedUntil(store, row.network)
+
+const nameOf = (network: string): string => `lost holds accepted of ${network}`
+
+function acceptedLosses(store: Context['store'], network: string): Set<string> {
+  const kept = recall(store, nameOf(network))
+  return new Set(kept === undefined ? [] : (JSON.parse(fromUtf8(kept)) as string[]))
+}
+
+/** A person goes on with a hub in spite of the holds that it lost so far. */
+export function acceptLosses(store: Context['store'], network: string, untilMs: number): void {
+  remember(store, acceptedName(network), utf8(JSON.stringify(untilMs)))
+  const lost = heldForUs(store, network).filter(({ problem }) => problem === 'hold_lost')
+  remember(store, nameOf(network), utf8(JSON.stringify(lost.map(({ payment }) => cidText(payment)))))
+  acceptLostEnds(store, network)
+}

@@ -1,0 +1,89 @@
+/**
+ * Redemptions that a person may ask for twice without meaning two: one whose answer was lost is named before there is
+ * another.
+ */
+
+import { toHex } from '../../protocol/encoding/bytes.ts'
+import { Authorization } from '../../protocol/proof/payment.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { namesStarting, recall } from '../store/memory.ts'
+import { redeemedBefore } from './own-records.ts'
+
+type Needs = Pick<Context, 'store' | 'chain' | 'hubNow' | 'random'>
+
+/** By amount and reference: what was signed, until the hub has proven that it carried it out. */
+const REDEMPTION = 'redemption '
+/** References that the node makes where its person gives none. */
+const OWN_REFERENCE = /^svc-[0-9a-f]{16}$/
+const REFERENCE_BYTES = 8
+/** Whoever gives no reference may mean another redemption of the same amount after this time. */
+const REPEATED_WITHIN_MS = 10 * 60_000
+/** A day after it ended, one that nobody asked for again is no longer spoken of. */
+const SPOKEN_OF_MS = 86_400_000
+
+export const redemptionName = (amount: number, reference: string): string =>
+  `${REDEMPTION}${amount} ${reference}`
+
+/** Redemptions of which the hub has proven nothing, by what asks again. */
+export function pendingRedemptions({ store, now }: Pick<Context, 'store' | 'now'>) {
+  return signed(store).filter(({ notAfter }) => notAfter + SPOKEN_OF_MS > now())
+}
+
+/** The network in whose credits such a redemption waits for the proof of its hub. */
+export function openAt(
+  { store }: Pick<Context, 'store'>,
+  amount: number,
+  reference: string,
+): string | undefined {
+  const encoded = recall(store, redemptionName(amount, reference))
+  return encoded && Authorization.decode(encoded).body.network
+}
+
+function signed(store: Context['store']) {
+  return namesStarting(store, REDEMPTION).flatMap(name => {
+    const encoded = recall(store, name)
+    if (encoded === undefined) return []
+    const { amount, notAfter } = Authorization.decode(encoded).body
+    return [{ amount, reference: name.slice(redemptionName(amount, '').length), notAfter }]
+  })
+}
+
+type Asked = { amount: number; reference?: string | undefined; again?: boolean | undefined }
+
+/** The reference of a redemption; refuses where it may be one whose answer was lost, unless another one is meant. */
+export function referenceFor(ctx: Needs, { amount, reference, again = false }: Asked): string {
+  const anew = reference ?? `svc-${toHex(ctx.random(REFERENCE_BYTES))}`
+  if (again) return anew
+  const isOpen = recall(ctx.store, redemptionName(amount, anew)) !== undefined
+  // the same is asked for again, and is done once
+  if (isOpen) return anew
+  if (reference === undefined) requireNoneOpen(ctx, amount)
+  for (const done of redeemedBefore(ctx)) {
+    if (done.amount !== amount) continue
+    const isSame =
+      reference === undefined
+        ? OWN_REFERENCE.test(done.reference) && done.atMs > ctx.hubNow() - REPEATED_WITHIN_MS
+        : done.reference === reference
+    if (!isSame) continue
+    const given = reference === undefined ? '' : ` --ref ${shellWord(reference)}`
+    return refuse(
+      'wrong_state',
+      `${amount} credits were redeemed already for ${done.reference}, by ${done.transaction}`,
+      `svc redeem ${amount}${given} --again`,
+    )
+  }
+  return anew
+}
+
+/** One without a reference may be the one of which nothing was heard. */
+function requireNoneOpen({ store }: Needs, amount: number): void {
+  const open = signed(store).find(one => one.amount === amount && OWN_REFERENCE.test(one.reference))
+  if (open !== undefined)
+    refuse(
+      'wrong_state',
+      `the hub has not proven that it redeemed ${amount} credits for ${open.reference}; ask for that again, or for another with --again`,
+      `svc redeem ${amount} --ref ${open.reference}`,
+    )
+}
