@@ -1,7 +1,8 @@
 /** A conversation as lines: each message with what it is, and under the last one the receipt and the price. */
-import type { InteractionSummary, Turn, VerifyVerdict } from '../protocol/control/shapes.ts'
+import type { InteractionSummary, Turn } from '../protocol/control/shapes.ts'
+import type { VerifyVerdict } from '../protocol/control/verify-shape.ts'
 import { size } from '../view/ages.ts'
-import { cleanLine, cleanText } from '../view/clean.ts'
+import { cleanFileName, cleanLine, cleanText } from '../view/clean.ts'
 import {
   messageFacts,
   peerName,
@@ -81,7 +82,7 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
     (file): Line => [
       bar,
       {
-        text: `+ ${cleanLine(file.name, 120)}  ${size(file.bytes)}  ${cleanLine(file.cid).slice(0, 16)}…${file.path === null ? '  not here yet' : ''}`,
+        text: `+ ${cleanFileName(file.name)}  ${size(file.bytes)}  ${cleanLine(file.cid).slice(0, 16)}…${file.path === null ? '  not here yet' : ''}`,
         tone: 'wait',
       },
     ],

@@ -4,7 +4,7 @@ import { allows, sayNot } from '../view/allowed.ts'
 import { approvalOf } from '../view/approvals.ts'
 import { cleanLine } from '../view/clean.ts'
 import type { Action } from '../view/keys.ts'
-import { peerName } from '../view/sentences.ts'
+import { PAID_ANEW, peerName, sayPayment } from '../view/sentences.ts'
 import { bufferOf, emptyBuffer } from './edit.ts'
 import { act, type Confirm, type Effect, type Model, type Prompt, type Target } from './model.ts'
 import { paneOf, type Scene, type Step, stay, toast } from './scene.ts'
@@ -68,7 +68,7 @@ const approve: Work = ({ model, view }, task) => {
   const approval = approvalOf(view, task)
   if (approval === undefined) return stay(toast(model, 'nothing here waits for a yes'))
   const says = approval.kind === 'task' ? 'taken' : 'paid; the task goes on under a new id'
-  const yes = act('approve', { interaction_id: task.interaction_id }, says)
+  const yes = act('approve', approval.order, says)
   const id = task.interaction_id
   const step = ask(model, { asks: approval.asks, facts: approval.facts, yes, about: id })
   const look: Effect = { type: 'open_thread', id, read: false }
@@ -95,8 +95,21 @@ const acceptEnd: Work = ({ model }, task) =>
 const withdraw: Work = ({ model }, task) =>
   ask(model, {
     asks: `Withdraw this task from ${peerName(task)}?`,
-    facts: [['then', 'they are told; what they have read stays read']],
+    facts: [
+      ['then', 'they are told; what they have read stays read'],
+      ...(task.payment?.starts ? [['price', sayPayment(task.payment, peerName(task)).says] as const] : []),
+    ],
     yes: act('cancel', { interaction_id: task.interaction_id }, 'withdrawn'),
+  })
+
+const anew: Work = ({ model }, task) =>
+  ask(model, {
+    asks: `Delegate this task to ${peerName(task)} once more?`,
+    facts: [
+      ['then', 'the same words and files go out as a new task; this one stays as it is'],
+      ...(task.payment === undefined ? [] : [['price', PAID_ANEW] as const]),
+    ],
+    yes: act('anew', { interaction_id: task.interaction_id }, 'delegated anew, under a new id'),
   })
 
 /** Nothing is lost either way, so that it asks for nothing; what is on its way to the hub stops, too. */
@@ -135,6 +148,7 @@ const ACTIONS: Partial<Record<Action, Work>> = {
   end,
   accept_end: acceptEnd,
   cancel: withdraw,
+  anew,
   hold,
   verify,
   decline: ({ model }, task) =>

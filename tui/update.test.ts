@@ -392,6 +392,29 @@ describe('a node without a hub', () => {
   })
 })
 
+describe('a task that its recipient lost', () => {
+  const lost = item(1, { side: 'sent', state: 'delivered', lost_by_peer_at: 5 })
+
+  test('is delegated anew with one key and a yes, and says what becomes of its price', () => {
+    const payment = { amount: 5, network: 'hub:x', state: 'held' as const }
+    const screen = new Screen(viewOf([{ ...lost, payment }])).press('2', 'D')
+    expect(screen.text).toContain('once more?')
+    expect(screen.text).toContain('not paid again by itself')
+    expect(acts(screen.press('y'))).toMatchObject([
+      { name: 'anew', input: { interaction_id: lost.interaction_id } },
+    ])
+  })
+
+  test.each([
+    ['was delegated anew already', { anew_as: 'B'.repeat(22) }],
+    ['is still there', { lost_by_peer_at: undefined }],
+  ])('but not one that %s', (_, more) => {
+    const screen = new Screen(viewOf([{ ...lost, ...more } as typeof lost])).press('2', 'D')
+    expect(screen.text).toContain('only a task of yours that its recipient lost')
+    expect(acts(screen)).toEqual([])
+  })
+})
+
 describe('what is on its way to the hub', () => {
   const id = idOf(1)
   const going = item(1, { side: 'sent', delivery: { state: 'queued' } })

@@ -34,6 +34,7 @@ const BY_STATE: Record<InteractionState, readonly string[]> = {
 export function allows(view: View, item: InteractionSummary, action: Action): boolean {
   if (action === 'verify') return item.receipt !== undefined
   if (action === 'hold') return item.delivery?.state === 'queued'
+  if (action === 'anew') return mayBeAnew(item)
   const needed = NEEDED[action]
   if (needed === undefined) return true
   if (action === 'approve' && item.payment?.state === 'open') return true
@@ -43,11 +44,16 @@ export function allows(view: View, item: InteractionSummary, action: Action): bo
   return needed.some(name => given.includes(name))
 }
 
+/** Its recipient was restored and no longer has it, and nothing was delegated in its place yet. */
+export const mayBeAnew = (item: Pick<InteractionSummary, 'side' | 'lost_by_peer_at' | 'anew_as'>): boolean =>
+  item.side === 'sent' && item.lost_by_peer_at !== undefined && item.anew_as === undefined
+
 /** Why a key does nothing now, and what to press instead. */
 export function sayNot(item: InteractionSummary, action: Action): string {
   if (action === 'approve') return 'nothing here waits for a yes'
   if (action === 'verify') return 'there is no receipt yet; both sides must end the task first'
   if (action === 'hold') return 'nothing of this task waits on this machine'
+  if (action === 'anew') return 'only a task of yours that its recipient lost is delegated anew'
   if (action === 'rate') return 'only a task of yours with a receipt is rated'
   if (item.state === 'pending' && item.side === 'received')
     return 'it waits for your yes first; a approves it, N declines it'

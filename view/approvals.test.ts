@@ -23,9 +23,25 @@ describe('an approval', () => {
       amount: '20 credits',
       hub: 'https://hub.example',
       for: 'text.count',
+      risk: 'held until the answer, which they value; to withdraw costs all of it once the work has begun',
       balance: '50, 30 after it',
       today: '30 credits went today without asking you, 70 of 100 remain',
     })
+  })
+
+  test('of a payment says what may be lost, in words of ours and theirs, and the yes says that it was seen', () => {
+    const asked = (changes: object) =>
+      approvalOf(viewOf([]), item(1, { side: 'sent', payment: { ...payment, ...changes } }))
+    const factsOf = (changes: object) => Object.fromEntries(asked(changes)?.facts ?? [])
+    expect(asked({ unheld: true })).toMatchObject({
+      asks: 'Pay 20 credits to bob at once, without a hold?',
+      order: { interaction_id: idOf(1), unheld: true },
+    })
+    expect(factsOf({ unheld: true })['risk']).toBe('nothing of it comes back, whatever the answer is')
+    expect(asked({ starts: 3 })?.order).toEqual({ interaction_id: idOf(1) })
+    expect(factsOf({ starts: 3 })['risk']).toMatch(/costs 3 credits once/)
+    expect(factsOf({ starts: 0 })['risk']).toMatch(/costs nothing once/)
+    expect(factsOf({ says: 'only\u202e 2 credits' })['their words']).toBe('“only 2 credits”')
   })
 
   test('of a payment says what for in our own words, not in those of the payee', () => {
@@ -57,7 +73,7 @@ describe('an approval', () => {
     ]
     const thread = threadOf(1, { turns: [turn(1, { kind: 'delegate', attachments })] })
     const view = reduce(viewOf([]), reply('thread', { interaction_id: idOf(1) }, thread))
-    expect(facts(view)['files']).toBe('2 files: a.md (1.2 kB), bexe.md (1.2 kB)')
+    expect(facts(view)['files']).toBe('2 files: “a.md” (1.2 kB), “bexe.md” (1.2 kB)')
     expect(facts(viewOf([]), item(1, { state: 'pending', peer_name: null }))['files']).toBe('none')
     const hub = { ...statusOf().hub, sealed: false } as NonNullable<ReturnType<typeof statusOf>['hub']>
     expect(facts(viewOf([], { hub }))['hub']).toContain('NOT sealed')

@@ -1,13 +1,16 @@
 /** What a person is asked before a yes: a stranger's task, or a payment with payee, amount, hub, purpose and what is left of the day. */
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { present } from '../protocol/encoding/present.ts'
 import { size } from './ages.ts'
-import { cleanLine } from './clean.ts'
+import { cleanFileName, cleanLine } from './clean.ts'
 import { peerName, sayCredits, shortAid } from './sentences.ts'
 import type { View } from './state.ts'
 
 export type Approval = {
   kind: 'task' | 'payment'
   interactionId: string
+  /** What the yes says to the node. */
+  order: { interaction_id: string; unheld?: true }
   /** The question of one line. */
   asks: string
   /** What the answer means, line by line, as name and value. */
@@ -25,6 +28,7 @@ function taskApproval(view: View, item: InteractionSummary): Approval {
   return {
     kind: 'task',
     interactionId: item.interaction_id,
+    order: { interaction_id: item.interaction_id },
     asks: `Take this task of a stranger, ${shortAid(item.peer)}?`,
     facts: [
       ['from', cleanLine(item.peer)],
@@ -56,27 +60,38 @@ function filesOf(view: View, item: InteractionSummary): string {
   if (files.length === 0) return many
   const named = files
     .slice(0, FILES_NAMED_MAX)
-    .map(file => `${cleanLine(file.name, 80)} (${size(file.bytes)})`)
+    .map(file => `“${cleanFileName(file.name)}” (${size(file.bytes)})`)
   const more = files.length > named.length ? `, and ${files.length - named.length} more` : ''
   return `${many}: ${named.join(', ')}${more}`
 }
 
 function paymentApproval(view: View, item: InteractionSummary): Approval {
-  const { amount = 0, network = '', reason } = item.payment ?? {}
+  const { amount = 0, network = '', reason, unheld, says } = item.payment ?? {}
   const peer = peerName(item)
   return {
     kind: 'payment',
     interactionId: item.interaction_id,
-    asks: `Pay ${sayCredits(amount)} to ${peer}?`,
+    order: { interaction_id: item.interaction_id, ...present({ unheld }) },
+    asks: `Pay ${sayCredits(amount)} to ${peer}${unheld === true ? ' at once, without a hold' : ''}?`,
     facts: [
       ['payee', `${peer} ${cleanLine(item.peer)}`],
       ['amount', sayCredits(amount)],
       ['hub', hubOf(view, network)],
       ['for', purposeOf(view, item)],
+      ...(says === undefined ? [] : [['their words', `“${cleanLine(says, 160)}”`] as const]),
+      ['risk', riskOf(item.payment)],
       ...(reason === undefined ? [] : [['why you', cleanLine(reason)] as const]),
       ...leftOf(view, amount),
     ],
   }
+}
+
+/** What is lost where nothing good comes of it. */
+function riskOf(payment: InteractionSummary['payment']): string {
+  if (payment?.unheld === true) return 'nothing of it comes back, whatever the answer is'
+  const { amount = 0, starts = amount } = payment ?? {}
+  const cost = starts === 0 ? 'nothing' : starts >= amount ? 'all of it' : sayCredits(starts)
+  return `held until the answer, which they value; to withdraw costs ${cost} once the work has begun`
 }
 
 /** The own words of the task, never those of who wants to be paid. */

@@ -52,6 +52,7 @@ export type Action =
   | 'approve'
   | 'decline'
   | 'cancel'
+  | 'anew'
   | 'hold'
   | 'save'
   | 'verify'
@@ -138,6 +139,7 @@ export const keys: readonly KeyRow[] = [
   { keys: ['e'], action: 'end', says: 'propose to end, or agree to it', places: tasks, hint: 'end' },
   { keys: ['A'], action: 'accept_end', says: 'agree to end', places: tasks },
   { keys: ['X'], action: 'cancel', says: 'withdraw a task of yours', places: tasks },
+  { keys: ['D'], action: 'anew', says: 'delegate anew what its recipient lost', places: tasks },
   {
     keys: ['H'],
     action: 'hold',

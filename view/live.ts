@@ -258,7 +258,12 @@ export class Live {
     const call = when === 'soon' ? this.#later : this.#now
     let next: number | undefined = 1
     while (next !== undefined && this.#openThread === id) {
-      const input: OperationInput<'thread'> = { interaction_id: id, from_turn: next, mark_read: markRead }
+      const input: OperationInput<'thread'> = {
+        interaction_id: id,
+        from_turn: next,
+        mark_read: markRead,
+        to_person: markRead,
+      }
       const thread: OperationReply<'thread'> = await call('thread', input)
       next = thread.next_turn
     }

@@ -31,6 +31,10 @@ const STATES: Record<Exclude<InteractionState, 'pending'>, Said> = {
 }
 
 /** Who the other side is: petname, else the beginning of the AID. Names of the directory are never shown for it. */
+/** What a person is told before a task that had a price is delegated once more. */
+export const PAID_ANEW =
+  'what was paid for this one is not paid again by itself: a price for the new one waits for your yes'
+
 export const peerName = (peer: { peer: string; peer_name: string | null }): string =>
   peer.peer_name === null || cleanLine(peer.peer_name) === ''
     ? shortAid(peer.peer)
@@ -175,11 +179,10 @@ const RECEIPTS: Readonly<Record<string, string>> = {
 export const saySent = (reply: { delivery?: { held?: true | undefined } | undefined }): string =>
   reply.delivery?.held === true ? 'held back, with what waits before it' : 'sent'
 
+type Payment = NonNullable<InteractionSummary['payment']>
+
 /** What a payment is, in one sentence. */
-export function sayPayment(
-  payment: NonNullable<InteractionSummary['payment']>,
-  peer: string,
-): { says: string; tone: Tone } {
+export function sayPayment(payment: Payment, peer: string): { says: string; tone: Tone } {
   const price = sayCredits(payment.amount)
   const why = payment.reason === undefined ? '' : `: ${cleanLine(payment.reason)}`
   if (payment.paid_as !== undefined)
@@ -189,19 +192,52 @@ export function sayPayment(
     }
   switch (payment.state) {
     case 'open':
-      return { says: `${peer} asks ${price}; you decide${why}`, tone: 'warn' }
+      return { says: `${peer} asks ${price}; you decide${why}${sayTerms(payment)}`, tone: 'warn' }
     case 'authorized':
-      return { says: `${price} on the way`, tone: 'wait' }
+      return { says: `${price} on the way${sayProblem(payment.problem)}`, tone: toneOf(payment.problem) }
     case 'held':
-      return { says: `${price} held by the hub until the work is done`, tone: 'wait' }
+      return payment.problem === undefined
+        ? { says: `${price} held by the hub until the work is done${sayTerms(payment)}`, tone: 'wait' }
+        : { says: `${price} held by the hub${sayProblem(payment.problem)}`, tone: 'warn' }
     case 'taken':
-      return { says: `${price} paid${sayGivenBack(payment.given_back)}`, tone: 'good' }
+      return { says: `${sayTaken(payment)} paid${sayGivenBack(payment.given_back)}`, tone: 'good' }
     case 'returned':
       return { says: `${price} given back${why}`, tone: 'quiet' }
     case 'refused':
       return { says: `${price} not paid${why}`, tone: 'bad' }
   }
 }
+
+const sayTaken = ({ amount, taken }: Pick<Payment, 'amount' | 'taken'>): string =>
+  taken === undefined ? sayCredits(amount) : `${taken} of ${sayCredits(amount)}`
+
+/** What may be lost of a payment, and what the provider says beside its price. */
+export function sayTerms({ amount, unheld, starts, says }: Payment): string {
+  const words = says === undefined ? '' : `; its own words: “${cleanLine(says)}”`
+  if (unheld === true) return `; paid at once, nothing of it comes back${words}`
+  if (starts === undefined) return words
+  const cost = starts === 0 ? 'nothing' : starts >= amount ? 'all of it' : sayCredits(starts)
+  return `; to withdraw it costs ${cost} once the work has begun${words}`
+}
+
+type Problem = NonNullable<NonNullable<InteractionSummary['payment']>['problem']>
+
+/** Why a payment waits. */
+const PROBLEMS: Readonly<Record<Problem, string>> = {
+  unanswered: 'the hub does not answer, and is asked again',
+  no_account: 'this node has no account at its hub any more',
+  key_unknown: 'the hub does not know the newest key yet, and is asked again',
+  refused: 'the hub refused the order, and is asked again',
+  hold_ended: 'the hub says that the hold has ended, and signed nothing',
+  hold_lost: 'the hub does not have what it signed; svc audit-hub',
+  bad_receipt: 'the hub signed what does not hold, and is asked again',
+  false_receipt: 'the other side sent a receipt that does not hold; the hub is asked',
+  said_refused: 'the other side says that it was refused; the hub is asked, and it may still be taken',
+  still_held: 'the task is over, and they are not back yet',
+}
+export const sayProblem = (problem: Problem | undefined): string =>
+  problem === undefined ? '' : `: ${PROBLEMS[problem]}`
+const toneOf = (problem: Problem | undefined): Tone => (problem === undefined ? 'wait' : 'warn')
 
 const sayGivenBack = (amount: number | undefined): string =>
   amount === undefined ? '' : `, ${sayCredits(amount)} of it given back`
@@ -220,5 +256,6 @@ const RECORDS: Readonly<Record<string, string>> = {
   'svc.result.accepted': 'you accepted a result',
   'svc.payment.authorized': 'you authorized a payment',
   'svc.payment.settled': 'a payment was settled',
+  'svc.payment.lost': 'a hub lost a hold that it signed',
   'svc.peer.rewritten': 'a correspondent rewrote its chain',
 }

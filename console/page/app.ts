@@ -1,6 +1,6 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { cleanLine } from '../../view/clean.ts'
+import { cleanFileName, cleanLine } from '../../view/clean.ts'
 import { NodeRefused } from '../../view/door.ts'
 import type { Live } from '../../view/live.ts'
 import type { Screen } from '../../view/rows.ts'
@@ -19,11 +19,11 @@ import {
   type Route,
   routeOf,
   type Ui,
+  withPath,
 } from './ui.ts'
-import type { Upload, Uploading } from './upload.ts'
+import { giveAll, type Upload, type Uploading } from './upload.ts'
 
 const SAID_FOR_MS = 8_000
-const KEYS_OFF = 'svc-keys-off'
 
 type Parts = { live: Live; build: string; upload: Upload }
 
@@ -60,7 +60,6 @@ export class App {
       orders: new Map(),
       uploads: new Map(),
       said: undefined,
-      keysOn: isSet(KEYS_OFF) !== true,
     }
   }
 
@@ -81,9 +80,32 @@ export class App {
     this.set({ said: { text, tone } })
   }
 
-  setKeys(on: boolean): void {
-    setMark(KEYS_OFF, !on)
+  /** Whether keys of one letter act, as the node remembers it. */
+  get keysOn(): boolean {
+    return this.ui.keysOn ?? this.view.status?.console_keys !== false
+  }
+
+  async setKeys(on: boolean): Promise<void> {
     this.set({ keysOn: on })
+    try {
+      await this.live.act('consoleSet', { keys: on })
+    } catch (error) {
+      this.say(faultOf(error), 'bad')
+    }
+  }
+
+  /** Takes files that were dropped on the page, to what is open. */
+  async attach(files: readonly File[]): Promise<void> {
+    const { screen, open } = this.ui
+    if (open !== undefined && (screen === 'inbox' || screen === 'sent'))
+      await giveAll(this, open, files, path =>
+        this.setDraft(open, { files: withPath(this.draftOf(open), path) }),
+      )
+    else if (open !== undefined && screen === 'agents')
+      await giveAll(this, open, files, path =>
+        this.setOrder(open, { files: withPath(this.orderOf(open), path) }),
+      )
+    else this.say('a file is dropped on a task or on an agent; open one first', 'warn')
   }
 
   /** Goes to a place, so that the browser's way back leads here again. */
@@ -258,10 +280,10 @@ export class App {
       const { path } = await this.live.ask('attachmentLink', { interaction_id: id, cid })
       const link = document.createElement('a')
       link.href = path
-      link.download = cleanLine(name, 200)
+      link.download = cleanFileName(name)
       link.rel = 'noopener noreferrer'
       link.click()
-      this.say(`saving ${cleanLine(name, 80)}; look at it before you open it`)
+      this.say(`saving ${cleanFileName(name)}; look at it before you open it`)
     } catch (error) {
       this.say(faultOf(error), 'bad')
     }
@@ -274,24 +296,6 @@ export class App {
     } catch {
       this.say(`this browser does not let the page copy; ${what} can be selected`, 'warn')
     }
-  }
-}
-
-/** A browser that lets the page keep nothing forgets it with the page. */
-function isSet(mark: string): boolean | undefined {
-  try {
-    return localStorage.getItem(mark) !== null
-  } catch {
-    return undefined
-  }
-}
-
-function setMark(mark: string, on: boolean): void {
-  try {
-    if (on) localStorage.setItem(mark, '1')
-    else localStorage.removeItem(mark)
-  } catch {
-    // as above
   }
 }
 

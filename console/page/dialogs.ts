@@ -50,7 +50,7 @@ function box(app: App, { title, yes, run, asked, key, onkey }: Box, ...kids: Kid
       },
       onkeydown: event => {
         const { key: pressed, target } = event as KeyboardEvent
-        if (isWriting(target) || !app.ui.keysOn) return
+        if (isWriting(target) || !app.keysOn) return
         if (pressed === 'y') run?.()
         else onkey?.(pressed)
       },
@@ -86,7 +86,7 @@ function approveBox(app: App, dialog: Of<'approve'> & Asked): Drawn {
     )
   const isPayment = approval.kind === 'payment'
   const says = isPayment ? 'the payment is on its way' : 'the task is yours'
-  const run = () => void app.confirm(() => app.live.act('approve', { interaction_id: dialog.id }), says)
+  const run = () => void app.confirm(() => app.live.act('approve', approval.order), says)
   return box(
     app,
     { title: approval.asks, yes: isPayment ? 'Pay' : 'Take it', run, asked: dialog, key: 'approve' },
@@ -167,8 +167,8 @@ function helpBox(app: App): Drawn {
       { class: 'check' },
       h('input', {
         type: 'checkbox',
-        checked: app.ui.keysOn,
-        onchange: event => app.setKeys((event.target as HTMLInputElement).checked),
+        checked: app.keysOn,
+        onchange: event => void app.setKeys((event.target as HTMLInputElement).checked),
       }),
       'Keys of one letter are on',
     ),

@@ -1,17 +1,16 @@
-/** The door of the page to its node: operations and events by fetch, with the token as a bearer. */
+/** The door of the page to its node: operations and events by fetch, each proven with the key of the page. */
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { type Door, type NodeEventSeen, NodeGone, NodeRefused, NoStream } from '../../view/door.ts'
+import { type Door, type NodeEventSeen, NodeRefused, NoStream } from '../../view/door.ts'
 import { eventsIn } from './event-stream.ts'
-import type { Proof } from './proof.ts'
+import type { Peer } from './peer.ts'
+import { sharedEvents } from './shared-events.ts'
 
 declare global {
   /** Method and path of each operation, written in by the build. */
   var SVC_CONSOLE_OPERATIONS: Record<OperationName, readonly [method: 'GET' | 'POST', path: string]>
 }
 
-export function doorOf(token: string, proof: Proof): Door {
-  const headers = { Authorization: `Bearer ${token}` }
-
+export function doorOf(peer: Peer): Door {
   async function call<N extends OperationName>(
     name: N,
     input: OperationInput<N>,
@@ -19,46 +18,31 @@ export function doorOf(token: string, proof: Proof): Door {
     const [method, path] = globalThis.SVC_CONSOLE_OPERATIONS[name]
     const answer =
       method === 'GET'
-        ? await ask(proof, `${path}${queryOf(input as object)}`, { headers })
-        : await ask(proof, path, {
-            method,
-            headers: { ...headers, 'Content-Type': 'application/json' },
-            body: JSON.stringify(input),
-          })
+        ? await peer.fetch(`${path}${queryOf(input as object)}`, {})
+        : await peer.fetch(path, { method, body: JSON.stringify(input) })
     if (!answer.ok) throw await refusalOf(answer)
     return (await answer.json()) as OperationReply<N>
   }
 
   async function* events(since: string | undefined, signal: AbortSignal): AsyncGenerator<NodeEventSeen> {
     const query = since === undefined ? '' : `?since=${encodeURIComponent(since)}`
-    const answer = await ask(proof, `/events${query}`, { headers, signal })
+    const answer = await peer.fetch(`/events${query}`, { signal })
     if (answer.status === 404) throw new NoStream('this node has no stream of events')
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
     try {
       yield { id: null, event: 'open', data: null }
       yield* eventsIn(answer.body)
     } finally {
-      proof.lose()
+      peer.lose()
     }
   }
 
-  return { call, events }
+  return { call, events: sharedEvents(events) }
 }
 
 const queryOf = (input: object): string => {
   const query = new URLSearchParams(Object.entries(input).map(([name, value]) => [name, String(value)]))
   return query.size === 0 ? '' : `?${query}`
-}
-
-async function ask(proof: Proof, path: string, given: RequestInit): Promise<Response> {
-  await proof.require()
-  try {
-    return await fetch(path, { ...given, credentials: 'omit', cache: 'no-store', redirect: 'error' })
-  } catch (error) {
-    proof.lose()
-    if (given.signal?.aborted === true) throw error
-    throw new NodeGone(`no node answers at ${location.host}`, 'svc up')
-  }
 }
 
 async function refusalOf(answer: Response): Promise<Error> {

@@ -52,6 +52,7 @@ const does: Partial<Record<Action, (app: App, key: string) => boolean>> = {
   end: app => onTask(app, 'end', 'end', 'accept_end'),
   accept_end: app => onTask(app, 'accept_end', 'accept_end'),
   cancel: app => onTask(app, 'cancel', 'cancel'),
+  anew: app => onTask(app, 'anew', 'anew'),
   hold: app => onTask(app, 'hold', 'hold'),
   save: app => onTask(app, 'save', 'save'),
   verify: app => onTask(app, 'verify', 'verify'),
@@ -69,7 +70,7 @@ export function onKey(app: App, event: KeyboardEvent): void {
     return
   }
   // a control that has the focus does with Enter what it always does
-  if ((key === 'enter' && isControl(event.target)) || (key.length === 1 && !app.ui.keysOn)) return
+  if ((key === 'enter' && isControl(event.target)) || (key.length === 1 && !app.keysOn)) return
   const action = actionOf(placeOf(app), key)
   if (action !== undefined && does[action]?.(app, key) === true) event.preventDefault()
 }

@@ -10,9 +10,9 @@ import { type Drawn, h, patch } from './h.ts'
 import { onKey } from './keys.ts'
 import { lockedPage } from './locked.ts'
 import { nodePage } from './node.ts'
+import { Peer, type Session } from './peer.ts'
 import { chainPicture } from './pictures/chain.ts'
 import { trustPicture } from './pictures/trust.ts'
-import { Proof } from './proof.ts'
 import { bannerList, header, liveRegion } from './shell.ts'
 import { taskList } from './tasks.ts'
 import { threadPane } from './thread.ts'
@@ -39,12 +39,10 @@ function around() {
   }
 }
 
-type Start = { token: string; build: string; address: string; isShown: boolean }
-
-function start(place: HTMLElement, { token, build, address, isShown }: Start): void {
-  const proof = new Proof(token, address, isShown)
-  const live = new Live(doorOf(token, proof), around())
-  const app = new App({ live, build, upload: uploadWith(token, proof) }, () => draw(place, app))
+function start(place: HTMLElement, { build, ...session }: Session & { build: string }): void {
+  const peer = new Peer(session)
+  const live = new Live(doorOf(peer), around())
+  const app = new App({ live, build, upload: uploadWith(peer) }, () => draw(place, app))
   live.subscribe(() => {
     draw(place, app)
     app.seeOpenThread()
@@ -52,6 +50,12 @@ function start(place: HTMLElement, { token, build, address, isShown }: Start): v
   addEventListener('popstate', () => app.arrive())
   addEventListener('hashchange', () => app.arrive())
   addEventListener('keydown', event => onKey(app, event))
+  addEventListener('dragover', event => event.preventDefault())
+  addEventListener('drop', event => {
+    event.preventDefault()
+    const files = [...(event.dataTransfer?.files ?? [])]
+    if (files.length > 0) void app.attach(files)
+  })
   addEventListener('beforeunload', event => {
     if (!app.isBehind) return
     app.keepDrafts()
@@ -144,9 +148,5 @@ const choose = (what: string): Drawn =>
   h('div', { class: 'detail none', key: 'none' }, h('p', { class: 'soft' }, `Choose ${what} in the list.`))
 
 const opened = await openPage()
-if ('token' in opened) start(root, { ...opened, isShown: true })
-else
-  patch(
-    root,
-    lockedPage(opened.lacks, token => start(root, { ...opened, token, isShown: false })),
-  )
+if ('key' in opened) start(root, opened)
+else patch(root, lockedPage(opened.lacks))

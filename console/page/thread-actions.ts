@@ -1,6 +1,6 @@
 /** What can be done with a task now: one list from which buttons and keys are made. */
 import { present } from '../../protocol/encoding/present.ts'
-import { peerName } from '../../view/sentences.ts'
+import { PAID_ANEW, peerName, sayTerms } from '../../view/sentences.ts'
 import type { Thread } from '../../view/state.ts'
 import type { App } from './app.ts'
 import { verify } from './receipt.ts'
@@ -70,10 +70,25 @@ export function doable(app: App, thread: Thread): Doable[] {
         app.ask({
           kind: 'sure',
           title: 'Withdraw this task?',
-          says: `${peer} is told that you no longer want it. What was done so far is lost to you.`,
+          says: `${peer} is told that you no longer want it. What was done so far is lost to you${withdrawalCosts(thread)}.`,
           yes: 'Withdraw',
           reason: 'Reason, for the other side',
           run: reason => app.live.act('cancel', { ...input, ...present({ reason: reason || undefined }) }),
+        }),
+    },
+    {
+      name: 'anew',
+      label: 'Delegate anew',
+      key: 'D',
+      isMain: true,
+      run: () =>
+        app.ask({
+          kind: 'sure',
+          title: `Delegate this task to ${peer} once more?`,
+          says: `${peer} was restored from a backup and lost it. The same words and files go out as a new task${thread.payment === undefined ? '' : `; ${PAID_ANEW}`}.`,
+          yes: 'Delegate anew',
+          done: 'delegated anew, under a new id',
+          run: () => app.live.act('anew', input),
         }),
     },
     {
@@ -126,4 +141,9 @@ export function hold(app: App, id: string): void {
   void app.act('sending', { interaction_id: id, on }, says, () => {
     void app.act('sending', { interaction_id: id, on: !on }, back)
   })
+}
+
+/** Of what is held for it, where its provider takes some. */
+function withdrawalCosts({ payment }: Thread): string {
+  return payment === undefined || payment.state === 'open' ? '' : sayTerms(payment)
 }

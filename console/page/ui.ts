@@ -50,7 +50,8 @@ export type Ui = {
   uploads: Map<string, readonly Uploading[]>
   /** What was last done, said in the live region and shown for a while. */
   said: { text: string; tone: Tone } | undefined
-  keysOn: boolean
+  /** As it was switched on this page; else the node says it. */
+  keysOn?: boolean
 }
 
 export const ROWS_SHOWN = 60
@@ -82,14 +83,19 @@ export type Route = { screen: Screen; open: string | undefined }
 export const addressOf = ({ screen, open }: Route): string =>
   open === undefined ? `#/${screen}` : `#/${screen}/${encodeURIComponent(open)}`
 
-/** The place that a fragment names; the inbox where it names none. */
+/** What may be open on each screen: the id of a task, an AID, the number of a record. */
+const PLACES: Record<Screen, RegExp | undefined> = {
+  inbox: /^[\w-]{22}$/,
+  sent: /^[\w-]{22}$/,
+  agents: /^[\w-]{44}$/,
+  evidence: /^\d{1,15}$/,
+  node: undefined,
+}
+
+/** The place that a fragment names; the inbox where it names none. Whoever made the link opens nothing but a place. */
 export function routeOf(fragment: string): Route {
-  const [, name, id] = /^#\/([a-z]+)(?:\/([\w%.~-]{1,200}))?$/.exec(fragment) ?? []
+  const [, name, id] = /^#\/([a-z]+)(?:\/([\w-]{1,64}))?$/.exec(fragment) ?? []
   const screen = screens.find(one => one === name)
   if (screen === undefined) return { screen: 'inbox', open: undefined }
-  try {
-    return { screen, open: id === undefined ? undefined : decodeURIComponent(id) }
-  } catch {
-    return { screen, open: undefined }
-  }
+  return { screen, open: id !== undefined && PLACES[screen]?.test(id) === true ? id : undefined }
 }

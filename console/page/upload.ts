@@ -1,12 +1,14 @@
 /** Files of the browser, given to the node one after the other: how far each is, and how it is called off. */
+import { sha256Stream } from '#crypto'
+import { toHex } from '../../protocol/encoding/bytes.ts'
 import { size } from '../../view/ages.ts'
-import { cleanLine } from '../../view/clean.ts'
+import { cleanFileName } from '../../view/clean.ts'
 import { NodeGone, NodeRefused } from '../../view/door.ts'
 import { percent } from '../../view/sentences.ts'
 import type { App } from './app.ts'
 import { type Drawn, h } from './h.ts'
 import { button } from './parts.ts'
-import type { Proof } from './proof.ts'
+import type { Peer } from './peer.ts'
 
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
@@ -16,8 +18,8 @@ export type Upload = (
   onProgress: (sent: number) => void,
 ) => { done: Promise<string>; stop: () => void }
 
-/** Gives a file to the node; resolves to the path under which a message names it. */
-export function uploadWith(token: string, proof: Proof): Upload {
+/** Gives a file to the node once it has proven itself; resolves to the path under which a message names it. */
+export function uploadWith(peer: Peer): Upload {
   return (file, onProgress) => {
     // fetch tells nothing of what has left
     const request = new XMLHttpRequest()
@@ -30,17 +32,36 @@ export function uploadWith(token: string, proof: Proof): Upload {
           reject(new NodeRefused(said.reason ?? 'internal', said.error ?? 'the node did not take the file'))
       })
       request.addEventListener('error', () => {
-        proof.lose()
+        peer.lose()
         reject(new NodeGone('the file did not get to the node'))
       })
       request.addEventListener('abort', () => reject(new NodeGone('the upload was called off')))
     })
-    request.open('POST', `/upload?name=${encodeURIComponent(file.name)}`)
-    request.setRequestHeader('Authorization', `Bearer ${token}`)
-    request.setRequestHeader('Content-Type', 'application/octet-stream')
-    request.send(file)
-    return { done, stop: () => request.abort() }
+    const path = `/upload?name=${encodeURIComponent(file.name)}`
+    const stopped = new AbortController()
+    const begin = async () => {
+      const digest = await digestOf(file)
+      const { Authorization } = await peer.authorize('POST', path, digest)
+      if (stopped.signal.aborted) throw new NodeGone('the upload was called off')
+      request.open('POST', path)
+      request.setRequestHeader('Authorization', Authorization)
+      request.setRequestHeader('Content-Type', 'application/octet-stream')
+      request.send(file)
+      return done
+    }
+    const stop = () => {
+      stopped.abort()
+      request.abort()
+    }
+    return { done: begin(), stop }
   }
+}
+
+async function digestOf(file: File): Promise<string> {
+  const hash = sha256Stream()
+  // it yields at each part, so that the page goes on
+  for await (const part of file.stream() as unknown as AsyncIterable<Uint8Array>) hash.update(part)
+  return toHex(hash.digest())
 }
 
 function answerOf(text: string): { path?: string; reason?: string; error?: string } {
@@ -73,18 +94,19 @@ export function uploadField(app: App, of: string, take: (path: string) => void):
       h(
         'p',
         { class: 'line', key: `${i} ${name}` },
-        h('bdi', {}, cleanLine(name, 80)),
-        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${cleanLine(name, 80)}` }),
+        h('bdi', {}, cleanFileName(name)),
+        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${cleanFileName(name)}` }),
         h('span', { class: 'soft' }, `${percent(sent, total)} of ${size(total)}`),
-        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${cleanLine(name, 80)}` }),
+        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${cleanFileName(name)}` }),
       ),
     ),
   )
 }
 
-async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
+/** Gives files to the node one after the other. */
+export async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
   for (const file of files) {
-    if (file.size > FILE_BYTES_MAX) app.say(`${cleanLine(file.name, 80)} is larger than 64 MiB`, 'bad')
+    if (file.size > FILE_BYTES_MAX) app.say(`${cleanFileName(file.name)} is larger than 64 MiB`, 'bad')
     else await give(app, of, file, take)
   }
 }

@@ -1,6 +1,6 @@
 /** The page that verifies: files are dropped, chosen or pasted; everything is drawn as text, and nothing leaves the page. */
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
-import { type Item, itemsOf } from './material.ts'
+import { type Item, itemsOfFile, itemsOfText } from './material.ts'
 import { type Card, cardsOf } from './verdicts.ts'
 
 const FILE_BYTES_MAX = 256 * 1024 * 1024
@@ -13,6 +13,7 @@ const byId = <T extends HTMLElement>(id: string, kind: new () => T): T => {
 const drop = byId('drop', HTMLElement)
 const chooser = byId('files', HTMLInputElement)
 const paste = byId('paste', HTMLTextAreaElement)
+const hubs = byId('hubs', HTMLTextAreaElement)
 const status = byId('status', HTMLElement)
 const results = byId('results', HTMLElement)
 
@@ -53,29 +54,42 @@ async function show(): Promise<void> {
     if (turn !== mine) throw new Overtaken()
   }
   try {
-    const cards = await cardsOf(items, progress)
+    const cards = await cardsOf(items, { hubs: named() }, progress)
     if (turn !== mine) return
     results.replaceChildren(...cards.map(draw))
-    const bad = cards.filter(({ tone }) => tone === 'bad').length
-    status.textContent = summary(cards.length, bad)
+    status.textContent = summary(cards)
   } catch (error) {
     if (!(error instanceof Overtaken)) throw error
   }
 }
 
-function summary(all: number, bad: number): string {
-  if (all === 0) return items.length === 0 ? '' : 'Key history read; drop a receipt or a chain of its owner.'
-  const things = all === 1 ? 'One thing' : `${all} things`
-  return bad === 0
-    ? `${things} checked.`
-    : `${things} checked, ${bad === 1 ? 'one does' : `${bad} do`} not hold.`
+/** The hubs whose word counts, as the person wrote them. */
+const named = (): Set<string> => new Set(hubs.value.split(/[\s,;]+/).filter(one => one !== ''))
+
+function summary(cards: readonly Card[]): string {
+  if (cards.length === 0) return ''
+  const [bad, good, open] = (['bad', 'good', 'open'] as const).map(
+    tone => cards.filter(card => card.tone === tone).length,
+  ) as [number, number, number]
+  const checked = good + bad
+  const parts = [
+    checked > 0 && (checked === 1 ? 'One thing checked' : `${checked} things checked`),
+    bad > 0 && (bad === 1 ? 'one does not hold' : `${bad} do not hold`),
+    open > 0 && (open === 1 ? 'one was not checked' : `${open} were not checked`),
+  ].filter(part => part !== false)
+  return parts.length === 0
+    ? 'Read; nothing here is to check yet.'
+    : `${parts.join(', ').replace(/^o/, 'O')}.`
 }
+
+const pause = () => new Promise<void>(resolve => setTimeout(resolve))
 
 async function take(files: Iterable<File>): Promise<void> {
   for (const file of files) {
+    status.textContent = `Reading ${shownLine(file.name)} …`
     if (file.size > FILE_BYTES_MAX)
       items.push({ kind: 'refused', name: file.name, why: 'it is over 256 MiB' })
-    else items.push(...itemsOf(file.name, new Uint8Array(await file.arrayBuffer())))
+    else items.push(...(await itemsOfFile(file.name, new Uint8Array(await file.arrayBuffer()), pause)))
   }
   await show()
 }
@@ -103,10 +117,15 @@ chooser.addEventListener('change', () => {
 byId('check', HTMLButtonElement).addEventListener('click', () => {
   const text = paste.value.trim()
   if (text === '') return
-  items.push(...itemsOf('pasted text', new TextEncoder().encode(text)))
   paste.value = ''
-  run(show())
+  run(
+    itemsOfText('pasted text', text, pause).then(found => {
+      items.push(...found)
+      return show()
+    }),
+  )
 })
+hubs.addEventListener('change', () => run(show()))
 byId('clear', HTMLButtonElement).addEventListener('click', () => {
   items = []
   paste.value = ''

@@ -1,6 +1,6 @@
 /** What the page says of what it was given: a card for each receipt, chain and file, in words, with the facts below. */
 import { verify } from '#crypto'
-import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
@@ -19,16 +19,34 @@ import {
 import { type Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import type { Item } from './material.ts'
 
-/** How a card is to be taken; the word stands on it, so that nothing hangs on a colour. */
-export type Tone = 'good' | 'open' | 'bad'
+/** How a card is to be taken; the word stands on it, so that nothing hangs on a colour. `read`: nothing was to check. */
+export type Tone = 'good' | 'open' | 'bad' | 'read'
 export type Card = { tone: Tone; word: string; title: string; says: string; facts: [string, string][] }
 export type Progress = (done: number, of: number) => Promise<void>
+/** What the person at the page says beside the files: hubs whose word counts, by AID. */
+export type Named = { hubs: ReadonlySet<string> }
 
-const WORDS = { valid: 'valid', valid_retired_key: 'valid, key since retired', invalid: 'invalid' } as const
+const WORDS = {
+  valid: 'valid',
+  valid_retired_key: 'valid, key since retired',
+  open: 'open',
+  invalid: 'invalid',
+} as const
+const TONES: Record<Judgement['verdict'], Tone> = {
+  valid: 'good',
+  valid_retired_key: 'good',
+  open: 'open',
+  invalid: 'bad',
+}
 const CHAIN_WORDS = { valid: 'valid', cut: 'cut', rewritten: 'rewritten', invalid: 'invalid' } as const
 const GIVEN_KEY = 'the newest key of the key history that was given'
 /** So many signatures are checked before the page may draw again. */
 const AT_ONCE = 20
+/** A longer line is no record of a chain. */
+const LINE_CHARACTERS_MAX = 1024 * 1024
+/** A page with more is none that anybody reads. */
+const CARDS_MAX = 400
+const FACTS_MAX = 60
 
 const when = (ms: number): string => {
   const date = new Date(ms)
@@ -37,31 +55,67 @@ const when = (ms: number): string => {
 const of = <K extends Item['kind']>(items: readonly Item[], kind: K) =>
   items.filter((item): item is Extract<Item, { kind: K }> => item.kind === kind)
 
-/** The longest history of each that was given; one that is shorter, and agrees, says nothing more. */
-export function logsOf(items: readonly Item[]): Map<string, VerifiedKel> {
-  const logs = new Map<string, VerifiedKel>()
+/** Key histories of one agent, of which no two can be true, have no newest one. */
+type Histories = { logs: Map<string, VerifiedKel>; forks: Map<string, number> }
+
+/** The longest history of each that was given, and at which event histories of one agent contradict each other. */
+function historiesOf(items: readonly Item[]): Histories {
+  const [logs, forks] = [new Map<string, VerifiedKel>(), new Map<string, number>()]
   for (const { log } of of(items, 'log')) {
     const known = logs.get(log.aid)
+    const seq = known === undefined ? undefined : forkOf(known, log)
+    if (seq !== undefined) forks.set(log.aid, seq)
     if (known === undefined || known.seq < log.seq) logs.set(log.aid, log)
   }
-  return logs
+  for (const aid of forks.keys()) logs.delete(aid)
+  return { logs, forks }
+}
+
+function forkOf(one: VerifiedKel, other: VerifiedKel): number | undefined {
+  const common = Math.min(one.events.length, other.events.length)
+  for (let seq = 0; seq < common; seq++) {
+    const [a, b] = [one.events[seq], other.events[seq]]
+    if (a !== undefined && b !== undefined && !equal(a.bodyBytes, b.bodyBytes)) return seq
+  }
+  return undefined
 }
 
 /** All cards; chains last, because their signatures take time. */
-export async function cardsOf(items: readonly Item[], progress: Progress): Promise<Card[]> {
-  const logs = logsOf(items)
+export async function cardsOf(items: readonly Item[], named: Named, progress: Progress): Promise<Card[]> {
+  const histories = historiesOf(items)
+  const { logs } = histories
+  const cards: Card[] = [...histories.forks].map(forkCard)
   const receipts = of(items, 'receipt').map(({ receipt }) => receipt)
-  const cards = [
-    ...receipts.map(receipt => receiptCard(receipt, items, logs)),
-    ...of(items, 'file').map(({ name, bytes }) => fileCard(name, bytes, receipts)),
-    ...of(items, 'refused').map(refusedCard),
-  ]
+  for (const [n, receipt] of receipts.entries()) {
+    if (n % AT_ONCE === 0) await progress(n, receipts.length)
+    cards.push(receiptCard(receipt, { items, named, histories }))
+  }
+  const word = wordOf(receipts)
+  cards.push(...of(items, 'file').map(word), ...of(items, 'refused').map(refusedCard))
   const heads = [...of(items, 'head').map(({ head }) => head), ...receipts.map(receipt => ({ receipt }))]
   const chains = of(items, 'chain')
   for (const { name, text } of chains) cards.push(await chainCard(name, text, { heads, logs, progress }))
   if (chains.length === 0 && of(items, 'head').length > 0) cards.push(HEADS_ALONE)
-  return cards
+  return cards.length <= CARDS_MAX
+    ? cards
+    : [...cards.slice(0, CARDS_MAX), moreCard(cards.length - CARDS_MAX)]
 }
+
+const moreCard = (left: number): Card => ({
+  tone: 'open',
+  word: 'not shown',
+  title: `${left} more`,
+  says: `Only the first ${CARDS_MAX} are shown; drop fewer files at once.`,
+  facts: [],
+})
+
+const forkCard = ([aid, seq]: [string, number]): Card => ({
+  tone: 'bad',
+  word: 'contradiction',
+  title: aid,
+  says: `Two key histories of this agent were given that differ from event ${seq} on. Both are signed, so its key was used twice: nothing that it signed is checked by either.`,
+  facts: [],
+})
 
 const HEADS_ALONE: Card = {
   tone: 'open',
@@ -71,7 +125,9 @@ const HEADS_ALONE: Card = {
   facts: [],
 }
 
-function receiptCard(receipt: Receipt, items: readonly Item[], logs: Map<string, VerifiedKel>): Card {
+type Around = { items: readonly Item[]; named: Named; histories: Histories }
+
+function receiptCard(receipt: Receipt, { items, named, histories }: Around): Card {
   const { body } = receipt
   const facts: [string, string][] = [
     ['provider', body.provider],
@@ -84,15 +140,26 @@ function receiptCard(receipt: Receipt, items: readonly Item[], logs: Map<string,
     ['receipt', receiptId(receipt)],
   ]
   const title = 'Receipt'
-  const provider = logs.get(body.provider)
+  const provider = histories.logs.get(body.provider)
   if (provider === undefined) {
-    const says = 'The key history of its provider is missing; drop what svc key-history or svc verify prints.'
+    const says = histories.forks.has(body.provider)
+      ? 'The key histories of its provider contradict each other, so that neither can check it.'
+      : 'The key history of its provider is missing; drop what svc key-history or svc verify prints.'
     return { tone: 'open', word: 'not checked', title, says, facts }
   }
-  const judgement = judgeReceipt(receipt, provider, evidenceFor(receipt, items, logs))
-  const tone = judgement.verdict === 'invalid' ? 'bad' : 'good'
+  const { evidence, hub } = evidenceFor(receipt, items, histories.logs)
+  const isNamed = hub !== undefined && named.hubs.has(hub.aid)
+  const judgement = judgeReceipt(
+    receipt,
+    provider,
+    present({
+      evidence: evidence && (isNamed ? evidence : { ...evidence, ...present({ unnamed: hub?.aid }) }),
+      // an unnamed hub's word on the time of a rotation counts no more than its word on the receipt
+      hub: isNamed ? hub : undefined,
+    }),
+  )
   const says = `${sayJudgement(judgement, GIVEN_KEY)}${sayContent(judgement, receipt, items)}`
-  return { tone, word: WORDS[judgement.verdict], title, says, facts }
+  return { tone: TONES[judgement.verdict], word: WORDS[judgement.verdict], title, says, facts }
 }
 
 /** The word of a hub that had the receipt, where its own key history is there as well. */
@@ -111,27 +178,39 @@ function evidenceFor(
 
 function sayContent(judgement: Judgement, { body }: Receipt, items: readonly Item[]): string {
   if (judgement.verdict === 'invalid') return ''
-  const files = of(items, 'file')
-  const hasResult = files.some(({ bytes }) => equal(contentId(bytes), body.resultCid))
+  const hasResult = of(items, 'file').some(({ cid }) => equal(cid, body.resultCid))
   return hasResult
     ? ' The result file is the one it names.'
     : ' Drop the result file to check the content too.'
 }
 
-function fileCard(name: string, bytes: Uint8Array, receipts: readonly Receipt[]): Card {
-  const cid = contentId(bytes)
-  const facts: [string, string][] = [['content id', cidText(cid)]]
-  const title = name
-  const isResult = receipts.some(({ body }) => equal(body.resultCid, cid))
-  if (isResult || receipts.some(({ body }) => equal(body.requestCid, cid))) {
-    const says = `This is the ${isResult ? 'result' : 'request'} that a receipt here names.`
-    return { tone: 'good', word: 'matches', title, says, facts }
+/** What a file is beside the receipts: request, result, or neither, whatever else it holds. */
+function wordOf(receipts: readonly Receipt[]): (file: Extract<Item, { kind: 'file' }>) => Card {
+  const results = new Set(receipts.map(({ body }) => cidText(body.resultCid)))
+  const requests = new Set(receipts.map(({ body }) => cidText(body.requestCid)))
+  return ({ name: title, cid, holds }) => {
+    const id = cidText(cid)
+    const facts: [string, string][] = [['content id', id], ...holdsIn(holds)]
+    if (results.has(id) || requests.has(id)) {
+      const says = `This is the ${results.has(id) ? 'result' : 'request'} that a receipt here names.`
+      return { tone: 'good', word: 'matches', title, says, facts }
+    }
+    if (holds.length > 0) {
+      const says = 'Read for what it holds. As a file it is neither request nor result of a receipt here.'
+      return { tone: 'read', word: 'read', title, says, facts }
+    }
+    const says =
+      receipts.length === 0
+        ? 'Neither receipt nor chain nor key history; drop the receipt that names it.'
+        : 'No receipt here names this file: it was altered, or belongs to something else.'
+    return { tone: receipts.length === 0 ? 'open' : 'bad', word: 'no match', title, says, facts }
   }
-  const says =
-    receipts.length === 0
-      ? 'Neither receipt nor chain nor key history; drop the receipt that names it.'
-      : 'No receipt here names this file: it was altered, or belongs to something else.'
-  return { tone: receipts.length === 0 ? 'open' : 'bad', word: 'no match', title, says, facts }
+}
+
+function holdsIn(holds: readonly string[]): [string, string][] {
+  const counts = new Map<string, number>()
+  for (const one of holds) counts.set(one, (counts.get(one) ?? 0) + 1)
+  return [...counts].map(([one, count]) => ['holds', count === 1 ? one : `${one}, ${count} times`])
 }
 
 const refusedCard = ({ name, why }: Extract<Item, { kind: 'refused' }>): Card => ({
@@ -155,8 +234,8 @@ async function chainCard(name: string, text: string, beside: Beside): Promise<Ca
 }
 
 async function readChain(text: string, { heads, logs, progress }: Beside): Promise<ChainVerdict> {
-  const lines = text.replace(/\n$/, '').split('\n')
-  const { signed: exported, owner } = parseExportLine(lines[0] ?? '')
+  const lines = linesOf(text)
+  const { signed: exported, owner } = parseExportLine(lines.next().value ?? '')
   const known = logs.get(owner.aid)
   // a receipt of somebody else is here for its own sake
   const own = heads.filter(head => head.receipt === undefined || headIn(head).owner === owner.aid)
@@ -165,12 +244,30 @@ async function readChain(text: string, { heads, logs, progress }: Beside): Promi
     known !== undefined && known.seq > owner.seq ? known : owner,
     lengthsOf(claims),
   )
-  for (const line of lines.slice(1)) {
+  const count = countOf(text)
+  for (const line of lines) {
     const fault = readLine(reader, line)
     if (fault !== undefined) return judgeChain(reader, claims, fault)
-    if (reader.length % AT_ONCE === 0) await progress(reader.length, lines.length - 1)
+    if (reader.length % AT_ONCE === 0) await progress(reader.length, count - 1)
   }
   return judgeChain(reader, claims)
+}
+
+/** Line by line: a file at the limit of the page is never held twice. */
+function* linesOf(text: string): Generator<string, undefined> {
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n', from)
+    const to = end < 0 ? text.length : end
+    yield text.slice(from, Math.min(to, from + LINE_CHARACTERS_MAX))
+    from = to + 1
+  }
+  return undefined
+}
+
+function countOf(text: string): number {
+  let count = text.endsWith('\n') ? 0 : 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) count += 1
+  return count
 }
 
 function readLine(reader: ChainReader, line: string): Pick<ChainInvalid, 'seq' | 'code'> | undefined {
@@ -211,6 +308,8 @@ function showChain(name: string, verdict: ChainVerdict): Card {
     ...Object.entries(verdict.events).map(([type, count]): [string, string] => [type, String(count)]),
     ...heads,
   ]
+  const left = facts.length - FACTS_MAX
+  if (left > 0) facts.splice(FACTS_MAX, left, ['more', `${left} facts that are not shown`])
   const isGood = verdict.verdict === 'valid'
   const tone = isGood ? (verdict.state === 'ACTIVE' ? 'good' : 'open') : 'bad'
   return { tone, word: CHAIN_WORDS[verdict.verdict], title: `Chain: ${name}`, says: verdict.says, facts }

@@ -103,4 +103,5 @@ const GLYPHS: Record<string, string> = {
   'svc.result.accepted': '✓',
   'svc.payment.authorized': '$',
   'svc.payment.settled': '$',
+  'svc.payment.lost': '!',
 }

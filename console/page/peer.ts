@@ -1,0 +1,116 @@
+/**
+ * The node as this page knows it: another program may take its port while it is stopped, and a page is told nothing by
+ * looking. Both prove themselves before anything is asked, anew after each lost connection; each request is proven with
+ * the key of the page, which is never sent.
+ */
+import { sha256Hex } from '#crypto'
+import {
+  type Asked,
+  NONCE_BYTES,
+  nodeProof,
+  pageAuthorization,
+  pageProof,
+  sameHex,
+} from '../../protocol/control/page-key.ts'
+import { toHex, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { NodeGone, NodeRefused } from '../../view/door.ts'
+
+export type Session = { session: string; key: Uint8Array }
+
+const EMPTY = sha256Hex(new Uint8Array())
+const gone = () => new NodeGone(`no node answers at ${location.host}`, 'svc up')
+
+export const newAsked = (): Asked => ({
+  host: location.host.toLowerCase(),
+  nonce: toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))),
+})
+
+export class Peer {
+  readonly #session: Session
+  #challenge: string | undefined
+  #counter = 0
+  #opening: Promise<string> | undefined
+
+  constructor(session: Session) {
+    this.#session = session
+  }
+
+  /** The connection ended: who answers next may be another one. */
+  lose(): void {
+    this.#challenge = undefined
+  }
+
+  /** The header that proves a request; throws {@link NodeGone} where nobody or another program answers. */
+  async authorize(method: string, path: string, digest = EMPTY): Promise<{ Authorization: string }> {
+    const challenge = await this.#opened()
+    const { pathname, search } = new URL(path, location.href)
+    const { session, key } = this.#session
+    this.#counter += 1
+    const request = { challenge, counter: this.#counter, method, target: pathname + search, digest }
+    return { Authorization: pageAuthorization(key, session, request) }
+  }
+
+  /** Asks the node; once more where it has forgotten the page. */
+  async fetch(path: string, { method = 'GET', body, signal }: Request): Promise<Response> {
+    const answer = await this.#once(path, { method, body, signal })
+    if (answer.status !== 401) return answer
+    this.lose()
+    return this.#once(path, { method, body, signal })
+  }
+
+  async #once(path: string, { method, body, signal }: Required<Request>): Promise<Response> {
+    const digest = body === undefined ? EMPTY : sha256Hex(utf8(body))
+    const headers = await this.authorize(method, path, digest)
+    try {
+      const type = body === undefined ? undefined : 'application/json'
+      return await plain(path, {
+        method,
+        headers: { ...headers, ...present({ 'Content-Type': type }) },
+        ...present({ body, signal }),
+      })
+    } catch (error) {
+      this.lose()
+      if (signal?.aborted === true) throw error
+      throw gone()
+    }
+  }
+
+  async #opened(): Promise<string> {
+    if (this.#challenge !== undefined) return this.#challenge
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<string> {
+    const { session, key } = this.#session
+    const asked = newAsked()
+    const body = JSON.stringify({ session, nonce: asked.nonce, proof: pageProof(key, asked) })
+    const answer = await post('/console/open', body)
+    if (answer.status === 401)
+      throw new NodeRefused('unauthorized', 'this page is no longer let in; open it anew', 'svc console')
+    const { challenge, proof } = answer.said as { challenge?: unknown; proof?: unknown }
+    if (typeof challenge !== 'string' || !sameHex(nodeProof(key, asked, challenge), String(proof)))
+      throw new NodeGone(`another program answers at ${location.host}, not the node`, 'svc up')
+    this.#challenge = challenge
+    return challenge
+  }
+}
+
+type Request = { method?: string; body?: string | undefined; signal?: AbortSignal | undefined }
+
+/** Sends what tells nobody anything. */
+export async function post(path: string, body: string): Promise<{ status: number; said: object }> {
+  try {
+    const headers = { 'Content-Type': 'application/json' }
+    const answer = await plain(path, { method: 'POST', headers, body })
+    return { status: answer.status, said: ((await answer.json()) as object | null) ?? {} }
+  } catch {
+    throw gone()
+  }
+}
+
+const plain = (path: string, given: RequestInit): Promise<Response> =>
+  fetch(path, { ...given, credentials: 'omit', cache: 'no-store', redirect: 'error' })
