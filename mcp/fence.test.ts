@@ -12,6 +12,7 @@ describe('what a model reads', () => {
     'kind',
     'id',
     'status',
+    'payment',
     'delivery',
     'actions',
     'event_type',
@@ -25,7 +26,10 @@ describe('what a model reads', () => {
   })
 
   test('keeps ids, states and numbers as they are, and what the tool marked as own', () => {
-    const result = { peer: aid, interaction_id: 'AAAA', state: 'end_proposed', n: 1, ok: true, none: null }
+    const result = {
+      ...{ peer: aid, interaction_id: 'AAAA', state: 'end_proposed', payment: 'returned' },
+      ...{ n: 1, ok: true, none: null },
+    }
     expect(fenced({ ...result, text: own('mine') }, fence)).toEqual({ ...result, text: 'mine' })
   })
 

@@ -48,6 +48,8 @@ const forms: Readonly<Record<string, RegExp>> = {
   network: /^hub:A[A-Za-z0-9_-]{43}$/,
   transaction: /^b[a-z2-7]{58}$/,
   trial: WORD,
+  // of an entry of the account: what became of it
+  payment: WORD,
   interaction_id: ID,
   message_id: ID,
   receipt_id: ID,

@@ -85,6 +85,16 @@ const shared: BuildOptions = {
   },
 }
 
+/** The oldest runtime that the programs run on, as in the two launch.js. */
+const NEEDED = { major: 24, minor: 15 }
+
+/** First line of a program's entry file, for any Node: on an older runtime one sentence instead of a stack. */
+const runtimeCheck = (name: string): string => {
+  const { major, minor } = NEEDED
+  const sentence = `${name} needs Node ${major}.${minor} or newer; start it with npx ${name}, which brings its own`
+  return `{const[a,b]=process.versions.node.split('.').map(Number);if(a<${major}||(a===${major}&&b<${minor})){process.stderr.write('${name}: this is Node '+process.versions.node+', and ${sentence}\\n');process.exit(1)}}`
+}
+
 const hubEntries = {
   'svc-hub': at('hub/cli/program.ts'),
   'store-writer': at('hub/store/sqlite/writer.ts'),
@@ -205,6 +215,7 @@ await install({
   },
   async start(path, folder) {
     await file(path, at('cli/program.ts'), [elsewhere(`./${folder}`)])
+    writeFileSync(path, `${runtimeCheck('svc')}\n${readFileSync(path, 'utf8')}`)
   },
 })
 if (elsewhereAt < 0) await installOthers()
@@ -221,7 +232,7 @@ async function installOthers(): Promise<void> {
       cpSync(at('hub/store/migrations'), `${folder}/migrations`, { recursive: true })
     },
     async start(path, folder) {
-      writeFileSync(path, `// Starts the current build.\nimport './${folder}/svc-hub.js'\n`)
+      writeFileSync(path, `${runtimeCheck('svc-hub')}\nawait import('./${folder}/svc-hub.js')\n`)
     },
   })
   await install({

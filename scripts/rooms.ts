@@ -241,6 +241,7 @@ export const rooms: Record<string, Room> = {
       'protocol/encoding',
       'protocol/contract',
       'protocol/control',
+      'protocol/proof',
       'daemon/refusal.ts',
       'daemon/platform',
     ],

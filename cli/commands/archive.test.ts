@@ -1,9 +1,10 @@
 /** Backup, restore, export and import as commands. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
 import { startNode } from '../../daemon/node.ts'
 import { runIn } from '../testing.ts'
 
@@ -75,6 +76,51 @@ test('a backup is restored where the identity is not, under the name that is giv
   expect((await runIn(elsewhere, ['restore', 'gone.svc'])).err).toMatch(
     /^svc: there is no file \S+gone\.svc\nnext: check the path\n$/,
   )
+})
+
+test('what settings of an archive start, call and listen on is named, and off until it is asked for', async () => {
+  const config = {
+    control_addr: '0.0.0.0:39811',
+    auto_reply: { backend: 'exec' as const, command: '/tmp/of/somebody' },
+    modules: { service: [{ id: 'weather.now', url: 'http://127.0.0.1:9/' }], cas: {} },
+    a2a: { enabled: true, addr: '127.0.0.1:39999', push_hosts: ['push.example'] },
+    console_hosts: ['tunnel.example'],
+    summary: 'kept',
+  }
+  const source = mkdtempSync(join(tmpdir(), 'svc-archives-'))
+  const target = mkdtempSync(join(tmpdir(), 'svc-archives-'))
+  const node = await startNode({ dir: source, env: { SVC_RUNTIME_DIR: join(source, 'run') } })
+  await node.stop()
+  writeConfig(source, { ...readConfig(source), ...config } as never)
+  const file = join(source, 'armed.svc')
+  expect((await runIn(source, ['backup', file, ...passphrase])).code).toBe(0)
+  const starts = [
+    'auto-reply runs /tmp/of/somebody',
+    'the capability weather.now calls http://127.0.0.1:9/',
+    'the module cas serves callers',
+    'the A2A interface listens on 127.0.0.1:39999',
+    'the A2A interface calls push.example',
+    'the control interface listens on 0.0.0.0:39811',
+    'the console answers as tunnel.example',
+  ]
+  const off = await runIn(target, ['restore', file, 'off', ...passphrase])
+  expect([off.code, JSON.parse(off.out).kept_off]).toEqual([0, starts])
+  expect(off.err).toContain('config.arrived.json')
+  const quiet = join(target, 'ids', 'off')
+  const { auto_reply, modules, a2a, console_hosts, control_addr, summary } = readConfig(quiet)
+  expect([auto_reply, modules, a2a, console_hosts]).toEqual([undefined, undefined, undefined, undefined])
+  expect([control_addr, summary]).toEqual([expect.stringMatching(/^127\.0\.0\.1:/), 'kept'])
+  expect(JSON.parse(readFileSync(join(quiet, 'config.arrived.json'), 'utf8'))).toMatchObject(config)
+
+  rmSync(target, { recursive: true })
+  const on = await runIn(target, ['restore', file, 'on', '--with-settings', ...passphrase])
+  expect([on.code, JSON.parse(on.out).starts, on.err]).toEqual([
+    0,
+    starts,
+    expect.not.stringContaining('arrived'),
+  ])
+  expect(readConfig(join(target, 'ids', 'on'))).toMatchObject(config)
+  for (const path of [source, target]) rmSync(path, { recursive: true })
 })
 
 test('an export is undone where it was made, or brought in where it was not', async () => {

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { ARRIVED_FILE } from '../../daemon/archive/arriving.ts'
 import type { ArchiveKind } from '../../daemon/archive/sealed.ts'
 import { DEFAULT_IDENTITY, identityDirectory, identityNames, selectIdentity } from '../../daemon/home/home.ts'
 import { DirectoryBusy, holderOf } from '../../daemon/home/lock.ts'
@@ -9,7 +10,7 @@ import { MOVED_FILE } from '../../daemon/home/moved.ts'
 import { requireOnlyNode } from '../../daemon/home/only-node.ts'
 import { peekIdentity } from '../../daemon/identity/identity.ts'
 import type { Run } from '../command.ts'
-import { CommandFailed, hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { CommandFailed, hint, type Io, notice, printReply, UsageRefused } from '../io.ts'
 import { sayWhileWaiting } from '../waiting.ts'
 import { readPassphrase } from './passphrase.ts'
 
@@ -67,8 +68,21 @@ const loading =
     requireElsewhere(io, readHeadOf(readHead, path).aid, kind)
     const passphrase = await readPassphrase(io, input, false)
     const done = sayWhileWaiting(io, 'the archive to be opened')
-    const { aid, madeAtMs, records } = await loadArchive({ path, dir, passphrase, kind }).finally(done)
-    printReply(io, { aid, data_dir: dir, made_at: madeAtMs, records })
+    const withSettings = input.flags.has('--with-settings')
+    const { aid, madeAtMs, records, starts } = await loadArchive({
+      path,
+      dir,
+      passphrase,
+      kind,
+      withSettings,
+    }).finally(done)
+    const settings = starts.length === 0 ? undefined : { [withSettings ? 'starts' : 'kept_off']: starts }
+    printReply(io, { aid, data_dir: dir, made_at: madeAtMs, records, ...settings })
+    if (settings !== undefined && !withSettings)
+      notice(
+        io,
+        `the archive brought settings that start programs or open doors; they are off, and stand in ${join(dir, ARRIVED_FILE)} – turn on again what you want, or do it anew with --with-settings`,
+      )
     hint(io, 'it asks its hub what came after the archive before it signs anything:\nsvc up')
     return 0
   }

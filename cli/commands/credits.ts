@@ -25,7 +25,14 @@ const setPrice = async (...[io, input]: Parameters<Run>): Promise<number> => {
       'expected an amount of at least 1; a capability is free without a price',
       'svc help price',
     )
-  printReply(io, await connect(io, input).call('priceSet', { capability, amount }))
+  printReply(
+    io,
+    await connect(io, input).call('priceSet', {
+      capability,
+      amount,
+      ...integer(input, '--starts', 'starts'),
+    }),
+  )
   return 0
 }
 export const priceSet: Run = setPrice
@@ -59,6 +66,7 @@ export const redeem: Run = async (io, input) => {
   const reply = await connect(io, input).call('redeem', {
     amount,
     ...flag(input, '--ref', 'reference'),
+    ...present({ again: input.flags.has('--again') || undefined }),
     ...atHub(input),
   })
   printReply(io, reply)
@@ -108,6 +116,8 @@ export const auditHub: Run = async (io, input) => {
       all: input.flags.has('--all') || undefined,
       accept: input.flags.has('--accept') || undefined,
     }),
+    ...flag(input, '--cosigner', 'cosigner'),
+    ...flag(input, '--forget-cosigner', 'forget_cosigner'),
   })
   printReply(io, reply)
   return reply.verified ? 0 : 1

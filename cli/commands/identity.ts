@@ -7,6 +7,7 @@ import {
   chooseIdentity,
   currentIdentity,
   daemonsOf,
+  HomeError,
   identityDirectory,
   identityNames,
   purgeIdentity,
@@ -40,8 +41,19 @@ export const ls: Run = async io => {
   return 0
 }
 
+/** A name that is none, or may not be given or taken away, is a slip of the words. */
+function nameOf(word: string, use: 'create' | 'remove'): string {
+  try {
+    return checkIdentityName(word, use)
+  } catch (error) {
+    if (error instanceof HomeError)
+      throw new UsageRefused(error.message, `svc help id ${use === 'create' ? 'new' : 'rm'}`)
+    throw error
+  }
+}
+
 export const create: Run = async (io, input) => {
-  const name = checkIdentityName(input.id as string, 'create')
+  const name = nameOf(input.id as string, 'create')
   if (existsSync(identityDirectory(io.env, name))) {
     throw new CommandFailed(`there is an identity "${name}" already`, 'svc up')
   }
@@ -56,7 +68,7 @@ export const use: Run = async (io, input) => {
 }
 
 export const rm: Run = async (io, input) => {
-  const name = checkIdentityName(input.positionals[0] as string, 'remove')
+  const name = nameOf(input.positionals[0] as string, 'remove')
   const dir = identityDirectory(io.env, name)
   if (!existsSync(dir)) throw new CommandFailed(`there is no identity "${name}"`, 'svc id ls')
   if (daemonsOf(io.env).some(entry => entry.data_dir === dir)) {

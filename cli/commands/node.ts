@@ -79,6 +79,6 @@ export const mcp: Run = async (io, input, table) => {
   const { up } = await import('./start.ts')
   // standard output is the protocol's
   const aside = Object.create(io, { out: { value: () => {} } }) as Io
-  const start = input.flags.has('--no-start') ? undefined : () => up(aside, input, table)
+  const start = input.flags.has('--start') ? () => up(aside, input, table) : undefined
   return runClient(io, input, start)
 }

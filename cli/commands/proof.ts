@@ -7,7 +7,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, type Io, printReply, UsageRefused } from '../io.ts'
-import { flag, integer, parseInteger } from './values.ts'
+import { flag, flags, integer, parseInteger } from './values.ts'
 
 export const review: Run = async (io, input) => {
   const [id, rating, comment] = input.positionals as [string, string, string?]
@@ -19,13 +19,37 @@ export const review: Run = async (io, input) => {
 }
 
 export const evidence: Run = async (io, input) => {
-  const reply = await connect(io, input).call('evidence', {
+  const node = connect(io, input)
+  const reply = await node.call('evidence', {
     ...flag(input, '--type', 'event_type'),
-    ...integer(input, '--since', 'since'),
+    ...present({ since: await sinceOf(node, input) }),
     ...integer(input, '--limit', 'limit'),
   })
   printReply(io, reply)
   return 0
+}
+
+/** A day, or a moment of RFC 3339; a day begins where this machine is. */
+const DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/i
+
+/** The number from which records are shown: given itself, or that of the first record since a date. */
+async function sinceOf(node: ReturnType<typeof connect>, input: Input): Promise<number | undefined> {
+  const [given] = flags(input, '--since')
+  if (given === undefined || /^\d{1,15}$/.test(given)) return integer(input, '--since', 'since').since
+  const at = DATE.test(given) ? Date.parse(given.length === 10 ? `${given}T00:00:00` : given) : Number.NaN
+  if (Number.isNaN(at))
+    throw new UsageRefused(
+      `expected a sequence number or a date for --since, such as 2026-11-24 or 2026-11-24T09:30:00Z, got "${given}"`,
+      'svc help evidence',
+    )
+  let [low, high] = [0, (await node.call('evidence', { limit: 1 })).head.length]
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const [record] = (await node.call('evidence', { before: middle + 1, limit: 1 })).records
+    if (record === undefined || record.timestamp < at) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export const keyHistory: Run = async (io, input) => {

@@ -76,7 +76,7 @@ export const delegate: Run = async (io, input) => {
 
 /** What was to be paid for was not bought. */
 const isUnpaid = ({ payment }: ReplyOf<Operations['delegate']>): boolean =>
-  payment?.state === 'open' || payment?.state === 'refused'
+  payment?.state === 'open' || payment?.state === 'refused' || payment?.problem === 'said_refused'
 
 type Delegation = RequestOf<Operations['delegate']>
 
@@ -114,7 +114,12 @@ export const inbox = asks((control, input) =>
 export const search = asks((control, input) =>
   control.call('search', { words: input.positionals.join(' '), ...paging(input) }),
 )
-export const approve = asks((control, input) => control.call('approve', { interaction_id: first(input) }))
+export const approve = asks((control, input) =>
+  control.call('approve', {
+    interaction_id: first(input),
+    ...present({ unheld: input.flags.has('--unheld') || undefined }),
+  }),
+)
 
 const withReason = (input: Input) => ({
   interaction_id: first(input),
@@ -123,12 +128,19 @@ const withReason = (input: Input) => ({
 export const decline = asks((control, input) => control.call('decline', withReason(input)))
 export const cancel = asks((control, input) => control.call('cancel', withReason(input)))
 
+export const anew = asks((control, input) => control.call('anew', { interaction_id: first(input) }))
+
 export const hold = asks((control, input) =>
   control.call('sending', { interaction_id: first(input), on: input.flags.has('--off') }),
 )
 
 export const thread = asks((control, input) =>
-  control.call('thread', { interaction_id: first(input), max_chars: 1_000_000, mark_read: true }),
+  control.call('thread', {
+    interaction_id: first(input),
+    max_chars: 1_000_000,
+    mark_read: true,
+    to_person: true,
+  }),
 )
 
 export const message = asks(async (control, input, io) => {

@@ -27,7 +27,7 @@ export const demo: Run = async (io, input) => {
   try {
     const outcomes = await runSteps(io, world, facts, { steps: chosen, json, spoil, stopped: stopped.signal })
     const ok = outcomes.length === chosen.length && outcomes.every(outcome => outcome.ok)
-    if (json) printReply(io, { ok, steps: outcomes })
+    if (json) printReply(io, { ok, interaction: facts.interaction, steps: outcomes })
     else if (ok && isBoth) await openBoth(world, stopped.signal)
     else if (ok && !input.flags.has('--exit')) await stayUp(io, world, facts, stopped.signal)
     return ok ? 0 : 1

@@ -189,6 +189,7 @@ const held: Step = {
     await signed(world, quoted)
     const approved = await world.svc('alice', 'approve', quoted)
     paying.paid = String(approved['interaction_id'])
+    facts.interaction = paying.paid
     await until('the service is asked', async () => service?.asked || undefined)
     const now = await balance(world, 'alice')
     same('credits held', now.held, PRICE)

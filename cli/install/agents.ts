@@ -68,7 +68,12 @@ export function shellLine({ command, program, id, env }: Launch, words: readonly
   return [...settings, ...line.map(shellWord)].join(' ')
 }
 
-const serverArgs = ({ program, id }: Launch) => [program, 'mcp', ...(id === undefined ? [] : ['--id', id])]
+const serverArgs = ({ program, id }: Launch) => [
+  program,
+  'mcp',
+  '--start',
+  ...(id === undefined ? [] : ['--id', id]),
+]
 const entry = (launch: Launch) => ({
   command: launch.command,
   args: serverArgs(launch),

@@ -7,6 +7,8 @@ type Program = { readonly program: string; readonly id: string | undefined }
 
 /** Members that say how the server is started, or what it is trusted with; of all others the owner's stay. */
 const OURS = ['type', 'command', 'args', 'trust']
+/** Whether a node is started where none runs; the second was said by releases before 0.4. */
+const STARTS = ['--start', '--no-start']
 const ENVIRONMENTS = ['env', 'environment']
 
 /** What is to stand where `held` stands: `wanted` with what its owner added; undefined for somebody else's entry. */
@@ -38,7 +40,7 @@ function started(wanted: Entry, added: readonly string[]): Entry {
   }
 }
 
-/** The words after our program less `mcp` itself, and less the identity where one is selected now. */
+/** The words after our program less those that are ours, and less the identity where one is selected now. */
 export function addedWords(words: readonly string[], { program, id }: Program): string[] | undefined {
   const [first = ''] = words
   const at = words.findIndex(
@@ -50,7 +52,7 @@ export function addedWords(words: readonly string[], { program, id }: Program): 
   const rest = words.slice(at + 1)
   const mcp = rest.indexOf('mcp')
   if (at < 0 || mcp < 0) return undefined
-  const added = rest.toSpliced(mcp, 1)
+  const added = rest.toSpliced(mcp, 1).filter(word => !STARTS.includes(word))
   if (id === undefined) return added
   const isId = (word: string | undefined) => word === '--id'
   return added.filter((word, n) => !isId(word) && !isId(added[n - 1]) && !word.startsWith('--id='))

@@ -1,4 +1,4 @@
-/** `svc mcp`: the MCP server as a client of a running node, across its restarts; it starts one where there is none. */
+/** `svc mcp`: the MCP server as a client of a running node, across its restarts; with `--start` it starts one where there is none. */
 import * as mcp from '#mcp'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'

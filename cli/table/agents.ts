@@ -22,9 +22,9 @@ export const agentsCommands: readonly CommandRow[] = [
     path: 'mcp',
     group: 'agents',
     needsDaemon: false,
-    summary: 'serve the nine MCP tools on standard input and output; starts the node where none runs',
-    flags: [on('--no-start', 'start no node; refuse where none runs'), ...toolFlags],
-    example: 'svc mcp --read-only',
+    summary: 'serve the nine MCP tools on standard input and output; refuses where no node runs',
+    flags: [on('--start', 'start the node where none runs'), ...toolFlags],
+    example: 'svc mcp --start --read-only',
     load: async () => (await node()).mcp,
   },
   {

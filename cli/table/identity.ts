@@ -3,6 +3,10 @@ import type { CommandRow } from '../command.ts'
 import { may, need, on, takes } from './row.ts'
 
 const archive = () => import('../commands/archive.ts')
+const WITH_SETTINGS = on(
+  '--with-settings',
+  'also turn on what its settings start, call and listen on: programs, modules, doors',
+)
 const PASSPHRASE = takes(
   '--passphrase-file',
   'FILE',
@@ -78,7 +82,7 @@ export const identityCommands: readonly CommandRow[] = [
       need('file', 'what svc id export made'),
       { ...may('name', 'the identity that it becomes; without it the one in use'), isIdentity: true },
     ],
-    flags: [PASSPHRASE],
+    flags: [PASSPHRASE, WITH_SETTINGS],
     example: 'svc id import alice.svc',
     load: async () => (await archive()).importIdentity,
   },
@@ -101,7 +105,7 @@ export const identityCommands: readonly CommandRow[] = [
       need('file', 'what svc backup made'),
       { ...may('name', 'the identity that it becomes; without it the one in use'), isIdentity: true },
     ],
-    flags: [PASSPHRASE],
+    flags: [PASSPHRASE, WITH_SETTINGS],
     example: 'svc restore monday.svc',
     load: async () => (await archive()).restore,
   },

@@ -26,7 +26,11 @@ export const proofCommands: readonly CommandRow[] = [
     summary: 'read the evidence chain',
     flags: [
       takes('--type', 'EVENT', 'only events of this type, for example svc.interaction.receipt'),
-      takes('--since', 'SEQ', 'from this sequence number on'),
+      takes(
+        '--since',
+        'SEQ|DATE',
+        'from this sequence number on, or from a day or moment, such as 2026-11-24',
+      ),
       takes('--limit', 'N', 'how many at most, 1 to 1000 (50); the newest are kept'),
     ],
     example: 'svc evidence --type svc.interaction.receipt',

@@ -27,10 +27,10 @@ export const taskDelegate = tool({
     task: z.string().optional().describe('all that the agent must know: it sees nothing else'),
     capability: z.string().optional().describe('instead of task: id of a function of that agent'),
     args: z.record(z.string(), z.json()).optional().describe('of the capability'),
-    attach: z.array(z.string()).optional().describe('absolute paths of files'),
-    pay: z.boolean().optional().describe('pay the price of a capability'),
+    attach: z.array(z.string()).optional().describe('absolute paths'),
+    pay: z.boolean().optional().describe('pay the price of task or capability'),
     max_credits: z.int().min(1).optional().describe('with pay: at most'),
-    idempotency_key: z.string().optional().describe('same key, same task: sent once'),
+    idempotency_key: z.string().optional().describe('same key: sent once'),
     wait_s: waitArgument.describe('seconds to wait for the answer'),
   }),
   example: { to: '<aid>', task: '<what to do>' },
@@ -50,8 +50,8 @@ export const taskDelegate = tool({
     const { wait_s: waitSeconds = 0, ...words } = args
     const isCall = args.capability !== undefined
     const delegated = { ...words, ...(await opened(words, context)) }
-    const paid = args.pay === true ? { ...delegated, pay_as: 'agent' as const } : delegated
-    const body = isCall ? { ...paid, ...present({ wait_s: args.wait_s }) } : paid
+    const asked = { ...delegated, pay_as: 'agent' as const }
+    const body = isCall ? { ...asked, ...present({ wait_s: args.wait_s }) } : asked
     const reply = await context.call('delegate', body, {}, { signal: context.signal })
     const { interaction_id, warning } = reply
     if (!isCall && waitSeconds > 0 && warning === undefined) {
@@ -98,10 +98,18 @@ async function awaitAnswer(
 }
 
 /** What it costs and what became of that; why not may be in words of the provider or of a hub. */
-const paymentRow = (id: string, { amount, state, reason }: Payment, context: ToolContext) => ({
+const paymentRow = (
+  id: string,
+  { amount, state, reason, unheld, starts, says, taken }: Payment,
+  context: ToolContext,
+) => ({
   amount,
   state,
   ...present({
+    unheld,
+    starts,
+    taken,
+    says: says === undefined ? undefined : context.fence(says),
     reason: reason === undefined ? undefined : context.fence(reason),
     next: state === 'open' ? askUserTo(context.command(`svc approve ${id}`)) : undefined,
   }),

@@ -42,6 +42,7 @@ export const taskEnd = tool({
   },
   output: [
     'state',
+    'may_cost',
     'waiting_for',
     'receipt_id',
     'signatures_valid',
@@ -86,8 +87,9 @@ async function withdraw(
   if (rating !== undefined) throw new ToolError('bad_request', 'a task that is cancelled gets no rating')
   const thread = await context.call('thread', { interaction_id, max_chars: 1, mark_read: false })
   const body = { interaction_id, ...present({ reason: note }) }
-  const reply = await context.call(thread.side === 'sent' ? 'cancel' : 'decline', body)
-  return { state: reply.state }
+  if (thread.side !== 'sent') return { state: (await context.call('decline', body)).state }
+  const { state, may_cost } = await context.call('cancel', body)
+  return { state, ...present({ may_cost }) }
 }
 
 /** Refuses a rating that could not be given, before anything is ended. */
