@@ -2,6 +2,7 @@
 
 import { Agents } from '../hub/core/agents.ts'
 import { Credits } from '../hub/core/ledger/credits.ts'
+import { HoldClock } from '../hub/core/ledger/hold-clock.ts'
 import { Issuance } from '../hub/core/ledger/issuance.ts'
 import { SupplyChain } from '../hub/core/supply/chain.ts'
 import { BookKeeper } from '../hub/core/supply/keeper.ts'
@@ -84,7 +85,11 @@ async function epochBesideHashing(): Promise<Row[]> {
   const hashing = performance.now() - started
   core.clock.ms += 2 * DAY_MS
   const publication = new Publication(core.context.store, async () => secret)
-  const credits = new Credits(core.context, { agents: new Agents(core.context), supply })
+  const credits = new Credits(core.context, {
+    agents: new Agents(core.context),
+    supply,
+    clock: await HoldClock.open(core.context, 0),
+  })
   let blocked = 0
   let last = performance.now()
   const watch = setInterval(() => {
@@ -92,7 +97,13 @@ async function epochBesideHashing(): Promise<Row[]> {
     last = performance.now()
   }, 1)
   const before = performance.now()
-  const books = new BookKeeper(core.context, { supply, credits, issuance, publication })
+  const books = new BookKeeper(core.context, {
+    supply,
+    credits,
+    issuance,
+    publication,
+    clocks: { note: () => undefined },
+  })
   await books.turn()
   const took = performance.now() - before
   clearInterval(watch)

@@ -301,6 +301,18 @@ describe('a task with files', () => {
     expect(records[0]?.payload).toMatchObject({ interaction_id: id, receipt_verified: true })
     expect((await a('evidence', '--limit', '1'))['records']).toHaveLength(1)
     expect((await fails('alice', 'evidence', '--limit', '1001')).code).toBe(2)
+    const all = (await a('evidence', '--limit', '1000'))['records'] as { seq: number; timestamp: number }[]
+    const [, , third] = all
+    const since = (date: string) => a('evidence', '--since', date, '--limit', '1000')
+    const at = new Date(third?.timestamp ?? 0).toISOString()
+    const kept = all.filter(({ timestamp }) => timestamp >= (third?.timestamp ?? 0))
+    expect((await since(at))['records']).toHaveLength(kept.length)
+    expect((await since('2000-01-01'))['records']).toHaveLength(all.length)
+    expect((await since('2999-01-01T00:00:00Z'))['records']).toEqual([])
+    expect(await fails('alice', 'evidence', '--since', 'yesterday')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('expected a sequence number or a date for --since'),
+    })
     const chain = join(world.root, 'chain.txt')
     const { length } = await a('evidence', 'export', '--out', chain)
     const { heads } = (await b('evidence', 'heads', alice)) as { heads: { head: string; length: number }[] }
@@ -367,7 +379,10 @@ describe('the node', () => {
       ['second', true],
     ])
     expect((await a('--id', 'second', 'status'))['aid']).not.toBe(alice)
-    expect((await fails('alice', 'id', 'new', '.hidden')).stderr).toContain('is not an identity name')
+    expect(await fails('alice', 'id', 'new', '.hidden')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not an identity name'),
+    })
     expect((await fails('alice', 'id', 'new', 'default')).stderr).toContain('cannot be created')
     expect((await fails('alice', 'id', 'rm', 'second')).stderr).toContain('svc stop second')
     await a('switch', 'second')

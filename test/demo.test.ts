@@ -9,7 +9,11 @@ import { steps } from '../cli/demo/steps.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
 const DEMO_TIMEOUT_MS = 90_000
-type Outcome = { ok: boolean; steps: { name: string; ok: boolean; ms: number; detail: string }[] }
+type Outcome = {
+  ok: boolean
+  interaction?: string
+  steps: { name: string; ok: boolean; ms: number; detail: string }[]
+}
 
 function runDemo(folder: string, ...args: string[]): Promise<{ code: number; outcome: Outcome }> {
   return new Promise(resolve => {
@@ -38,6 +42,8 @@ test.each([
     expect(outcome.steps.filter(step => !step.ok)).toEqual([])
     expect(code).toBe(0)
     expect(outcome.ok).toBe(true)
+    // the task that it names for looking around
+    expect(outcome.interaction).toMatch(/^[\w-]{22}$/)
     expect(outcome.steps.map(step => step.name)).toEqual(steps.map(step => step.name))
     expect(steps.length).toBeGreaterThanOrEqual(least)
     for (const step of outcome.steps) expect(step.ms).toBeGreaterThan(0)

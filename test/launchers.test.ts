@@ -140,6 +140,17 @@ describe('the built programs', () => {
     rmSync(folder, { recursive: true })
   })
 
+  test.each([
+    ['svc', 'dist/svc.js'],
+    ['svc-hub', 'hub/dist/svc-hub.js'],
+  ])('%s on an older runtime, without its launcher, says which one it needs', (name, path) => {
+    const ran = spawnSync(process.execPath, [...old, join(root, path), 'version'], { env, encoding: 'utf8' })
+    expect([ran.status, ran.stdout]).toEqual([1, ''])
+    expect(ran.stderr).toBe(
+      `${name}: this is Node 20.20.2, and ${name} needs Node 24.15 or newer; start it with npx ${name}, which brings its own\n`,
+    )
+  })
+
   test('an unknown flag ends with exit code 2, the accepted list on stderr and nothing on stdout', () => {
     const ran = svc('status', '--bogus')
     expect([ran.status, ran.stdout, ran.stderr]).toEqual([

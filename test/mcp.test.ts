@@ -58,7 +58,7 @@ beforeAll(async () => {
   await client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [programs.svc, 'mcp'],
+      args: [programs.svc, 'mcp', '--start'],
       env: world.env('alice'),
     }),
   )
@@ -259,7 +259,7 @@ describe('a task of a stranger', () => {
     })
     const env = world.env('bob')
     await user.connect(
-      new StdioClientTransport({ command: process.execPath, args: [programs.svc, 'mcp'], env }),
+      new StdioClientTransport({ command: process.execPath, args: [programs.svc, 'mcp', '--start'], env }),
     )
     return { client: user, questions }
   }
@@ -296,7 +296,7 @@ describe('the inspector', () => {
     const server = {
       type: 'stdio',
       command: process.execPath,
-      args: [programs.svc, 'mcp'],
+      args: [programs.svc, 'mcp', '--start'],
       env: world.env('alice'),
     }
     writeFileSync(config, JSON.stringify({ mcpServers: { svc: server } }))
@@ -370,7 +370,7 @@ async function serverOf(env: Record<string, string>, ...flags: string[]) {
   const own = new Client({ name: 'test', version: '1' })
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [programs.svc, 'mcp', ...flags],
+    args: [programs.svc, 'mcp', '--start', ...flags],
     env,
     stderr: 'pipe',
   })
@@ -428,10 +428,10 @@ describe('svc mcp', () => {
     expect(sent.content[0]?.text).toMatch(/^unavailable: no node answers .*two-a/)
     expect(run('two-a', 'profile', 'set', '--summary', 'x').stderr).toMatch(/no node answers .*two-a/)
     expect(JSON.parse(run('two-a', 'stop').stdout)).toEqual({ stopped: [] })
-    const refused = run('two-a', 'mcp', '--no-start')
+    const refused = run('two-a', 'mcp')
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringMatching(/no node answers .*two-a/)])
     mkdirSync(world.dir('home', 'two-c'), { recursive: true })
-    expect(run('two-c', 'mcp', '--no-start').stderr).toMatch(/there is no identity in .*two-c/)
+    expect(run('two-c', 'mcp').stderr).toMatch(/there is no identity in .*two-c/)
     expect(run('two-c', 'stop').stderr).toMatch(/SVC_HOME=\S*two-b\/\.svc .*--id default status/)
     expect(JSON.parse(run('two-b', 'stop').stdout)).toMatchObject({ stopped: [{}] })
     await own.close()
@@ -554,9 +554,9 @@ describe('svc mcp', () => {
     await own.close()
   })
 
-  test('with --no-start refuses without a node: exit code 1, the command that helps on stderr, nothing on stdout', () => {
+  test('refuses without a node: exit code 1, the command that helps on stderr, nothing on stdout', () => {
     const env = { ...world.env('alice'), SVC_HOME: world.dir('home', 'nobody') }
-    const ran = spawnSync(process.execPath, [programs.svc, 'mcp', '--no-start'], { env, encoding: 'utf8' })
+    const ran = spawnSync(process.execPath, [programs.svc, 'mcp'], { env, encoding: 'utf8' })
     expect([ran.status, ran.stdout]).toEqual([1, ''])
     expect(ran.stderr).toMatch(/there is no identity in .*nobody yet; [\s\S]*try: svc up/)
   })

@@ -58,3 +58,14 @@ test.each(names)('%s uses only what its row names', room => {
     )
   expect(wrong).toEqual([])
 })
+
+test('the core of a hub knows no engine of the store', () => {
+  const wrong = product
+    .filter(path => path.startsWith('hub/core/') || path.startsWith('hub/v3/'))
+    .flatMap(path =>
+      importsOf(path)
+        .filter(target => target.startsWith('hub/store/sqlite'))
+        .map(target => `${path} -> ${target}`),
+    )
+  expect(wrong).toEqual([])
+})

@@ -151,11 +151,18 @@ describe('the control interface', () => {
     ])
   })
 
-  test('everything is behind the bearer but the root, the console with its ticket, ping and attachments', () => {
+  test('everything is behind the bearer but the root, the console with what opens its pages, ping and attachments', () => {
     const open = routes
       .filter(route => route.line === 'control' && route.auth === 'open')
       .map(route => route.path)
-    expect(open.sort()).toEqual(['/', '/attachment', '/console', '/console/token', '/ping'])
+    expect(open.sort()).toEqual([
+      '/',
+      '/attachment',
+      '/console',
+      '/console/open',
+      '/console/session',
+      '/ping',
+    ])
   })
 })
 

@@ -183,7 +183,9 @@ describe('tables of the node', () => {
     new RegExp(`(?:INSERT (?:OR \\w+ )?INTO|REPLACE INTO|UPDATE|DELETE FROM)\\s+${table}\\b`)
   const schema = read('daemon/store/schema.ts')
   const tables = [...schema.matchAll(/CREATE TABLE (\w+)/g)].map(match => match[1] as string)
-  const node = product.filter(path => path.startsWith('daemon/') && path !== 'daemon/store/schema.ts')
+  // steps that change rows run before there is anything else
+  const steps = ['daemon/store/schema.ts', 'daemon/store/upgrades.ts']
+  const node = product.filter(path => path.startsWith('daemon/') && !steps.includes(path))
 
   test.each(tables)('%s is written in one file, which stands in daemon/store', table => {
     const writers = node.filter(path => writes(table).test(withoutComments(read(path))))
@@ -228,7 +230,7 @@ describe('lint', () => {
   }
   /** How many files may still break a rule; the numbers only fall. */
   const open: Record<string, number> = {
-    'complexity/noExcessiveLinesPerFunction': 4,
+    'complexity/noExcessiveLinesPerFunction': 3,
     'complexity/noExcessiveCognitiveComplexity': 4,
   }
   const listed = (rule: string) => {

@@ -7,12 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { contentId } from '../protocol/crypto/hash.ts'
-import { fromHex, toBase64, toBase64url, utf8 } from '../protocol/encoding/bytes.ts'
-import { encodeKel, rotate } from '../protocol/identity/kel.ts'
-import { GENESIS } from '../protocol/proof/evidence.ts'
-import { Attestation, Receipt, receiptDigest } from '../protocol/proof/receipt.ts'
-import { agent, NOW_MS } from '../protocol/testing/agents.ts'
+import { fromHex, toBase64, toBase64url } from '../protocol/encoding/bytes.ts'
 import { verifyPage } from '../scripts/verify-page.ts'
 import { measure, noBrowser, type PageSize, pageSizes, startBrowser } from './browser.ts'
 
@@ -28,6 +23,18 @@ const receipts = fixture<{
   valid: { reason: string; receipt: string }[]
   invalid: { reason: string; fault: string; receipt: string }[]
 }>('receipt/receipts.json')
+
+type HostileCase = {
+  reason: string
+  receipt: string
+  kel: string
+  kels?: string[]
+  attestation?: string
+  hubKel?: string
+  named?: string[]
+  verdict: string
+}
+const hostile = fixture<{ cases: HostileCase[] }>('judge/hostile.json').cases
 
 describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${skipped}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-page-'))
@@ -61,7 +68,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     }))
     await page.locator('#files').setInputFiles(files)
     await page.waitForFunction(() =>
-      /checked|read;/.test(document.getElementById('status')?.textContent ?? ''),
+      /checked|hold|Read;/.test(document.getElementById('status')?.textContent ?? ''),
     )
   }
   const words = (page: Page) => page.locator('.card .word').allTextContents()
@@ -90,7 +97,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     for (const { reason, fault, receipt } of receipts.invalid) {
       await page.getByRole('button', { name: 'Clear' }).click()
       await give(page, kel, { name: 'receipt', text: toBase64(fromHex(receipt)) })
-      const [word] = await words(page)
+      const [word] = (await words(page)).filter(one => one !== 'read')
       expect(word, reason).toMatch(fault === 'signature' ? /^(invalid|not checked)$/ : /^no match$/)
     }
     await page.close()
@@ -100,7 +107,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     const { page } = await open()
     const receipt = toBase64(fromHex(receipts.valid[0]?.receipt ?? ''))
     await give(page, { name: 'verdict.json', text: JSON.stringify({ verdict: 'valid', receipt }) })
-    expect(await words(page)).toEqual(['not checked'])
+    expect(await words(page)).toEqual(['not checked', 'read'])
     await page.getByLabel('Or paste').fill(JSON.stringify({ kel: toBase64(fromHex(receipts.providerKel)) }))
     await page.getByRole('button', { name: 'Check the text' }).click()
     await page.waitForFunction(() => document.querySelector('.word')?.textContent !== 'not checked')
@@ -110,49 +117,116 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     await page.close()
   })
 
-  test('takes the word of a hub for a receipt whose key was retired since', async () => {
-    const [provider, hub] = [agent('provider of the page'), agent('hub of the page')]
-    const { aid, identitySeed, nextSeed, log } = provider
-    const rotated = rotate(log, { seed: nextSeed, nextSeed: provider.random(32), ts: NOW_MS })
-    const receipt = Receipt.sign(identitySeed, {
-      v: 1,
-      interactionId: provider.random(16),
-      provider: aid,
-      providerKelSeq: 0,
-      requesterCommitment: provider.random(32),
-      requestCid: contentId(utf8('request')),
-      resultCid: contentId(utf8('result')),
-      start: NOW_MS - 2000,
-      end: NOW_MS - 1000,
-      status: 'UNVERIFIED',
-      providerHead: [0, GENESIS],
-      cover: [
-        [1, []],
-        [1, []],
-      ],
-      transcriptDigest: provider.random(32),
-    })
-    const attestation = Attestation.sign(hub.identitySeed, {
-      receiptDigest: receiptDigest(receipt.bodyBytes),
-      reviewHash: hub.random(32),
-      hub: hub.aid,
-      hubSeq: 0,
-      hubTs: NOW_MS - 500,
-    })
+  test.each(hostile)('goes by no forgery: $reason', async vector => {
     const { page } = await open()
-    const said = { receipt: toBase64(Receipt.encode(receipt)), kel: toBase64(encodeKel(rotated.events)) }
-    await give(page, { name: 'verdict.json', text: JSON.stringify(said) })
-    expect(await words(page)).toEqual(['invalid'])
+    await page.getByLabel('Hubs that you trust').fill((vector.named ?? []).join(' '))
+    const file = (name: string, hex: string | undefined) =>
+      hex === undefined ? [] : [{ name, text: toBase64(fromHex(hex)) }]
     await give(
       page,
-      { name: 'attestation', text: toBase64(Attestation.encode(attestation)) },
-      { name: 'hub.json', text: JSON.stringify({ kel: toBase64url(encodeKel(hub.log.events)) }) },
+      ...file('receipt', vector.receipt),
+      ...file('kel', vector.kel),
+      ...(vector.kels ?? []).flatMap(kel => file('another kel', kel)),
+      ...file('attestation', vector.attestation),
+      ...file('hub', vector.hubKel),
       { name: 'result.txt', text: 'result' },
     )
-    await expect.poll(() => words(page)).toEqual(['valid, key since retired', 'matches'])
-    expect(await page.locator('.card').first().textContent()).toContain(
-      'The result file is the one it names.',
+    const card = page.locator('.card', { hasText: 'Receipt' }).first()
+    expect(await card.locator('.word').textContent()).toBe(
+      vector.verdict === 'valid_retired_key' ? 'valid, key since retired' : vector.verdict,
     )
+    expect(await page.locator('.card.good').count()).toBe(vector.verdict === 'valid_retired_key' ? 2 : 1)
+    if (vector.verdict === 'open') expect(await card.textContent()).toMatch(/only if you trust \S{20}/)
+    if (vector.kels !== undefined) expect(await words(page)).toContain('contradiction')
+    await page.close()
+  })
+
+  test('a hub that is named afterwards counts at once', async () => {
+    const { page } = await open()
+    const vector = hostile.find(({ verdict }) => verdict === 'valid_retired_key')
+    const said = { receipt: vector?.receipt, kel: vector?.kel, attestation: vector?.attestation }
+    const text = JSON.stringify(
+      Object.fromEntries(Object.entries(said).map(([k, v]) => [k, toBase64(fromHex(v ?? ''))])),
+    )
+    await give(
+      page,
+      { name: 'verdict.json', text },
+      { name: 'hub', text: toBase64(fromHex(vector?.hubKel ?? '')) },
+    )
+    expect((await words(page))[0]).toBe('open')
+    await page.getByLabel('Hubs that you trust').fill(vector?.named?.[0] ?? '')
+    await page.getByLabel('Hubs that you trust').blur()
+    await expect.poll(async () => (await words(page))[0]).toBe('valid, key since retired')
+    await page.close()
+  })
+
+  const [first] = receipts.valid
+  const kel = toBase64(fromHex(receipts.providerKel))
+  const receipt = toBase64(fromHex(first?.receipt ?? ''))
+  test.each([
+    ['a key history', { kel }],
+    ['another receipt', { receipt }],
+    ['a member named constructor', { constructor: 'AAAA' }],
+    ['a member named __proto__', JSON.parse('{"__proto__":"AAAA","toString":"AAAA"}')],
+  ])('an altered result that also holds %s has a card of its own, never a green one', async (_, more) => {
+    const { page, wrong } = await open()
+    const altered = JSON.stringify({ text: 'not it', ...more })
+    await give(
+      page,
+      { name: 'kel', text: kel },
+      { name: 'receipt', text: receipt },
+      { name: 'result.json', text: altered },
+    )
+    const card = page.locator('.card', { hasText: 'result.json' })
+    expect(await card.count()).toBe(1)
+    expect(await card.getAttribute('class')).not.toContain('good')
+    expect(await card.textContent()).toMatch(/neither request nor result|No receipt here names this file/)
+    expect(wrong).toEqual([])
+    await page.close()
+  })
+
+  test('what was not checked is not counted as checked', async () => {
+    const { page } = await open()
+    await give(page, { name: 'receipt', text: receipt })
+    expect(await page.locator('#status').textContent()).toBe('One was not checked.')
+    await give(page, { name: 'kel', text: kel })
+    expect(await page.locator('#status').textContent()).toBe('One thing checked.')
+    await page.close()
+  })
+
+  test('files within its limit never hold it up', async () => {
+    const { page, wrong } = await open()
+    await page.evaluate(() => {
+      const seen = { at: performance.now(), longest: 0 }
+      Object.assign(globalThis, { seen })
+      setInterval(() => {
+        seen.longest = Math.max(seen.longest, performance.now() - seen.at)
+        seen.at = performance.now()
+      }, 10)
+    })
+    const many = JSON.stringify(Array.from({ length: 5_000 }, () => ({ receipt })))
+    const [start] = chains[0]?.file.split('\n') ?? []
+    const given: [string, string | Uint8Array][] = [
+      ['large.bin', new Uint8Array(200 * 1024 * 1024).fill(7)],
+      ['many.json', many],
+      ['long line.txt', `${start}\n${'x'.repeat(64 * 1024 * 1024)}`],
+      ['all of it.json', `[${'{"a":1},'.repeat(12 * 1024 * 1024)}1]`],
+    ]
+    const paths = given.map(([name]) => join(folder, name))
+    for (const [n, [, text]] of given.entries()) writeFileSync(paths[n] ?? '', text)
+    await page.locator('#files').setInputFiles(paths)
+    await page.waitForFunction(
+      () => /checked|hold|Read;/.test(document.getElementById('status')?.textContent ?? ''),
+      undefined,
+      { timeout: 30_000 },
+    )
+    const { longest } = await page.evaluate(
+      () => (globalThis as unknown as { seen: { longest: number } }).seen,
+    )
+    expect(longest).toBeLessThan(2_000)
+    expect(await page.locator('.card').count()).toBeLessThanOrEqual(401)
+    expect(await page.locator('.card', { hasText: 'more than 256 things' }).count()).toBe(1)
+    expect(wrong).toEqual([])
     await page.close()
   })
 
@@ -226,7 +300,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
       await page.keyboard.press('Tab')
       reached.push(await page.evaluate(() => document.activeElement?.id ?? ''))
     }
-    expect(reached.slice(0, 4)).toEqual(['files', 'paste', 'check', 'clear'])
+    expect(reached.slice(0, 4)).toEqual(['files', 'paste', 'hubs', 'check'])
     await page.close()
   })
 })

@@ -225,6 +225,16 @@ describe('the door', () => {
     await bob.handlers.a2aSet({ on: false }, never)
   })
 
+  test('stays off where another program has its port at the other loopback address', async () => {
+    const thief = net.createServer().listen({ host: '::1', port: 0, ipv6Only: true })
+    await once(thief, 'listening')
+    const { port } = thief.address() as net.AddressInfo
+    const asked = world.bob.handlers.a2aSet({ on: true, addr: `127.0.0.1:${port}` }, never)
+    await expect(asked).rejects.toThrow('another program has its port at the other loopback address')
+    thief.close()
+    await world.bob.handlers.a2aSet({ on: false }, never)
+  })
+
   test('the command line turns it on and off, and prints the token alone', async () => {
     const { alice, lab } = world
     const env = { SVC_HOME: join(lab.folder, 'alice'), SVC_RUNTIME_DIR: join(lab.folder, 'run-alice') }

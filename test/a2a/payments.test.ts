@@ -18,12 +18,13 @@ const HOLD_SECONDS_MAX = 2 * 3600
 let world: A2aLab
 let service: Server
 let runs = 0
+let isBroken = false
 /** Answers of the service that are held back, while any are. */
 let holding: (() => void)[] | undefined
 beforeAll(async () => {
   service = createServer((_, response) => {
     runs += 1
-    const answer = () => response.end('{"celsius":21}')
+    const answer = () => response.writeHead(isBroken ? 500 : 200).end('{"celsius":21}')
     if (holding === undefined) answer()
     else holding.push(answer)
   }).listen(0, '127.0.0.1')
@@ -193,6 +194,55 @@ describe('x402 by headers', () => {
     expect([status, again?.error]).toEqual([402, 'this payment was taken for another call; pay anew'])
   })
 
+  test('one that fails is answered, and says that its credits were not taken', async () => {
+    const before = await balance()
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    isBroken = true
+    const { status, body, settled } = await send(call('weather.now'), { headers: header(paid) })
+    isBroken = false
+    expect([status, body.task.status.state]).toEqual([200, 'TASK_STATE_FAILED'])
+    expect(settled).toMatchObject({ success: false, errorMessage: expect.stringContaining('go back') })
+    expect(settled).not.toHaveProperty('amount')
+    expect(await balance()).toBe(before)
+  })
+
+  test.each([
+    ['succeeds', false, 'payment-completed'],
+    ['fails', true, 'payment-failed'],
+  ])('a stream that %s claims nothing before its end, and says it there', async (_, breaks, says) => {
+    const before = await balance()
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    isBroken = breaks
+    const response = await world.fetch(`${world.url}/message:stream`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...header(paid) },
+      body: JSON.stringify({
+        message: { messageId: randomUUID(), role: 'ROLE_USER', parts: call('weather.now') },
+      }),
+    })
+    expect(response.status).toBe(200)
+    expect(response.headers.get('PAYMENT-RESPONSE')).toBeNull()
+    const told = await response.text()
+    isBroken = false
+    const ends = told.split('\n').findLast(line => line.startsWith('data:')) ?? ''
+    expect(ends).toContain(`"x402.payment.status":"${says}"`)
+    expect(ends).toContain(`"success":${!breaks}`)
+    expect(told.split(ends)[0]).not.toContain('"success"')
+    expect(await balance()).toBe((before ?? 0) - (breaks ? 0 : 2))
+  })
+
+  test('one whose answer is not waited for claims nothing of its payment', async () => {
+    const { required } = await send(call('weather.now'))
+    const paid = await payment(required as Required)
+    const configuration = { returnImmediately: true }
+    const ran = runs
+    const { status, settled } = await send(call('weather.now'), { headers: header(paid), configuration })
+    expect([status, settled]).toEqual([200, undefined])
+    await until('it has run', () => runs > ran)
+  })
+
   test('one that the hub refuses is asked for again, with its words', async () => {
     const ran = runs
     const { required } = await send(call('weather.now'))
@@ -290,6 +340,9 @@ describe('a task for an agent that wants to be paid', () => {
     const { task } = await ask({})
     expect(task.status.state).toBe('TASK_STATE_AUTH_REQUIRED')
     expect(JSON.stringify(task.status.message)).toContain(`svc approve ${task.id}`)
+    // what a program is told raises nothing that a person pays unasked
+    const told = await alice.handlers.delegate({ to: 'bob', task: 'the same', pay: true, wait_s: 20 }, never)
+    expect(told.payment?.reason).toBe('it costs 3 credits, and nothing says that so many may be paid for it')
     await alice.handlers.approve({ interaction_id: task.id }, never)
     let paidAs = ''
     await until('the paid task arrives', async () => {

@@ -162,6 +162,8 @@ describe('the card of a node', () => {
     expect(joined.card_status).toBe('refused')
     expect(joined.note).toMatch(/did not take the A2A card.*; check the profile/)
     expect((await node.handlers.status(undefined, never)).warnings).toContain(joined.note)
+    // a round that began with the registration ends first
+    await new Promise(resolve => setTimeout(resolve, 300))
     const before = sent
     await node.handlers.profileSet({ readme: 'not part of the card' }, never)
     expect(sent).toBe(before)

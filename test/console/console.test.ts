@@ -30,8 +30,11 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
   const rows = (page: Page) => page.locator('.rows .row')
   const heading = (page: Page) => page.locator('#list-title')
 
-  test('comes up with the token, which stands in no address and no storage', async () => {
+  test('comes up with a session, and neither its key nor the token stands in an address or a storage', async () => {
     const { page, context, wrong, asked } = await open()
+    const said: string[] = []
+    page.on('request', one => said.push(JSON.stringify([one.url(), one.headers(), one.postData()])))
+    await page.reload()
     await rows(page).first().waitFor()
     const token = readFileSync(`${world.lab.folder}/alice/control_token.txt`, 'utf8').trim()
     const kept = await page.evaluate(() =>
@@ -45,6 +48,8 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
       ]),
     )
     expect(kept).not.toContain(token)
+    expect(said.some(one => one.includes('svc-page '))).toBe(true)
+    expect(said.filter(one => one.includes(token) || /bearer/i.test(one))).toEqual([])
     expect(await context.cookies()).toEqual([])
     expect([wrong, asked]).toEqual([[], []])
     await context.close()
@@ -283,9 +288,17 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     expect(await help.textContent()).not.toMatch(/quit|any command of svc/)
     await page.getByLabel('Keys of one letter are on').uncheck()
     await page.keyboard.press('Escape')
+    await expect.poll(() => world.alice.ctx.settings.current.console_keys).toBe(false)
     await page.keyboard.press('1')
     expect(await heading(page).textContent()).toBe('From me')
     await context.close()
+    // the node remembers it, for every browser
+    const other = await open('#/sent')
+    await other.page.getByText('online', { exact: true }).waitFor()
+    await other.page.keyboard.press('1')
+    expect(await heading(other.page).textContent()).toBe('From me')
+    await other.context.close()
+    await world.alice.handlers.consoleSet({ keys: true }, never)
   })
 
   test('the selection and the focus stay on their row when mail comes above it', async () => {
@@ -399,6 +412,32 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     await context.close()
   })
 
+  test('eight tabs share one stream; when the tab that reads it goes, another one does', async () => {
+    const { page, context } = await open()
+    await rows(page).first().waitFor()
+    let streams = 0
+    context.on('request', one => {
+      if (one.url().includes('/events')) streams += 1
+    })
+    const tabs: Page[] = []
+    for (let n = 0; n < 7; n++) {
+      const tab = await context.newPage()
+      await tab.goto(page.url())
+      await rows(tab).first().waitFor()
+      tabs.push(tab)
+    }
+    expect(streams).toBe(0)
+    const told = async (words: string) => {
+      await world.bob.handlers.delegate({ to: 'alice', task: words }, never)
+      for (const tab of tabs) await rows(tab).filter({ hasText: words }).waitFor()
+    }
+    await told('to every tab at once')
+    await page.close()
+    await until('another one reads', () => streams === 1)
+    await told('to every tab that is left')
+    await context.close()
+  })
+
   test('what may be out of date is said', async () => {
     const context = await browser.newContext()
     const page = await context.newPage()
@@ -449,8 +488,10 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
 
   test('a node that is gone is said, and found again without a reload; who takes its port is told nothing', async () => {
     const { lab, alice } = world
+    await world.bob.handlers.delegate({ to: 'alice', task: 'send me the file' }, never)
     const { page, context } = await open('#/inbox')
-    await rows(page).first().waitFor()
+    await rows(page).filter({ hasText: 'send me the file' }).click()
+    await page.getByText('Attach files').click()
     const dir = `${lab.folder}/alice`
     writeConfig(dir, { ...readConfig(dir), control_addr: alice.controlAddress })
     await alice.stop()
@@ -461,7 +502,17 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
     expect(await rows(page).count()).toBeGreaterThan(0)
     const squatter = await takePort(alice.controlAddress)
     await until('the page asked for its proof, again and again', () => squatter.asked.length > 1)
-    expect(squatter.asked.filter(({ url, token }) => !url.startsWith('/ping?nonce=') || token)).toEqual([])
+    // a file that is chosen now goes nowhere either
+    await page.getByLabel(/Files from this browser/).setInputFiles({
+      name: 'secret.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('not for a stranger'),
+    })
+    await page
+      .getByText(/another program answers at/i)
+      .first()
+      .waitFor({ state: 'attached' })
+    expect(squatter.asked.filter(({ url, token }) => url !== '/console/open' || token)).toEqual([])
     await squatter.close()
     await page.getByText('node lost').or(page.getByText('node stopped')).first().waitFor()
     world.alice = await lab.start('alice')

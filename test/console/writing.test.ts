@@ -99,6 +99,31 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
     await context.close()
   })
 
+  test('a file that is dropped on the page is attached to what is open, and to nothing else', async () => {
+    const { page, context, wrong } = await open()
+    const drop = (name: string) =>
+      page.evaluate(name => {
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File(['dropped'], name))
+        document.body.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }))
+      }, name)
+    await writing(page).fill('see what was dropped')
+    await drop('dropped.txt')
+    await page.getByLabel(/Files of the machine of the node/).waitFor()
+    await expect
+      .poll(() => page.getByLabel(/Files of the machine of the node/).inputValue())
+      .toMatch(/dropped\.txt$/)
+    await page.keyboard.press('Escape')
+    await page.goto(`${page.url().split('#')[0]}#/evidence`)
+    await drop('nowhere.txt')
+    await page
+      .getByText(/open one first/)
+      .first()
+      .waitFor({ state: 'attached' })
+    expect(wrong).toEqual([])
+    await context.close()
+  })
+
   test('files of the browser go along under their names, byte for byte', async () => {
     const { page, context, wrong } = await open()
     const path = join(world.lab.folder, 'from the browser.bin')

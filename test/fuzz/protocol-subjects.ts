@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { plainCard } from '../../hub/testing/cards.ts'
 import { cursorAfter, readCursor, sinceCursor } from '../../protocol/control/cursors.ts'
+import { readAuthorization } from '../../protocol/control/page-key.ts'
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import {
   fromBase64,
@@ -32,6 +33,7 @@ import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
 import { Acceptance } from '../../protocol/proof/acceptance.ts'
 import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
+import { parseCheckpoint } from '../../protocol/proof/checkpoint.ts'
 import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
 import {
   documentBytes,
@@ -135,8 +137,25 @@ function plainFormats(): Subject[] {
       texts('1790000000000.AAAAAAAAAAAAAAAAAAAAAA', 'n12.1790000000000', 'n0.0'),
       ofText(text => utf8(cursorAgain(text))),
     ),
+    // what stands behind its text are signatures, which it does not read
+    reader('checkpoint of a supply chain', texts(`${ORIGIN}\n12\n${'A'.repeat(43)}=\n\n`), bytes =>
+      parseCheckpoint(fromUtf8(bytes), ORIGIN),
+    ),
+    subject(
+      'authorization of a page',
+      texts(`svc-page ${'0'.repeat(32)}.7.${'a'.repeat(64)}.${'b'.repeat(64)}`),
+      ofText(header => utf8(authorizationAgain(header))),
+    ),
     subject('text made plain', texts('a\u202eb\r\nc', 'e\u0301'), ofText(checkPlain), () => false),
   ]
+}
+
+const ORIGIN = 'svc-supply/fuzz'
+
+function authorizationAgain(header: string): string {
+  const { session, counter, digest, proof } = readAuthorization(header) ?? {}
+  if (session === undefined) throw new Malformed('no authorization of a page')
+  return `svc-page ${session}.${counter}.${digest}.${proof}`
 }
 
 function cursorAgain(text: string): string {

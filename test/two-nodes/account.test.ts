@@ -48,7 +48,8 @@ async function paidTask(task: string): Promise<string> {
   return id
 }
 
-test('a hub whose files went back to before a payment is told of by both sides at once, before any epoch', async () => {
+/** Puts the files of the hub back to before a payment that both sides hold the receipts of. */
+async function loseOne(): Promise<void> {
   await paidTask('before the copy')
   const copy = mkdtempSync(join(tmpdir(), 'svc-copy-'))
   await lab.hub.restart(() => cpSync(lab.hub.directory, copy, { recursive: true }))
@@ -61,6 +62,22 @@ test('a hub whose files went back to before a payment is told of by both sides a
     rmSync(lab.hub.directory, { recursive: true })
     renameSync(copy, lab.hub.directory)
   })
+}
+
+test('a hub whose files went back to before a payment is told of by its payer, and gets it again from its payee', async () => {
+  await loseOne()
+  expect(await reconcile(alice)).toMatchObject({ agrees: false, missing: [{ kind: 'paid', amount: 7 }] })
+  await until('the payee has them again', async () => (await reconcile(bob)).agrees)
+  expect(await reconcile(alice)).toMatchObject({ agrees: true, missing: [] })
+})
+
+test('one that cannot take it again is told of by both sides at once, before any epoch', async () => {
+  await loseOne()
+  lab.hub.clock.advance(2 * 3_600_000)
+  await until(
+    'the hub is reached again',
+    async () => (await reconcile(alice).catch(() => undefined)) !== undefined,
+  )
   expect(await reconcile(alice)).toMatchObject({ agrees: false, missing: [{ kind: 'paid', amount: 7 }] })
   expect(await reconcile(bob)).toMatchObject({ agrees: false, missing: [{ kind: 'received', amount: 7 }] })
   expect((await audit(alice)).fault).toMatch(/was paid by this agent, and its ledger has no such entry/)

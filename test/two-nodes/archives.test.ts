@@ -8,7 +8,7 @@ import { acceptCopy } from '../../daemon/chain/accept.ts'
 import { importChain } from '../../daemon/chain/import.ts'
 import type { Node } from '../../daemon/node.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
-import { delegated, finished, inboxIds, type Lab, never, openPair, texts, until } from './world.ts'
+import { delegated, finished, inboxIds, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 const passphrase = 'correct horse battery'
 const cost = { n: 2, r: 1, p: 1 }
@@ -145,6 +145,58 @@ test('a restored node that its waiting mail shows to be an old copy confirms non
   renameSync(newer, dirOf(name))
   const right = await lab.start(name)
   await until('it gets the task', async () => (await inboxIds(right)).includes(waiting))
+}, 60_000)
+
+test('a restored node asks what its correspondents hold: no number is used twice, and lost tasks are named on both sides', async () => {
+  const name = 'rita'
+  const rita = await lab.member(name)
+  await bob.handlers.contactAdd({ aid: rita.aid, petname: name }, never)
+  await rita.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
+  const open = await delegated(rita, bob, 'goes on')
+  const say = (node: Node, text: string) => node.handlers.message({ interaction_id: open, text }, never)
+  await say(rita, 'before it')
+  await until('it arrives', async () => (await texts(bob, open)).includes('before it'))
+  // with it comes access that lets her write after the restore
+  await say(bob, 'an answer')
+  await until('it arrives', async () => (await texts(rita, open)).includes('an answer'))
+  await backup(saving(name, 'thursday'))
+  await say(rita, 'lost in the restore')
+  await until('it arrives', async () => (await texts(bob, open)).includes('lost in the restore'))
+  const gone = await delegated(bob, rita, 'came after the backup')
+  // what its recipient has not confirmed would come from the hub once more
+  await until('bob knows that it came', async () => {
+    bob.ctx.store.run("UPDATE outbox SET next_at = 0 WHERE state = 'at_hub'")
+    bob.wake()
+    return (await thread(bob, gone)).state === 'delivered'
+  })
+  await rita.stop()
+  rmSync(dirOf(name), { recursive: true })
+  rmSync(join(lab.folder, `run-${name}`), { recursive: true })
+  await loading('thursday', name, 'backup')
+  await bob.stop()
+  const restored = await lab.start(name)
+  await settled(restored)
+  await say(restored, 'after the restore')
+  expect((await status(restored)).restored).toMatchObject({ waiting: expect.any(Number) })
+  expect((await status(restored)).warnings.join()).toMatch(/goes on from an older state, and asked bob/)
+  const newest = (await restored.handlers.thread({ interaction_id: open }, never)).turns.at(-1)
+  expect(newest?.delivery).toMatchObject({
+    state: 'queued',
+    reason: expect.stringContaining('restored from a backup'),
+  })
+  bob = await lab.start('bob')
+  await until('it arrives', async () => (await texts(bob, open)).includes('after the restore'))
+  expect((await texts(bob, open)).slice(-2)).toEqual(['lost in the restore', 'after the restore'])
+  await until('the lost task is named', async () => (await status(restored)).restored?.lost.length === 1)
+  expect((await status(restored)).restored).toMatchObject({
+    waiting: 0,
+    lost: [{ interaction_id: gone, peer_name: 'bob' }],
+  })
+  await until('bob knows it', async () => {
+    const { lost_by_peer_at, reason } = await bob.handlers.thread({ interaction_id: gone }, never)
+    return lost_by_peer_at !== undefined && reason?.includes('delegate it anew')
+  })
+  await finished(restored, bob, open)
 }, 60_000)
 
 test('an export closes the directory that it is made from, and the identity goes on where it is imported', async () => {

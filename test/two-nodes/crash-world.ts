@@ -33,7 +33,7 @@ type Reply = Record<string, unknown>
 
 const pause = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as { port: number }
@@ -42,7 +42,7 @@ async function freePort(): Promise<number> {
 }
 
 /** The node's program as one bundle of the present sources, which starts in half the time. */
-async function bundledNode(folder: string): Promise<string> {
+export async function bundledNode(folder: string): Promise<string> {
   const outdir = join(folder, 'program')
   await build({
     entryPoints: {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runIn } from '../../cli/testing.ts'
 import type { Node } from '../../daemon/node.ts'
 import { counted } from '../../daemon/store/counters.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -181,6 +182,24 @@ describe('a task between two nodes', () => {
     const cancelled = await delegated(alice, bob, 'changed my mind')
     await alice.handlers.cancel({ interaction_id: cancelled }, never)
     await until('bob knows', async () => (await stateOf(bob, cancelled)) === 'cancelled')
+  })
+
+  test('one that its recipient lost is delegated anew from the command line, and each names the other', async () => {
+    const id = await delegated(alice, bob, 'count the stars')
+    const lost = alice.ctx.threads.findById(id)
+    if (lost === undefined) throw new Error('no task')
+    alice.ctx.store.transaction(() => alice.ctx.threads.update(lost, { lostByPeerAt: 1 }))
+    const svc = () => runIn(join(lab.folder, 'alice'), ['anew', id])
+    const { code, out } = await svc()
+    const { interaction_id: anew, anew_of } = JSON.parse(out)
+    expect([code, anew_of]).toEqual([0, id])
+    await until('it arrives', async () => (await inboxIds(bob)).includes(anew))
+    expect(await texts(bob, anew)).toEqual(['count the stars'])
+    expect(await thread(alice, id)).toMatchObject({ anew_as: anew })
+    expect(JSON.parse((await svc()).out).interaction_id).toBe(anew)
+    await expect(alice.handlers.anew({ interaction_id: anew }, never)).rejects.toMatchObject({
+      code: 'wrong_state',
+    })
   })
 
   test('own history is searched by text', async () => {

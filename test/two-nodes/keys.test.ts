@@ -1,8 +1,10 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sendEntry } from '../../daemon/mail/outbox.ts'
 import type { Node } from '../../daemon/node.ts'
 import { counted } from '../../daemon/store/counters.ts'
+import { allEntries } from '../../daemon/store/outbox.ts'
 import {
   delegated,
   finished,
@@ -29,6 +31,14 @@ afterAll(() => lab.close())
 
 const say = (node: Node, interaction_id: string, text: string) =>
   node.handlers.message({ interaction_id, text }, never)
+/** Sends what alice holds back, sealed under another identity key; all else of her node keeps its own. */
+const sendAs = async (identity: Node['ctx']['identity']) => {
+  const ctx = Object.create(alice.ctx, { identity: { value: identity } }) as Node['ctx']
+  alice.ctx.store.run('UPDATE outbox SET waits_for = NULL, next_at = ?', alice.ctx.now() + HOUR_MS)
+  const [entry] = allEntries(alice.ctx.store)
+  if (ctx.hub.home === undefined || entry === undefined) throw new Error('nothing to send')
+  expect(await sendEntry(ctx, ctx.hub.home, entry)).toEqual({ reached: true })
+}
 const retryNow = (node: Node) => {
   node.ctx.store.run('UPDATE outbox SET next_at = 0')
   node.wake()
@@ -47,12 +57,12 @@ describe('a message under a retired key', () => {
     bob.ctx.peers.learn(alice.ctx.identity.log, undefined)
     lab.hub.clock.advance(HOUR_MS)
     const refusedBefore = counted(bob.ctx.store, 'retired_key')
-    const ctx = alice.ctx as { identity: Node['ctx']['identity'] }
-    const own = ctx.identity
-    ctx.identity = thief
+    await lab.line.down()
     await say(alice, id, 'pay the thief')
+    alice.ctx.store.run("UPDATE outbox SET waits_for = 'person'")
+    await lab.line.up()
+    await sendAs(thief)
     await until('bob refused it', () => counted(bob.ctx.store, 'retired_key') > refusedBefore)
-    ctx.identity = own
     const turn = (await thread(bob, id)).turns.find(one => one.text === 'pay the thief')
     expect(turn).toMatchObject({ retired_key: true, mine: false })
     const interaction = bob.ctx.threads.findById(id)
@@ -138,10 +148,10 @@ describe('the same identity on two machines', () => {
     const copy = await lab.start('twin-copy')
     expect(copy.aid).toBe(again.aid)
     await until('the later one stopped', async () => (await hubOf(copy))?.state === 'stopped')
-    expect((await hubOf(copy))?.reason).toContain('already runs on another machine')
+    expect((await hubOf(copy))?.reason).toMatch(/already runs elsewhere .*twin on /)
     expect((await hubOf(again))?.state).not.toBe('stopped')
-    const stopped = expect.stringContaining(
-      'already runs on another machine, so this node signs nothing any more',
+    const stopped = expect.stringMatching(
+      /already runs elsewhere .* so this copy at .* signs nothing/,
     ) as string
     expect(await copy.handlers.status(undefined, never)).toMatchObject({
       old_copy: true,

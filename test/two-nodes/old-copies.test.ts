@@ -90,6 +90,7 @@ describe('an older copy of a data directory', () => {
     cpSync(join(lab.folder, 'run-otto'), dirOf('run-otto-kept'), { recursive: true })
     forgetMachine('otto')
     const elsewhere = await lab.start('otto')
+    await until('nobody else is at the hub', () => elsewhere.ctx.hub.unsettled === undefined)
     await delegate(elsewhere)
     await delegate(elsewhere)
     await elsewhere.stop()

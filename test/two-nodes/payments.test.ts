@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PUBLISHED } from '../../cli/commands/hub.ts'
 import { runIn } from '../../cli/testing.ts'
 import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { HubUnreachable } from '../../daemon/hubs/hub.ts'
 import type { Node } from '../../daemon/node.ts'
 import { noteHead, seenHeads } from '../../daemon/payments/seen-heads.ts'
-import { openOrders } from '../../daemon/store/payments.ts'
+import { openOrders } from '../../daemon/store/open-payments.ts'
 import { ask } from '../../hub/testing/payments.ts'
 import { beginInTheMorning, inboxIds, type Lab, never, openLab, thread, until } from './world.ts'
 
@@ -58,6 +59,9 @@ const credits = async () => {
   const [mine, theirs] = await Promise.all([alice, bob].map(node => node.handlers.balance({}, never)))
   return [mine?.balance, mine?.held, theirs?.balance, theirs?.held]
 }
+/** By another name, where a test speaks of the credits of a hub. */
+const has = credits
+const heldOrders = () => openOrders(bob.ctx.store, Number.MAX_SAFE_INTEGER, 10).length
 type Effect = { status: string; message: string; payment_required?: { accepts: Record<string, unknown>[] } }
 async function call(capability: string, more: object = {}) {
   const reply = await alice.handlers.delegate({ to: 'bob', capability, wait_s: 20, ...more }, never)
@@ -168,6 +172,15 @@ describe('a capability with a price', () => {
     expect(await credits()).toEqual(before)
   })
 
+  test('that costs nothing is answered at once, also where it was to be paid for', async () => {
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 0 }, never)
+    const asked = Date.now()
+    const { effect } = await call('weather.now', { pay: true })
+    expect(effect.status).toBe('UNVERIFIED')
+    expect(Date.now() - asked).toBeLessThan(15_000)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  })
+
   test('that was not bought ends the command with exit code 1, one that was with 0', async () => {
     const svc = (most: string) =>
       runIn(join(lab.folder, 'alice'), [
@@ -195,7 +208,10 @@ describe('a capability with a price', () => {
     const { interaction_id: quoted } = await call('weather.now')
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 80 }, never)
     const { interaction_id: refused } = await alice.handlers.approve({ interaction_id: quoted }, never)
-    await until('it is refused', async () => (await thread(alice, refused)).payment?.state === 'refused')
+    await until(
+      'it is refused',
+      async () => (await thread(alice, refused)).payment?.problem === 'said_refused',
+    )
     expect(await says('weather.now')).toEqual(dear)
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
     await bob.handlers.priceSet({ capability: 'task', amount: 3 }, never)
@@ -255,27 +271,63 @@ describe('a capability with a price', () => {
 })
 
 describe('a paid call', () => {
-  test('that is withdrawn while it runs gives its credits back', async () => {
-    const before = await credits()
+  test.each([
+    ['all of it, unless its terms say less', undefined, 5],
+    ['no more than its terms say', 2, 2],
+    ['nothing where its terms say so', 0, 0],
+  ])('that is withdrawn while it runs costs %s', async (_, starts, cost) => {
+    const { prices } = await bob.handlers.priceSet(
+      { capability: 'weather.now', amount: 5, ...(starts !== undefined && { starts }) },
+      never,
+    )
+    expect(prices).toContainEqual(expect.objectContaining({ capability: 'weather.now', starts: cost }))
+    const [mine = 0, , theirs = 0] = await credits()
+    const { interaction_id: quoted, payment } = await call('weather.now')
+    expect(payment?.starts).toBe(cost)
+    holding = []
+    const { interaction_id: paid } = await alice.handlers.approve({ interaction_id: quoted }, never)
+    await until('it runs', () => holding?.length === 1)
+    const withdrawn = await alice.handlers.cancel({ interaction_id: paid }, never)
+    expect(withdrawn.may_cost).toBe(cost === 0 ? undefined : cost)
+    await until('the provider knows', async () => (await thread(bob, paid)).state === 'cancelled')
+    for (const answer of holding) answer()
+    holding = undefined
+    await until('nothing is held', async () => (await credits())[1] === 0)
+    expect(await credits()).toEqual([mine - cost, 0, theirs + cost, 0])
+    const state = cost === 0 ? 'returned' : 'taken'
+    expect((await thread(bob, paid)).payment).toMatchObject({
+      state,
+      ...(cost === 2 && { taken: 2 }),
+    })
+    alice.ctx.wakers.spending.wake()
+    await until('its payer knows', async () => (await thread(alice, paid)).payment?.state === state)
+    expect((await thread(alice, quoted)).payment?.state).toBe(state)
+    expect((await records(alice, 'svc.payment.settled')).at(-1)).toMatchObject({
+      interaction_id: paid,
+      amount: cost,
+    })
+  })
+
+  test('that its requester ends while it runs costs no more than a withdrawal', async () => {
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5, starts: 2 }, never)
+    const [mine = 0] = await credits()
     const { interaction_id: quoted } = await call('weather.now')
     holding = []
     const { interaction_id: paid } = await alice.handlers.approve({ interaction_id: quoted }, never)
     await until('it runs', () => holding?.length === 1)
-    await alice.handlers.cancel({ interaction_id: paid }, never)
-    await until('the provider knows', async () => (await thread(bob, paid)).state === 'cancelled')
+    await alice.handlers.end({ interaction_id: paid, mode: 'either' }, never)
+    await until('the provider knows', async () => (await thread(bob, paid)).state === 'end_proposed')
     for (const answer of holding) answer()
     holding = undefined
-    await until('the credits are back', async () => (await credits())[1] === 0)
-    expect(await credits()).toEqual(before)
-    expect((await thread(bob, paid)).payment?.state).toBe('returned')
-    alice.ctx.wakers.spending.wake()
-    await until('its payer knows', async () => (await thread(alice, paid)).payment?.state === 'returned')
-    expect((await thread(alice, quoted)).payment?.state).toBe('returned')
-    expect((await records(alice, 'svc.payment.settled')).at(-1)).toMatchObject({
-      interaction_id: paid,
-      amount: 0,
-      verified: false,
-    })
+    await until('nothing is held', async () => (await credits())[1] === 0)
+    expect((await credits())[0]).toBe(mine - 2)
+    await bob.handlers.priceSet({ capability: 'weather.now', amount: 5 }, never)
+  })
+
+  test('cannot cost more to withdraw than to have done', async () => {
+    await expect(
+      bob.handlers.priceSet({ capability: 'weather.now', amount: 5, starts: 6 }, never),
+    ).rejects.toMatchObject({ code: 'bad_request' })
   })
 
   test('shows its payment, and what was measured, on both sides', async () => {
@@ -289,24 +341,48 @@ describe('a paid call', () => {
       expect(shown.turns.map(({ text }) => text).join()).toContain('celsius: 21')
     }
     const [entry] = (await alice.handlers.balance({}, never)).entries
-    expect(entry).toMatchObject({ delta: -5, reason: 'held', payment: 'taken' })
+    expect(entry).toMatchObject({ delta: -5, reason: 'paid', payment: 'taken', paid: 5, contact: 'bob' })
   })
 
-  test('whose order the hub refuses ends once, with one record', async () => {
+  test('whose order the hub refuses is answered, and stays open until the hub signs its end, with one record', async () => {
     const credits = bob.ctx.hub.home?.credits
     if (credits === undefined) throw new Error('no hub')
     const honest = credits.endHold.bind(credits)
     credits.endHold = async () => ({ refused: 'hold_ended', says: 'the hold has ended already' })
     const { interaction_id: id } = await call('weather.now', { pay: true })
     await signed(id)
+    expect((await thread(bob, id)).payment).toMatchObject({ state: 'held', problem: 'hold_ended' })
+    expect((await bob.handlers.status(undefined, never)).warnings.join()).toContain(
+      'its hub says that the hold has ended, and signed nothing',
+    )
+    expect(await bob.handlers.reconcile({}, never)).toMatchObject({
+      agrees: false,
+      open: [{ interaction_id: id, amount: 5, problem: 'hold_ended' }],
+    })
     credits.endHold = honest
-    expect((await thread(bob, id)).payment?.state).toBe('returned')
-    expect(openOrders(bob.ctx.store, 10)).toEqual([])
+    expect(await bob.handlers.reconcile({}, never)).toMatchObject({ agrees: true, open: [] })
+    expect((await thread(bob, id)).payment?.state).toBe('taken')
     const ofTask = async () =>
       (await records(bob, 'svc.payment.settled')).filter(
         record => (record as { interaction_id: string }).interaction_id === id,
       )
-    expect((await ofTask()).map(record => (record as { amount: number }).amount)).toEqual([5, 0])
+    expect((await ofTask()).map(record => (record as { amount: number }).amount)).toEqual([5, 5])
+  })
+
+  test('is signed anew and taken where its provider rotates its key before the hub has answered', async () => {
+    const credits = bob.ctx.hub.home?.credits
+    if (credits === undefined) throw new Error('no hub')
+    const [, , theirs = 0] = await has()
+    const honest = credits.endHold.bind(credits)
+    credits.endHold = async () => Promise.reject(new HubUnreachable(bob.ctx.hub.home?.url ?? ''))
+    const { interaction_id: quoted } = await call('weather.now')
+    const { interaction_id: id } = await alice.handlers.approve({ interaction_id: quoted }, never)
+    await until('the order waits', () => heldOrders() > 0)
+    expect((await bob.handlers.idRotate({}, never)).waits).toMatchObject({ orders: 1 })
+    credits.endHold = honest
+    await until('it is taken', async () => (await thread(bob, id)).payment?.state === 'taken')
+    expect((await has())[2]).toBe(theirs + 5)
+    await signed(id)
   })
 
   test('of a stranger is approved once: its price is told without asking', async () => {
@@ -332,7 +408,10 @@ describe('a paid call', () => {
     await bob.handlers.priceSet({ capability: 'weather.now', amount: 100_000 }, never)
     await alice.handlers.spendSet({ auto_max: 100_000, day_max: 200_000, payee_day_max: 200_000 }, never)
     const { interaction_id: quoted } = await call('weather.now')
-    await until('it is refused', async () => (await thread(alice, quoted)).payment?.state === 'refused')
+    await until(
+      'it is refused',
+      async () => (await thread(alice, quoted)).payment?.problem === 'said_refused',
+    )
     expect((await thread(alice, quoted)).payment?.reason).toBe(
       'the other side says that it was refused: the payer has too few credits',
     )
@@ -414,6 +493,7 @@ describe('what the hub publishes of its credits', () => {
 
   test('counts this account at the end of each day', async () => {
     lab.hub.clock.advance(86_400_000)
+    await lab.hub.running.order({ command: 'clock', accept: true })
     await lab.hub.running.hub.books.turn()
     const [mine] = await credits()
     expect(await audit()).toMatchObject({ verified: true, owed: mine, day: expect.any(Number) })
@@ -480,6 +560,7 @@ describe('what the hub publishes of its credits', () => {
     lab.hub.clock.advance(86_400_000)
     await call('weather.now', { pay: true })
     lab.hub.clock.advance(86_400_000)
+    await lab.hub.running.order({ command: 'clock', accept: true })
     await lab.hub.running.hub.books.turn()
     expect((await audit()).fault).toMatch(/its ledger comes to \d+ credits for this agent, and the tree/)
     honest.entriesAfter = entriesAfter
@@ -501,8 +582,10 @@ describe('what the hub publishes of its credits', () => {
     const entriesAfter = home.credits.entriesAfter.bind(home.credits)
     await call('weather.now', { pay: true })
     home.credits.entriesAfter = async () => []
-    expect((await bob.handlers.auditHub({}, never)).fault).toContain(
-      'was paid to this agent, and its ledger has no such entry',
+    await until('its hub answers the order again, and shows nothing', async () =>
+      (await bob.handlers.auditHub({}, never)).fault?.includes(
+        'was paid to this agent, and its ledger has no such entry',
+      ),
     )
     home.credits.entriesAfter = entriesAfter
     expect(await bob.handlers.auditHub({ accept: true }, never)).toMatchObject({ verified: true })

@@ -19,17 +19,19 @@ export const never: AbortSignal = new AbortController().signal
 const LOOKS_MAX = 600
 const LOOK_MS = 20
 
-/** The wire between nodes and hub; it can be cut. */
+/** The wire between nodes and hub; it can be cut, and it can hold whatever is said until it is let through. */
 export class Line {
   #server: net.Server
   #sockets = new Set<net.Socket>()
   #port = 0
+  #isHeld = false
 
   constructor(to: () => number) {
     this.#server = net.createServer(socket => {
       const out = net.connect(to(), '127.0.0.1')
       for (const end of [socket, out]) {
         this.#sockets.add(end)
+        if (this.#isHeld) queueMicrotask(() => end.pause())
         end.on('error', () => end.destroy())
         end.on('close', () => {
           this.#sockets.delete(end)
@@ -51,6 +53,17 @@ export class Line {
     this.#port = (this.#server.address() as net.AddressInfo).port
   }
 
+  /** The hub is there and says nothing, as a process that is stopped. */
+  hold(): void {
+    this.#isHeld = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  release(): void {
+    this.#isHeld = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
   async down(): Promise<void> {
     const closed = new Promise<void>(done => this.#server.close(() => done()))
     for (const socket of this.#sockets) socket.destroy()
@@ -62,6 +75,8 @@ export type Lab = {
   folder: string
   hub: TestHub
   line: Line
+  /** Every node that was started, also those that stopped. */
+  nodes: readonly Node[]
   start(name: string, env?: Record<string, string>, skewMs?: number): Promise<Node>
   /** A node that the operator admitted and that has registered. */
   member(name: string, env?: Record<string, string>): Promise<Node>
@@ -86,6 +101,7 @@ export async function openLab(given: Pick<NodeOptions, 'consolePage'> = {}): Pro
     folder,
     hub,
     line,
+    nodes,
     async start(name, env = {}, skewMs = 0) {
       const dir = join(folder, name)
       const config = readConfig(dir)

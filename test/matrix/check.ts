@@ -1,0 +1,181 @@
+/** What must hold of both nodes and the hub, whatever waited and whatever happened. */
+import { isDeepStrictEqual } from 'node:util'
+
+import { allEntries } from '../../daemon/store/outbox.ts'
+import { type PaymentRow, paymentOf, quoteOf } from '../../daemon/store/payments.ts'
+import type { Interaction, Message } from '../../daemon/store/threads.ts'
+import { isOver } from '../../daemon/tasks/conversation.ts'
+import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
+import { Receipt } from '../../protocol/proof/receipt.ts'
+import { SAID_BY_MODEL } from './outside.ts'
+import type { Side } from './side.ts'
+import type { MatrixWorld, Said } from './world.ts'
+
+const keysOf = ({ ctx }: Side): number[] =>
+  ctx.store.all<{ key: number }>('SELECT key FROM interactions').map(({ key }) => key)
+const interactionsOf = (side: Side): Interaction[] => keysOf(side).map(key => side.ctx.threads.byKey(key))
+const messagesOf = (side: Side, id: string): Message[] => {
+  const found = side.ctx.threads.findById(id)
+  return found === undefined ? [] : side.ctx.threads.messages(found.key)
+}
+
+/** Everything that does not hold, in sentences. */
+export function faults(world: MatrixWorld): string[] {
+  return [
+    ...world.said.flatMap(said => faultsOfMessage(world, said)),
+    ...world.sides.flatMap(side => interactionsOf(side).flatMap(one => faultsOfTask(world, side, one))),
+    ...faultsOfCredits(world),
+    ...world.sides.flatMap(faultsOfA2a),
+    ...faultsOfAgent(world),
+    ...world.copies.flatMap(copy => faultsOfCopy(world, copy)),
+    ...world.sides.flatMap(waitsWithoutWord),
+  ]
+}
+
+/** Nothing acknowledged is lost or shown twice, and what is called delivered is there. */
+function faultsOfMessage(world: MatrixWorld, { by, to, id, text }: Said): string[] {
+  if (world.hasLost(by) || world.hasLost(to)) return faultsOfCopies(to, id, text)
+  const sent = messagesOf(by, id).filter(one => one.direction === 'out' && one.text === text)
+  const [message] = sent
+  if (message === undefined) return [`${by.name} has lost what it said: ${text}`]
+  const arrived = messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
+  if (arrived.length > 1) return [`${to.name} shows ${text} ${arrived.length} times`]
+  const claims = message.delivery === 'delivered'
+  if (claims && arrived.length === 0) return [`${by.name} calls delivered what ${to.name} has not: ${text}`]
+  if (message.delivery === 'failed' && arrived.length === 1)
+    return [`${by.name} calls failed what ${to.name} has: ${text} (${message.reason})`]
+  return []
+}
+
+function faultsOfCopies(to: Side, id: string, text: string): string[] {
+  const arrived = messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
+  return arrived.length > 1 ? [`${to.name} shows ${text} ${arrived.length} times`] : []
+}
+
+/** Both sides agree or know that they don't; the reader sees messages in the order of their numbers. */
+function faultsOfTask(world: MatrixWorld, side: Side, own: Interaction): string[] {
+  const found: string[] = []
+  const incoming = side.ctx.threads
+    .messages(own.key)
+    .filter(({ direction, number }) => direction === 'in' && number > 0)
+    .map(({ number }) => number)
+  if (incoming.some((number, at) => at > 0 && number <= (incoming[at - 1] as number)))
+    found.push(`${side.name} reads messages out of order: ${incoming.join(', ')}`)
+  const other = world.opposite(side).ctx.threads.findById(own.id)
+  if (own.receiptState === 'signed' && own.receipt !== null) {
+    const theirs = other?.receipt ?? null
+    if (
+      theirs !== null &&
+      other?.receiptState === 'signed' &&
+      !isDeepStrictEqual(bodyOf(own.receipt), bodyOf(theirs))
+    )
+      found.push(`both sides hold another receipt of ${own.preview}`)
+  }
+  if (own.receiptState === 'disputed' && !world.hasLost(side) && !world.hasLost(world.opposite(side)))
+    found.push(`${side.name} disputes a receipt of an honest node`)
+  return found
+}
+
+const bodyOf = (receipt: Uint8Array): unknown => Receipt.decode(receipt).body
+
+/** Every credit can be explained by a signed receipt of the hub. */
+function faultsOfCredits(world: MatrixWorld): string[] {
+  const { ledger } = world.post
+  const found: string[] = []
+  const held = world.sides.map(({ aid }) => ledger.balanceOf(aid))
+  const sum = held.reduce((all, one) => all + one.balance + one.held, 0)
+  if (sum !== ledger.outstanding) found.push(`${ledger.outstanding} credits are out and ${sum} are owned`)
+  for (const side of world.sides)
+    for (const key of keysOf(side)) {
+      const row = paymentOf(side.ctx.store, key)
+      if (row !== undefined) found.push(...faultsOfPayment(world, side, row))
+    }
+  return found
+}
+
+function faultsOfPayment(world: MatrixWorld, side: Side, row: PaymentRow): string[] {
+  const { ledger } = world.post
+  const end = ledger.receiptOf(row.payment, true)
+  const says = `${side.name} (${row.side}) says ${row.state}${row.moved === null ? '' : ` ${row.moved}`}`
+  if (row.state === 'held' && row.heldReceipt === null) return [`${says} without a receipt`]
+  if (row.state !== 'ended') return []
+  if (end === undefined) return [`${says}, and the hub has not ended the hold`]
+  const { kind, amount } = SettlementReceipt.decode(end).body
+  const moved = kind === settlementKinds.captured ? amount : 0
+  return row.moved === moved ? [] : [`${says}, and the hub moved ${moved}`]
+}
+
+/** A second copy signs nothing, and whoever was first goes on. */
+function faultsOfCopy(world: MatrixWorld, copy: Side): string[] {
+  const first = world.sides.find(({ aid }) => aid === copy.aid)
+  if (first === undefined) return []
+  const found: string[] = []
+  if (copy.ctx.hub.oldCopy === undefined) found.push(`${copy.name} does not know that it is one`)
+  if (first.ctx.hub.oldCopy !== undefined) found.push(`${first.name} takes itself for a copy`)
+  for (let length = 1; length <= copy.ctx.chain.length; length++) {
+    const [own, other] = [copy.ctx.chain.idAt(length), first.ctx.chain.idAt(length)]
+    if (!isDeepStrictEqual(own, other)) found.push(`${copy.name} signed a record ${length} of its own`)
+  }
+  return found
+}
+
+/** A client of A2A is told the end of what has ended. */
+function faultsOfA2a({ ctx, name }: Side): string[] {
+  return ctx.store
+    .all<{ state: string; over: number; interaction: number | null }>('SELECT * FROM a2a_tasks')
+    .flatMap(({ state, over, interaction }) => {
+      const task = interaction === null ? undefined : ctx.threads.byKey(interaction)
+      // an answer may still come to a task that has expired
+      const isDone = task !== undefined && isOver(task) && task.state !== 'expired'
+      // a task that was answered with a price has ended, and goes on once a person pays
+      if (task !== undefined && quoteOf(ctx.store, task.key)?.state === 'open') return []
+      return isDone && over === 0 ? [`${name} tells clients ${state} of a task that is ${task.state}`] : []
+    })
+}
+
+/** An agent answers a turn once, whatever became of its first run. */
+function faultsOfAgent(world: MatrixWorld): string[] {
+  return interactionsOf(world.bob).flatMap(({ key }) => {
+    const messages = world.bob.ctx.threads.messages(key)
+    const answers = messages.filter(({ direction, text }) => direction === 'out' && text === SAID_BY_MODEL)
+    return answers.length > 1 ? [`the agent of bob answered ${answers.length} times`] : []
+  })
+}
+
+/** Nothing waits without saying for what and until when. */
+function waitsWithoutWord(side: Side): string[] {
+  if (side.isAway) return []
+  const { ctx } = side
+  return allEntries(ctx.store).flatMap(({ lastError, state, deadlineAt, nextAt, message }) => {
+    const until = Number.isFinite(deadlineAt) && deadlineAt > 0
+    // what was said a moment ago has not been tried yet
+    const isNew = nextAt > ctx.now() - 2 * 60_000
+    const why =
+      lastError !== null || state === 'at_hub' || ctx.hub.home === undefined || ctx.hub.oldCopy !== undefined
+    return until && (why || isNew)
+      ? []
+      : [`${side.name}: message ${message} waits (${state}) and does not say for what`]
+  })
+}
+
+/** What may not wait any more after a month. */
+export function stuck(world: MatrixWorld): string[] {
+  return world.sides
+    .filter(side => !side.isAway && side.ctx.hub.oldCopy === undefined && !side.ctx.identity.log.deactivated)
+    .flatMap(side => [
+      ...allEntries(side.ctx.store).map(
+        entry => `${side.name}: message ${entry.message} waits for ever (${entry.lastError})`,
+      ),
+      ...interactionsOf(side)
+        .filter(({ state }) => state === 'queued' || state === 'delivered')
+        .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
+      ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
+    ])
+}
+
+function stuckPayment(side: Side, row: PaymentRow | undefined): string[] {
+  if (row === undefined || row.state === 'ended' || row.state === 'refused') return []
+  // the hub has lost what it signed: no proof will come, and a person is told
+  if (side.world.isHubRestored && row.problem === 'hold_lost') return []
+  return [`${side.name} (${row.side}): a payment is ${row.state} for ever`]
+}

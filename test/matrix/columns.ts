@@ -1,0 +1,240 @@
+/** What happens meanwhile: to whoever waits, to the other side, to the hub, to the machine. */
+
+import { cancel, decline, isOver, isRequester, proposeEnd } from '../../daemon/tasks/conversation.ts'
+import { failWrites } from '../../daemon/testing/failing-store.ts'
+import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
+import { refusedWith } from '../../daemon/testing/scripted-hub.ts'
+import { isUpgraded, undoUpgrades } from './release-before.ts'
+import type { Waiting } from './row.ts'
+import type { Side } from './side.ts'
+
+/** Answers a column where it could not happen. */
+export const IMPOSSIBLE = 'impossible'
+type Outcome = typeof IMPOSSIBLE | undefined
+type Happening = (waiting: Waiting) => Promise<Outcome> | Promise<void>
+export type Column = { name: string; happen: Happening }
+const { signal } = new AbortController()
+
+const rotate = async ({ parts }: Side): Promise<void> => void (await parts.membership.rotate(signal))
+
+async function moveAndReturn({ world }: Waiting, side: Side): Promise<void> {
+  await side.parts.membership.join(world.other.url, signal)
+  await world.turns(1)
+  world.pass(HOUR_MS)
+  await side.parts.membership.join(world.post.url, signal)
+}
+
+async function leaveAndReturn({ world }: Waiting, side: Side): Promise<void> {
+  await side.parts.membership.leave(undefined)
+  for (const one of world.sides) if (one !== side) await one.turn()
+  world.pass(60_000)
+  await side.parts.membership.join(world.post.url, signal)
+}
+
+/** Something else than what waits happens between backup and restore. */
+async function goOn({ world }: Waiting): Promise<void> {
+  await world.turns(2)
+}
+
+/** The process dies at its next commit, which may be a while away, or comes with the end of its work. */
+async function kill({ here, world }: Waiting, place: 'before' | 'after'): Promise<Outcome> {
+  here.killAt(place)
+  for (const ms of [0, 10 * 60_000, HOUR_MS]) {
+    world.pass(ms)
+    if (here.kills === 0) await world.turns(1)
+  }
+  if (here.kills === 0) {
+    await world.finishWork()
+    await world.turns(2)
+  }
+  return here.kills === 0 ? IMPOSSIBLE : undefined
+}
+
+const own: Column[] = [
+  { name: 'its key is rotated', happen: ({ here }) => rotate(here) },
+  { name: 'it moves to another hub and back', happen: waiting => moveAndReturn(waiting, waiting.here) },
+  { name: 'it leaves its hub and returns', happen: waiting => leaveAndReturn(waiting, waiting.here) },
+  {
+    name: 'it is restored from a backup',
+    async happen(waiting) {
+      const restore = await waiting.here.backUp()
+      await goOn(waiting)
+      waiting.world.noteLost(waiting.here)
+      await restore()
+    },
+  },
+  {
+    name: 'a copy of it is started on another machine',
+    async happen({ here, world }) {
+      await world.startCopy(here)
+      await world.turns(1)
+    },
+  },
+  {
+    name: 'it is killed before its next commit',
+    happen: waiting => kill(waiting, 'before'),
+  },
+  {
+    name: 'it is killed after its next commit',
+    happen: waiting => kill(waiting, 'after'),
+  },
+  {
+    name: 'its disk fails for a while',
+    async happen({ here, world }) {
+      const disk = failWrites(here.ctx.store, { from: 1, count: Number.POSITIVE_INFINITY })
+      for (let n = 0; n < 3; n++) {
+        for (const side of world.sides) await side.turn().catch(() => undefined)
+        world.pass(60_000)
+      }
+      if (disk.failed === 0) {
+        await world.finishWork()
+        for (const side of world.sides) await side.turn().catch(() => undefined)
+      }
+      disk.mend()
+      return disk.failed === 0 ? IMPOSSIBLE : undefined
+    },
+  },
+  {
+    name: 'its clock goes forward by two days and back',
+    async happen({ here, world }) {
+      world.skews.set(here.name, 2 * DAY_MS)
+      await world.turns(2)
+      world.skews.delete(here.name)
+    },
+  },
+  {
+    name: 'its clock goes back by two days and forward',
+    async happen({ here, world }) {
+      world.skews.set(here.name, -2 * DAY_MS)
+      await world.turns(2)
+      world.skews.delete(here.name)
+    },
+  },
+  {
+    name: 'both nodes come from the release before',
+    async happen({ world }) {
+      for (const side of world.sides) await side.restart(undoUpgrades)
+      return world.sides.every(({ node }) => isUpgraded(node.dir)) ? undefined : IMPOSSIBLE
+    },
+  },
+  {
+    name: 'its identity ends',
+    happen: async ({ here }) => void (await here.parts.membership.deactivate(signal)),
+  },
+]
+
+const hub: Column[] = [
+  {
+    name: 'the hub is restored from a backup',
+    async happen(waiting) {
+      const restore = waiting.world.post.backup()
+      await goOn(waiting)
+      waiting.world.noteHubRestored()
+      restore()
+    },
+  },
+  {
+    name: 'the hub hangs for an hour',
+    async happen({ world }) {
+      for (const { hub } of world.sides)
+        for (const name of ['send', 'poll', 'deliveryStates'] as const)
+          hub.answers({ ...hub.script, [name]: () => Promise.reject(world.unreached()) })
+      for (const operation of ['settle', 'endHold', 'account', 'redeem'] as const)
+        world.post.ledger.always(operation, { kind: 'lost_before' })
+      await world.turns(2)
+      world.pass(HOUR_MS)
+      await world.turns(1)
+      world.heal()
+    },
+  },
+  {
+    name: 'the hub refuses everything for an hour',
+    async happen({ world }) {
+      const refused = () => Promise.reject(refusedWith('hub_busy', {}, 30_000))
+      for (const { hub } of world.sides)
+        hub.answers({ ...hub.script, send: refused, deliveryStates: refused })
+      for (const operation of ['settle', 'endHold', 'redeem'] as const)
+        world.post.ledger.always(operation, { kind: 'refuse', reason: 'unavailable' })
+      await world.turns(2)
+      world.pass(HOUR_MS)
+      world.heal()
+    },
+  },
+]
+
+const other: Column[] = [
+  { name: 'the other side rotates its key', happen: ({ there }) => rotate(there) },
+  {
+    name: 'the other side moves to another hub and back',
+    happen: waiting => moveAndReturn(waiting, waiting.there),
+  },
+  { name: 'the other side leaves and returns', happen: waiting => leaveAndReturn(waiting, waiting.there) },
+  {
+    name: 'the other side is restored from a backup',
+    async happen(waiting) {
+      const restore = await waiting.there.backUp()
+      await goOn(waiting)
+      waiting.world.noteLost(waiting.there)
+      await restore()
+    },
+  },
+  {
+    name: 'the other side blocks',
+    async happen({ here, there }) {
+      const { store, contacts, capabilities } = there.ctx
+      store.transaction(() => {
+        contacts.block(here.aid, true)
+        capabilities.revokeIssued(here.aid)
+      })
+    },
+  },
+  {
+    name: 'the other side takes back its capabilities',
+    async happen({ here, there }) {
+      const { store, capabilities } = there.ctx
+      const issued = store.get('SELECT 1 FROM capabilities_issued WHERE peer = ?', here.aid)
+      store.transaction(() => capabilities.revokeIssued(here.aid))
+      return issued === undefined ? IMPOSSIBLE : undefined
+    },
+  },
+  {
+    name: 'the other side withdraws or declines',
+    async happen({ there, id }) {
+      const interaction = there.ctx.threads.findById(id)
+      if (interaction === undefined || isOver(interaction)) return IMPOSSIBLE
+      const step = isRequester(interaction) ? cancel : decline
+      return there.ctx.store.transaction(() => attempt(() => step(there.ctx, interaction, 'no')))
+    },
+  },
+  {
+    name: 'the other side proposes to end',
+    async happen({ there, id }) {
+      const interaction = there.ctx.threads.findById(id)
+      if (interaction === undefined) return IMPOSSIBLE
+      return there.ctx.store.transaction(() => attempt(() => proposeEnd(there.ctx, interaction)))
+    },
+  },
+  {
+    name: 'the other side disappears',
+    async happen({ there }) {
+      there.isAway = true
+    },
+  },
+  {
+    name: 'the identity of the other side ends',
+    happen: async ({ there }) => void (await there.parts.membership.deactivate(signal)),
+  },
+]
+
+/** What the state of the task does not allow is refused to the person, and changes nothing. */
+function attempt(step: () => unknown): Outcome {
+  try {
+    step()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Error) || !('code' in error)) throw error
+    return IMPOSSIBLE
+  }
+}
+
+export const columns: readonly Column[] = [...own, ...hub, ...other]

@@ -1,0 +1,4 @@
+import { testCells } from './cells.ts'
+import { money } from './rows/money.ts'
+
+testCells(money)

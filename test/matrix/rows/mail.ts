@@ -1,0 +1,92 @@
+/** Mail that waits. */
+import { setSending } from '../../../daemon/mail/holding.ts'
+import { queueCapabilities } from '../../../daemon/mail/top-ups.ts'
+import { answered, delegate, joined, type Row, tell, unknown, unsent } from '../row.ts'
+
+export const mail: Row[] = [
+  {
+    name: 'a message in the queue',
+    async begin(world) {
+      const waiting = await answered(world)
+      tell(world, world.alice, waiting.id, 'one more thing')
+      return waiting
+    },
+  },
+  {
+    name: 'a message at the hub',
+    async begin(world) {
+      const waiting = await answered(world)
+      tell(world, world.alice, waiting.id, 'one more thing')
+      await world.alice.node.send()
+      return waiting
+    },
+  },
+  {
+    name: 'a message that was delivered and is not confirmed',
+    async begin(world) {
+      const waiting = await answered(world)
+      tell(world, world.alice, waiting.id, 'one more thing')
+      await world.alice.node.send()
+      await world.bob.parts.relay.drain(world.bob.hub, 0)
+      return waiting
+    },
+  },
+  {
+    name: 'a message that its person holds back',
+    async begin(world) {
+      const waiting = await answered(world)
+      tell(world, world.alice, waiting.id, 'one more thing')
+      setSending(world.alice.ctx, world.alice.node.thread(waiting.id), false)
+      return waiting
+    },
+  },
+  {
+    name: 'a task that was never answered',
+    cannot: unsent,
+    async begin(world) {
+      await joined(world)
+      const id = delegate(world, { to: world.bob })
+      return { world, here: world.alice, there: world.bob, id }
+    },
+  },
+  {
+    name: 'a task with half of its attachment sent',
+    cannot: unknown,
+    async begin(world) {
+      const { id } = await answered(world)
+      const { alice, bob } = world
+      const file = world.fileOf('a file of some length '.repeat(2000))
+      const next = delegate(world, { to: bob, text: 'read this', attach: [file] })
+      world.breakNextSend(alice)
+      await alice.node.send()
+      return { world, here: alice, there: bob, id: next === id ? id : next }
+    },
+  },
+  {
+    name: 'a low stock of capabilities',
+    async begin(world) {
+      const waiting = await answered(world)
+      for (let n = 0; n < 6; n++) tell(world, world.alice, waiting.id, `word ${n}`)
+      await world.alice.node.send()
+      return waiting
+    },
+  },
+  {
+    name: 'an empty stock of capabilities',
+    async begin(world) {
+      const waiting = await answered(world)
+      world.emptyStock(world.alice, world.bob)
+      tell(world, world.alice, waiting.id, 'one more thing')
+      return waiting
+    },
+  },
+  {
+    name: 'a top-up',
+    async begin(world) {
+      const waiting = await answered(world)
+      const { ctx } = world.alice
+      ctx.store.transaction(() => queueCapabilities(ctx, world.bob.aid))
+      return waiting
+    },
+  },
+]

@@ -1,0 +1,135 @@
+/** Prices, payments and what is given back, each without its answer. */
+import { prepareRefund, settleRefund } from '../../../daemon/payments/refunds.ts'
+import { paymentOf, quoteOf } from '../../../daemon/store/payments.ts'
+import { delegate, joined, priced, type Row, stage, tell, unknown, type Waiting } from '../row.ts'
+import type { Side } from '../side.ts'
+import { type MatrixWorld, PRICE } from '../world.ts'
+
+const { signal } = new AbortController()
+
+/** A task of alice's that costs something: the one that she delegated anew with its payment, not sent yet. */
+async function authorized(world: MatrixWorld): Promise<Waiting> {
+  await joined(world)
+  const { alice, bob } = world
+  world.grant()
+  const quoted = delegate(world, { to: bob, text: 'a poem', pay: true, max_credits: PRICE })
+  for (let turn = 0; turn < 6; turn++) {
+    await world.turns(1)
+    const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
+    if (paidAs === null) continue
+    const { id } = alice.ctx.threads.byKey(paidAs)
+    world.said.push({ by: alice, to: bob, id, text: 'a poem' })
+    return { world, here: alice, there: bob, id }
+  }
+  throw new Error('the task was not paid for')
+}
+
+async function held(world: MatrixWorld): Promise<Waiting> {
+  const waiting = await authorized(world)
+  for (let turn = 0; turn < 4; turn++) {
+    await world.turns(1)
+    const { ctx, node } = world.bob
+    if (paymentOf(ctx.store, ctx.threads.findById(waiting.id)?.key ?? -1)?.state === 'held')
+      return { ...waiting, here: world.bob, there: world.alice }
+    if (turn === 3) throw new Error(`the credits are not held: ${node.thread(waiting.id).state}`)
+  }
+  return waiting
+}
+
+const taskHeld = stage(async world => (await held(world)).id)
+
+/** The credits have been held for a while. */
+async function heldBefore(world: MatrixWorld): Promise<Waiting> {
+  const id = await taskHeld(world)
+  return { world, here: world.bob, there: world.alice, id }
+}
+
+const taskTaken = stage(async world => {
+  const { id } = await heldBefore(world)
+  tell(world, world.bob, id, 'roses are red')
+  await world.turns(4)
+  return id
+})
+
+/** Bob took the credits of a task that is not over. */
+async function taken(world: MatrixWorld): Promise<Waiting> {
+  const id = await taskTaken(world)
+  return { world, here: world.bob, there: world.alice, id }
+}
+
+export const money: Row[] = [
+  {
+    name: 'a quote that nobody has answered',
+    cannot: priced,
+    async begin(world) {
+      await joined(world)
+      world.grant()
+      const id = delegate(world, { to: world.bob, text: 'a poem' })
+      await world.turns(3)
+      return { world, here: world.alice, there: world.bob, id }
+    },
+  },
+  { name: 'an authorization that is not settled', cannot: unknown, begin: authorized },
+  {
+    name: 'a hold whose answer from the hub was lost',
+    async begin(world) {
+      const waiting = await authorized(world)
+      world.post.ledger.next('settle', { kind: 'lost_after' })
+      await world.alice.node.send()
+      await world.bob.turn()
+      return { ...waiting, here: world.bob, there: world.alice }
+    },
+  },
+  { name: 'a hold', begin: held },
+  {
+    name: 'an answer that waits for its capture',
+    async begin(world) {
+      const waiting = await heldBefore(world)
+      world.post.ledger.always('endHold', { kind: 'lost_before' })
+      tell(world, world.bob, waiting.id, 'roses are red')
+      await world.bob.turn()
+      return waiting
+    },
+  },
+  {
+    name: 'an order whose answer was lost',
+    async begin(world) {
+      const waiting = await heldBefore(world)
+      world.post.ledger.next('endHold', { kind: 'lost_after' })
+      tell(world, world.bob, waiting.id, 'roses are red')
+      await world.bob.turn()
+      return waiting
+    },
+  },
+  {
+    name: 'a refund without its answer',
+    async begin(world) {
+      const waiting = await taken(world)
+      const { bob } = world
+      world.post.ledger.next('settle', { kind: 'lost_after' })
+      world.again = () => refund(bob, waiting.id)
+      await world.again().catch(() => undefined)
+      return waiting
+    },
+  },
+  {
+    name: 'a redemption without its answer',
+    async begin(world) {
+      const waiting = await taken(world)
+      const { bob } = world
+      world.post.ledger.next('redeem', { kind: 'lost_after' })
+      world.again = () => redeem(bob)
+      await world.again().catch(() => undefined)
+      return waiting
+    },
+  },
+]
+
+async function refund({ ctx, node, hub }: Side, id: string): Promise<void> {
+  const interaction = node.thread(id)
+  const prepare = () => ctx.store.transaction(() => prepareRefund(ctx, interaction, PRICE))
+  await settleRefund(ctx, hub, interaction, { prepared: prepare(), renew: prepare, signal })
+}
+
+const redeem = ({ hub, parts }: Side): Promise<unknown> =>
+  parts.wallet.redeem(hub, PRICE, 'invoice 1', signal)

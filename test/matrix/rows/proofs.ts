@@ -1,0 +1,58 @@
+/** Ends, receipts and ratings that wait. */
+import { acceptEnd, proposeEnd } from '../../../daemon/tasks/conversation.ts'
+import { keepRating } from '../../../daemon/tasks/ratings.ts'
+import { answered, over, type Row, type Waiting } from '../row.ts'
+import type { MatrixWorld } from '../world.ts'
+
+async function ended(world: MatrixWorld): Promise<Waiting> {
+  const waiting = await answered(world)
+  const { alice, bob } = world
+  alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(waiting.id)))
+  await world.turns(1)
+  bob.ctx.store.transaction(() => acceptEnd(bob.ctx, bob.node.thread(waiting.id)))
+  return waiting
+}
+
+export const proofs: Row[] = [
+  {
+    name: 'a proposal to end',
+    async begin(world) {
+      const waiting = await answered(world)
+      const { alice } = world
+      alice.ctx.store.transaction(() => proposeEnd(alice.ctx, alice.node.thread(waiting.id)))
+      return waiting
+    },
+  },
+  {
+    name: 'a receipt with one signature',
+    cannot: over,
+    async begin(world) {
+      const waiting = await ended(world)
+      await world.bob.node.send()
+      return { ...waiting, here: world.bob, there: world.alice }
+    },
+  },
+  {
+    name: 'a counter-signature on its way',
+    cannot: over,
+    async begin(world) {
+      const waiting = await ended(world)
+      await world.bob.node.send()
+      await world.alice.parts.relay.drain(world.alice.hub, 0)
+      return waiting
+    },
+  },
+  {
+    name: 'a rating that the hub has not taken',
+    cannot: over,
+    async begin(world) {
+      const waiting = await ended(world)
+      await world.turns(3)
+      const { ctx, node, hub } = world.alice
+      hub.answers({ uploadReview: () => Promise.reject(world.unreached()) })
+      ctx.store.transaction(() => keepRating(ctx, node.thread(waiting.id), { rating: 5, comment: '' }))
+      await world.alice.parts.reviews.look()
+      return waiting
+    },
+  },
+]

@@ -1,0 +1,150 @@
+/** Work that has begun: calls, agents, tasks of A2A. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { PAY_KEY } from '../../../daemon/a2a/shapes.ts'
+import { paymentOf, quoteOf } from '../../../daemon/store/payments.ts'
+import { delegateTask } from '../../../daemon/tasks/delegation.ts'
+import type { JsonValue } from '../../../protocol/encoding/json.ts'
+import { present } from '../../../protocol/encoding/present.ts'
+import { delegate, joined, priced, type Row, tell, unsent, type Waiting } from '../row.ts'
+import { COUNT } from '../side.ts'
+import { type MatrixWorld, PRICE } from '../world.ts'
+
+/** A call of alice's that bob's provider has begun. */
+async function calling(world: MatrixWorld): Promise<Waiting> {
+  await joined(world)
+  const { alice, bob } = world
+  const id = delegateTask(alice.ctx, { to: bob.aid, capability: COUNT, args: { text: 'one two three' } })
+  await world.turns(2)
+  if (bob.running.length !== 1) throw new Error('the call did not begin')
+  return { world, here: bob, there: alice, id }
+}
+
+const calls: Row[] = [
+  { name: 'a call at work', begin: calling },
+  {
+    name: 'a paid call at work',
+    async begin(world) {
+      await joined(world)
+      const { alice, bob } = world
+      world.grant({ [COUNT]: PRICE })
+      const quoted = delegateTask(alice.ctx, {
+        to: bob.aid,
+        capability: COUNT,
+        args: { text: 'one two' },
+        pay: true,
+        max_credits: PRICE,
+      })
+      for (let turn = 0; turn < 8 && bob.running.length === 0; turn++) await world.turns(1)
+      const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? -1
+      return { world, here: bob, there: alice, id: alice.ctx.threads.byKey(paidAs).id }
+    },
+  },
+]
+
+const outside: Row[] = [
+  {
+    name: 'an agent at work',
+    async begin(world) {
+      await joined(world)
+      const { alice, bob } = world
+      const { host } = await world.openOutside()
+      bob.ctx.settings.change({
+        auto_reply: { backend: 'openai', api_base: `http://${host}/v1`, model: 'm' },
+      })
+      await bob.parts.autoReply.start()
+      const id = delegate(world, { to: bob })
+      await world.turns(1)
+      for (let n = 0; n < 200 && world.outside?.asked === 0; n++) await pause(5)
+      if (world.outside?.asked !== 1) throw new Error('the agent was not asked')
+      return { world, here: bob, there: alice, id }
+    },
+  },
+  {
+    name: 'a task of A2A',
+    cannot: unsent,
+    async begin(world) {
+      await joined(world)
+      const { alice, bob } = world
+      const id = await overA2a(world)
+      await alice.node.send()
+      return { world, here: alice, there: bob, id }
+    },
+  },
+  {
+    name: 'a price that a client of A2A was told',
+    cannot: priced,
+    async begin(world) {
+      await joined(world)
+      world.grant()
+      const id = await overA2a(world)
+      await world.turns(3)
+      if (toldState(world) !== 'TASK_STATE_AUTH_REQUIRED')
+        throw new Error('the client was not told the price')
+      return { world, here: world.alice, there: world.bob, id }
+    },
+  },
+  {
+    name: 'a hold for a task of A2A',
+    async begin(world) {
+      await joined(world)
+      const { alice, bob } = world
+      world.grant()
+      alice.ctx.settings.change({
+        spend: { auto_max: 0, agent_max: PRICE, day_max: PRICE, payee_day_max: PRICE },
+      })
+      const quoted = await overA2a(world, { metadata: { [PAY_KEY]: PRICE } })
+      for (let turn = 0; turn < 8; turn++) {
+        await world.turns(1)
+        const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
+        const id = paidAs === null ? '' : alice.ctx.threads.byKey(paidAs).id
+        const taken = bob.ctx.threads.findById(id)
+        const isHeld = paymentOf(bob.ctx.store, taken?.key ?? -1)?.state === 'held'
+        if (!isHeld || toldState(world) !== 'TASK_STATE_WORKING') continue
+        world.said.push({ by: alice, to: bob, id, text: 'asked over A2A' })
+        return { world, here: bob, there: alice, id }
+      }
+      throw new Error('the credits are not held')
+    },
+  },
+  {
+    name: 'a push of A2A that nobody takes',
+    async begin(world) {
+      await joined(world)
+      const { alice, bob } = world
+      const { host } = await world.openOutside()
+      alice.ctx.settings.change({ a2a: { enabled: false, addr: '127.0.0.1:0', push_hosts: [host] } })
+      const id = await overA2a(world, {
+        configuration: { taskPushNotificationConfig: { url: `http://${host}/told` } },
+      })
+      await world.turns(2)
+      tell(world, bob, id, 'an answer')
+      await world.turns(1)
+      return { world, here: alice, there: bob, id }
+    },
+  },
+]
+
+type Asked = { configuration?: Record<string, JsonValue>; metadata?: Record<string, JsonValue> }
+
+/** A task that a client of A2A gave alice for bob. */
+async function overA2a(world: MatrixWorld, { configuration, metadata }: Asked = {}): Promise<string> {
+  const { alice, bob } = world
+  await alice.parts.a2a.call('SendMessage', bob.aid, {
+    message: {
+      messageId: 'm-1',
+      role: 'ROLE_USER',
+      parts: [{ text: 'asked over A2A' }],
+      ...present({ metadata }),
+    },
+    configuration: { returnImmediately: true, ...configuration },
+  })
+  const [{ id } = { id: '' }] = alice.ctx.store.all<{ id: string }>('SELECT id FROM interactions')
+  world.said.push({ by: alice, to: bob, id, text: 'asked over A2A' })
+  return id
+}
+
+/** The state that alice's client was told. */
+const toldState = ({ alice }: MatrixWorld): string | undefined =>
+  alice.ctx.store.get<{ state: string }>('SELECT state FROM a2a_tasks')?.state
+
+export const work: readonly Row[] = [...calls, ...outside]

@@ -1,0 +1,269 @@
+/** One of the two nodes of a world, with every part that works by itself. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as immediate } from 'node:timers/promises'
+import { markRestored } from '../../daemon/chain/restored.ts'
+import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
+import { PowSolver } from '../../daemon/hubs/pow.ts'
+import { watchForTwin } from '../../daemon/mail/look.ts'
+import { Relay } from '../../daemon/mail/relay.ts'
+import { doChores } from '../../daemon/maintenance.ts'
+import { Membership } from '../../daemon/membership/home.ts'
+import { Sync } from '../../daemon/membership/sync.ts'
+import { type Call, type Outcome, type Provider, runProvider } from '../../daemon/modules/provider.ts'
+import { Payee } from '../../daemon/payments/payee.ts'
+import { Payer } from '../../daemon/payments/payer.ts'
+import { Wallet } from '../../daemon/payments/wallet.ts'
+import { doubtNumbers } from '../../daemon/store/interactions.ts'
+import { openStoreAt, storePath } from '../../daemon/store/open.ts'
+import { AutoReply } from '../../daemon/tasks/auto-reply.ts'
+import { Calls } from '../../daemon/tasks/calls.ts'
+import { commitTask } from '../../daemon/tasks/delegation.ts'
+import { ReviewUploads } from '../../daemon/tasks/reviews.ts'
+import { HOUR_MS, type TestNode } from '../../daemon/testing/node.ts'
+import type { ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
+import { A2a } from './a2a.ts'
+import type { MatrixWorld } from './world.ts'
+
+export const COUNT = 'words.count'
+const MOMENT_TURNS = 8
+const ROUND_MS = 10 * 60_000
+const COPY_SETTLED_MS = 10_000
+const { signal } = new AbortController()
+
+/** The process was ended by a test; whatever it was doing is over. */
+export class Killed extends Error {
+  override name = 'Killed'
+}
+
+type Running = Call & { end(outcome?: Outcome): void }
+
+/** The parts of a node that work by themselves. */
+type Parts = {
+  membership: Membership
+  relay: Relay
+  payer: Payer
+  payee: Payee
+  calls: Calls
+  reviews: ReviewUploads
+  wallet: Wallet
+  autoReply: AutoReply
+  a2a: A2a
+}
+
+/** One of the two nodes, whatever its process and its directory become. */
+export class Side {
+  readonly name: string
+  readonly node: TestNode
+  readonly world: MatrixWorld
+  parts!: Parts
+  /** Calls that its provider has begun and not ended. */
+  running: Running[] = []
+  /** A second machine with the directory of this identity, beside the first one. */
+  readonly isCopy: boolean
+  /** Whether it takes no turn any more. */
+  isAway = false
+  #nextRoundAt = 0
+  #isDead = false
+  /** How often its process was ended by a fault. */
+  kills = 0
+
+  constructor(world: MatrixWorld, name: string, node: TestNode, isCopy = false) {
+    this.world = world
+    this.isCopy = isCopy
+    this.name = name
+    this.node = node
+    this.#assemble()
+  }
+
+  get aid(): string {
+    return this.node.aid
+  }
+
+  get ctx() {
+    return this.node.ctx
+  }
+
+  get hub(): ScriptedHub {
+    return (this.ctx.hub.home ?? this.node.hub) as ScriptedHub
+  }
+
+  #assemble(): void {
+    const modules = this.#modules()
+    // a poll of the scripted hub is held for no time at all
+    const timings = { ...this.node.ctx.timings, pollSettledMs: this.isCopy ? COPY_SETTLED_MS : 0 }
+    Object.assign(this.node.ctx, { modules, timings })
+    const { ctx } = this.node
+    const sync = new Sync(ctx, new PowSolver(ctx.store, ctx.now))
+    const membership = new Membership(ctx, {} as HubInputs, sync, this.world.doorsOf(this.aid))
+    const payee = new Payee(ctx, membership)
+    const payer = new Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
+    this.parts = {
+      membership,
+      relay: new Relay(ctx),
+      payer,
+      payee,
+      calls: new Calls(ctx, modules, payee),
+      reviews: new ReviewUploads(ctx),
+      wallet: new Wallet(ctx, membership),
+      autoReply: new AutoReply(ctx, {}, () => []),
+      a2a: new A2a({ ...ctx, modules }, payer),
+    }
+  }
+
+  #modules() {
+    const { settings } = this.ctx
+    const counts: Provider = {
+      capability: COUNT,
+      summary: 'counts words',
+      published: true,
+      timeoutMs: HOUR_MS,
+      trust: { verify: 2, auth: 2 },
+      run: call =>
+        new Promise(end => {
+          const done = (outcome: Outcome = { status: 'OK', metrics: { words: 3 } }) => end(outcome)
+          this.running.push({ ...call, end: done })
+        }),
+    }
+    return {
+      list: (): [] => [],
+      serves: (capability: string) => capability === COUNT,
+      find: (capability: string) => (capability === COUNT ? counts : undefined),
+      priceOf: (what: string) => settings.current.prices?.[what],
+      startsOf: () => undefined,
+      offered: () => [COUNT],
+      run: (by: Provider, call: Call) => runProvider(by, call, this.ctx),
+    }
+  }
+
+  /** Everything that its loops would do now; a process that a test has ended starts again. */
+  async turn(): Promise<void> {
+    if (this.isAway) return
+    try {
+      await this.#turn()
+    } catch (error) {
+      if (!(error instanceof Killed)) throw error
+    }
+    // it may have died in what a loop began
+    if (this.#isDead) await this.restart()
+  }
+
+  async #turn(): Promise<void> {
+    const { ctx, node, parts } = this
+    const hub = ctx.hub.home
+    if (ctx.hub.oldCopy === undefined && ctx.now() >= this.#nextRoundAt) {
+      doChores(ctx)
+      const isInSync = await parts.membership.keepInSync(signal)
+      this.#nextRoundAt = ctx.now() + (isInSync ? ROUND_MS : 0)
+      for (const former of parts.membership.draining()) await parts.relay.drain(former, 0).catch(noted)
+    }
+    if (hub !== undefined && hub.stopped === undefined) {
+      await node.send()
+      await parts.relay.drain(hub, 0).catch(noted)
+      await node.ask()
+    }
+    if (ctx.hub.oldCopy === undefined) {
+      // a call at work ends when its provider does
+      void parts.calls.look()
+      await aMoment()
+      parts.a2a.look()
+      for (const part of [parts.payee, parts.payer, parts.reviews, parts.a2a.pushes]) await part.look()
+    }
+  }
+
+  /** Ends the process and starts it again on its directory, as after a kill. */
+  async restart(change?: (dir: string) => void): Promise<void> {
+    const stopping = this.#stop()
+    for (const call of this.running.splice(0)) call.end()
+    await stopping
+    await this.node.reopen(change)
+    this.#isDead = false
+    this.#nextRoundAt = 0
+    this.#assemble()
+    await this.begin()
+  }
+
+  /** What a start does before the loops. */
+  async begin(): Promise<void> {
+    const { ctx, parts } = this
+    await parts.membership.begin()
+    if (ctx.hub.unsettled !== undefined) await this.#settle()
+    parts.calls.start()
+    await parts.autoReply.start()
+  }
+
+  async #settle(): Promise<void> {
+    const { ctx, parts } = this
+    const mail = {
+      watch: (hub: HubClient) => watchForTwin(ctx, hub, signal),
+      drain: (hub: HubClient) => parts.relay.drain(hub, 0),
+    }
+    await parts.membership.settle(mail, signal)
+  }
+
+  async #stop(): Promise<void> {
+    const { calls, payee, payer, reviews, relay, autoReply, a2a } = this.parts
+    await Promise.all([calls, payee, payer, reviews, relay, autoReply, a2a].map(part => part.stop()))
+  }
+
+  async stop(): Promise<void> {
+    const stopping = this.#stop()
+    for (const call of this.running.splice(0)) call.end()
+    await stopping
+  }
+
+  /** A copy of the directory as it is now, to be put back later. */
+  async backUp(): Promise<() => Promise<void>> {
+    const kept = mkdtempSync(join(tmpdir(), 'svc-matrix-'))
+    await this.restart(dir => cpSync(dir, kept, { recursive: true }))
+    const madeAt = this.ctx.now()
+    return () =>
+      this.restart(dir => {
+        rmSync(dir, { recursive: true })
+        cpSync(kept, dir, { recursive: true })
+        rmSync(kept, { recursive: true })
+        const store = openStoreAt(storePath(dir))
+        store.transaction(() => {
+          doubtNumbers(store)
+          markRestored(store, madeAt)
+        })
+        store.close()
+      })
+  }
+
+  /** The process dies before its next commit, or right after: nothing is stored any more until it starts again. */
+  killAt(place: 'before' | 'after'): void {
+    const { store } = this.ctx
+    const { transaction } = store
+    const dead = (): never => {
+      throw new Killed(`${place} a commit`)
+    }
+    const die = (): never => {
+      this.kills += 1
+      this.#isDead = true
+      store.transaction = dead
+      store.run = dead
+      return dead()
+    }
+    store.transaction = (work, fault) => {
+      if (place === 'after') transaction.call(store, work, fault)
+      else
+        transaction.call(store, () => {
+          work()
+          return die()
+        })
+      return die()
+    }
+  }
+}
+
+/** As long as what needs no clock takes. */
+async function aMoment(): Promise<void> {
+  for (let n = 0; n < MOMENT_TURNS; n++) await immediate()
+}
+
+/** A loop says what failed, and tries again. */
+const noted = (error: unknown): void => {
+  if (error instanceof Killed) throw error
+}

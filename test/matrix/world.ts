@@ -1,0 +1,251 @@
+/**
+ * Two nodes with every part that works by itself, a hub and a second one, all in memory and driven by hand: what waits
+ * stays where it is until a test lets time pass.
+ */
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { HubDoors } from '../../daemon/hubs/open.ts'
+import { openStoreAt, storePath } from '../../daemon/store/open.ts'
+import { HOUR_MS, TestWorld } from '../../daemon/testing/node.ts'
+import { Post, type PostSnapshot, ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
+import { OperationRefused } from '../../protocol/control/refusal.ts'
+import { TASK } from '../../protocol/proof/quote.ts'
+import { Outside } from './outside.ts'
+import { Side } from './side.ts'
+
+export const PRICE = 5
+export const GRANTED = 100
+const TASK_PRICES = { [TASK]: PRICE }
+const { signal } = new AbortController()
+
+/** What a person asked for may be refused with a sentence. */
+function refusedOnly(error: unknown): void {
+  if (!(error instanceof OperationRefused)) throw error
+}
+
+export type Said = { by: Side; to: Side; id: string; text: string }
+
+/** A world of which nothing runs. */
+export type KeptWorld = {
+  dirs: { alice: string; bob: string }
+  post: PostSnapshot
+  said: { by: 'alice' | 'bob'; id: string; text: string }[]
+  granted: number
+  ms: number
+}
+
+/** The directory of a side that ends, as one that may be used at any place. */
+async function keepDirectory(side: Side): Promise<string> {
+  await side.stop()
+  await side.node.close()
+  const store = openStoreAt(storePath(side.node.dir))
+  store.run("DELETE FROM memory WHERE name = 'place'")
+  store.close()
+  rmSync(join(side.node.dir, 'run'), { recursive: true, force: true })
+  return side.node.dir
+}
+
+export class MatrixWorld extends TestWorld {
+  readonly other = new Post({
+    now: () => this.clock.ms,
+    seed: new Uint8Array(32).fill(203),
+    url: 'http://other.test',
+  })
+  readonly said: Said[] = []
+  readonly copies: Side[] = []
+  readonly #lost = new Set<Side>()
+  /** What a person asks for once more, since no answer came. */
+  again: (() => Promise<unknown>) | undefined
+  outside: Outside | undefined
+  granted = 0
+  isHubRestored = false
+  alice!: Side
+  bob!: Side
+  readonly #clients = new Map<string, ScriptedHub>()
+
+  /** Two nodes that have joined the hub and know each other by name. */
+  async begin(): Promise<this> {
+    const { alice, bob } = await this.pair()
+    for (const { ctx } of [alice, bob]) ctx.settings.change({ guest_messages: 5 })
+    this.alice = new Side(this, 'alice', alice)
+    this.bob = new Side(this, 'bob', bob)
+    for (const side of this.sides) {
+      await side.parts.membership.join(this.post.url, signal)
+      side.parts.calls.start()
+    }
+    return this
+  }
+
+  /** Ends both processes and keeps what is left, for other worlds to go on from. */
+  async keep(): Promise<KeptWorld> {
+    const { post, said, granted, clock } = this
+    const [alice, bob] = [await keepDirectory(this.alice), await keepDirectory(this.bob)]
+    const saidBy = said.map(({ by, id, text }) => ({ by: by.name as 'alice' | 'bob', id, text }))
+    return { dirs: { alice, bob }, post: post.snapshot(), said: saidBy, granted, ms: clock.ms }
+  }
+
+  /** Both start on copies of directories that were kept, at a hub that has what it had then. */
+  async goOn({ dirs, post, said, granted, ms }: KeptWorld): Promise<this> {
+    this.clock.ms = ms
+    this.granted = granted
+    this.post.restore(post)
+    const start = async (name: 'alice' | 'bob') => {
+      const dir = mkdtempSync(join(tmpdir(), `svc-matrix-${name}-`))
+      cpSync(dirs[name], dir, { recursive: true })
+      // what was drawn before is not drawn again
+      const side = new Side(this, name, await this.openQuietly(dir, `${name} at ${ms}`, name))
+      await side.begin()
+      return side
+    }
+    this.alice = await start('alice')
+    this.bob = await start('bob')
+    for (const { by, id, text } of said)
+      this.said.push({ by: this[by], to: this.opposite(this[by]), id, text })
+    return this
+  }
+
+  get sides(): Side[] {
+    return [this.alice, this.bob]
+  }
+
+  opposite(side: Side): Side {
+    return side === this.alice ? this.bob : this.alice
+  }
+
+  /** A copy of a side's directory is started on another machine, while that side goes on. */
+  async startCopy(of: Side): Promise<void> {
+    const dir = mkdtempSync(join(tmpdir(), 'svc-matrix-copy-'))
+    await of.restart(own => cpSync(own, dir, { recursive: true }))
+    rmSync(join(dir, 'run'), { recursive: true, force: true })
+    const copy = new Side(
+      this,
+      `copy of ${of.name}`,
+      await this.openQuietly(dir, `copy of ${of.name}`, ''),
+      true,
+    )
+    this.copies.push(copy)
+    await copy.begin()
+  }
+
+  /** The clients of one identity at the hubs of this world. */
+  doorsOf(aid: string): HubDoors {
+    const at = (url: string) => {
+      const post = [this.post, this.other].find(one => one.url === url)
+      if (post === undefined) throw new Error(`there is no hub ${url}`)
+      const name = `${aid} ${url}`
+      const client = this.#clients.get(name) ?? new ScriptedHub(post, aid, () => this.clock.ms)
+      this.#clients.set(name, client)
+      return client
+    }
+    return { open: ({ url }) => at(url), meet: async url => at(url) }
+  }
+
+  /** Credits for alice, and prices for what bob does. */
+  grant(prices: Record<string, number> = TASK_PRICES): void {
+    this.granted += GRANTED
+    this.post.ledger.grant(this.alice.aid, GRANTED)
+    this.bob.ctx.settings.change({ prices })
+  }
+
+  /** The programs of others that this world needs. */
+  async openOutside(): Promise<Outside> {
+    this.outside ??= await Outside.open()
+    return this.outside
+  }
+
+  fileOf(text: string): string {
+    const path = join(mkdtempSync(join(tmpdir(), 'svc-matrix-')), 'report.txt')
+    writeFileSync(path, text)
+    return path
+  }
+
+  unreached(): Error {
+    return Object.assign(new Error('nothing listens there'), { code: 'ECONNREFUSED' })
+  }
+
+  /** The next envelope of this side is cut off in the middle of its content. */
+  breakNextSend({ hub }: Side): void {
+    hub.answers({
+      send: async ({ content }) => {
+        hub.answers({})
+        for await (const _ of content()) break
+        throw Object.assign(new Error('the connection was cut'), { code: 'ECONNRESET' })
+      },
+    })
+  }
+
+  /** `of` has no capability of `peer` left. */
+  emptyStock(of: Side, peer: Side): void {
+    of.ctx.store.transaction(() => {
+      of.ctx.store.run('UPDATE capabilities_held SET uses = 99 WHERE peer = ?', peer.aid)
+    })
+  }
+
+  /** What this side did after the moment to which it is put back may be gone. */
+  noteLost(side: Side): void {
+    this.#lost.add(side)
+  }
+
+  noteHubRestored(): void {
+    this.isHubRestored = true
+  }
+
+  hasLost(side: Side): boolean {
+    return this.#lost.has(side)
+  }
+
+  /** The hub answers as usual again. */
+  heal(): void {
+    this.post.ledger.heal()
+    for (const { hub } of this.sides) hub.answers({})
+  }
+
+  /** Everything that can go on does, for some hours. */
+  async calm(): Promise<void> {
+    this.heal()
+    if (this.outside !== undefined) this.outside.refuses = false
+    await this.turns(3)
+    await this.again?.().catch(refusedOnly)
+    await this.finishWork()
+    for (let hour = 0; hour < 3; hour++) {
+      this.pass(HOUR_MS)
+      await this.turns(2)
+    }
+  }
+
+  /** Calls at work come to their end; the model answers, and its answer is taken. */
+  async finishWork(): Promise<void> {
+    for (const side of this.sides) for (const call of side.running.splice(0)) call.end()
+    if (this.outside === undefined) return
+    for (let n = 0; n < 20; n++) {
+      this.outside.answer()
+      await pause(2)
+    }
+  }
+
+  /** Everybody takes turns, a minute after each; minutes in which nobody would do anything just pass. */
+  async turns(count: number): Promise<void> {
+    for (let turn = 0, isQuiet = false; turn < count; turn++) {
+      const before = this.#activity()
+      if (!isQuiet) for (const side of [...this.sides, ...this.copies]) await side.turn()
+      isQuiet ||= this.#activity() === before
+      this.pass(60_000)
+    }
+  }
+
+  /** Grows with everything that a node stores or says to its hub, but for looks at the mailbox. */
+  #activity(): number {
+    return this.sides.reduce((sum, { ctx, hub }) => {
+      const stored = ctx.store.get<{ n: number }>('SELECT total_changes() AS n')?.n ?? 0
+      return sum + stored + hub.calls.filter(call => call !== 'poll').length
+    }, this.post.ledger.asked.length)
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await this.outside?.[Symbol.asyncDispose]()
+    for (const side of [this.alice, this.bob, ...this.copies]) await side?.stop()
+    await super[Symbol.asyncDispose]()
+  }
+}
