@@ -36,6 +36,7 @@ import {
 } from '../store/capabilities.ts'
 import { recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
+import { hurryHeld } from '../store/outbox.ts'
 import { camelRow } from '../store/rows.ts'
 
 /** Unspent capabilities that a correspondent should have; below the lower mark the next message tops up. */
@@ -45,6 +46,8 @@ const USES_PER_DAY = 4
 const HELD_PER_PEER_MAX = 64
 const FORGOTTEN_PER_PEER_MAX = 256
 const DAY_MS = 86_400_000
+/** Longer than a message waits for its next try where nothing else holds it up. */
+const LONG_MS = 10 * 60_000
 /** Earlier releases granted and issued such with a finer end, which no hub takes. */
 const ENDS_WITH_DAY = `expires_at % ${DAY_MS} = 0`
 const USES_DAY = 'capability-uses-day'
@@ -206,9 +209,19 @@ export class Capabilities {
     spendHeld(this.#store, id)
   }
 
+  /** Makes what could go under a capability that is held due, where it waits as a stranger's. */
+  hurryHeld(): boolean {
+    return hurryHeld(this.#store, {
+      now: this.#inputs.now(),
+      longMs: LONG_MS,
+      usesMax: USES_PER_DAY,
+    })
+  }
+
   /** Gives a use back: the envelope never came to count at the hub. */
   refund(id: Uint8Array): void {
     refundHeld(this.#store, id)
+    this.hurryHeld()
   }
 
   /**
