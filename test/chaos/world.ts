@@ -292,7 +292,7 @@ export class ChaosWorld {
     await this.end(node)
     rmSync(this.dir(node), { recursive: true })
     const secret = ['--passphrase-file', this.dir('passphrase')]
-    await this.#command([this.#programs.node, 'restore', file, ...secret], this.#env(node))
+    await this.#command([this.#programs.node, 'restore', file, '--with-settings', ...secret], this.#env(node))
     rmSync(file)
     this.start(node)
   }
