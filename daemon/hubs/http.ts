@@ -1,6 +1,7 @@
 /**
- * Connections to hubs. Signed calls share one pool; anonymous calls go over connections of their own, one pool per
- * recipient and without TLS session reuse, so that a hub cannot tie them to the signer.
+ * Connections to hubs. Signed calls share one pool. Anonymous mail has a connection for each recipient, each anonymous
+ * question one that ends with its answer, all without TLS session reuse: a hub cannot tie them to the signer, mail to
+ * one recipient to mail to another, or a question to the mail that it is about.
  */
 
 import ky from 'ky'
@@ -13,16 +14,28 @@ const CONNECT_TIMEOUT_MS = 10_000
 const HEADERS_TIMEOUT_MS = 90_000
 const BODY_TIMEOUT_MS = 60_000
 const KEEP_ALIVE_MS = 30_000
-const ANONYMOUS_POOLS_MAX = 64
+const RECIPIENTS_MAX = 64
+const QUESTIONS_MAX = 8
+
+/** What a pool's calls are: signed, anonymous mail to one recipient, or anonymous questions. */
+const kinds = {
+  signed: {},
+  mail: { connections: 1, pipelining: 1 },
+  // without pipelining a connection ends with its answer
+  questions: { connections: QUESTIONS_MAX, pipelining: 0 },
+}
 
 /** A pool, by way of the proxy where one is named for that hub. */
-function pool(anonymous: boolean): Pool {
+function pool(kind: keyof typeof kinds): Pool {
   return newPool({
     headersTimeout: HEADERS_TIMEOUT_MS,
     bodyTimeout: BODY_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    connect: { timeout: CONNECT_TIMEOUT_MS, ...present({ maxCachedSessions: anonymous ? 0 : undefined }) },
-    ...present({ connections: anonymous ? 1 : undefined, pipelining: anonymous ? 1 : undefined }),
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      ...present({ maxCachedSessions: kind === 'signed' ? undefined : 0 }),
+    },
+    ...kinds[kind],
   })
 }
 
@@ -46,33 +59,37 @@ function sendOver(agent: Pool, isClosed: () => boolean): Send {
 /** All connections of one node. */
 export class Connections {
   #isClosed = false
-  #signed = pool(false)
-  #anonymous = new Map<string, Pool>()
+  #signed = pool('signed')
+  #questions = pool('questions')
+  #mail = new Map<string, Pool>()
 
   /** For calls that name the signer. */
   readonly signed: Send = sendOver(this.#signed, () => this.#isClosed)
 
-  /** For calls that must not be tied to the signer or to another recipient. */
-  anonymous(recipient: string): Send {
-    let agent = this.#anonymous.get(recipient)
+  /** For questions that must not be tied to the signer, to mail or to another question. */
+  readonly question: Send = sendOver(this.#questions, () => this.#isClosed)
+
+  /** For mail that must not be tied to the signer or to mail to another recipient. */
+  mail(recipient: string): Send {
+    let agent = this.#mail.get(recipient)
     if (agent === undefined) {
-      if (this.#anonymous.size >= ANONYMOUS_POOLS_MAX) this.#dropOldest()
-      agent = pool(true)
-    } else this.#anonymous.delete(recipient)
-    this.#anonymous.set(recipient, agent)
+      if (this.#mail.size >= RECIPIENTS_MAX) this.#dropOldest()
+      agent = pool('mail')
+    } else this.#mail.delete(recipient)
+    this.#mail.set(recipient, agent)
     return sendOver(agent, () => this.#isClosed)
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const agents = [this.#signed, ...this.#anonymous.values()]
-    this.#anonymous.clear()
+    const agents = [this.#signed, this.#questions, ...this.#mail.values()]
+    this.#mail.clear()
     await Promise.all(agents.map(agent => agent.destroy()))
   }
 
   #dropOldest(): void {
-    for (const [recipient, agent] of this.#anonymous) {
-      this.#anonymous.delete(recipient)
+    for (const [recipient, agent] of this.#mail) {
+      this.#mail.delete(recipient)
       void agent.close()
       return
     }

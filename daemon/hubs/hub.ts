@@ -201,12 +201,8 @@ export interface HubClient {
   /** Talks to this hub no longer, and says why. */
   halt(why: string): void
   /** What went under a session is asked for where the hub knows who asks; anything else where it does not. */
-  deliveryStates(
-    recipient: string,
-    credential: Delivery['credential'],
-    items: StatusItem[],
-  ): Promise<StatusReply[]>
-  bucket(recipient: string, hash: Uint8Array): Promise<BucketReply>
+  deliveryStates(credential: Delivery['credential'], items: StatusItem[]): Promise<StatusReply[]>
+  bucket(hash: Uint8Array): Promise<BucketReply>
   readonly credits: HubCredits
   /** Until when this hub takes no reviews of this agent, as far as it said so. */
   readonly probationUntilMs: number | undefined

@@ -33,11 +33,11 @@ const scripts: Script[] = [
   // takes it and loses it
   { send: async () => ({ rid: 'lost', duplicate: false }) },
   { deliveryStates: () => Promise.reject(new Error('down')) },
-  { deliveryStates: async (_to, _kind, items) => items.map(() => ({ state: 'queued' as const })) },
-  { deliveryStates: async (_to, _kind, items) => items.map(() => ({ state: 'unknown' as const })) },
-  { deliveryStates: async (_to, _kind, items) => items.map(() => ({ state: 'done' as const })) },
+  { deliveryStates: async (_kind, items) => items.map(() => ({ state: 'queued' as const })) },
+  { deliveryStates: async (_kind, items) => items.map(() => ({ state: 'unknown' as const })) },
+  { deliveryStates: async (_kind, items) => items.map(() => ({ state: 'done' as const })) },
   {
-    deliveryStates: async (_to, _kind, items) =>
+    deliveryStates: async (_kind, items) =>
       items.map(() => ({ state: 'done' as const, dack: new Uint8Array(540).fill(9) })),
   },
 ]

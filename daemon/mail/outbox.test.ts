@@ -507,7 +507,7 @@ describe('questions about deliveries', () => {
   }
   const answered = async (reply: { state: 'queued' | 'done' | 'unknown'; dack?: Uint8Array }) => {
     world.clock.ms = Math.max(world.clock.ms, alice.entry().nextAt)
-    alice.hub.answers({ deliveryStates: async (_peer, _kind, items) => items.map(() => reply) })
+    alice.hub.answers({ deliveryStates: async (_kind, items) => items.map(() => reply) })
     // One question for each credential.
     for (let n = 0; n < 4; n++) await alice.ask()
     alice.hub.answers({})
@@ -557,14 +557,14 @@ describe('questions about deliveries', () => {
     let asked: unknown
     world.clock.ms = alice.entry().nextAt
     alice.hub.answers({
-      deliveryStates: async (peer, _kind, items) => {
-        asked = { peer, items }
+      deliveryStates: async (_kind, items) => {
+        asked = items
         return []
       },
     })
     await alice.ask()
     const { handleSecret } = alice.entry()
-    expect(asked).toEqual({ peer: bob.aid, items: [{ rid: 'rid-1', handle: dackHandle(handleSecret) }] })
+    expect(asked).toEqual([{ rid: 'rid-1', handle: dackHandle(handleSecret) }])
   })
 
   test('a confirmation of storage settles the message and the task, and notes what the peer was shown', async () => {

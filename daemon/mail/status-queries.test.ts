@@ -17,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-type Asked = { kind: 'session' | 'capability'; recipient: string; rids: string[] }
+type Asked = { kind: 'session' | 'capability'; rids: string[] }
 
 /** What the hub sees of credentials when it is asked: the session of alice, or one capability. */
 function recorded(node: TestNode): { asked: Asked[]; credentialOf: Map<string, string> } {
@@ -32,8 +32,8 @@ function recorded(node: TestNode): { asked: Asked[]; credentialOf: Map<string, s
       credentialOf.set(rid, typeof shown === 'string' ? shown : toBase64url(shown))
       return { rid, duplicate: false }
     },
-    deliveryStates: async (recipient, kind, items) => {
-      asked.push({ recipient, kind, rids: items.map(({ rid }) => rid) })
+    deliveryStates: async (kind, items) => {
+      asked.push({ kind, rids: items.map(({ rid }) => rid) })
       return items.map(() => ({ state: 'queued' as const }))
     },
   }

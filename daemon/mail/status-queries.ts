@@ -56,7 +56,7 @@ export function askWhatIsDue(ctx: Needs, hub: HubClient): Promise<void> | undefi
 async function askAbout(
   ctx: Needs,
   hub: HubClient,
-  { peer, credential }: OutboxEntry,
+  { credential }: OutboxEntry,
   asked: OutboxEntry[],
 ): Promise<void> {
   // lost with the power, the question comes once more
@@ -70,7 +70,7 @@ async function askAbout(
       handle: dackHandle(handleSecret),
       ...present({ viaHub: viaHub ?? undefined }),
     }))
-    const replies = await hub.deliveryStates(peer, credential === SESSION ? 'session' : 'capability', items)
+    const replies = await hub.deliveryStates(credential === SESSION ? 'session' : 'capability', items)
     ctx.store.transaction(() => {
       for (const [i, reply] of replies.entries()) {
         const entry = asked[i]

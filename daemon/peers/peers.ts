@@ -137,7 +137,7 @@ export class PeerBook {
     const hub = this.#hub.home
     if (hub === undefined) return undefined
     const hash = directoryHash(aid)
-    const { reply, isNew } = await this.#bucket(hub, aid, hash, options.fresh)
+    const { reply, isNew } = await this.#bucket(hub, hash, options.fresh)
     const box = reply.entries.find(entry => equal(entry.h, hash))?.box
     if (box === undefined) return undefined
     try {
@@ -155,7 +155,6 @@ export class PeerBook {
 
   async #bucket(
     hub: HubClient,
-    aid: string,
     hash: Uint8Array,
     fresh: boolean,
   ): Promise<{ reply: BucketReply; isNew: boolean }> {
@@ -163,7 +162,7 @@ export class PeerBook {
     const cached = this.#buckets.get(name)
     if (!fresh && cached !== undefined && this.#now() < cached.at + BUCKET_CACHED_MS)
       return { reply: cached.reply, isNew: false }
-    const reply = await hub.bucket(aid, hash)
+    const reply = await hub.bucket(hash)
     this.#buckets.set(name, { at: this.#now(), reply })
     if (this.#buckets.size > BUCKETS_CACHED_MAX)
       this.#buckets.delete(this.#buckets.keys().next().value as string)

@@ -3,7 +3,7 @@
  * as it was told where a test says so.
  */
 import { Refused } from '../../protocol/contract/client.ts'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { equal, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet, type KeyStateNotice } from '../../protocol/identity/keyset.ts'
@@ -259,11 +259,10 @@ export class ScriptedHub implements HubClient {
   }
 
   deliveryStates(
-    recipient: string,
     credential: Delivery['credential'],
-    items: Parameters<HubClient['deliveryStates']>[2],
+    items: Parameters<HubClient['deliveryStates']>[1],
   ): Promise<StatusReply[]> {
-    return this.#say('deliveryStates', [recipient, credential, items], async () =>
+    return this.#say('deliveryStates', [credential, items], async () =>
       items.map(({ rid, handle }): StatusReply => {
         const dack = this.#post.dacks.get(toBase64url(handle))
         if (dack !== undefined) return { state: 'done', dack }
@@ -273,17 +272,14 @@ export class ScriptedHub implements HubClient {
     )
   }
 
-  bucket(recipient: string, hash: Uint8Array): ReturnType<HubClient['bucket']> {
-    return this.#say('bucket', [recipient, hash], async () => {
-      const listed = this.#post.listed.get(recipient)
-      const entry = listed && { kel: [...listed.log.events], keySet: listed.keySet }
-      const salt = new Uint8Array(32)
-      const box = entry && sealBox(recipient, salt, { ...entry, notice: listed.notice ?? null })
-      return {
-        entries: box === undefined ? [] : [{ h: directoryHash(recipient), box }],
-        partial: false,
-        bits: 0,
-      }
+  bucket(hash: Uint8Array): ReturnType<HubClient['bucket']> {
+    return this.#say('bucket', [hash], async () => {
+      const found = [...this.#post.listed].filter(([aid]) => equal(directoryHash(aid), hash))
+      const entries = found.map(([aid, { log, keySet, notice }]) => {
+        const box = sealBox(aid, new Uint8Array(32), { kel: [...log.events], keySet, notice: notice ?? null })
+        return { h: hash, box }
+      })
+      return { entries, partial: false, bits: 0 }
     })
   }
 }

@@ -125,7 +125,7 @@ export class Wire3Hub implements HubClient {
   }
 
   async fetchLog(aid: string): Promise<KeyEvent[]> {
-    const send = this.#inputs.connections.anonymous(aid)
+    const send = this.#inputs.connections.question
     const reply = await this.#calls.plain(routes.agentKel, send, { params: { aid } })
     return decodeKel(fromBase64url(reply.kel))
   }
@@ -193,11 +193,7 @@ export class Wire3Hub implements HubClient {
       await this.#calls.signed(routes.relayAck, { body: { items: given.slice(i, i + ACK_ITEMS_MAX) } })
   }
 
-  async deliveryStates(
-    recipient: string,
-    credential: Delivery['credential'],
-    items: StatusItem[],
-  ): Promise<StatusReply[]> {
+  async deliveryStates(credential: Delivery['credential'], items: StatusItem[]): Promise<StatusReply[]> {
     const body = {
       items: items.map(({ rid, handle, viaHub }) => ({
         rid,
@@ -206,7 +202,7 @@ export class Wire3Hub implements HubClient {
       })),
     }
     const { connections } = this.#inputs
-    const send = credential === 'session' ? connections.signed : connections.anonymous(recipient)
+    const send = credential === 'session' ? connections.signed : connections.question
     const reply = await this.#calls.plain(routes.relayStatus, send, { body })
     return reply.items.map(({ state, dack }) => ({
       state,
@@ -215,8 +211,8 @@ export class Wire3Hub implements HubClient {
   }
 
   /** The whole bucket of a hash; the bits follow the hub's directory, never the agent that is looked for. */
-  async bucket(recipient: string, hash: Uint8Array): Promise<BucketReply> {
-    const send = this.#inputs.connections.anonymous(recipient)
+  async bucket(hash: Uint8Array): Promise<BucketReply> {
+    const send = this.#inputs.connections.question
     const entries: BucketReply['entries'] = []
     let partial = false
     let cursor: string | undefined
@@ -255,7 +251,7 @@ export class Wire3Hub implements HubClient {
       limit: String(Math.min(query.limit, LIST_LIMIT_MAX)),
       ...present({ cursor }),
     }
-    const send = this.#inputs.connections.anonymous('')
+    const send = this.#inputs.connections.question
     const reply =
       cap === undefined
         ? await this.#calls.plain(routes.a2aAgents, send, {
@@ -285,8 +281,7 @@ export class Wire3Hub implements HubClient {
     const session = delivery.credential === 'session' ? await this.#sessions.headersFor(delivery) : undefined
     Object.assign(headers, session?.headers)
     const { connections } = this.#inputs
-    const send =
-      delivery.credential === 'session' ? connections.signed : connections.anonymous(delivery.recipient)
+    const send = delivery.credential === 'session' ? connections.signed : connections.mail(delivery.recipient)
     const parts = delivery.content() as AsyncIterable<Uint8Array>
     const body = delivery.size <= WHOLE_BYTES_MAX ? await gathered(parts) : parts
     const late = AbortSignal.timeout(SEND_TIMEOUT_MS)
