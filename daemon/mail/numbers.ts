@@ -32,7 +32,10 @@ import type { Interaction, Message } from '../store/threads.ts'
 import { agreeIfDue, type ConversationNeeds } from '../tasks/conversation.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { textMessage } from '../tasks/messages.ts'
+import { settleWaiting } from '../tasks/receipt-requester.ts'
+import { recoverEnd } from '../tasks/recovery.ts'
 import { noteClaim } from './claims.ts'
+import { giveBack, mayGiveBack } from './given-back.ts'
 
 type Asking = Pick<Context, 'store' | 'threads' | 'contacts' | 'now'>
 export type Telling = ConversationNeeds & Pick<Context, 'log' | 'random'>
@@ -138,9 +141,10 @@ function numbersIn(payload: Uint8Array): Numbers | undefined {
 }
 
 function ask(ctx: Asking, peer: string, open: readonly Interaction[], restoredAtMs: number): void {
-  const asks = open.map(({ id, certainTo }) => ({
+  const asks = open.map(({ id, certainTo, heldTo }) => ({
     interactionId: fromBase64url(id),
     after: certainTo ?? 0,
+    held: heldTo,
   }))
   queue(ctx, peer, { restoredAtMs, ...present({ asks: asks.length === 0 ? undefined : asks }) })
 }
@@ -176,18 +180,26 @@ function answer(
   { asks = [], restoredAtMs = 0 }: Numbers,
 ): void {
   let room = DIGESTS_OF_ALL_MAX
-  const holds = asks.flatMap(({ interactionId, after }) => {
+  const mayHave = mayGiveBack(ctx, from)
+  const holds = asks.flatMap(({ interactionId, after, held }) => {
     const interaction = ctx.threads.findById(toBase64url(interactionId))
     if (interaction?.peer !== from) return []
     const max = Math.min(DIGESTS_MAX, room)
     const digests = digestsAbove(ctx.store, interaction.key, { direction: 'in', above: after, max })
     room -= digests.length
-    return [{ interactionId, highest: interaction.heldHighest, digests }]
+    if (mayHave) giveBack(ctx, interaction, held)
+    return [
+      { interactionId, highest: interaction.heldHighest, digests, ...present({ last: lastOf(interaction) }) },
+    ]
   })
   const since =
     restoredAtMs === 0 ? [] : idsSince(ctx.store, from, restoredAtMs - CLOCKS_MS, NAMED_MAX).map(bytesOf)
   queue(ctx, from, { answers: messageId, holds, since })
 }
+
+/** The last message of the other side in the transcript, and whether it proposed the end. */
+const lastOf = ({ peerLast, heldHighest, endBy }: Interaction): [number, boolean] | undefined =>
+  peerLast === null || peerLast > heldHighest ? undefined : [peerLast, endBy === 'peer']
 
 function questionOf(
   { store, identity }: Telling,
@@ -205,14 +217,11 @@ function questionOf(
   return row && numbers && { ...numbers, at: row.at }
 }
 
-const NOTHING: Pick<HeldNumbers, 'highest' | 'digests'> = { highest: 0, digests: [] }
+type Told = Omit<HeldNumbers, 'interactionId'>
+const NOTHING: Told = { highest: 0, digests: [] }
 
 /** What the peer says that it holds, unless that is more than can have been lost; a claim must not use the numbers up. */
-function believable(
-  ctx: Telling,
-  interaction: Interaction,
-  told: HeldNumbers | undefined,
-): Pick<HeldNumbers, 'highest' | 'digests'> {
+function believable(ctx: Telling, interaction: Interaction, told: HeldNumbers | undefined): Told {
   if (told === undefined) return NOTHING
   const isRestored = lastRestore(ctx.store) !== undefined
   const room = (isRestored ? CLAIMED_MAX : CLAIMED_UNRESTORED_MAX) - claimedCount(ctx.store, interaction.key)
@@ -221,15 +230,11 @@ function believable(
     noteClaim(ctx, interaction.peer, interaction)
     return NOTHING
   }
-  return { highest: told.highest, digests: told.digests.filter(([number]) => number <= told.highest) }
+  return told
 }
 
 /** The peer said which numbers it holds: what is the same is delivered, and own numbers go on above all of them. */
-function goOn(
-  ctx: Telling,
-  interaction: Interaction,
-  { highest, digests }: Pick<HeldNumbers, 'highest' | 'digests'>,
-): void {
+function goOn(ctx: Telling, interaction: Interaction, { highest, digests, last }: Told): void {
   const { threads, store } = ctx
   const base = Math.max(highest, interaction.certainTo ?? 0)
   const renumbered = threads.renumber(interaction, base, withNumber)
@@ -239,8 +244,9 @@ function goOn(
     else if (equal(own.digest, digest)) noteDelivered(ctx, own.key)
     else threads.setDelivery(own.key, 'failed', NOT_OURS)
   }
-  const current = threads.update(renumbered, { numbering: 'told' })
+  const current = recoverEnd(ctx, threads.update(renumbered, { numbering: 'told' }), last)
   agreeIfDue(ctx, current)
+  settleWaiting(ctx, current)
   store.afterCommit(() => ctx.wakers.outbox.wake())
   const about = { interaction_id: interaction.id, peer: interaction.peer, state: current.state }
   store.afterCommit(() => ctx.events.emit('message', about))
@@ -306,7 +312,7 @@ export function noteUnanswered(ctx: Pick<Context, 'threads'>, { kind, payload, r
   for (const { interactionId } of decoded.payload.asks ?? []) {
     const interaction = ctx.threads.findById(toBase64url(interactionId))
     if (interaction?.peer === recipient && interaction.numbering === 'asking')
-      ctx.threads.update(interaction, { numbering: 'awaiting' })
+      ctx.threads.update(interaction, { numbering: interaction.state === 'ended' ? 'told' : 'awaiting' })
   }
 }
 

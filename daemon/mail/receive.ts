@@ -28,7 +28,7 @@ import { answeringOf, handOver } from '../tasks/dispatch.ts'
 import { admit, dropFiles, mayAdd } from '../tasks/policies.ts'
 import { takeBack, takeLaterSettlements, takeQuote, takeSettlements } from '../tasks/quotes.ts'
 import { takeCounterSignature } from '../tasks/receipt-provider.ts'
-import { isOfProvider, settleReceipt, takeReceipt } from '../tasks/receipt-requester.ts'
+import { isOfProvider, settleWaiting, takeReceipt } from '../tasks/receipt-requester.ts'
 import { noteClaim } from './claims.ts'
 import { confirmByAnswer, confirmByLists } from './confirming.ts'
 import { compareHead, returnHead } from './heads.ts'
@@ -297,7 +297,7 @@ function act(ctx: Context, held: Interaction, message: AnyPayload): Interaction 
     case kinds.settlements:
       return takeLaterSettlements(ctx, interaction, message.payload.settlements) ? interaction : undefined
     case kinds.counterSignature:
-      return takeCounterSignature(ctx, interaction, message.payload.counterSignature)
+      return takeCounterSignature(ctx, interaction, message.payload)
     case kinds.declined:
     case kinds.cancelled:
       return takeLeave(ctx, interaction, message)
@@ -332,11 +332,4 @@ function takeLeave(
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
   ctx.store.afterCommit(() => (kind === kinds.declined ? ctx.wakers.spending : ctx.wakers.payments).wake())
   return ctx.threads.update(interaction, { state, reason: payload.reason })
-}
-
-/** A receipt that waited for this message is judged again. */
-function settleWaiting(ctx: Context, interaction: Interaction): void {
-  const current = ctx.threads.byKey(interaction.key)
-  if (current.receiptState === 'waiting' && current.receipt !== null && isCut(current))
-    settleReceipt(ctx, current, Receipt.decode(current.receipt))
 }

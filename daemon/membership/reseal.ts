@@ -3,7 +3,7 @@
  * on its next attempt, with the same id and digest.
  */
 
-import { kinds } from '../../protocol/mail/payload.ts'
+import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { queueCapabilities } from '../mail/top-ups.ts'
 import { sendAllAgain, signaturesOnTheWay } from '../store/outbox.ts'
@@ -25,13 +25,20 @@ export function remakeReceipts(ctx: Needs): void {
       ctx.threads.setDelivery(message, 'failed', 'replaced under the new key')
       const interaction = ctx.threads.byKey(key)
       if (kind === kinds.receipt) makeReceipt(ctx, interaction)
-      else remakeCounterSignature(ctx, interaction)
+      else remakeCounterSignature(ctx, interaction, { withReceipt: bringsReceipt(ctx, message) })
     }
     introduceToAllAgain(ctx.store)
     sendAllAgain(ctx.store, ctx.now())
     resignUnsent(ctx)
     hurryPayments(ctx.store)
   }, 'node.rotate.outbox')
+}
+
+/** Whether a counter-signature goes to a provider that may have lost what it signs. */
+function bringsReceipt({ threads }: Needs, key: number): boolean {
+  const { kind, payload } = threads.message(key)
+  const decoded = decodePayload(kind, payload)
+  return decoded.kind === kinds.counterSignature && decoded.payload.receipt !== undefined
 }
 
 /** Sends correspondents a message of kind 8: new log, key set and capabilities of the new mailbox. */

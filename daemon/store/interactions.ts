@@ -191,11 +191,15 @@ export function noteReceiptRecord(store: Store, key: number, seq: number): void 
   store.run('UPDATE interactions SET receipt_seq = coalesce(receipt_seq, ?) WHERE key = ?', seq, key)
 }
 
-/** Every own number of what may go on is in doubt: this store is, or may be, older than what was sent. */
+/**
+ * Every own number of what may go on, or still lacks a signature, is in doubt: this store is, or may be, older than what was
+ * sent.
+ */
 export function doubtNumbers(store: Store): void {
   store.run(
     `UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered))
-     WHERE wire <> ? AND state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')`,
+     WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')
+       OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))`,
     LOCAL_WIRE,
   )
 }

@@ -1,7 +1,7 @@
 /** Messages and the files that they name, in both directions. */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import type { Attachment, MessageBody } from '../../protocol/mail/message.ts'
-import type { Kind } from '../../protocol/mail/payload.ts'
+import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
@@ -275,6 +275,46 @@ export function attachmentsOf(store: Store, message: number): Attachment[] {
   return camelRows<AttachmentRow>(
     store.all('SELECT * FROM message_attachments WHERE message = ? ORDER BY position', message),
   ).map(({ name, mediaType, size, cid }) => ({ name, mediaType, size, cid: parseCid(cid) }))
+}
+
+/** The newest message of a kind. */
+export function newestOfKind(
+  store: Store,
+  interaction: number,
+  direction: 'out' | 'in',
+  kind: Kind,
+): Message | undefined {
+  const row = store.get(
+    'SELECT * FROM messages WHERE interaction = ? AND direction = ? AND kind = ? AND retired = 0 ORDER BY key DESC LIMIT 1',
+    interaction,
+    direction,
+    kind,
+  )
+  return row === undefined ? undefined : camelRow(row)
+}
+
+/**
+ * Messages of this side that have left: those with a number above one, the newest receipt, and what a hub said later; by
+ * key, in their order.
+ */
+export function sentAbove(
+  store: Store,
+  interaction: number,
+  { above, max }: { above: number; max: number },
+): number[] {
+  return store
+    .all<{ key: number }>(
+      `SELECT key FROM messages AS m WHERE interaction = ?1 AND direction = 'out' AND claimed = 0
+         AND delivery IS NOT 'failed'
+         AND NOT EXISTS (SELECT 1 FROM outbox AS o WHERE o.message = m.key AND o.state = 'queued')
+         AND (number > ?2 OR kind = ${kinds.settlements} OR key = (SELECT max(r.key) FROM messages AS r
+           WHERE r.interaction = ?1 AND r.direction = 'out' AND r.kind = ${kinds.receipt}))
+       ORDER BY key LIMIT ?3`,
+      interaction,
+      above,
+      max,
+    )
+    .map(({ key }) => key)
 }
 
 /** Sets what became of an outgoing message; false when it is proven to be delivered already. */

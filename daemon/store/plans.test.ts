@@ -35,7 +35,7 @@ const RARELY = [
   // a new token of the A2A interface
   'DELETE FROM a2a_pushes',
   // a restore
-  "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE wire <> ? AND state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired')",
+  "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired') OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))",
   'SELECT max(updated_at) AS at FROM interactions',
   // after the clock was set back
   "UPDATE reviews SET next_at = ?1 WHERE state = 'kept' AND next_at > ?2",

@@ -37,7 +37,7 @@ import {
   writeDelivery,
 } from './messages.ts'
 import type { Store } from './open.ts'
-import { enqueue, holdBack, hurryEntries, isUnseen, removeEntry } from './outbox.ts'
+import { enqueue, holdBack, hurryEntries, isUnseen, outboxEntry, removeEntry, sendAgainAt } from './outbox.ts'
 
 export { ANSWER_DEADLINE_MS, type Interaction } from './interactions.ts'
 export type { DeliveryState, Message } from './messages.ts'
@@ -208,20 +208,25 @@ export class Threads {
 
   /** Tries a message that was given up once more, with all of its time. */
   queueAgain(key: number): void {
-    const { now, random } = this.#inputs
+    if (writeDelivery(this.#store, key, 'queued', null)) this.sendOnceMore(key)
+  }
+
+  /** Sends a message that has left once more, as to a recipient that lost it; what is proven of it stays proven. */
+  sendOnceMore(key: number): void {
+    const { now, random, onQueued } = this.#inputs
     const { recipient: peer, interaction } = this.message(key)
-    if (!writeDelivery(this.#store, key, 'queued', null)) return
     const at = now()
-    const handleSecret = random(HANDLE_SECRET_BYTES)
+    this.#store.afterCommit(() => onQueued())
     const entry = {
       message: key,
       peer,
       interaction,
       nextAt: at,
-      handleSecret,
+      handleSecret: random(HANDLE_SECRET_BYTES),
       deadlineAt: at + MESSAGE_DEADLINE_MS,
     }
-    enqueue(this.#store, entry)
+    if (outboxEntry(this.#store, key) === undefined) enqueue(this.#store, entry)
+    else sendAgainAt(this.#store, key, { at, reason: 'the recipient was restored', waitsFor: undefined })
   }
 
   /** What waits because it could only go as a stranger's is tried at once: a capability came. */

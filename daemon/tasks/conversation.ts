@@ -146,13 +146,16 @@ export function takeEnd(
 ): Interaction | undefined {
   if (interaction.endBy === 'me' && isRequester(interaction)) return interaction
   if (isCut(interaction)) return undefined
+  const lists = { peerLast: payload.number, peerLacks: JSON.stringify(payload.missing) }
+  // a copy of this node that is lost has accepted it
+  if (interaction.endBy === 'peer' && interaction.ownLast !== null)
+    return conclude(ctx, ctx.threads.update(interaction, lists))
   const crossed = interaction.endBy === 'me'
   const proposed = ctx.threads.update(interaction, {
     // What waits for approval goes on waiting for it.
     state: interaction.state === 'pending' ? 'pending' : 'end_proposed',
     endBy: 'peer',
-    peerLast: payload.number,
-    peerLacks: JSON.stringify(payload.missing),
+    ...lists,
     ...present({ ownLast: crossed ? null : undefined }),
   })
   const agrees = crossed || (isRequester(proposed) && isAnswered(ctx, proposed))
@@ -172,23 +175,28 @@ export function agreeIfDue(ctx: ConversationNeeds, interaction: Interaction): vo
     acceptEnd(ctx, interaction)
 }
 
-/** The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. */
+/**
+ * The peer accepted our proposal; undefined when it names another message than our `end`, or did so before. While own numbers
+ * are in doubt it is only kept: it may be about an end of a copy that is lost.
+ */
 export function takeAcceptEnd(
   ctx: ConversationNeeds,
   interaction: Interaction,
   payload: Payload<4>,
 ): Interaction | undefined {
-  if (isCut(interaction) || interaction.endBy !== 'me' || payload.endNumber !== interaction.ownLast)
-    return undefined
+  if (isCut(interaction)) return undefined
+  if (isNumberOpen(interaction)) return interaction
+  if (interaction.endBy !== 'me' || payload.endNumber !== interaction.ownLast) return undefined
   return conclude(
     ctx,
     ctx.threads.update(interaction, { peerLast: payload.number, peerLacks: JSON.stringify(payload.missing) }),
   )
 }
 
-function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+/** Both last messages are here: the task is over, and its provider signs. */
+export function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction {
   const ended = ctx.threads.update(interaction, { state: 'ended' })
-  return isRequester(ended) ? ended : makeReceipt(ctx, ended)
+  return isRequester(ended) || ended.receiptState === 'signed' ? ended : makeReceipt(ctx, ended)
 }
 
 /** Whether what came is the whole answer: the result of a call, or a price. */

@@ -5,7 +5,13 @@
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { decodePayload, encodePayload, kinds, MISSING_MAX } from '../../protocol/mail/payload.ts'
+import {
+  decodePayload,
+  encodePayload,
+  kinds,
+  MISSING_MAX,
+  type Payload,
+} from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
   counterSignatureHolds,
@@ -13,17 +19,19 @@ import {
   Receipt,
   type ReceiptBody,
   transcriptDigest,
+  verifyReceipt,
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
-import type { Interaction } from '../store/threads.ts'
+import type { Interaction, Message } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
 import { paidMarkOf } from './quotes.ts'
-import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
+import { coveredMessages, inHubTime, isAnswer, resultOf } from './receipts.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
 
+const NO_ANSWER_HERE = 'no receipt: a copy of this node that is lost said the last answer, which is not here'
 /** A receipt is mended for as long as its other side may still sign it. */
 const MENDED_MS = 60 * 86_400_000
 
@@ -41,6 +49,7 @@ export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8
     return ctx.threads.update(interaction, { reason: 'no receipt: too many messages are missing' })
   const theirs = coveredMessages(ctx, interaction, 'in', requesterSide)
   const ours = coveredMessages(ctx, interaction, 'out', providerSide)
+  if (isAnswerLost(ours, interaction)) return ctx.threads.update(interaction, { reason: NO_ANSWER_HERE })
   const result = resultOf(ours)
   const end = ctx.hubNow()
   const body: ReceiptBody = {
@@ -71,16 +80,7 @@ export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8
       ? body
       : { ...before, providerKelSeq, providerHead, end, ...present({ transcriptDigest: mended }) },
   )
-  if (interaction.receipt === null)
-    noteReceiptRecord(
-      ctx.store,
-      interaction.key,
-      ctx.chain.append('svc.interaction.receipt', {
-        interaction_id: interaction.id,
-        requester_aid: interaction.delegator,
-        result_cid: cidText(result.cid),
-      }),
-    )
+  if (interaction.receipt === null) recordReceipt(ctx, interaction, result.cid)
   const queued = ctx.threads.queue(interaction, {
     kind: kinds.receipt,
     payload: encodePayload(kinds.receipt, { receipt }),
@@ -93,6 +93,15 @@ export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8
     resultCid: cidText(result.cid),
     status: result.status,
   })
+}
+
+function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCid: Uint8Array): void {
+  const seq = ctx.chain.append('svc.interaction.receipt', {
+    interaction_id: id,
+    requester_aid: delegator,
+    result_cid: cidText(resultCid),
+  })
+  noteReceiptRecord(ctx.store, key, seq)
 }
 
 /**
@@ -155,22 +164,43 @@ function undelivered(ctx: Needs, interaction: Interaction): number[] {
 export function takeCounterSignature(
   ctx: Needs,
   interaction: Interaction,
-  counter: CounterSignature,
+  { counterSignature: counter, receipt: brought }: Payload<6>,
 ): Interaction | undefined {
   const requester = ctx.peers.find(interaction.peer)
   // A counter-signature counts under the newest key only: it is remade after a rotation.
   if (requester === undefined || counter.body.kelSeq !== requester.log.seq) return undefined
   // Rotations may have made the receipt anew, more than once, while the requester had already signed an earlier one.
   const sent = sentReceipts(ctx, interaction)
-  const receipt = sent.map(one => one.receipt).find(one => counterSignatureHolds(counter, one, requester.log))
+  const signed = sent.map(one => one.receipt)
+  if (brought !== undefined && isLost(ctx, interaction, brought)) signed.push(brought)
+  const receipt = signed.find(one => counterSignatureHolds(counter, one, requester.log))
   if (receipt === undefined) return undefined
+  const { resultCid, status } = receipt.body
+  if (interaction.receipt === null) recordReceipt(ctx, interaction, resultCid)
   noteHead(ctx, { counterSignature: counter })
   for (const { key, delivery } of sent) if (delivery !== 'failed') noteDelivered(ctx, key)
   return ctx.threads.update(interaction, {
     receipt: Receipt.encode(receipt),
     counterSignature: CounterSignature.encode(counter),
     receiptState: 'signed',
+    resultCid: cidText(resultCid),
+    status,
   })
+}
+
+/** Whether this identity signed a receipt of the task in a copy of this node that is lost. */
+function isLost({ identity }: Needs, { id }: Interaction, receipt: Receipt): boolean {
+  const { body } = receipt
+  const isOurs = body.provider === identity.aid && equal(body.interactionId, fromBase64url(id))
+  return isOurs && verifyReceipt(receipt, identity.log) !== undefined
+}
+
+/** Whether a copy of this node that is lost may have said the last answer: nobody signs for what is not here. */
+function isAnswerLost(ours: readonly Message[], { ownLast }: Interaction): boolean {
+  const answered = ours.findLastIndex(isAnswer)
+  const words = ours.findLastIndex(one => one.kind === kinds.message && one.claimed === 0)
+  const last = answered < 0 ? words : answered
+  return ours.slice(last + 1).some(one => one.claimed === 1 && one.number !== ownLast)
 }
 
 /** Every receipt of an interaction that was ever queued, the newest first. */

@@ -19,6 +19,7 @@ import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
+import { isCut } from './conversation.ts'
 import { paidMarkOf } from './quotes.ts'
 import { signKeptRating } from './ratings.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
@@ -126,6 +127,13 @@ export function settleReceipt(
   return sendCounterSignature(ctx, signed, counterSignature)
 }
 
+/** A receipt that waited for a message is judged again once both last messages are here. */
+export function settleWaiting(ctx: Needs, { key }: Interaction): void {
+  const current = ctx.threads.byKey(key)
+  if (current.receiptState === 'waiting' && current.receipt !== null && isCut(current))
+    settleReceipt(ctx, current, Receipt.decode(current.receipt))
+}
+
 function counterSign(ctx: Pick<Needs, 'identity' | 'chain'>, receipt: Receipt): Uint8Array {
   const [chainLength, chainHead] = ctx.chain.position
   const counter = CounterSignature.sign(ctx.identity.seed, {
@@ -138,11 +146,20 @@ function counterSign(ctx: Pick<Needs, 'identity' | 'chain'>, receipt: Receipt): 
   return CounterSignature.encode(counter)
 }
 
-/** Signs an unconfirmed counter-signature anew after a rotation. */
-export function remakeCounterSignature(ctx: Omit<Needs, 'wakers'>, interaction: Interaction): Interaction {
+/**
+ * Signs a receipt that was counter-signed anew, under the present key: after a rotation, and for a provider that may have lost
+ * its receipt, which then goes along.
+ */
+export function remakeCounterSignature(
+  ctx: Pick<Needs, 'identity' | 'chain' | 'threads'>,
+  interaction: Interaction,
+  { withReceipt }: { withReceipt: boolean },
+): Interaction {
   if (interaction.receipt === null || interaction.counterSignature === null) return interaction
-  const counterSignature = counterSign(ctx, Receipt.decode(interaction.receipt))
-  return sendCounterSignature(ctx, ctx.threads.update(interaction, { counterSignature }), counterSignature)
+  const receipt = Receipt.decode(interaction.receipt)
+  const counterSignature = counterSign(ctx, receipt)
+  const signed = ctx.threads.update(interaction, { counterSignature })
+  return sendCounterSignature(ctx, signed, counterSignature, withReceipt ? receipt : undefined)
 }
 
 type Fault = { fault: string; number?: number }
@@ -249,11 +266,12 @@ function sendCounterSignature(
   ctx: Pick<Needs, 'threads'>,
   interaction: Interaction,
   encoded: Uint8Array,
+  receipt?: Receipt,
 ): Interaction {
   const counterSignature = CounterSignature.decode(encoded)
   return ctx.threads.queue(interaction, {
     kind: kinds.counterSignature,
-    payload: encodePayload(kinds.counterSignature, { counterSignature }),
+    payload: encodePayload(kinds.counterSignature, { counterSignature, ...present({ receipt }) }),
     text: '',
     numbered: false,
   }).interaction

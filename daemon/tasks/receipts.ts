@@ -11,7 +11,7 @@ type Needs = Pick<Context, 'threads'>
 
 export type Result = { bytes: Uint8Array; cid: Uint8Array; status: Status }
 
-const isAnswer = ({ kind }: Pick<Message, 'kind'>) => kind === kinds.result || kind === kinds.quote
+export const isAnswer = ({ kind }: Pick<Message, 'kind'>) => kind === kinds.result || kind === kinds.quote
 
 /** The provider's answer among its covered messages: the last result or quote, else the last message, else nothing. */
 export function resultOf(covered: readonly Message[]): Result {

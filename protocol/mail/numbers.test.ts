@@ -20,7 +20,7 @@ describe('numbers held', () => {
 
   test('make nobody count above the messages that an interaction takes', () => {
     const interactionId = new Uint8Array(16)
-    const asks = [{ interactionId, after: MESSAGES_MAX + 1 }]
+    const asks = [{ interactionId, after: MESSAGES_MAX + 1, held: 0 }]
     expect(() => Numbers.encode({ restoredAtMs: 1, asks })).toThrow(Malformed)
     const holds = [{ interactionId, highest: MESSAGES_MAX + 1, digests: [] }]
     expect(() => Numbers.encode({ answers: interactionId, holds, since: [] })).toThrow(Malformed)

@@ -4,6 +4,7 @@
  */
 import { Malformed } from '../encoding/bytes.ts'
 import {
+  bool,
   bytes,
   checked,
   type Field,
@@ -42,17 +43,24 @@ const held = record('numbers of an interaction', {
   highest: required(2, number),
   /** Numbers above the one asked from, with their digests; ascending. */
   digests: required(3, list(tuple<[number, Uint8Array]>(number, bytes(DIGEST_BYTES)), DIGESTS_MAX)),
+  /** The last message of the asker in the transcript, where it is held, and whether that one proposed the end. */
+  last: optional(4, tuple<[number, boolean]>(number, bool)),
 })
 export type HeldNumbers = Infer<typeof held>
 
 const all = record('numbers held', {
   /** Time of the archive from which the asker was restored; 0 where it does not know it. */
   restoredAtMs: optional(1, uint),
-  /** Of these the answer names what is held above the number. */
+  /** Of these the answer names what is held above `after`. */
   asks: optional(
     2,
     list(
-      record('number asked', { interactionId: required(1, id), after: required(2, number) }),
+      record('number asked', {
+        interactionId: required(1, id),
+        after: required(2, number),
+        /** Every number of the reader up to this one is here; what comes after it is sent again. */
+        held: required(3, number),
+      }),
       ASKED_MAX,
       1,
     ),
@@ -77,9 +85,11 @@ export const Numbers: RecordCodec<Numbers> = checked(all, numbers => {
   if (isPart || (asks !== undefined && !isQuestion)) throw new Malformed('numbers held lack a member')
   if ([isQuestion, isAnswer, isLoss].filter(Boolean).length !== 1)
     throw new Malformed('numbers held must be a question, an answer or a loss')
-  for (const { highest, digests } of holds ?? []) {
+  for (const { highest, digests, last } of holds ?? []) {
     const listed = digests.map(([number]) => number)
     if (listed.some((number, i) => number <= (listed[i - 1] ?? 0) || number > highest))
       throw new Malformed('numbers held must ascend from 1 to the highest')
+    if (last !== undefined && (last[0] === 0 || last[0] > highest))
+      throw new Malformed('the last message of an interaction must be one that is held')
   }
 })

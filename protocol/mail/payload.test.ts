@@ -22,7 +22,7 @@ const { valid, invalid } = fixture<{
 
 describe('payloads', () => {
   test(`${valid.length} valid payloads, one of every kind, decode and re-encode`, () => {
-    expect(valid.map(({ kind }) => kind)).toEqual(Object.values(kinds))
+    expect([...new Set(valid.map(({ kind }) => kind))]).toEqual(Object.values(kinds))
     for (const { kind, name, bytes } of valid) {
       const message = decodePayload(kind, fromHex(bytes))
       expect(message.kind).toBe(kinds[name])

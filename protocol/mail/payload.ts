@@ -122,7 +122,11 @@ export const payloads = {
     }),
   ),
   5: record('receipt message', { receipt: required(1, Receipt) }),
-  6: record('counter-signature message', { counterSignature: required(1, CounterSignature) }),
+  6: record('counter-signature message', {
+    counterSignature: required(1, CounterSignature),
+    /** What it signs, where the provider may have lost it. */
+    receipt: optional(2, Receipt),
+  }),
   7: record('quote', { document: required(1, document) }),
   8: record('capabilities', {}),
   9: record('declined', { reason }),

@@ -71,8 +71,7 @@ function faultsOfTask(world: MatrixWorld, side: Side, own: Interaction): string[
     )
       found.push(`both sides hold another receipt of ${own.preview}`)
   }
-  if (own.receiptState === 'disputed' && !world.hasLost(side) && !world.hasLost(world.opposite(side)))
-    found.push(`${side.name} disputes a receipt of an honest node`)
+  if (own.receiptState === 'disputed') found.push(`${side.name} disputes a receipt of an honest node`)
   return found
 }
 
@@ -171,7 +170,31 @@ export function stuck(world: MatrixWorld): string[] {
         .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
       ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
     ])
+    .concat(disagreements(world))
 }
+
+/** Once all mail has come, a task is over for both sides or for none, and both hold its receipt or say why not. */
+function disagreements(world: MatrixWorld): string[] {
+  const { alice, bob } = world
+  if (world.sides.some(isCutOff)) return []
+  return interactionsOf(alice).flatMap(own => {
+    const other = bob.ctx.threads.findById(own.id)
+    if (other === undefined) return []
+    const shown = `${own.preview}: alice ${own.state} ${own.receiptState}, bob ${other.state} ${other.receiptState}`
+    const isSigned = (one: Interaction) => one.receiptState === 'signed'
+    const isExplained = [own, other].some(one => one.reason !== null || one.lostByPeerAt !== null)
+    if (isExplained) return []
+    return isOver(own) !== isOver(other) || isSigned(own) !== isSigned(other)
+      ? [`the sides do not agree on ${shown}`]
+      : []
+  })
+}
+
+/** Nobody reaches it, or it takes nothing more from the other side. */
+const isCutOff = (side: Side): boolean =>
+  side.isAway ||
+  side.ctx.identity.log.deactivated ||
+  side.ctx.contacts.isBlocked(side.world.opposite(side).aid)
 
 function stuckPayment(side: Side, row: PaymentRow | undefined): string[] {
   if (row === undefined || row.state === 'ended' || row.state === 'refused') return []

@@ -129,7 +129,7 @@ test('a counter-signature over any receipt that was ever sent is recognized, als
         chainHead,
         bodyHash: receiptBodyHash(given.bodyBytes),
       })
-      const settled = takeCounterSignature(ctx, at(bob), counter)
+      const settled = takeCounterSignature(ctx, at(bob), { counterSignature: counter })
       expect(settled?.receiptState).toBe('signed')
       expect(settled?.receipt).toEqual(second.receipt)
       throw undo
