@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
 import { messageDigest } from '../../protocol/mail/message.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
-import { lostTasks } from '../store/lost.ts'
+import { lostTasks, noteLost } from '../store/lost.ts'
 import { acceptEnd, proposeEnd } from '../tasks/conversation.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 import { doubtNumbersOf } from './numbers.ts'
@@ -241,6 +241,18 @@ test('tasks that came after the backup are named on both sides, and the sender h
     delivery: 'failed',
     reason: expect.stringContaining('delegate it anew'),
   })
+})
+
+test('a task of a stranger is named once the stranger writes in it, and of many strangers a few', async () => {
+  const carol = await world.node('carol')
+  const ids = Array.from({ length: 3 }, () => carol.delegate(alice, 'from a stranger').id)
+  await world.settle()
+  await restore()
+  for (let n = 0; n < 31; n++)
+    alice.within(() => noteLost(alice.ctx.store, { id: `known ${n}`, peer: bob.aid, at: n }))
+  for (const one of ids) carol.say(one, 'did you get it?')
+  await world.settle()
+  expect(lostTasks(alice.ctx.store).filter(({ peer }) => peer === carol.aid)).toHaveLength(1)
 })
 
 describe('a node that was never restored', () => {

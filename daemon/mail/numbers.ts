@@ -18,7 +18,7 @@ import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import { lastRestore, takeContactsDue } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { idsSince, isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
-import { noteLost, takeUntold } from '../store/lost.ts'
+import { lostTasks, noteLost, takeUntold } from '../store/lost.ts'
 import { recall, remember } from '../store/memory.ts'
 import {
   claimedCount,
@@ -50,6 +50,8 @@ const CLAIMED_MAX = 1024
 const CLAIMED_UNRESTORED_MAX = 16
 /** So long such a word holds a task up without being explained. */
 const UNRESTORED_WAIT_MS = 60_000
+/** Lost tasks of which a stranger's is still named. */
+const LOST_WITH_STRANGERS_MAX = 32
 /** Numbers that stay for the two steps that end a task. */
 const STEPS_LEFT = 2
 const NOT_OURS =
@@ -324,10 +326,14 @@ function nameLost(ctx: Telling, peer: string, ids: readonly string[]): void {
   if (untold.length > 0) queue(ctx, peer, { lost: untold.map(bytesOf) })
 }
 
-/** A contact writes in a task that is not here: after a restore it is one that was lost. */
+/**
+ * Somebody writes in a task that is not here: after a restore it is one that was lost. Strangers may make tasks up, so a few
+ * of theirs are named.
+ */
 export function noteUnknownTask(ctx: Telling, { from, interactionId, kind }: MessageBody): void {
   const isStep = kind !== kinds.delegate && interactionId !== undefined
-  if (!isStep || lastRestore(ctx.store) === undefined || !ctx.contacts.isContact(from)) return
+  if (!isStep || lastRestore(ctx.store) === undefined) return
+  if (!ctx.contacts.isContact(from) && lostTasks(ctx.store).length >= LOST_WITH_STRANGERS_MAX) return
   nameLost(ctx, from, [toBase64url(interactionId)])
 }
 
