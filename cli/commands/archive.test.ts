@@ -85,11 +85,17 @@ test('what settings of an archive start, call and listen on is named, and off un
     modules: { service: [{ id: 'weather.now', url: 'http://127.0.0.1:9/' }], cas: {} },
     a2a: { enabled: true, addr: '127.0.0.1:39999', push_hosts: ['push.example'] },
     console_hosts: ['tunnel.example'],
+    console_ticket: false,
+    spend: { auto_max: 5, agent_max: 0, day_max: 5, payee_day_max: 5 },
     summary: 'kept',
   }
   const source = mkdtempSync(join(tmpdir(), 'svc-archives-'))
   const target = mkdtempSync(join(tmpdir(), 'svc-archives-'))
   const node = await startNode({ dir: source, env: { SVC_RUNTIME_DIR: join(source, 'run') } })
+  node.ctx.store.run(
+    "INSERT INTO a2a_tasks (key, id, agent, context, state, state_at, status) VALUES (1, 't', 'a', 'c', 's', 0, '{}')",
+  )
+  node.ctx.store.run("INSERT INTO a2a_pushes (task, id, config, told, next_at) VALUES (1, 'p', '{}', 0, 0)")
   await node.stop()
   writeConfig(source, { ...readConfig(source), ...config } as never)
   const file = join(source, 'armed.svc')
@@ -102,13 +108,17 @@ test('what settings of an archive start, call and listen on is named, and off un
     'the A2A interface calls push.example',
     'the control interface listens on 0.0.0.0:39811',
     'the console answers as tunnel.example',
+    'the console opens without a link of its owner',
+    'the A2A interface calls a client',
+    'the node pays by rule, without asking',
   ]
   const off = await runIn(target, ['restore', file, 'off', ...passphrase])
   expect([off.code, JSON.parse(off.out).kept_off]).toEqual([0, starts])
   expect(off.err).toContain('config.arrived.json')
   const quiet = join(target, 'ids', 'off')
-  const { auto_reply, modules, a2a, console_hosts, control_addr, summary } = readConfig(quiet)
-  expect([auto_reply, modules, a2a, console_hosts]).toEqual([undefined, undefined, undefined, undefined])
+  const { control_addr, summary, ...kept } = readConfig(quiet)
+  const doors = ['auto_reply', 'modules', 'a2a', 'console_hosts', 'console_ticket', 'spend']
+  expect(Object.keys(kept).filter(name => doors.includes(name))).toEqual([])
   expect([control_addr, summary]).toEqual([expect.stringMatching(/^127\.0\.0\.1:/), 'kept'])
   expect(JSON.parse(readFileSync(join(quiet, 'config.arrived.json'), 'utf8'))).toMatchObject(config)
 

@@ -13,6 +13,7 @@ import { peekLog } from '../identity/identity.ts'
 import { requireReadableKeys } from '../identity/mailbox-keys.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE, syncDirectory } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
+import { countA2aPushes, removeA2aPushes } from '../store/a2a.ts'
 import { markInFile } from '../store/chain.ts'
 import { doubtNumbers } from '../store/interactions.ts'
 import { forget } from '../store/memory.ts'
@@ -70,8 +71,8 @@ export async function loadArchive({
   ensureSecretDirectory(draft)
   try {
     for await (const entry of readArchive(path, passphrase)) await place(draft, entry)
-    const records = settle(draft, head)
-    const starts = withSettings ? startsOf(readConfig(draft)) : quiet(draft)
+    const { records, pushes } = settle(draft, head, withSettings)
+    const starts = withSettings ? startsOf(readConfig(draft), pushes) : quiet(draft, pushes)
     adopt(draft, dir)
     return { aid: head.aid, dataDir: dir, madeAtMs: head.madeAtMs, records, starts }
   } catch (error) {
@@ -115,8 +116,12 @@ async function place(draft: string, { path, bytes }: Entry): Promise<void> {
   }
 }
 
-/** Looks at what came, marks it, and gives the length of its evidence chain. */
-function settle(draft: string, { aid, madeAtMs, kind }: ArchiveHead): number {
+/** Looks at what came and marks it; the length of its evidence chain, and how many clients of A2A its pushes call. */
+function settle(
+  draft: string,
+  { aid, madeAtMs, kind }: ArchiveHead,
+  withSettings: boolean,
+): { records: number; pushes: number } {
   if (!fs.existsSync(join(draft, STORE_FILE)) || peekLog(draft)?.aid !== aid)
     throw new ArchiveRefused('the archive does not hold the identity that it names; take another archive')
   requireReadableKeys(draft)
@@ -129,7 +134,8 @@ function settle(draft: string, { aid, madeAtMs, kind }: ArchiveHead): number {
       // the file of the chain is written anew from the store
       forget(store, CHECKPOINT)
       markInFile(store, 0)
-      return store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
+      const records = store.get<{ n: number }>('SELECT coalesce(max(seq) + 1, 0) AS n FROM chain')?.n ?? 0
+      return { records, pushes: withSettings ? countA2aPushes(store) : removeA2aPushes(store) }
     }, 'node.restore')
   } finally {
     store.close()

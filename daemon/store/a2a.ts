@@ -229,6 +229,9 @@ export function removeA2aPush(store: Store, task: number, id: string): void {
   store.run('DELETE FROM a2a_pushes WHERE task = ? AND id = ?', task, id)
 }
 
+export const countA2aPushes = (store: Store): number =>
+  store.get<{ n: number }>('SELECT count(*) AS n FROM a2a_pushes')?.n ?? 0
+
 /** Calls nobody any more; how many that were. */
 export function removeA2aPushes(store: Store): number {
   return store.run('DELETE FROM a2a_pushes').changes

@@ -32,8 +32,9 @@ const RARELY = [
   // a backup, and a move to another hub
   'SELECT DISTINCT cid FROM message_attachments ORDER BY cid',
   "SELECT aid FROM contacts WHERE petname IS NOT NULL AND blocked = 0 AND aid IN (SELECT aid FROM peers) UNION SELECT peer FROM interactions WHERE state IN ('delivered', 'open', 'end_proposed')",
-  // a new token of the A2A interface
+  // a new token of the A2A interface, and an archive that is loaded
   'DELETE FROM a2a_pushes',
+  'SELECT count(*) AS n FROM a2a_pushes',
   // a restore
   "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired') OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))",
   'SELECT max(updated_at) AS at FROM interactions',
