@@ -183,15 +183,21 @@ describe('output that does not arrive', () => {
       ['>&-', 'standard output goes nowhere'],
       ['> /dev/null', 'standard output goes nowhere'],
     ] as const) {
-      const ran = shell(`SVC id next export --remove ${goes}`)
+      const ran = shell(`SVC id next export --remove --yes ${goes}`)
       expect([goes, ran.status, nextKey()]).toEqual([goes, 1, true])
       expect(ran.stderr).toContain(why)
     }
   })
 
+  test('and so does one that nobody confirmed', () => {
+    const ran = shell('SVC id next export --remove < /dev/null')
+    expect([ran.status, nextKey(), ran.stdout]).toEqual([2, true, ''])
+    expect(ran.stderr).toContain('try: svc id next export --remove --yes')
+  })
+
   test('and one that arrives takes it off the machine, which status and doctor mention', async () => {
     const file = world.dir('alice', 'phrase.json')
-    expect(shell(`SVC id next export --remove > "${file}"`).status).toBe(0)
+    expect(shell(`SVC id next export --remove --yes > "${file}"`).status).toBe(0)
     const said = JSON.parse(readFileSync(file, 'utf8')) as { recovery_phrase: string; removed: boolean }
     expect([said.removed, nextKey()]).toEqual([true, false])
     const absent = 'the next key is not on this machine'
@@ -204,7 +210,7 @@ describe('output that does not arrive', () => {
     for (const taken of [phrase, file]) {
       expect(shell(`SVC id next import < "${taken}"`).status).toBe(0)
       expect(nextKey()).toBe(true)
-      expect(shell('SVC id next export --remove | cat > /dev/null').status).toBe(0)
+      expect(shell('SVC id next export --remove --yes | cat > /dev/null').status).toBe(0)
       expect(nextKey()).toBe(false)
     }
     for (const text of ['{}', '{"recovery_phrase": 1}', '{"recovery_phrase": "'])

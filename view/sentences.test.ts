@@ -81,7 +81,7 @@ test('a receipt with a fault is never shown as good', () => {
 test('a verified receipt of words contradicts itself in no word', () => {
   const receipt = { id: 'r', verified: true, status: 'UNVERIFIED', result_cid: 'c' }
   expect(sayReceipt({ side: 'received', receipt }, 'bob')?.says).toBe(
-    'receipt verified, signed by you; the answer is words, which no program can check (UNVERIFIED)',
+    'receipt verified, signed by you; an answer in words, not checked by a program (UNVERIFIED)',
   )
 })
 

@@ -171,7 +171,7 @@ export function sayReceipt(
 
 /** What a verified receipt records, where its status alone could be read as the outcome of the verification. */
 const RECEIPTS: Readonly<Record<string, string>> = {
-  UNVERIFIED: '; the answer is words, which no program can check (UNVERIFIED)',
+  UNVERIFIED: '; an answer in words, not checked by a program (UNVERIFIED)',
   FAILED: '; it records that the task failed: ended without an answer (FAILED)',
 }
 

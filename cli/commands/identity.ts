@@ -20,7 +20,7 @@ import { connect } from '../client/control.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, hint, type Io, notice, printReply, requireOutput, UsageRefused } from '../io.ts'
 import { start } from './start.ts'
-import { readPhrase } from './values.ts'
+import { askOnTerminal, readPhrase } from './values.ts'
 
 export const ls: Run = async io => {
   const running = daemonsOf(io.env)
@@ -114,9 +114,23 @@ function open(io: Io, id: string | undefined) {
   return openIdentity(dir, { now: io.now, random: length => new Uint8Array(randomBytes(length)) })
 }
 
+/** What is removed is asked for on a terminal, and needs `--yes` elsewhere. */
+async function requireYes(io: Io, aid: string): Promise<void> {
+  const without =
+    'without this key and without its phrase the identity can never rotate, move or end; nothing was removed'
+  const next = 'svc id next export --remove --yes'
+  if (!io.stdin.isTTY) throw new UsageRefused(without, next)
+  const said = await askOnTerminal(
+    io,
+    `This deletes the next key of ${aid} here. Only its phrase, printed now, brings it back. Type yes to go on: `,
+  )
+  if (said !== 'yes') throw new UsageRefused(without, next)
+}
+
 export const nextExport: Run = async (io, input) => {
   const identity = open(io, input.id)
   const removed = input.flags.has('--remove')
+  if (removed && !input.flags.has('--yes')) await requireYes(io, identity.aid)
   const phrase = identity.exportNext()
   notice(
     io,

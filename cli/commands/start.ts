@@ -72,12 +72,11 @@ async function detach(io: Io, input: Input): Promise<number> {
   printReply(io, { state: 'running', ...describe(entry) })
   const status = await connect(io, input).call('status')
   sayWarnings(io, status)
-  if (fresh && io.hints) {
+  if (fresh)
     notice(
       io,
-      `new identity in ${selection.dir}. Back up identity.kel: it is your key, nobody can restore it.`,
+      `made a new identity in ${selection.dir}; nobody can restore it for you, so keep a backup on another machine: svc backup <file>`,
     )
-  }
   sayNext(io, selection.dir, status)
   return 0
 }

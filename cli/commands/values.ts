@@ -1,6 +1,7 @@
 /** Flag values as the operations take them, refused with the flag's name when they do not fit. */
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
 import { isOutOfRoom } from '../../daemon/platform/room.ts'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
@@ -140,6 +141,18 @@ export async function textOrInput(io: Io, value: string): Promise<string> {
     utf8Of(Buffer.concat(chunks)) ??
     refuseBytes('standard input is not UTF-8 text', 'send it as a file: --attach PATH')
   )
+}
+
+/** One line that a person types; empty where there is none. */
+export async function askOnTerminal(io: Io, question: string): Promise<string> {
+  const reader = createInterface({ input: io.stdin })
+  io.err(question)
+  try {
+    const { done, value } = await reader[Symbol.asyncIterator]().next()
+    return done === true ? '' : value.trim()
+  } finally {
+    reader.close()
+  }
 }
 
 /** A recovery phrase, or the export that holds it, from standard input; it is never taken from the command line. */

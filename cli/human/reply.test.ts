@@ -218,3 +218,8 @@ test.each([
 test('a moment is RFC 3339 in seconds', () => {
   expect(rfc3339(NOW + 5)).toBe('2026-11-22T12:00:00Z')
 })
+
+test('the status of an answer in words says what it means, and any other is shown as it is', () => {
+  expect(shown({ status: 'UNVERIFIED' })).toContain('answer in words, not checked by a program (UNVERIFIED)')
+  expect(shown({ receipt: { status: 'OK' } })).toContain('OK')
+})

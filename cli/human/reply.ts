@@ -117,7 +117,13 @@ function whoText({ peer, peer_name: petname }: Row): string {
   return typeof peer === 'string' ? `${oneLine(peer).slice(0, AID_SHOWN)}…` : ''
 }
 
+/** Where a status as it is could be read as a verdict. */
+const STATUSES: Readonly<Record<string, string>> = {
+  UNVERIFIED: 'answer in words, not checked by a program (UNVERIFIED)',
+}
+
 function valueText(name: string, value: unknown, page: Page): string {
+  if (name === 'status' && typeof value === 'string') return STATUSES[value] ?? oneLine(value)
   if (typeof value === 'number' && isTimeName(name)) return `${rfc3339(value)} (${relative(value, page.now)})`
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   if (Array.isArray(value))

@@ -153,8 +153,11 @@ export const identityCommands: readonly CommandRow[] = [
     group: 'identity',
     needsDaemon: false,
     summary: 'print the next key as a recovery phrase; --remove deletes it here',
-    flags: [on('--remove', 'delete the key here once its phrase is printed')],
-    example: 'svc id next export --remove',
+    flags: [
+      on('--remove', 'delete the key here once its phrase is printed'),
+      on('--yes', 'really delete it, without a question'),
+    ],
+    example: 'svc id next export --remove --yes',
     load: async () => (await identity()).nextExport,
   },
   {

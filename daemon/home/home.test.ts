@@ -84,7 +84,7 @@ describe('pointer files', () => {
     const env = { XDG_RUNTIME_DIR: session, SVC_HOME: home }
     const specified = join(shared, `svc-${process.getuid?.()}`)
     expect(runtimeDirectories(env, shared)).toEqual([join(session, 'svc'), specified])
-    chmodSync(specified, 0o755)
+    chmodSync(specified, 0o775)
     expect(runtimeDirectories(env, shared)).toEqual([join(session, 'svc')])
     expect(runtimeDirectories({ SVC_HOME: home }, shared)).toEqual([join(home, 'run')])
     expect(runtimeDirectories({ XDG_RUNTIME_DIR: 'relative', SVC_HOME: home }, shared)).toEqual([
@@ -99,13 +99,19 @@ describe('pointer files', () => {
     expect(runningDaemons(dir)).toEqual([])
   })
 
-  test('a runtime directory that others can enter is refused', () => {
-    const shared = fresh()
-    mkdirSync(join(shared, 'run'))
-    chmodSync(join(shared, 'run'), 0o755)
-    expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: join(shared, 'run') })).toThrow(
-      /not a private directory/,
+  test('a runtime directory that others could look into is closed to them, one that they could change is refused', () => {
+    const run = join(fresh(), 'run')
+    mkdirSync(run)
+    chmodSync(run, 0o755)
+    expect(runtimeDirectory({ SVC_RUNTIME_DIR: run })).toBe(run)
+    expect(statSync(run).mode & 0o777).toBe(0o700)
+    chmodSync(run, 0o770)
+    expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: run })).toThrow(
+      `other users can change ${run}; look through it, then: chmod 700 ${run}`,
     )
+    const file = join(fresh(), 'run')
+    writeFileSync(file, '')
+    expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: file })).toThrow()
   })
 
   test('new identities scan upward from 39811 for a free port', async () => {

@@ -8,7 +8,8 @@ import { createServer } from 'node:net'
 import { homedir, userInfo } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { Failure, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
-import { ensureSecretDirectory, findFile, replaceFile } from '../platform/files.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import { ensureSecretDirectory, findFile, replaceFile, SECRET_DIRECTORY_MODE } from '../platform/files.ts'
 
 export const CONTROL_PORT_FIRST = 39_811
 export const CONTROL_HOST = '127.0.0.1'
@@ -156,12 +157,17 @@ function isPrivate(path: string): boolean {
   }
 }
 
-/** Makes the folder if need be; refuses one that somebody else made or can enter. */
+/** Makes the folder if need be, closes one that others could only look into, and refuses one that they could change. */
 function privateDirectory(path: string): string {
   ensureSecretDirectory(path)
   const stat = fs.lstatSync(path)
-  if (!stat.isDirectory() || stat.uid !== userId() || (stat.mode & 0o077) !== 0)
-    throw new HomeError(`${path} is not a private directory of this user; remove it and start again`)
+  if (!stat.isDirectory())
+    throw new HomeError(`${path} is no folder; move it away, or name another with SVC_RUNTIME_DIR`)
+  if (stat.uid !== userId())
+    throw new HomeError(`${path} belongs to another user; name another folder with SVC_RUNTIME_DIR`)
+  if ((stat.mode & 0o022) !== 0)
+    throw new HomeError(`other users can change ${path}; look through it, then: chmod 700 ${shellWord(path)}`)
+  if ((stat.mode & 0o077) !== 0) fs.chmodSync(path, SECRET_DIRECTORY_MODE)
   ensureSecretDirectory(join(path, 'daemons'))
   return path
 }
