@@ -240,6 +240,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/encoding',
       'protocol/contract',
+      'protocol/shell.ts',
       'protocol/control',
       'protocol/proof',
       'daemon/refusal.ts',

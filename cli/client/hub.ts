@@ -3,6 +3,7 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Send } from '../../protocol/contract/client.ts'
+import { proxiesIn } from '../../protocol/contract/proxies.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Io } from '../io.ts'
@@ -21,8 +22,10 @@ export function hubSend(io: Io, timeoutMs: number): Send {
     new Promise<Response>((resolve, reject) => {
       const { method, headers, signal } = request
       const { protocol, origin } = new URL(request.url)
-      const options = { method, headers, agent: false as const, ...present({ signal }) }
       const module = protocol === 'https:' ? https : http
+      const proxyEnv = proxiesIn(io.env)
+      const agent = proxyEnv === undefined ? false : new module.Agent({ proxyEnv })
+      const options = { method, headers, agent, ...present({ signal }) }
       const outgoing = module.request(request.url, options, incoming => {
         const chunks: Buffer[] = []
         let size = 0

@@ -3,6 +3,7 @@
  * daemon of the identity runs already, the stdio form joins it as a client, and takes over when that one ends.
  */
 import { existsSync } from 'node:fs'
+import { setGlobalProxyFromEnv } from 'node:http'
 import { join } from 'node:path'
 import { callsOf } from '../../daemon/control/invoke.ts'
 import { settingsWarning } from '../../daemon/control/warnings.ts'
@@ -21,6 +22,7 @@ import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { collectWhenQuiet } from '../../daemon/platform/stream-memory.ts'
 import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { proxiesIn } from '../../protocol/contract/proxies.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
 import { findTarget, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
@@ -36,6 +38,9 @@ const TAKE_OVER_LOOK_MS = 2_000
 /** Runs the node until a signal, `svc stop` or, on stdio, the end of the client. */
 export async function runDaemon(io: Io, input: Input, options: { stdio: boolean }): Promise<number> {
   forgetLeanMemory(process.env)
+  const proxies = proxiesIn(process.env)
+  // whatever this process asks for besides hubs: model servers, capabilities
+  if (proxies !== undefined) setGlobalProxyFromEnv(proxies)
   return options.stdio ? runStdio(io, input) : runForeground(io, input)
 }
 

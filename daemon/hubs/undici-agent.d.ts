@@ -4,9 +4,3 @@ declare module 'undici/lib/dispatcher/agent.js' {
   // biome-ignore lint/style/noDefaultExport: the module is as it is
   export default Agent
 }
-
-declare module 'undici/lib/dispatcher/env-http-proxy-agent.js' {
-  import { EnvHttpProxyAgent } from 'undici'
-  // biome-ignore lint/style/noDefaultExport: the module is as it is
-  export default EnvHttpProxyAgent
-}
