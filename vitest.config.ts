@@ -5,6 +5,7 @@ const slow = ['**/*.slow.test.ts']
 const programs = [
   'test/{backup-interrupted,builds,client-file,examples,hints,launchers,tools,command-line,commands,demo,first-conversation,homes,npx,doctor,clock-ahead,full-disk,hung-node,public-page,verify-page,mcp,hook}.test.ts',
   'test/tool-words.test.ts',
+  'test/packages.test.ts',
   'test/matrix/processes.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'daemon/platform/stream-memory.test.ts',

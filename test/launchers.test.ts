@@ -100,7 +100,7 @@ describe('a launcher', () => {
     const ran = spawnSync(process.execPath, [join(bare, 'bin', 'svc.js')], { env, encoding: 'utf8' })
     rmSync(bare, { recursive: true })
     expect(ran.status).toBe(1)
-    expect(ran.stderr).toContain('run npm ci in the checkout')
+    expect(ran.stderr).toContain('run npm run build in the checkout')
   })
 })
 

@@ -3,7 +3,8 @@
  * it ends, and everything it writes it removes.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { CommandFailed } from '../io.ts'
@@ -16,17 +17,26 @@ export type Ran = { code: number; stdout: string; stderr: string }
 
 export type Programs = { svc: string; hub: string }
 
-/** The built programs: this one, and the hub beside it in the checkout. */
+/** The built programs: this one, and the hub beside it, in the checkout or as a package that was installed with it. */
 export function builtPrograms(): Programs {
-  const svc = process.argv[1] as string
-  const hub = join(dirname(svc), '..', 'hub', 'dist', 'svc-hub.js')
-  if (!existsSync(hub)) {
+  const svc = realpathSync(process.argv[1] as string)
+  const hub = [join(dirname(svc), '..', 'hub'), installedHub(svc)]
+    .map(folder => join(folder, 'dist', 'svc-hub.js'))
+    .find(program => existsSync(program))
+  if (hub === undefined)
     throw new CommandFailed(
-      'the demo needs the hub beside it, as in the checkout',
-      'npm ci, then npm run demo',
+      'the demo needs the package svc-hub beside svc',
+      'install svc-hub where svc is installed; in a checkout: npm ci, then npm run demo',
     )
-  }
   return { svc, hub }
+}
+
+function installedHub(svc: string): string {
+  try {
+    return dirname(createRequire(svc).resolve('svc-hub/package.json'))
+  } catch {
+    return ''
+  }
 }
 
 export class World implements AsyncDisposable {
