@@ -31,7 +31,6 @@ import { parseEnvelopeHead } from '../../protocol/mail/envelope.ts'
 import { decodeHead, encodeHead } from '../../protocol/mail/message.ts'
 import { decodePayload, encodePayload } from '../../protocol/mail/payload.ts'
 import { SessionGrant } from '../../protocol/mail/session.ts'
-import { Acceptance } from '../../protocol/proof/acceptance.ts'
 import { ChainExport, exportLine, parseExportLine } from '../../protocol/proof/chain-export.ts'
 import { parseCheckpoint } from '../../protocol/proof/checkpoint.ts'
 import { parseVerifierKey } from '../../protocol/proof/cosignature.ts'
@@ -285,7 +284,6 @@ function workFormats(): Subject[] {
     format('review', hex(reviews.reviews.valid, 'review'), Review),
     format('attestation', [fromHex(reviews.attestation.attestation)], Attestation),
     format('effect', effects(), Effect),
-    format('acceptance', hex(cases('effect/acceptance.json'), 'acceptance'), Acceptance),
     cardSubject(),
     ...paymentFormats(),
   ]
