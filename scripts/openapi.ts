@@ -52,10 +52,47 @@ function operationOf(name: string, row: RouteRow): Operation {
     operationId: name,
     ...(row.action === undefined ? {} : { description: `Signed with the action \`${row.action}\`.` }),
     ...(secured ? { security: [{ [row.auth]: [] }] } : { security: [] }),
-    parameters: [...wireParameter(row), ...pathParameters(row.path), ...queryParameters(row)],
+    parameters: [
+      ...wireParameter(row),
+      ...headersOf(row).map(([header, required, schema]) => ({
+        name: header,
+        in: 'header',
+        required,
+        schema,
+      })),
+      ...pathParameters(row.path),
+      ...queryParameters(row),
+    ],
     ...present({ requestBody: body }),
     responses: { 200: answer(row), ...refusals(row) },
   }
+}
+
+const TEXT = { type: 'string' }
+const NUMBER = { type: 'string', pattern: '^[0-9]+$' }
+type Header = [name: string, required: boolean, schema: object]
+
+const signedHeaders: readonly Header[] = [
+  [headers.aid, true, TEXT],
+  [headers.ts, true, NUMBER],
+  [headers.seq, true, NUMBER],
+  [headers.signature, true, TEXT],
+]
+/** A capability stands in the access record alone; a session has its id, a time and a MAC beside it. */
+const credentialHeaders: readonly Header[] = [
+  [headers.access, true, TEXT],
+  [headers.session, false, TEXT],
+  [headers.ts, false, NUMBER],
+  [headers.mac, false, TEXT],
+  [headers.home, false, TEXT],
+  ['Content-Length', true, NUMBER],
+]
+
+function headersOf(row: RouteRow): readonly Header[] {
+  const held: Header[] =
+    row.held === true ? [['Prefer', false, { type: 'string', examples: ['wait=50'] }]] : []
+  if (row.auth === 'signed') return [...signedHeaders, ...held]
+  return row.auth === 'credential' ? [...credentialHeaders, ...held] : held
 }
 
 function requestBody(row: RouteRow) {
@@ -75,14 +112,50 @@ function answer(row: RouteRow) {
   }
   const type = row.produces === undefined ? 'application/json' : types[row.produces]
   const schema = row.reply === undefined ? { type: 'string' } : schemaOf(row.reply)
-  return { description: 'The answer.', content: { [type]: { schema } } }
+  return { description: 'The answer.', headers: wireAnswered, content: { [type]: { schema } } }
+}
+
+const wireAnswered = { [headers.wire]: { required: true, schema: { const: String(WIRE) } } }
+
+/** What a refusal has beside `reason` and `error`, by the code that adds it. */
+const refusalMembers: Readonly<Record<string, Schema>> = {
+  aid: TEXT,
+  challenge: { type: 'object' },
+  floor: { type: 'integer' },
+  head_id: TEXT,
+  max_bits: { type: 'integer' },
+  required_svc: TEXT,
+  required_wire: { type: 'integer' },
+  seq: { type: 'integer' },
+  stored_seq: { type: 'integer' },
+  witnessed_id: TEXT,
+  witnessed_seq: { type: 'integer' },
+}
+
+function membersOf(names: readonly (keyof typeof codes)[], { refused }: RouteRow): Record<string, Schema> {
+  const added = names.flatMap(name => codes[name].members)
+  const fixed = refused === undefined ? [] : [...Object.keys(refused.members), refused.reason]
+  return Object.fromEntries([...added, ...fixed].map(member => [member, refusalMembers[member] ?? {}]))
+}
+
+/** When to come again, and from which time on a signed request counts. */
+function refusalHeaders(names: readonly (keyof typeof codes)[]) {
+  const waits = names.some(name => codes[name].retryAfter !== undefined)
+  const floored = names.includes('ts_stale')
+  return {
+    ...wireAnswered,
+    ...present({
+      'Retry-After': waits ? { schema: { type: 'integer' } } : undefined,
+      [headers.floor]: floored ? { schema: NUMBER } : undefined,
+    }),
+  }
 }
 
 /** One entry for each status, naming the codes that it stands for. */
 function refusals(row: RouteRow) {
   const byAuth = row.auth === 'signed' ? authCodes.signed : row.auth === 'none' ? [] : authCodes.anonymous
   const names = [...new Set([...row.codes, ...commonCodes, ...byAuth])].sort() as (keyof typeof codes)[]
-  const statuses = new Map<number, string[]>()
+  const statuses = new Map<number, (keyof typeof codes)[]>()
   for (const name of names)
     statuses.set(codes[name].status, [...(statuses.get(codes[name].status) ?? []), name])
   return Object.fromEntries(
@@ -90,7 +163,15 @@ function refusals(row: RouteRow) {
       String(status),
       {
         description: reasons.join(', '),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Refusal' } } },
+        headers: refusalHeaders(reasons),
+        content: {
+          'application/json': {
+            schema: {
+              $ref: '#/components/schemas/Refusal',
+              properties: { reason: { enum: reasons }, ...membersOf(reasons, row) },
+            },
+          },
+        },
       },
     ]),
   )

@@ -6,6 +6,8 @@ import { environment } from '../cli/environment.ts'
 import { commands } from '../cli/table.ts'
 import type { RouteRow } from '../protocol/contract/route.ts'
 import { blobText } from '../protocol/contract/shapes.ts'
+import { type CodeRow, codes } from '../protocol/wire3/codes.ts'
+import { headers } from '../protocol/wire3/headers.ts'
 import { wire3Routes } from '../protocol/wire3/routes.ts'
 import { membersOf, schemaOf } from './members.ts'
 import { openapiDocument } from './openapi.ts'
@@ -77,6 +79,41 @@ describe('the OpenAPI document', () => {
     expect(operation.operationId).toBe(name)
     const told = Object.values(operation.responses).flatMap(({ description }) => description.split(', '))
     for (const code of row.codes) expect(told).toContain(code)
+  })
+
+  type Answered = {
+    parameters: { name: string; in: string; required: boolean }[]
+    responses: Record<
+      string,
+      {
+        description: string
+        headers: object
+        content: Record<string, { schema: { properties?: Record<string, object> } }>
+      }
+    >
+  }
+  const operation = (row: RouteRow) => paths[row.path]?.[row.method.toLowerCase()] as unknown as Answered
+
+  test.each(Object.entries<RouteRow>(wire3Routes))('%s names the headers that its caller sends', (_, row) => {
+    const needed = operation(row).parameters.filter(one => one.in === 'header' && one.required)
+    const names = needed.map(({ name }) => name).filter(name => name !== headers.wire)
+    const signed = [headers.aid, headers.ts, headers.seq, headers.signature]
+    const expected = row.auth === 'signed' ? signed : row.auth === 'credential' ? [headers.access] : []
+    expect(names.filter(name => name !== 'Content-Length')).toEqual(expected)
+  })
+
+  test.each(Object.entries<RouteRow>(wire3Routes))('%s names what its refusals bring', (_, row) => {
+    for (const { description, headers: answered, content } of Object.values(operation(row).responses).slice(
+      1,
+    )) {
+      const properties = Object.keys(content['application/json']?.schema.properties ?? {})
+      for (const code of description.split(', ') as (keyof typeof codes)[]) {
+        expect(properties).toEqual(expect.arrayContaining([...codes[code].members]))
+        const { retryAfter }: CodeRow = codes[code]
+        if (retryAfter !== undefined) expect(Object.keys(answered)).toContain('Retry-After')
+        if (code === 'ts_stale') expect(Object.keys(answered)).toContain(headers.floor)
+      }
+    }
   })
 
   test('no member is without a type but the card, which is free', () => {

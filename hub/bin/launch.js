@@ -13,12 +13,13 @@ process.on('SIGUSR1', () => undefined)
 
 const NEEDED = [24, 15]
 
-function newEnough(version) {
+export function newEnough(version) {
   const [major, minor] = version.split('.').map(Number)
   return major > NEEDED[0] || (major === NEEDED[0] && minor >= NEEDED[1])
 }
 
-function pinnedRuntime(program) {
+/** The runtime that npm installed beside a program. */
+export function pinnedRuntime(program) {
   try {
     const manifest = createRequire(program).resolve('node/package.json')
     const binary = join(dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
@@ -54,7 +55,7 @@ export async function start(url) {
   const program = fileURLToPath(url)
   const name = program.endsWith('svc-hub.js') ? 'svc-hub' : 'svc'
   if (!existsSync(program)) {
-    fail(name, `the program is not built; run npm ci in the checkout, which builds it (missing ${program}).`)
+    fail(name, `the program is not built; run npm run build in the checkout (missing ${program}).`)
   }
   if (newEnough(process.versions.node)) {
     process.argv[1] = program
