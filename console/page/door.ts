@@ -29,15 +29,11 @@ export function doorOf(peer: Peer): Door {
     const answer = await peer.fetch(`/events${query}`, { signal })
     if (answer.status === 404) throw new NoStream('this node has no stream of events')
     if (!answer.ok || answer.body === null) throw await refusalOf(answer)
-    try {
-      yield { id: null, event: 'open', data: null }
-      yield* eventsIn(answer.body)
-    } finally {
-      peer.lose()
-    }
+    yield { id: null, event: 'open', data: null }
+    yield* eventsIn(answer.body)
   }
 
-  return { call, events: sharedEvents(events) }
+  return { call, events: sharedEvents(events, () => peer.lose()) }
 }
 
 const queryOf = (input: object): string => {

@@ -1,6 +1,8 @@
 /**
  * One stream of events for all tabs of an origin: a browser holds six connections to one place, and a stream takes one
  * for good. The tab that has the lock reads the stream and tells the others; when it goes, another one takes it over.
+ * Whoever answers after a stream may be another one than before it, which only the tab that read it can see: it tells
+ * the others, and each has the node prove itself anew.
  */
 import type { Door, NodeEventSeen } from '../../view/door.ts'
 
@@ -9,18 +11,40 @@ const OPEN: NodeEventSeen = { id: null, event: 'open', data: null }
 /** Everything is read anew. */
 const RESET: NodeEventSeen = { id: null, event: 'reset', data: {} }
 
-/** What tabs tell each other: a new one asks where the stream is, the one that reads it answers and passes events on. */
-type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen }
+/**
+ * What tabs tell each other: a new one asks where the stream is, the one that reads it answers, passes events on, and
+ * says when it ended.
+ */
+type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen } | { lost: true }
 
-/** The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. */
-export function sharedEvents(events: Door['events']): Door['events'] {
-  if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return events
+/**
+ * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. `lose`:
+ * what this tab does when a stream begins or ends, its own or that of another tab.
+ */
+export function sharedEvents(events: Door['events'], lose: () => void): Door['events'] {
+  const own = readAnew(events, lose)
+  if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
+  // as long as the page: also a tab that follows nothing just then has to hear it
+  new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<Told>) => {
+    if ('lost' in data) lose()
+  }
   return async function* (since, signal) {
+    lose()
     using tab = new Tab(since, signal)
     yield* tab.follow()
-    if (!signal.aborted) yield* tab.lead(events)
+    if (!signal.aborted) yield* tab.lead(own)
   }
 }
+
+const readAnew = (events: Door['events'], lose: () => void): Door['events'] =>
+  async function* (since, signal) {
+    lose()
+    try {
+      yield* events(since, signal)
+    } finally {
+      lose()
+    }
+  }
 
 class Tab implements Disposable {
   readonly #channel = new BroadcastChannel(NAME)
@@ -59,12 +83,18 @@ class Tab implements Disposable {
 
   /** Reads the stream from where this tab has heard it, and tells the others. */
   async *lead(events: Door['events']): AsyncGenerator<NodeEventSeen> {
+    // the tab that led before may have had no time to say so
+    this.#tell({ lost: true })
     yield* this.#heard.splice(0)
-    for await (const event of events(this.#since, this.#signal)) {
-      this.#note(event)
-      if (event.event === 'open') this.#tell({ at: this.#since ?? null })
-      else this.#tell({ event })
-      yield event
+    try {
+      for await (const event of events(this.#since, this.#signal)) {
+        this.#note(event)
+        if (event.event === 'open') this.#tell({ at: this.#since ?? null })
+        else this.#tell({ event })
+        yield event
+      }
+    } finally {
+      this.#tell({ lost: true })
     }
   }
 
@@ -78,7 +108,8 @@ class Tab implements Disposable {
       if ('ask' in told && this.#isOpen) this.#tell({ at: this.#since ?? null })
       return
     }
-    if ('at' in told) this.#join(told.at)
+    if ('lost' in told) this.#isOpen = false
+    else if ('at' in told) this.#join(told.at)
     else if ('event' in told && this.#isOpen) {
       this.#note(told.event)
       this.#heard.push(told.event)

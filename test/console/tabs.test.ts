@@ -1,0 +1,83 @@
+/** Two tabs of one console when their node dies and another program takes its port at once: neither tells it anything. */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readConfig, writeConfig } from '../../daemon/home/config.ts'
+import { noBrowser, startBrowser } from '../browser.ts'
+import { delegated, until } from '../two-nodes/world.ts'
+import { openConsole, openWorld, type World } from './world.ts'
+
+const skipped = noBrowser === undefined ? '' : ` (skipped: ${noBrowser})`
+
+describe.skipIf(noBrowser !== undefined)(`two tabs of a console whose node dies${skipped}`, () => {
+  let world: World
+  let browser: Browser
+
+  beforeAll(async () => {
+    ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
+  }, 60_000)
+  afterAll(async () => {
+    await browser.close()
+    await world.close()
+  })
+
+  test('a tab that only follows asks nothing of whoever holds the port then, and takes no stream of his', async () => {
+    const { lab, alice, bob } = world
+    await delegated(bob, alice, 'for two tabs')
+    const { page, context } = await openConsole(browser, `${world.url}#/inbox`)
+    await page.locator('.rows .row').first().waitFor()
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await other.locator('.rows .row').filter({ hasText: 'for two tabs' }).click()
+    await other.getByLabel('Write to bob').fill('not for a thief')
+    const dir = `${lab.folder}/alice`
+    writeConfig(dir, { ...readConfig(dir), control_addr: alice.controlAddress })
+    await alice.stop()
+    const thief = await takePort(alice.controlAddress)
+    await until('each tab asked for a proof', () => thief.sessions().size === 2)
+    await other.getByRole('button', { name: 'Send' }).click()
+    await other
+      .getByText(/another program answers at/i)
+      .first()
+      .waitFor({ state: 'attached' })
+    expect(thief.asked.filter(one => !one.startsWith('POST /console/open '))).toEqual([])
+    await thief.close()
+    world.alice = await lab.start('alice')
+    for (const tab of [page, other]) await tab.getByText('online', { exact: true }).waitFor()
+    await context.close()
+  })
+})
+
+/** Another program at the port of a node that died, which answers as if it were the node; what it was asked. */
+async function takePort(address: string) {
+  const asked: string[] = []
+  const sessions = new Set<string>()
+  const server = createServer(async (request, response) => {
+    const body = await bodyOf(request)
+    asked.push(`${request.method} ${request.url} ${request.headers.authorization ?? ''} ${body}`)
+    if (request.url === '/console/open') sessions.add((JSON.parse(body) as { session: string }).session)
+    if (request.url?.startsWith('/events') === true) {
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      return void response.write(':alive\n\n')
+    }
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ ok: true, challenge: 'e'.repeat(32), proof: 'f'.repeat(64) }))
+  })
+  const [host, port] = address.split(':')
+  await new Promise<void>(resolve => server.listen(Number(port), host, resolve))
+  return {
+    asked,
+    sessions: () => sessions,
+    close: () =>
+      new Promise<void>(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = ''
+  for await (const part of request) body += String(part)
+  return body
+}
