@@ -274,7 +274,7 @@ describe('commands', () => {
     ])
   })
 
-  test('--attach, --extra-arg, --folder, --head and hosts repeat, everything else is given once', () => {
+  test('--attach, --extra-arg, --folder, hosts and what verify is shown repeat, everything else is given once', () => {
     const repeating = commands.flatMap(command =>
       command.flags.filter(flag => flag.repeat).map(flag => `${command.path} ${flag.name}`),
     )
@@ -287,7 +287,9 @@ describe('commands', () => {
       'delegate --attach',
       'mcp --folder',
       'message --attach',
+      'verify --attestation',
       'verify --head',
+      'verify --kel',
     ])
   })
 

@@ -29,12 +29,16 @@ type HostileCase = {
   receipt: string
   kel: string
   kels?: string[]
+  before?: { attestation: string; hubKel: string }[]
   attestation?: string
   hubKel?: string
   named?: string[]
   verdict: string
 }
-const hostile = fixture<{ cases: HostileCase[] }>('judge/hostile.json').cases
+type HostileChain = { reason: string; file: string; kels: string[]; verdict: string }
+const { cases: hostile, chains: hostileChains } = fixture<{ cases: HostileCase[]; chains: HostileChain[] }>(
+  'judge/hostile.json',
+)
 
 describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${skipped}`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-page-'))
@@ -127,6 +131,10 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
       ...file('receipt', vector.receipt),
       ...file('kel', vector.kel),
       ...(vector.kels ?? []).flatMap(kel => file('another kel', kel)),
+      ...(vector.before ?? []).flatMap(one => [
+        ...file('a word before', one.attestation),
+        ...file('its hub', one.hubKel),
+      ]),
       ...file('attestation', vector.attestation),
       ...file('hub', vector.hubKel),
       { name: 'result.txt', text: 'result' },
@@ -138,6 +146,23 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     expect(await page.locator('.card.good').count()).toBe(vector.verdict === 'valid_retired_key' ? 2 : 1)
     if (vector.verdict === 'open') expect(await card.textContent()).toMatch(/only if you trust \S{20}/)
     if (vector.kels !== undefined) expect(await words(page)).toContain('contradiction')
+    await page.close()
+  })
+
+  test.each(hostileChains)('a chain is held against other histories of its owner: $reason', async vector => {
+    const { page } = await open()
+    await give(
+      page,
+      { name: 'chain.txt', text: vector.file },
+      ...vector.kels.map(kel => ({ name: 'kel', text: toBase64(fromHex(kel)) })),
+    )
+    const card = page.locator('.card', { hasText: 'Chain: chain.txt' })
+    expect(await card.locator('.word').textContent()).toBe(vector.verdict)
+    const isChecked = vector.verdict === 'valid'
+    expect(await page.locator('.card.good').count()).toBe(isChecked ? 1 : 0)
+    expect((await words(page)).includes('contradiction')).toBe(!isChecked)
+    const said = await page.locator('#status').textContent()
+    expect(said).toBe(isChecked ? 'One thing checked.' : '2 were not checked.')
     await page.close()
   })
 
@@ -191,6 +216,11 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     expect(await page.locator('#status').textContent()).toBe('One was not checked.')
     await give(page, { name: 'kel', text: kel })
     expect(await page.locator('#status').textContent()).toBe('One thing checked.')
+    const broken = JSON.stringify({ receipt: 'AAAA' })
+    await page.getByLabel('Or paste').fill(broken)
+    await page.getByRole('button', { name: 'Check the text' }).click()
+    await page.locator('.card', { hasText: 'unreadable' }).waitFor()
+    expect(await page.locator('#status').textContent()).toBe('One thing checked, one was not checked.')
     await page.close()
   })
 

@@ -15,6 +15,7 @@ import { type HeldHead, readHead } from '../../protocol/proof/held-head.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, type Io, messageOf, printReply, UsageRefused } from '../io.ts'
+import { longest } from './key-histories.ts'
 import { bytesOf, flags, newFile } from './values.ts'
 
 /** Writes the chain of this node with a first line that signs how long it is. */
@@ -114,7 +115,8 @@ async function opening(
     const { signed, owner } = parseExportLine(first)
     // a longer history than that of the export may be known elsewhere
     const given = await history(owner.aid)
-    return { owner: given ?? owner, claims: { exported: signed, heads }, firstRecord: 1 }
+    const known = given && longest([owner, given])
+    return { owner: known ?? owner, claims: { exported: signed, heads }, firstRecord: 1 }
   } catch (error) {
     if (error instanceof Malformed || error instanceof KelInvalid)
       throw new CommandFailed(`not a chain export: ${error.message}`, 'svc help evidence export')

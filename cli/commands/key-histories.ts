@@ -3,6 +3,7 @@
 import { call } from '../../protocol/contract/client.ts'
 import { fromBase64url, Malformed } from '../../protocol/encoding/bytes.ts'
 import { decodeKel, KelInvalid, type VerifiedKel, verifyKel } from '../../protocol/identity/kel.ts'
+import { gatherHistories, sayFork } from '../../protocol/proof/shown.ts'
 import { sayNoHub } from '../../protocol/wire3/no-hub.ts'
 import { wire3Routes } from '../../protocol/wire3/routes.ts'
 import { hubSend } from '../client/hub.ts'
@@ -18,12 +19,11 @@ export async function chainHistory(
   input: Input,
   aid: string | undefined,
 ): Promise<VerifiedKel | undefined> {
-  const kel = flags(input, '--kel')[0]
+  const given = givenLog(input, aid, 'the chain')
   const url = flags(input, '--hub')[0]
-  if (kel !== undefined && url !== undefined)
-    throw new UsageRefused('--kel and --hub were both given; give one key history', 'svc help verify')
-  if (kel !== undefined) return readLog(bytesOf(kel, '--kel'), '--kel', aid, 'the chain')
-  if (url === undefined) return undefined
+  if (given !== undefined && url !== undefined)
+    throw new UsageRefused('--kel and --hub were both given; give one of them', 'svc help verify')
+  if (given !== undefined || url === undefined) return given
   if (aid === undefined)
     throw new UsageRefused(
       'a chain without the first line of an export needs --kel BASE64',
@@ -38,16 +38,32 @@ export async function providerLog(
   input: Input,
   aid: string,
 ): Promise<{ provider: VerifiedKel; hub?: VerifiedKel }> {
-  const kel = flags(input, '--kel')[0]
   const url = flags(input, '--hub')[0]
   const isAttested = input.flags.has('--attestation')
-  if (kel !== undefined && url !== undefined && !isAttested)
-    throw new UsageRefused('--kel and --hub were both given; give one key history', 'svc help verify')
-  if (kel === undefined && url === undefined)
+  const given = givenLog(input, aid, 'the receipt')
+  if (given !== undefined && url !== undefined && !isAttested)
+    throw new UsageRefused('--kel and --hub were both given; give one of them', 'svc help verify')
+  if (url !== undefined) return fetchLogs(io, url, { aid, given })
+  if (given === undefined)
     throw new UsageRefused('--receipt needs the key history: --kel BASE64 or --hub URL', 'svc help verify')
-  const given = kel === undefined ? undefined : readLog(bytesOf(kel, '--kel'), '--kel', aid)
-  if (url === undefined) return { provider: given as VerifiedKel }
-  return fetchLogs(io, url, { aid, given })
+  return { provider: given }
+}
+
+/** The longest of the key histories that were given; `by`: what names whose they must be. */
+function givenLog(input: Input, aid: string | undefined, by: string): VerifiedKel | undefined {
+  const given = flags(input, '--kel').map(kel => readLog(bytesOf(kel, '--kel'), '--kel', aid, by))
+  const [first] = given
+  const other = given.find(log => log.aid !== first?.aid)
+  if (other !== undefined)
+    throw new UsageRefused(`--kel names two agents, ${first?.aid} and ${other.aid}`, 'svc help verify')
+  return longest(given)
+}
+
+/** The longest of key histories of one agent; refuses those that contradict each other. */
+export function longest(given: readonly VerifiedKel[]): VerifiedKel | undefined {
+  const { logs, forks } = gatherHistories(given)
+  for (const [aid, seq] of forks) throw new CommandFailed(`not checked: ${aid}. ${sayFork(seq)}`)
+  return [...logs.values()][0]
 }
 
 /** The hub's own log, and that of the provider unless it was given. */

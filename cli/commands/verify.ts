@@ -10,14 +10,13 @@ import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import {
   attestedTime,
   type Judgement,
-  judgeReceipt,
   resultMatches,
   type Side,
   sayJudgement,
   saySides,
-  type TimeEvidence,
 } from '../../protocol/proof/judge.ts'
 import { Attestation, Receipt, receiptId, verifyReceipt } from '../../protocol/proof/receipt.ts'
+import { judgeShown } from '../../protocol/proof/shown.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
 import { CommandFailed, type Io, messageOf, printReply, UsageRefused } from '../io.ts'
@@ -109,12 +108,15 @@ async function verifyStored(io: Io, input: Input) {
 
 async function verifyOffline(io: Io, input: Input) {
   const receipt = readReceipt(flags(input, '--receipt')[0] as string)
-  const attestation = flags(input, '--attestation')[0]
+  const given = flags(input, '--attestation').map(decodeAttestation)
   const { provider, hub } = await providerLog(io, input, receipt.body.provider)
-  const evidence = attestation === undefined ? undefined : readAttestation(attestation, receipt, hub)
+  const attestations = wordsOf(hub, given, receipt)
   const file = flags(input, '--result')[0]
   const result = file === undefined ? undefined : readFile(io, file)
-  const judgement = judgeReceipt(receipt, provider, present({ evidence, hub, result }))
+  const hubs = hub === undefined ? [] : [hub]
+  const logs = new Map(hubs.map(log => [log.aid, log]))
+  const shown = { attestations, logs, named: new Set(logs.keys()) }
+  const judgement = judgeShown(receipt, provider, shown, present({ hub, result }))
   const sides: Side[] = verifyReceipt(receipt, provider) === undefined ? [] : ['provider']
   const key = input.flags.has('--kel') ? 'the newest key of the key history that was given' : undefined
   return {
@@ -123,17 +125,22 @@ async function verifyOffline(io: Io, input: Input) {
   }
 }
 
-/** What a hub signed about a receipt; only the hub that was asked can have signed it. */
-function readAttestation(value: string, receipt: Receipt, hub: VerifiedKel | undefined): TimeEvidence {
+/** What the hub that was asked signed about a receipt; the word of another one shows nothing. */
+function wordsOf(
+  hub: VerifiedKel | undefined,
+  given: readonly Attestation[],
+  receipt: Receipt,
+): readonly Attestation[] {
+  if (given.length === 0) return []
   if (hub === undefined)
     throw new UsageRefused('--attestation needs the hub that signed it: --hub URL', 'svc help verify')
-  const time = attestedTime(decodeAttestation(value), receipt, hub)
-  if (time === undefined)
+  const words = given.filter(attestation => attestedTime(attestation, receipt, hub) !== undefined)
+  if (words.length === 0)
     throw new CommandFailed(
       'the attestation is not the word of this hub about this receipt, or the hub has rotated its key since',
       'svc help verify',
     )
-  return time
+  return words
 }
 
 function decodeAttestation(value: string): Attestation {

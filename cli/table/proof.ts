@@ -87,12 +87,16 @@ export const proofCommands: readonly CommandRow[] = [
     positionals: [may('id', 'an interaction of your own')],
     flags: [
       takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
-      takes('--kel', 'BASE64', 'the key history of its signer'),
+      many(
+        '--kel',
+        'BASE64',
+        'the key history of its signer (repeatable: the longest counts, and two that contradict each other check nothing)',
+      ),
       takes('--hub', 'URL', 'a hub that has the key history of its signer'),
-      takes(
+      many(
         '--attestation',
         'BASE64',
-        "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there; shows that a key retired since had signed it before; goes beside --kel as well; without --receipt: the statement of a witness about the chain of the hub of --hub, which is compared with what it shows",
+        "the word of the hub of --hub that it had the receipt, as svc verify <id> prints it once the requester's rating is there (repeatable); shows that a key retired since had signed it before; goes beside --kel as well; without --receipt: the statement of a witness about the chain of the hub of --hub, which is compared with what it shows",
       ),
       takes('--result', 'FILE', 'the file with the result, to compare'),
       takes('--chain', 'FILE', 'a chain, as svc evidence export writes it, or a chain file beside --kel'),

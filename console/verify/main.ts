@@ -1,7 +1,7 @@
 /** The page that verifies: files are dropped, chosen or pasted; everything is drawn as text, and nothing leaves the page. */
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { type Item, itemsOfFile, itemsOfText } from './material.ts'
-import { type Card, cardsOf } from './verdicts.ts'
+import { type Card, cardsOf, type Tone } from './verdicts.ts'
 
 const FILE_BYTES_MAX = 256 * 1024 * 1024
 
@@ -68,14 +68,14 @@ const named = (): Set<string> => new Set(hubs.value.split(/[\s,;]+/).filter(one 
 
 function summary(cards: readonly Card[]): string {
   if (cards.length === 0) return ''
-  const [bad, good, open] = (['bad', 'good', 'open'] as const).map(
-    tone => cards.filter(card => card.tone === tone).length,
-  ) as [number, number, number]
-  const checked = good + bad
+  const toned = (...tones: Tone[]) => cards.filter(card => tones.includes(card.tone))
+  const checked = toned('good', 'bad').filter(card => card.unchecked !== true)
+  const bad = checked.filter(({ tone }) => tone === 'bad').length
+  const left = toned('good', 'bad', 'open').length - checked.length
   const parts = [
-    checked > 0 && (checked === 1 ? 'One thing checked' : `${checked} things checked`),
+    checked.length > 0 && (checked.length === 1 ? 'One thing checked' : `${checked.length} things checked`),
     bad > 0 && (bad === 1 ? 'one does not hold' : `${bad} do not hold`),
-    open > 0 && (open === 1 ? 'one was not checked' : `${open} were not checked`),
+    left > 0 && (left === 1 ? 'one was not checked' : `${left} were not checked`),
   ].filter(part => part !== false)
   return parts.length === 0
     ? 'Read; nothing here is to check yet.'

@@ -2,26 +2,23 @@
 import { verify } from '#crypto'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { present } from '../../protocol/encoding/present.ts'
-import { KelInvalid, type VerifiedKel } from '../../protocol/identity/kel.ts'
-import { parseExportLine } from '../../protocol/proof/chain-export.ts'
+import { KelInvalid } from '../../protocol/identity/kel.ts'
+import { type ExportHead, parseExportLine } from '../../protocol/proof/chain-export.ts'
 import { ChainReader } from '../../protocol/proof/chain-reader.ts'
 import { type ChainVerdict, judgeChain, lengthsOf } from '../../protocol/proof/chain-verdict.ts'
 import { ChainInvalid, parseRecordLine } from '../../protocol/proof/evidence.ts'
 import { type HeldHead, headIn } from '../../protocol/proof/held-head.ts'
-import {
-  attestedTime,
-  type Judgement,
-  judgeReceipt,
-  sayJudgement,
-  type TimeEvidence,
-} from '../../protocol/proof/judge.ts'
+import { type Judgement, sayJudgement } from '../../protocol/proof/judge.ts'
 import { type Receipt, receiptId } from '../../protocol/proof/receipt.ts'
+import { gatherHistories, type Histories, judgeShown, sayFork } from '../../protocol/proof/shown.ts'
 import type { Item } from './material.ts'
 
 /** How a card is to be taken; the word stands on it, so that nothing hangs on a colour. `read`: nothing was to check. */
 export type Tone = 'good' | 'open' | 'bad' | 'read'
-export type Card = { tone: Tone; word: string; title: string; says: string; facts: [string, string][] }
+export type Card = { tone: Tone; word: string; title: string; says: string; facts: [string, string][] } & {
+  /** Bad as it stands: nothing of it was checked. */
+  unchecked?: true
+}
 export type Progress = (done: number, of: number) => Promise<void>
 /** What the person at the page says beside the files: hubs whose word counts, by AID. */
 export type Named = { hubs: ReadonlySet<string> }
@@ -55,35 +52,34 @@ const when = (ms: number): string => {
 const of = <K extends Item['kind']>(items: readonly Item[], kind: K) =>
   items.filter((item): item is Extract<Item, { kind: K }> => item.kind === kind)
 
-/** Key histories of one agent, of which no two can be true, have no newest one. */
-type Histories = { logs: Map<string, VerifiedKel>; forks: Map<string, number> }
+type ChainFile = Extract<Item, { kind: 'chain' }> & { head: ExportHead | { fault: string } }
 
-/** The longest history of each that was given, and at which event histories of one agent contradict each other. */
-function historiesOf(items: readonly Item[]): Histories {
-  const [logs, forks] = [new Map<string, VerifiedKel>(), new Map<string, number>()]
-  for (const { log } of of(items, 'log')) {
-    const known = logs.get(log.aid)
-    const seq = known === undefined ? undefined : forkOf(known, log)
-    if (seq !== undefined) forks.set(log.aid, seq)
-    if (known === undefined || known.seq < log.seq) logs.set(log.aid, log)
+/** The first lines of chains, which hold a key history each. */
+async function openChains(items: readonly Item[], progress: Progress): Promise<ChainFile[]> {
+  const [chains, opened] = [of(items, 'chain'), [] as ChainFile[]]
+  for (const chain of chains) {
+    await progress(opened.length, chains.length)
+    opened.push({ ...chain, head: headOf(chain.text) })
   }
-  for (const aid of forks.keys()) logs.delete(aid)
-  return { logs, forks }
+  return opened
 }
 
-function forkOf(one: VerifiedKel, other: VerifiedKel): number | undefined {
-  const common = Math.min(one.events.length, other.events.length)
-  for (let seq = 0; seq < common; seq++) {
-    const [a, b] = [one.events[seq], other.events[seq]]
-    if (a !== undefined && b !== undefined && !equal(a.bodyBytes, b.bodyBytes)) return seq
+function headOf(text: string): ChainFile['head'] {
+  try {
+    return parseExportLine(linesOf(text).next().value ?? '')
+  } catch (error) {
+    if (error instanceof Malformed || error instanceof KelInvalid) return { fault: error.message }
+    throw error
   }
-  return undefined
 }
 
 /** All cards; chains last, because their signatures take time. */
 export async function cardsOf(items: readonly Item[], named: Named, progress: Progress): Promise<Card[]> {
-  const histories = historiesOf(items)
-  const { logs } = histories
+  const chains = await openChains(items, progress)
+  const histories = gatherHistories([
+    ...of(items, 'log').map(({ log }) => log),
+    ...chains.flatMap(({ head }) => ('owner' in head ? head.owner : [])),
+  ])
   const cards: Card[] = [...histories.forks].map(forkCard)
   const receipts = of(items, 'receipt').map(({ receipt }) => receipt)
   for (const [n, receipt] of receipts.entries()) {
@@ -93,8 +89,7 @@ export async function cardsOf(items: readonly Item[], named: Named, progress: Pr
   const word = wordOf(receipts)
   cards.push(...of(items, 'file').map(word), ...of(items, 'refused').map(refusedCard))
   const heads = [...of(items, 'head').map(({ head }) => head), ...receipts.map(receipt => ({ receipt }))]
-  const chains = of(items, 'chain')
-  for (const { name, text } of chains) cards.push(await chainCard(name, text, { heads, logs, progress }))
+  for (const chain of chains) cards.push(await chainCard(chain, { heads, histories, progress }))
   if (chains.length === 0 && of(items, 'head').length > 0) cards.push(HEADS_ALONE)
   return cards.length <= CARDS_MAX
     ? cards
@@ -113,8 +108,9 @@ const forkCard = ([aid, seq]: [string, number]): Card => ({
   tone: 'bad',
   word: 'contradiction',
   title: aid,
-  says: `Two key histories of this agent were given that differ from event ${seq} on. Both are signed, so its key was used twice: nothing that it signed is checked by either.`,
+  says: sayFork(seq),
   facts: [],
+  unchecked: true,
 })
 
 const HEADS_ALONE: Card = {
@@ -147,33 +143,11 @@ function receiptCard(receipt: Receipt, { items, named, histories }: Around): Car
       : 'The key history of its provider is missing; drop what svc key-history or svc verify prints.'
     return { tone: 'open', word: 'not checked', title, says, facts }
   }
-  const { evidence, hub } = evidenceFor(receipt, items, histories.logs)
-  const isNamed = hub !== undefined && named.hubs.has(hub.aid)
-  const judgement = judgeReceipt(
-    receipt,
-    provider,
-    present({
-      evidence: evidence && (isNamed ? evidence : { ...evidence, ...present({ unnamed: hub?.aid }) }),
-      // an unnamed hub's word on the time of a rotation counts no more than its word on the receipt
-      hub: isNamed ? hub : undefined,
-    }),
-  )
+  const attestations = of(items, 'attestation').map(({ attestation }) => attestation)
+  const shown = { attestations, logs: histories.logs, named: named.hubs }
+  const judgement = judgeShown(receipt, provider, shown)
   const says = `${sayJudgement(judgement, GIVEN_KEY)}${sayContent(judgement, receipt, items)}`
   return { tone: TONES[judgement.verdict], word: WORDS[judgement.verdict], title, says, facts }
-}
-
-/** The word of a hub that had the receipt, where its own key history is there as well. */
-function evidenceFor(
-  receipt: Receipt,
-  items: readonly Item[],
-  logs: Map<string, VerifiedKel>,
-): { evidence?: TimeEvidence; hub?: VerifiedKel } {
-  for (const { attestation } of of(items, 'attestation')) {
-    const hub = logs.get(attestation.body.hub)
-    const evidence = hub && attestedTime(attestation, receipt, hub)
-    if (evidence !== undefined) return present({ evidence, hub })
-  }
-  return {}
 }
 
 function sayContent(judgement: Judgement, { body }: Receipt, items: readonly Item[]): string {
@@ -219,32 +193,34 @@ const refusedCard = ({ name, why }: Extract<Item, { kind: 'refused' }>): Card =>
   title: name,
   says: `It is not what its name says: ${why}.`,
   facts: [],
+  unchecked: true,
 })
 
-type Beside = { heads: readonly HeldHead[]; logs: Map<string, VerifiedKel>; progress: Progress }
+type Beside = { heads: readonly HeldHead[]; histories: Histories; progress: Progress }
 
-async function chainCard(name: string, text: string, beside: Beside): Promise<Card> {
-  try {
-    return showChain(name, await readChain(text, beside))
-  } catch (error) {
-    if (!(error instanceof Malformed || error instanceof KelInvalid)) throw error
-    const says = `The first line of the export does not hold: ${error.message}.`
+async function chainCard({ name, text, head }: ChainFile, beside: Beside): Promise<Card> {
+  if ('fault' in head) {
+    const says = `The first line of the export does not hold: ${head.fault}.`
     return { tone: 'bad', word: 'invalid', title: name, says, facts: [] }
   }
+  if (!beside.histories.forks.has(head.owner.aid)) return showChain(name, await readChain(text, head, beside))
+  const says = 'The key histories of its owner contradict each other, so that neither can check it.'
+  const facts: [string, string][] = [['owner', head.owner.aid]]
+  return { tone: 'open', word: 'not checked', title: `Chain: ${name}`, says, facts }
 }
 
-async function readChain(text: string, { heads, logs, progress }: Beside): Promise<ChainVerdict> {
-  const lines = linesOf(text)
-  const { signed: exported, owner } = parseExportLine(lines.next().value ?? '')
-  const known = logs.get(owner.aid)
+async function readChain(
+  text: string,
+  { signed: exported, owner }: ExportHead,
+  { heads, histories, progress }: Beside,
+): Promise<ChainVerdict> {
   // a receipt of somebody else is here for its own sake
   const own = heads.filter(head => head.receipt === undefined || headIn(head).owner === owner.aid)
   const claims = { exported, heads: own }
-  const reader = new ChainReader(
-    known !== undefined && known.seq > owner.seq ? known : owner,
-    lengthsOf(claims),
-  )
+  const reader = new ChainReader(histories.logs.get(owner.aid) ?? owner, lengthsOf(claims))
   const count = countOf(text)
+  const lines = linesOf(text)
+  lines.next()
   for (const line of lines) {
     const fault = readLine(reader, line)
     if (fault !== undefined) return judgeChain(reader, claims, fault)
