@@ -9,6 +9,8 @@ const WHY: Record<Lacks, string> = {
   wish: 'The owner of this node wants its console to open by a link alone (console_ticket).',
   loopback: 'This node can be reached from other machines, so its console opens by a link of yours alone.',
   user: 'This machine does not say whose browser this is, so the console opens by a link of yours alone.',
+  place:
+    'Another user of this machine may have answered at this address before, so the console opens by a link of yours alone.',
   browser: 'This page was not opened as a page of its own, so it was not let in.',
   spent: 'This link was used before, or is older than a minute.',
 }

@@ -356,26 +356,35 @@ describe('the console needs a ticket', () => {
     expect(keyOf(bootIn(await ask(node, '/console', { ...OPENED, Host: host })))).toBeDefined()
   })
 
-  test.runIf(isLinux)('opens at a port of its own by each link where no fresh name is wished', async () => {
-    await using node = await nodeWith({ console_fresh_host: false })
-    expect(keyOf(bootIn(await ask(node, '/console', OPENED)))).toBeDefined()
-    const places = new Set<string>()
-    for (let n = 0; n < 10; n++) {
-      const { console_url } = await node.handlers.consoleTicket({}, never)
-      const { host, hash } = new URL(console_url)
-      expect(host).toMatch(/^127\.0\.0\.1:\d+$/)
-      expect(await trade(host, hash.slice(3))).toHaveProperty('key')
-      places.add(host)
-    }
-    expect(places.has(addressOf(node))).toBe(false)
-    expect(places.size).toBe(10)
-    const [oldest = '', ...others] = places
-    await expect(send(oldest, '/ping')).rejects.toThrow('ECONNREFUSED')
-    const newest = others.at(-1) ?? ''
-    expect((await send(newest, '/ping')).status).toBe(200)
-    // each place answers to its own names
-    expect((await send(newest, '/ping', { headers: { Host: addressOf(node) } })).status).toBe(403)
-  })
+  test.runIf(isLinux)(
+    'opens at a port of its own by each link, and by nothing else, where no fresh name is wished',
+    async () => {
+      await using node = await nodeWith({ console_fresh_host: false })
+      // never under the address that lasts, by whatever name, also where it is loaded anew
+      for (const name of ['127.0.0.1', 'localhost', '[::1]'])
+        for (const site of ['none', 'same-origin']) {
+          const Host = `${name}:${node.controlAddress.split(':').at(-1)}`
+          const answer = await ask(node, '/console', { ...OPENED, Host, 'Sec-Fetch-Site': site })
+          expect(bootIn(answer)).toEqual({ build: expect.any(String), lacks: 'place' })
+        }
+      const places = new Set<string>()
+      for (let n = 0; n < 10; n++) {
+        const { console_url } = await node.handlers.consoleTicket({}, never)
+        const { host, hash } = new URL(console_url)
+        expect(host).toMatch(/^127\.0\.0\.1:\d+$/)
+        expect(await trade(host, hash.slice(3))).toHaveProperty('key')
+        places.add(host)
+      }
+      expect(places.has(addressOf(node))).toBe(false)
+      expect(places.size).toBe(10)
+      const [oldest = '', ...others] = places
+      await expect(send(oldest, '/ping')).rejects.toThrow('ECONNREFUSED')
+      const newest = others.at(-1) ?? ''
+      expect((await send(newest, '/ping')).status).toBe(200)
+      // each place answers to its own names
+      expect((await send(newest, '/ping', { headers: { Host: addressOf(node) } })).status).toBe(403)
+    },
+  )
 
   test('a node that others can reach puts a session into no page', async () => {
     await using node = await nodeWith({ control_addr: '0.0.0.0:0', console_ticket: false })

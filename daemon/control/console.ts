@@ -157,6 +157,8 @@ async function bootOf(parts: ConsoleParts, request: IncomingMessage): Promise<Bo
   if (needsTicket(config)) return { ...boot, lacks: config.console_ticket === true ? 'wish' : 'ticket' }
   if (user === 'unknown') return { ...boot, lacks: 'user' }
   const [name = ''] = splitHost(request.headers.host)
+  // under an address that lasts, somebody else may have answered and left a program that reads the page
+  if (!opensFresh(config) && isLoopbackName(name)) return { ...boot, lacks: 'place' }
   // the page itself is loaded anew, also after it has changed its own address
   const mayBeReloaded = !opensFresh(config) || parts.hosts.isShown(name)
   if (!isOpenedAsPage(request, mayBeReloaded)) return { ...boot, lacks: 'browser' }

@@ -1,7 +1,7 @@
 /** What the node tells the page of its console when it serves it. */
 
-/** Why the page has no session: it needs a ticket (`svc console`), by itself or as its owner wishes. */
-export type Lack = 'ticket' | 'wish' | 'loopback' | 'user' | 'browser'
+/** Why the page has no session: it needs a ticket (`svc console`), by itself or as its owner wishes, or stands at an address that lasts. */
+export type Lack = 'ticket' | 'wish' | 'loopback' | 'user' | 'place' | 'browser'
 
 export type Boot = {
   /** The build that the page is of. */
