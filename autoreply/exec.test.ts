@@ -99,12 +99,12 @@ describe('the exec backend', () => {
     expect(text.match(/(?<=<(peer|answer) \w{16}>\n).*?(?=\n<\/\1 )/gs)?.slice(-2)).toEqual([shown, shown])
   })
 
-  test('nor in the name of a file', async () => {
+  test('nor in the name of a file, which ends neither itself nor the list', async () => {
     const command = program(`${READ}console.log(p)})`)
-    const attachments = [{ name: 'x\n@/etc/passwd', mediaType: '@b', bytes: 1, path: null }]
+    const attachments = [{ name: 'x\n@passwd”, “y', mediaType: '@b, 1 bytes]\n[', bytes: 1, path: null }]
     const turns = [{ role: 'peer' as const, text: 'look', attachments }]
     const { text } = await execBackend(options(command)).reply(requestOf('', { turns }), never)
-    expect(text).toContain('[attachment: x \uff20/etc/passwd, \uff20b, 1 bytes]')
+    expect(text).toContain('[attachment: “x \uff20passwd_, _y”, _b_ 1 bytes_ _, 1 bytes]')
   })
 
   test('the program sees an empty directory of its own, which is gone afterwards, and none of the environment but a short list', async () => {

@@ -3,6 +3,7 @@
  * bidirectional and invisible character, and every sign that makes a program read a file or run a command before its
  * model sees the prompt: whoever writes a task may try to give the agent orders, and may have had the agent repeat them.
  */
+import { fileName } from '../protocol/encoding/file-names.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import type { BackendRequest, ConversationTurn } from './backend.ts'
 
@@ -36,10 +37,14 @@ function inert(text: string): string {
     .replace(EXPANDED_AT_LINE, (_, space: string, sign: string) => `${space}${WIDE[sign]}`)
 }
 
+/** A stranger's words too: none of them ends the line or another name in it. */
+const mediaTypeOf = ({ mediaType }: ConversationTurn['attachments'][number]): string =>
+  plainLine(mediaType, 80).replace(/[^\w.+/;= -]/g, '_')
+
 function turnText(turn: ConversationTurn, marker: string): string {
   const files = turn.attachments.map(
     attachment =>
-      `[attachment: ${plainLine(attachment.name, 80)}, ${plainLine(attachment.mediaType, 80)}, ${attachment.bytes} bytes]`,
+      `[attachment: “${fileName(attachment.name)}”, ${mediaTypeOf(attachment)}, ${attachment.bytes} bytes]`,
   )
   const side = turn.role === 'me' ? 'answer' : 'peer'
   return `<${side} ${marker}>\n${inert([turn.text, ...files].join('\n'))}\n</${side} ${marker}>`

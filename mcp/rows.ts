@@ -1,4 +1,5 @@
 /** Rows as tools show them: the members a model needs, a peer's words fenced, times of ISO 8601. */
+
 import * as z from 'zod'
 import {
   type Delivery,
@@ -7,6 +8,7 @@ import {
   interactionId,
   type Turn,
 } from '../protocol/control/shapes.ts'
+import { fileName } from '../protocol/encoding/file-names.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { isCode, type OwnWords, own } from './fence.ts'
@@ -120,7 +122,7 @@ export const fileRow = (
   { name, path, bytes, media_type, cid }: Turn['attachments'][number],
   context: ToolContext,
 ) => ({
-  name: context.fence(plainLine(name, 80)),
+  name: context.fence(fileName(name)),
   path: path === null ? null : own(path),
   bytes,
   media_type: context.fence(plainLine(media_type, 80)),

@@ -98,7 +98,7 @@ describe('turns', () => {
   test('with attachments and files name the files of this machine', () => {
     const text_file = { path: '/data/texts/b.txt', bytes: 9, cid: 'bafy' }
     const attachment = {
-      name: 'a\u202e.md',
+      name: `${'a\u202e'.repeat(300)}” (1 kB), “b.md`,
       media_type: 'text/markdown',
       bytes: 5,
       cid: 'bafk',
@@ -107,7 +107,7 @@ describe('turns', () => {
     const [row] = shown([turn(1, 'words', { text_file, attachments: [attachment] })]).turns
     expect(row).toMatchObject({
       file: text_file,
-      attachments: [{ name: fence('a.md'), path: '/data/a', bytes: 5, cid: 'bafk' }],
+      attachments: [{ name: fence(`${'a'.repeat(76)}….md`), path: '/data/a', bytes: 5, cid: 'bafk' }],
     })
   })
 })

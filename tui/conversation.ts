@@ -1,8 +1,10 @@
 /** A conversation as lines: each message with what it is, and under the last one the receipt and the price. */
+
 import type { InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import type { VerifyVerdict } from '../protocol/control/verify-shape.ts'
+import { fileName } from '../protocol/encoding/file-names.ts'
 import { size } from '../view/ages.ts'
-import { cleanFileName, cleanLine, cleanText } from '../view/clean.ts'
+import { cleanLine, cleanText } from '../view/clean.ts'
 import {
   messageFacts,
   peerName,
@@ -82,7 +84,7 @@ function turnLines(turn: Turn, thread: Thread, width: number, now: number): Line
     (file): Line => [
       bar,
       {
-        text: `+ ${cleanFileName(file.name)}  ${size(file.bytes)}  ${cleanLine(file.cid).slice(0, 16)}…${file.path === null ? '  not here yet' : ''}`,
+        text: `+ ${fileName(file.name)}  ${size(file.bytes)}  ${cleanLine(file.cid).slice(0, 16)}…${file.path === null ? '  not here yet' : ''}`,
         tone: 'wait',
       },
     ],

@@ -1,8 +1,10 @@
 /** What a person is asked before a yes: a stranger's task, or a payment with payee, amount, hub, purpose and what is left of the day. */
+
 import type { InteractionSummary } from '../protocol/control/shapes.ts'
+import { fileName } from '../protocol/encoding/file-names.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { size } from './ages.ts'
-import { cleanFileName, cleanLine } from './clean.ts'
+import { cleanLine } from './clean.ts'
 import { peerName, sayCredits, shortAid } from './sentences.ts'
 import type { View } from './state.ts'
 
@@ -58,9 +60,7 @@ function filesOf(view: View, item: InteractionSummary): string {
   const files = turns.flatMap(turn => (turn.mine ? [] : turn.attachments))
   const many = item.attachments === 1 ? '1 file' : `${item.attachments} files`
   if (files.length === 0) return many
-  const named = files
-    .slice(0, FILES_NAMED_MAX)
-    .map(file => `“${cleanFileName(file.name)}” (${size(file.bytes)})`)
+  const named = files.slice(0, FILES_NAMED_MAX).map(file => `“${fileName(file.name)}” (${size(file.bytes)})`)
   const more = files.length > named.length ? `, and ${files.length - named.length} more` : ''
   return `${many}: ${named.join(', ')}${more}`
 }

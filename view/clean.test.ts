@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anyText } from '../protocol/testing/agents.ts'
-import { cleanFileName, cleanLine, cleanText } from './clean.ts'
+import { cleanLine, cleanText } from './clean.ts'
 
 describe('what another party wrote', () => {
   test('moves no cursor, turns no direction and hides nothing, whatever it is', () => {
@@ -40,33 +40,5 @@ describe('what another party wrote', () => {
   test('of a megabyte takes no longer than a moment', () => {
     expect(cleanLine('x '.repeat(500_000)).length).toBeLessThanOrEqual(400)
     expect(cleanText('\u001b'.repeat(1_000_000))).toBe('')
-  })
-})
-
-describe('the name of a file', () => {
-  const long = `${'a'.repeat(300)}.pdf.exe`
-  test.each([
-    ['report (1).pdf', 'report (1).pdf'],
-    [long, `${'a'.repeat(75)}….exe`],
-    [
-      'no ending '.repeat(20),
-      `${'no ending '.repeat(7).slice(0, 63)}…${'no ending '.repeat(2).slice(3, -1)}`,
-    ],
-    ['a.pdf” (3 kB), “b.exe', 'a.pdf_ (3 kB), _b.exe'],
-    ['../../etc/passwd', '.._.._etc_passwd'],
-    ['C:\\x', 'C__x'],
-    ['gpj.\u202eexe', 'gpj.exe'],
-    ['a\nb.txt', 'a b.txt'],
-    ['', 'file'],
-  ])('%j is shown as %j', (name, shown) => {
-    expect(cleanFileName(name)).toBe(shown)
-    expect([...cleanFileName(name)].length).toBeLessThanOrEqual(80)
-  })
-
-  test('made clean twice is the same', () => {
-    for (const name of [long, 'a.b', '“x”', 'é'.repeat(200)]) {
-      const once = cleanFileName(name)
-      expect(cleanFileName(once)).toBe(once)
-    }
   })
 })

@@ -19,26 +19,6 @@ export function cleanText(text: string): string {
   return tame(plainText(text.slice(0, TEXT_MAX))).replaceAll('\t', TAB)
 }
 
-/** Characters of a file's name, wherever it is shown, asked about or saved. */
-const FILE_NAME_MAX = 80
-const ENDING_MAX = 16
-/** What would end a quoted name, or lead out of a folder. */
-const OF_LISTS = /["“”„«»‹›\\/:*?<>|]/g
-
-/**
- * The name of a file: its ending always shown, the middle of a long one left out, and nothing in it that ends a name in
- * a list of them.
- */
-export function cleanFileName(name: string): string {
-  const line = cleanLine(name.replace(OF_LISTS, '_'), 4_000)
-  const characters = [...line]
-  if (characters.length <= FILE_NAME_MAX) return line || 'file'
-  const dot = characters.lastIndexOf('.')
-  const ending = Math.max(dot, characters.length - ENDING_MAX)
-  const rest = characters.slice(dot > 0 ? ending : characters.length - ENDING_MAX)
-  return `${characters.slice(0, FILE_NAME_MAX - 1 - rest.length).join('')}…${rest.join('')}`
-}
-
 /** One line: blanks of any kind become one. Longer ones end in `…`. */
 export function cleanLine(text: string, charactersMax = 400): string {
   const line = tame(plainText(text.slice(0, charactersMax * 8)))

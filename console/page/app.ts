@@ -1,6 +1,8 @@
 /** The page as it runs: the live view of the node, what is open on the page, and everything that a person can do there. */
+
 import type { OperationInput, OperationName, OperationReply } from '../../protocol/control/operations.ts'
-import { cleanFileName, cleanLine } from '../../view/clean.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
+import { cleanLine } from '../../view/clean.ts'
 import { NodeRefused } from '../../view/door.ts'
 import type { Live } from '../../view/live.ts'
 import type { Screen } from '../../view/rows.ts'
@@ -280,10 +282,10 @@ export class App {
       const { path } = await this.live.ask('attachmentLink', { interaction_id: id, cid })
       const link = document.createElement('a')
       link.href = path
-      link.download = cleanFileName(name)
+      link.download = fileName(name)
       link.rel = 'noopener noreferrer'
       link.click()
-      this.say(`saving ${cleanFileName(name)}; look at it before you open it`)
+      this.say(`saving ${fileName(name)}; look at it before you open it`)
     } catch (error) {
       this.say(faultOf(error), 'bad')
     }

@@ -1,6 +1,7 @@
 /** One task: every message with what it is, receipt and payment, what can be done now, and the composer. */
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
-import { cleanFileName, cleanLine, cleanText } from '../../view/clean.ts'
+import { cleanLine, cleanText } from '../../view/clean.ts'
 import { messageFacts, peerName, sayPayment, saySending, sayState } from '../../view/sentences.ts'
 import type { Thread, ThreadHeld } from '../../view/state.ts'
 import type { App } from './app.ts'
@@ -184,13 +185,13 @@ function attachments(app: App, id: string, turn: Turn): Drawn {
       h(
         'li',
         { key: `${i} ${file.cid}` },
-        h('span', { class: 'file-name' }, h('bdi', {}, cleanFileName(file.name))),
+        h('span', { class: 'file-name' }, h('bdi', {}, fileName(file.name))),
         h('span', { class: 'soft' }, ` ${size(file.bytes)} · ${cleanLine(file.media_type, 60)} `),
         file.path === null
           ? h('span', { class: 'soft' }, 'not here yet')
           : button('Save', () => void app.download(id, file), {
               class: 'small',
-              'aria-label': `Save ${cleanFileName(file.name)}`,
+              'aria-label': `Save ${fileName(file.name)}`,
             }),
       ),
     ),

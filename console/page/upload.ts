@@ -1,8 +1,9 @@
 /** Files of the browser, given to the node one after the other: how far each is, and how it is called off. */
+
 import { sha256Stream } from '#crypto'
 import { toHex } from '../../protocol/encoding/bytes.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { size } from '../../view/ages.ts'
-import { cleanFileName } from '../../view/clean.ts'
 import { NodeGone, NodeRefused } from '../../view/door.ts'
 import { percent } from '../../view/sentences.ts'
 import type { App } from './app.ts'
@@ -94,10 +95,10 @@ export function uploadField(app: App, of: string, take: (path: string) => void):
       h(
         'p',
         { class: 'line', key: `${i} ${name}` },
-        h('bdi', {}, cleanFileName(name)),
-        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${cleanFileName(name)}` }),
+        h('bdi', {}, fileName(name)),
+        h('progress', { max: total, value: sent, 'aria-label': `Uploading ${fileName(name)}` }),
         h('span', { class: 'soft' }, `${percent(sent, total)} of ${size(total)}`),
-        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${cleanFileName(name)}` }),
+        button('Call it off', stop, { class: 'small', 'aria-label': `Call off ${fileName(name)}` }),
       ),
     ),
   )
@@ -106,7 +107,7 @@ export function uploadField(app: App, of: string, take: (path: string) => void):
 /** Gives files to the node one after the other. */
 export async function giveAll(app: App, of: string, files: readonly File[], take: (path: string) => void) {
   for (const file of files) {
-    if (file.size > FILE_BYTES_MAX) app.say(`${cleanFileName(file.name)} is larger than 64 MiB`, 'bad')
+    if (file.size > FILE_BYTES_MAX) app.say(`${fileName(file.name)} is larger than 64 MiB`, 'bad')
     else await give(app, of, file, take)
   }
 }

@@ -3,16 +3,17 @@
  * means, as a SendMessageResponse whose ids may be left out; words are an answer to go on from, the result of a call is
  * its end.
  */
+
 import { readFileSync } from 'node:fs'
 import * as z from 'zod'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { Malformed, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { parseResultDocument } from '../../protocol/proof/documents.ts'
-import { cleanName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import type { Message as ThreadMessage } from '../store/threads.ts'
 import { harmlessId, harmlessName, harmlessPart, harmlessType } from './harmless.ts'
@@ -155,7 +156,7 @@ function filesOf(ctx: Needs, message: ThreadMessage, room: FileRoom): object[] {
   return ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => {
     const id = cidText(cid)
     const path = size <= room.bytes ? ctx.attachments.find(id) : undefined
-    const filename = cleanName(name)
+    const filename = fileName(name)
     const metadata = { cid: id, bytes: size }
     if (path === undefined)
       return { text: `${filename}: ${size} bytes, which svc pull saves`, filename, metadata }

@@ -1,7 +1,7 @@
 /** What an agent calls the things of its answer, made harmless: clients save files under these names and echo them in headers. */
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { cleanName } from '../attachments/file-names.ts'
 import type { Part } from './shapes.ts'
 
 const TYPE_CHARACTERS_MAX = 120
@@ -28,7 +28,7 @@ export function harmlessPart(part: Part): object {
   const { filename, mediaType } = part
   return present({
     ...part,
-    filename: filename === undefined ? undefined : cleanName(filename),
+    filename: filename === undefined ? undefined : fileName(filename),
     mediaType: mediaType === undefined ? undefined : harmlessType(mediaType),
   })
 }

@@ -2,12 +2,14 @@
  * Attachments: files under their content id, never overwritten, moved into place only once every byte is hashed and on
  * the disk. Nothing here holds a whole file in memory.
  */
+
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import { ATTACHMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
 import { cidText, contentId, contentIdOfDigest } from '../../protocol/crypto/hash.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
 import type { OpenedMessage } from '../../protocol/mail/open.ts'
 import { faultPoint } from '../platform/faults.ts'
@@ -22,7 +24,7 @@ import { noteStreamed } from '../platform/stream-memory.ts'
 import { refuse } from '../refusal.ts'
 import { isFileNamed } from '../store/messages.ts'
 import type { Store } from '../store/open.ts'
-import { attachmentFileName, cleanName, type Saved, saveFile } from './file-names.ts'
+import { attachmentFileName, type Saved, saveFile } from './file-names.ts'
 import { Uploads } from './uploads.ts'
 
 const READ_BYTES = 256 * 1024
@@ -111,7 +113,7 @@ export class Attachments {
       const copy = this.#temporary()
       const { size, cid } = copyHashed(source, copy, path)
       this.#place(copy, cid)
-      const name = cleanName(basename(path))
+      const name = fileName(basename(path))
       return {
         name,
         mediaType: mediaTypes[extname(name).toLowerCase()] ?? 'application/octet-stream',

@@ -1,60 +1,26 @@
 /**
- * File names of strangers made harmless, and saving under them into a directory of the user (node specification: pull):
- * nothing leaves that directory, nothing that is there is written over, no link is followed.
+ * Saving under names of strangers into a directory of the user (node specification: pull): nothing leaves that directory, nothing that is there is written over, no link is followed.
  */
 
 import * as fs from 'node:fs'
 import { extname, join } from 'node:path'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import { plainText } from '../../protocol/encoding/plain-text.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { fileFault } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
 import { refuse } from '../refusal.ts'
 
-/** Every file system takes a name of so many bytes, also with a number added. */
-const NAME_BYTES_MAX = 200
-const EXTENSION_BYTES_MAX = 24
 const COPIES_MAX = 1000
 const SAVED_FILE_MODE = 0o600
-const NAMELESS = 'attachment'
-/** Names that are devices on Windows, whatever stands after a dot. */
-const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i
-
-/** A name without directories, without characters that hide or mean something to a file system, and not too long. */
-export function cleanName(name: string): string {
-  const last = name.split(/[/\\]/).at(-1) ?? ''
-  const plain = plainText(last.normalize('NFC'))
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
-    .replace(/[<>:"|?*]/g, '_')
-    .replace(/^[.\s]+/, '')
-    .replace(/^-/, '_')
-  const short = shortened(plain).replace(/[.\s]+$/, '')
-  if (short === '') return NAMELESS
-  return DEVICE.test(short) ? `_${short}` : short
-}
 
 /** The documents that both sides sign, as they are saved beside attachments. */
 export const documentNames = { request: 'request.json', result: 'result.json' } as const
 
 /** The name under which an attachment is saved: never that of a signed document, however a file system compares. */
 export function attachmentFileName(name: string): string {
-  const clean = cleanName(name)
+  const clean = fileName(name)
   const compared = clean.normalize('NFKC').toLowerCase()
   return Object.values<string>(documentNames).includes(compared) ? `attached-${clean}` : clean
-}
-
-/** The name cut before its extension, between characters. */
-function shortened(name: string): string {
-  const given = extname(name)
-  const extension = Buffer.byteLength(given) <= EXTENSION_BYTES_MAX ? given : ''
-  let left = NAME_BYTES_MAX - Buffer.byteLength(extension)
-  let stem = ''
-  for (const character of name.slice(0, name.length - extension.length)) {
-    left -= Buffer.byteLength(character)
-    if (left < 0) break
-    stem += character
-  }
-  return stem + extension
 }
 
 /** Where a file lies now, and whether it lay there before, byte for byte. */
@@ -79,7 +45,7 @@ export function saveBytes(bytes: Uint8Array, directory: string, name: string): S
 type Content = { write: (target: string) => void; isSame: (target: string) => boolean }
 
 function saveUnder(directory: string, name: string, content: Content): Saved {
-  const clean = cleanName(name)
+  const clean = fileName(name)
   const extension = extname(clean)
   const stem = clean.slice(0, clean.length - extension.length)
   for (let n = 1; n <= COPIES_MAX; n++) {

@@ -2,13 +2,14 @@
  * Files that the page of the console gave to the node: each in a folder of its own whose name nobody guesses, until it was
  * sent or a week is over. A draft names one by its path, as it does any other file.
  */
+
 import * as fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { ATTACHMENT_BYTES_MAX } from '../../protocol/contract/limits.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { ensureSecretDirectory, SECRET_FILE_MODE } from '../platform/files.ts'
 import { isOutOfRoom } from '../platform/room.ts'
 import { refuse } from '../refusal.ts'
-import { cleanName } from './file-names.ts'
 
 const NAME_BYTES = 16
 const FOLDER = /^[0-9a-f]{32}$/
@@ -37,7 +38,7 @@ export class Uploads {
 
   /** Writes a file as it comes; what is cut off or too large leaves nothing. */
   async take(given: string, content: AsyncIterable<Uint8Array>): Promise<{ path: string; bytes: number }> {
-    const name = cleanName(given)
+    const name = fileName(given)
     const taken = this.#sizes()
     if (taken.length >= FILES_MAX) refuse('too_large', `${FILES_MAX} uploaded files wait to be sent already`)
     const room = BYTES_MAX - taken.reduce((sum, bytes) => sum + bytes, 0)

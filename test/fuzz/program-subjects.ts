@@ -1,6 +1,6 @@
 /** Decoders outside the protocol: what strangers, files and operators wrote, as hub and node read it. */
+
 import { splitWords } from '../../autoreply/program.ts'
-import { cleanName } from '../../daemon/attachments/file-names.ts'
 import { jsonLine, recordOfJsonLine } from '../../daemon/chain/json-lines.ts'
 import { Refusal } from '../../hub/core/refusal.ts'
 import { readSignedHeaders } from '../../hub/v3/auth.ts'
@@ -11,6 +11,7 @@ import type { RouteRow } from '../../protocol/contract/route.ts'
 import { operations } from '../../protocol/control/operations.ts'
 import { fromHex, utf8 } from '../../protocol/encoding/bytes.ts'
 import { decode } from '../../protocol/encoding/cbor.ts'
+import { fileName } from '../../protocol/encoding/file-names.ts'
 import { parseJson } from '../../protocol/encoding/json.ts'
 import { ChainRecord } from '../../protocol/proof/evidence.ts'
 import { fixture } from '../../protocol/testing/agents.ts'
@@ -81,7 +82,7 @@ function nodeSubjects(): Subject[] {
     reader(
       'name of an attachment',
       names,
-      bytes => checkName(cleanName(text(bytes))),
+      bytes => checkName(fileName(text(bytes))),
       () => false,
     ),
     reader(
