@@ -14,6 +14,7 @@ import { Verifier } from './core/verifier.ts'
 import { type DataDirectory, openDataDirectory } from './data-dir.ts'
 import type { Line } from './http/line.ts'
 import { ownNames } from './http/own-names.ts'
+import { AS_NAMED } from './http/reply.ts'
 import { PublicServer } from './http/server.ts'
 import { lines } from './lines.ts'
 import type { Log } from './log.ts'
@@ -146,7 +147,7 @@ async function serve(
   const listener = new PublicServer(
     config.limits,
     (request, response) => {
-      response.setHeader('X-Content-Type-Options', 'nosniff')
+      for (const [name, value] of Object.entries(AS_NAMED)) response.setHeader(name, value)
       void handle(request, response)
     },
     line.answerUnparsed,

@@ -7,6 +7,9 @@ import { declaredLength } from './body.ts'
 const REST_BYTES_MAX = 256 * 1024
 const CLOSE_AFTER_MS = 2000
 
+/** On every answer: its bytes are of the type that it names, whatever they look like. */
+export const AS_NAMED = { 'X-Content-Type-Options': 'nosniff' } as const
+
 /** A reply that its handler writes by itself, after the headers that it names. */
 export class Streamed {
   readonly headers: Record<string, string>
@@ -75,6 +78,7 @@ export function rawJson(status: number, more: Record<string, string>, body: unkn
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
+    ...AS_NAMED,
     Connection: 'close',
     ...more,
   }).map(([name, value]) => `${name}: ${value}\r\n`)

@@ -50,6 +50,7 @@ async function start(watched: boolean): Promise<{ hub: RunningHub; target: Targe
 
 async function read(hub: RunningHub, path: string): Promise<{ status: number; text: string }> {
   const response = await fetch(`${hub.operatorUrl}${path}`)
+  expect(response.headers.get('X-Content-Type-Options')).toBe('nosniff')
   return { status: response.status, text: await response.text() }
 }
 

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { bindServer } from '../bind.ts'
 import type { Listen } from '../config.ts'
+import { AS_NAMED } from '../http/reply.ts'
 import { Metrics } from './metrics.ts'
 
 const HEADER_BYTES_MAX = 4 * 1024
@@ -66,6 +67,7 @@ function send(response: ServerResponse, status: number, text: string, type = 'te
     'Content-Type': type,
     'Content-Length': Buffer.byteLength(text),
     'Cache-Control': 'no-store',
+    ...AS_NAMED,
   })
   response.end(text)
 }

@@ -21,7 +21,6 @@ import type { Line, LineOptions, Unparsed } from '../http/line.ts'
 import { finishUnread, rawJson, sendJson, sendReply, whenClosed } from '../http/reply.ts'
 import { type Found, originForm, Router, splitTarget } from '../http/router.ts'
 import { HEADER_BYTES_MAX } from '../http/server.ts'
-import { accountHandlers } from './accounts.ts'
 import {
   Authenticator,
   type RequestLine,
@@ -29,17 +28,10 @@ import {
   type SignedHeaders,
   unauthorized,
 } from './auth.ts'
-import { cardHandlers } from './cards.ts'
 import { decodeBody, decodeQuery } from './decode.ts'
-import { directoryHandlers } from './directory.ts'
 import type { Handler, Handlers, Incoming, Wire3Row } from './handler.ts'
-import { pageHandlers } from './pages.ts'
-import { paymentHandlers } from './payments.ts'
+import { handlersOf } from './handlers.ts'
 import { refusalAnswer, refusalCode, refusedMembers, WireRefusal } from './refusals.ts'
-import { registerHandlers } from './register.ts'
-import { relayHandlers } from './relay.ts'
-import { reviewHandlers } from './reviews.ts'
-import { supplyHandlers } from './supply.ts'
 
 const NO_BODY = new Uint8Array(0)
 const JSON_SHARES = 8
@@ -153,6 +145,7 @@ const unparsed: Record<Unparsed, [Code, Facts]> = {
 }
 
 const router = new Router<Wire3RouteName>(wire3Routes)
+const methods: ReadonlySet<string> = new Set(Object.values(wire3Routes).map(({ method }) => method))
 
 /** The request listener of wire 3 over a hub. */
 export function createApp({ hub, baseUrl, nameFault, about, onError }: LineOptions): Line {
@@ -165,17 +158,7 @@ export function createApp({ hub, baseUrl, nameFault, about, onError }: LineOptio
     buckets: new RateBuckets(limits.requestRate),
     refusals: new RateBuckets(QUICK_REFUSALS),
     authenticator: new Authenticator({ hub: identity.aid, clocks: hub.clocks, now, verifier }),
-    handlers: {
-      ...relayHandlers(hub),
-      ...registerHandlers(hub, baseUrl),
-      ...directoryHandlers(hub),
-      ...reviewHandlers(hub),
-      ...cardHandlers(hub, baseUrl),
-      ...pageHandlers(hub, baseUrl, about),
-      ...accountHandlers(hub),
-      ...paymentHandlers(hub),
-      ...supplyHandlers(hub, baseUrl),
-    },
+    handlers: handlersOf(hub, baseUrl, about),
   }
 
   function refuse({ request, response, found }: Exchange, thrown: unknown): Code | undefined {
@@ -232,7 +215,7 @@ function routeLabel({ found }: Exchange): string {
   return `${method} ${path}`
 }
 
-/** Versions above are refused everywhere; below, none or no number only where no browser reads (hub API §9). */
+/** Versions above are refused everywhere; below, none or no number where no browser reads (hub API §9). */
 function checkWire(exchange: Exchange, { nameFault }: Parts): void {
   const { httpVersion, headers: given, rawHeaders } = exchange.request
   if (httpVersion !== '1.0' && given.host === undefined)
@@ -244,6 +227,8 @@ function checkWire(exchange: Exchange, { nameFault }: Parts): void {
   const declared = exchange.header(headers.wire)
   const version = declared !== undefined && /^[0-9]+$/.test(declared) ? Number(declared) : 0
   if (version > WIRE) throw new WireRefusal('wire_too_new')
+  // nothing is there for it in any version
+  if (!methods.has(exchange.method)) throw new Refusal('resourceUnknown')
   const versioned = versionedPrefixes.some(prefix => exchange.target.startsWith(prefix))
   const readable = exchange.method === 'GET' && !versioned
   if (version < WIRE && !readable) throw new WireRefusal('wire_too_old')

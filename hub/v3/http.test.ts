@@ -50,6 +50,7 @@ describe('what is no request of HTTP', () => {
     expect([reply?.status, reply?.json['reason']]).toEqual([status, reason])
     expect(reply?.json['error']).toMatch(/^[^;]+; [^;]+$/)
     expect(reply?.head).toMatch(/X-Svc-Wire: 3/i)
+    expect(reply?.head).toMatch(/X-Content-Type-Options: nosniff/i)
     socket.destroy()
   })
 
@@ -123,6 +124,26 @@ test('HEAD of a public GET answers like it, without a body; of anything else it 
   const post = await fetch(`${hub.url}/relay/poll`, { method: 'HEAD', headers: { [headers.wire]: '3' } })
   expect(post.status).toBe(404)
 })
+
+test.each(['PUT', 'DELETE', 'OPTIONS', 'PATCH', 'TRACE'])(
+  '%s, which no route has, is not_found, with a wire version and without',
+  async method => {
+    for (const path of ['/', '/healthz', '/register', '/relay/poll', '/fed/v3/cards', '/none'])
+      for (const version of ['', `${headers.wire}: 2\r\n`, `${headers.wire}: 3\r\n`]) {
+        const socket = await openSocket(hub.url)
+        socket.write(`${method} ${path} HTTP/1.1\r\nHost: localhost\r\n${version}\r\n`)
+        const reply = await nextReply(socket)
+        expect([path, version, reply?.status, reply?.json['reason']]).toEqual([
+          path,
+          version,
+          404,
+          'not_found',
+        ])
+        expect(reply?.head).toMatch(/X-Content-Type-Options: nosniff/i)
+        socket.destroy()
+      }
+  },
+)
 
 test('any number above 3 is too new, however long', async () => {
   for (const version of ['4', '0004', '1000000', '9'.repeat(400)])

@@ -26,7 +26,9 @@ const STATS_NOTE =
 type Names = 'publicPage' | 'agentPage' | 'research' | 'manual' | 'removedGateway' | 'healthz' | 'stats'
 type PageQuery = { q?: string | undefined; cap?: string | undefined; cursor?: string | undefined }
 
-export function pageHandlers(hub: Hub, baseUrl: () => string, about: About): Part<Names> {
+type Told = { about: About; modules: readonly string[] }
+
+export function pageHandlers(hub: Hub, baseUrl: () => string, { about, modules }: Told): Part<Names> {
   const content = async (
     query: PageQuery,
     filter: Parameters<Directory['list']>[2],
@@ -86,7 +88,7 @@ export function pageHandlers(hub: Hub, baseUrl: () => string, about: About): Par
         tasks_completed: reviews,
         reviews,
         avg_rating: average(ratings, reviews),
-        modules: [],
+        modules: [...modules],
         online_nodes: onlineAgents,
         version: buildInfo.version,
         note: STATS_NOTE,

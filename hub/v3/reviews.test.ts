@@ -167,7 +167,7 @@ test('the counters of the hub count reviews as completed tasks, and average them
     tasks_completed: 0,
     reviews: 0,
     avg_rating: null,
-    modules: [],
+    modules: ['cards', 'credits', 'reviews', 'supply'],
     version: RELEASE,
   }
   expect(await stats()).toMatchObject(before)

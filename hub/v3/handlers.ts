@@ -1,0 +1,33 @@
+/** What answers each route of wire 3, part by part. */
+import type { About } from '../core/about.ts'
+import type { Hub } from '../core/hub.ts'
+import { accountHandlers } from './accounts.ts'
+import { cardHandlers } from './cards.ts'
+import { directoryHandlers } from './directory.ts'
+import type { Handlers } from './handler.ts'
+import { pageHandlers } from './pages.ts'
+import { paymentHandlers } from './payments.ts'
+import { registerHandlers } from './register.ts'
+import { relayHandlers } from './relay.ts'
+import { reviewHandlers } from './reviews.ts'
+import { supplyHandlers } from './supply.ts'
+
+/** All handlers of a hub; `/stats` names the modules, which are what a hub may be without. */
+export function handlersOf(hub: Hub, baseUrl: () => string, about: About): Handlers {
+  const modules = {
+    cards: cardHandlers(hub, baseUrl),
+    credits: { ...accountHandlers(hub), ...paymentHandlers(hub) },
+    reviews: reviewHandlers(hub),
+    supply: supplyHandlers(hub, baseUrl),
+  }
+  return {
+    ...relayHandlers(hub),
+    ...registerHandlers(hub, baseUrl),
+    ...directoryHandlers(hub),
+    ...pageHandlers(hub, baseUrl, { about, modules: Object.keys(modules) }),
+    ...modules.cards,
+    ...modules.credits,
+    ...modules.reviews,
+    ...modules.supply,
+  }
+}
