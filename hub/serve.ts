@@ -16,6 +16,7 @@ import type { Line } from './http/line.ts'
 import { ownNames } from './http/own-names.ts'
 import { AS_NAMED } from './http/reply.ts'
 import { PublicServer } from './http/server.ts'
+import { Surplus } from './http/surplus.ts'
 import { lines } from './lines.ts'
 import type { Log } from './log.ts'
 import { FileLeases } from './operator/leases.ts'
@@ -144,14 +145,8 @@ async function serve(
     onError: (id, error) => log.error('request failed', { id, error: String(error) }),
   })
   const handle = watched === undefined ? line.handle : counted(line.handle, watched)
-  const listener = new PublicServer(
-    config.limits,
-    (request, response) => {
-      for (const [name, value] of Object.entries(AS_NAMED)) response.setHeader(name, value)
-      void handle(request, response)
-    },
-    line.answerUnparsed,
-  )
+  const surplus = new Surplus(log.warn, of => watched?.metrics.closedUnheard(of))
+  const listener = listenerOf(config, handle, line, surplus)
   const url = await bindServer(listener.server, config.listen)
   if (baseUrl === '') baseUrl = url
   const leases = new FileLeases(blobs)
@@ -168,6 +163,7 @@ async function serve(
     listener.makeLast()
     hub.polls.endAll()
     await listener.close()
+    surplus.tell()
     line.close()
     await offers.stop()
     await hub.stop()
@@ -188,6 +184,24 @@ async function serve(
     order: given => carryOut(given, operatorContext),
     close,
   }
+}
+
+/** Everything that comes in by it is answered by `handle`, under the headers that every answer has. */
+function listenerOf(
+  { limits }: Config,
+  handle: Line['handle'],
+  { answerUnparsed }: Line,
+  surplus: Surplus,
+): PublicServer {
+  return new PublicServer(
+    limits,
+    (request, response) => {
+      for (const [name, value] of Object.entries(AS_NAMED)) response.setHeader(name, value)
+      void handle(request, response)
+    },
+    answerUnparsed,
+    surplus,
+  )
 }
 
 type Served = {

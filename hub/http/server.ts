@@ -5,6 +5,7 @@ import { OneAtATime } from '../../protocol/contract/one-at-a-time.ts'
 import { addressBucket, isProxy } from '../core/address.ts'
 import { makeRoom } from '../core/bounded.ts'
 import type { Line, Unparsed } from './line.ts'
+import type { Surplus } from './surplus.ts'
 
 const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 5000
@@ -44,6 +45,7 @@ export class PublicServer {
   readonly server: Server
   readonly #open = new Set<ServerResponse>()
   readonly #limits: ConnectionLimits
+  readonly #surplus: Pick<Surplus, 'note'>
   /** Connections of each address. */
   readonly #ofAddress = new Map<string, number>()
   readonly #waiting = new Map<ServerResponse, Waiting>()
@@ -58,9 +60,11 @@ export class PublicServer {
     limits: ConnectionLimits,
     listener: RequestListener,
     unparsed: Line['answerUnparsed'],
+    surplus: Pick<Surplus, 'note'>,
     times: HeadTimes = { headMs: HEADERS_TIMEOUT_MS, checkMs: CONNECTIONS_CHECK_MS },
   ) {
     this.#limits = limits
+    this.#surplus = surplus
     this.server = createServer(
       {
         // Bodies are watched by their rate; a total time would cut large ones.
@@ -91,6 +95,7 @@ export class PublicServer {
     this.#watch = setInterval(() => this.#cutUntaken(performance.now()), ANSWERS_CHECK_MS)
     this.#watch.unref()
     this.server.on('connection', (socket: Socket) => this.#admit(socket))
+    this.server.on('drop', () => surplus.note('hub'))
     // Known to the runtime, not yet to its types.
     Object.assign(this.server, { dropMaxConnection: true })
   }
@@ -103,6 +108,7 @@ export class PublicServer {
     const held = this.#ofAddress.get(owner) ?? 0
     const isShut = (this.#closedDoors.get(owner) ?? 0) > performance.now()
     if (isShut || (held >= connectionsPerAddressMax && !isProxy(address))) {
+      this.#surplus.note(isShut ? 'flood' : 'address')
       socket.destroy()
       return
     }

@@ -4,10 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { defaultLimits } from '../core/limits.ts'
+import { defaultLimits, type Limits } from '../core/limits.ts'
 import { type RunningHub, startHub } from '../serve.ts'
 import { callRoute, makeClock, type Target, TestAgent } from '../testing/hub.ts'
 import { sealedForStranger, sealedUnderCapability, sendEnvelope } from '../testing/mail.ts'
+import { nextReply, openSocket, requestHead } from '../testing/sockets.ts'
 import { openOperatorListener } from './listener.ts'
 import { orderRunningHub } from './socket.ts'
 
@@ -19,10 +20,14 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-async function start(watched: boolean): Promise<{ hub: RunningHub; target: Target; directory: string }> {
+async function start(
+  watched: boolean,
+  limits: Partial<Limits> = {},
+): Promise<{ hub: RunningHub; target: Target; directory: string; told: [string, object][] }> {
   const directory = mkdtempSync(join(tmpdir(), 'svc-hub-watched-'))
   ends.push(() => rmSync(directory, { recursive: true, force: true }))
   const clock = makeClock()
+  const told: [string, object][] = []
   const local = { host: '127.0.0.1', port: 0 }
   const hub = await startHub({
     config: {
@@ -30,10 +35,14 @@ async function start(watched: boolean): Promise<{ hub: RunningHub; target: Targe
       listen: local,
       baseUrl: undefined,
       dataDir: directory,
-      limits: defaultLimits,
+      limits: { ...defaultLimits, ...limits },
       ...(watched ? { operatorListen: local } : {}),
     },
-    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    log: {
+      info: () => undefined,
+      warn: (event, facts) => void told.push([event, facts]),
+      error: () => undefined,
+    },
     now: clock.now,
     onBroken: () => undefined,
   })
@@ -45,7 +54,7 @@ async function start(watched: boolean): Promise<{ hub: RunningHub; target: Targe
   }
   ends.push(hub.close)
   clock.advance(PAST_START_FLOOR_MS)
-  return { hub, directory, target: { url: hub.url, aid: hub.aid, clock } }
+  return { hub, directory, told, target: { url: hub.url, aid: hub.aid, clock } }
 }
 
 async function read(hub: RunningHub, path: string): Promise<{ status: number; text: string }> {
@@ -148,4 +157,28 @@ test('is alive from the start, ready while it serves, and not after the store fa
   }
   await hub.close()
   expect(stopping).toEqual({ status: 503, text: 'stopping\n' })
+})
+
+test('connections that are too many are counted by their limit, and told in one line', async () => {
+  const { hub, told } = await start(true, { connectionsMax: 4, connectionsPerAddressMax: 2 })
+  const ask = async (from: string) => {
+    const socket = await openSocket(hub.url, from)
+    ends.push(() => void socket.destroy())
+    socket.write(requestHead('GET', '/healthz'))
+    return (await nextReply(socket))?.status
+  }
+  const kept = [await ask('127.0.0.2'), await ask('127.0.0.2')]
+  const ofAddress = [await ask('127.0.0.2'), await ask('127.0.0.2'), await ask('127.0.0.2')]
+  kept.push(await ask('127.0.0.3'), await ask('127.0.0.3'))
+  const ofAll = [await ask('127.0.0.4'), await ask('127.0.0.5')]
+  expect([kept, ofAddress, ofAll].map(all => [...new Set(all)])).toEqual([[200], [undefined], [undefined]])
+  const { text } = await read(hub, '/metrics')
+  expect(text).toContain('svc_hub_connections_closed_total{limit="address"} 3')
+  expect(text).toContain('svc_hub_connections_closed_total{limit="hub"} 2')
+  const line = ['connections were closed, there were too many', { address: 3, hub: 2 }]
+  await expect.poll(() => told, { timeout: HELD_WITHIN_MS }).toContainEqual(line)
+  expect(told.filter(([event]) => event === line[0])).toEqual([line])
+  await ask('127.0.0.6')
+  await hub.close()
+  expect(told.at(-1)).toEqual([line[0], { hub: 1 }])
 })

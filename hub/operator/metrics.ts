@@ -3,6 +3,7 @@
  * address or a mailbox, because a row a correspondent would be a log of who talks to whom.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { SurplusOf } from '../http/surplus.ts'
 import type { Totals } from '../store/ledger-port.ts'
 import type { GroupCommitted, MailTotals, StoreCounts, StoreHealth } from '../store/port.ts'
 
@@ -38,6 +39,7 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #requests: Counter<'route' | 'status'>
   readonly #refusals: Counter<'code'>
+  readonly #surplus: Counter<'limit'>
   readonly #seconds: Histogram<'route'>
   readonly #groupSize: Histogram
   readonly #groupSeconds: Histogram
@@ -54,6 +56,12 @@ export class Metrics {
       name: 'svc_hub_refusals_total',
       help: 'Refusals by code',
       labelNames: ['code'],
+      registers,
+    })
+    this.#surplus = new Counter({
+      name: 'svc_hub_connections_closed_total',
+      help: 'Connections closed unheard, by the limit that they were too many for',
+      labelNames: ['limit'],
       registers,
     })
     this.#seconds = new Histogram({
@@ -86,6 +94,10 @@ export class Metrics {
     this.#requests.inc({ route, status })
     this.#seconds.observe({ route }, ms / MS_PER_SECOND)
     if (code !== undefined) this.#refusals.inc({ code })
+  }
+
+  closedUnheard(limit: SurplusOf): void {
+    this.#surplus.inc({ limit })
   }
 
   committed({ changes, ms }: GroupCommitted): void {

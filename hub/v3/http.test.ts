@@ -203,10 +203,13 @@ describe('a JSON route', () => {
 
 test('a head that does not come in time is answered in the form of every refusal, and ends its connection', async () => {
   const { line } = hub.running
-  const listener = new PublicServer(defaultLimits, () => undefined, line.answerUnparsed, {
-    headMs: 60,
-    checkMs: 20,
-  })
+  const listener = new PublicServer(
+    defaultLimits,
+    () => undefined,
+    line.answerUnparsed,
+    { note: () => undefined },
+    { headMs: 60, checkMs: 20 },
+  )
   listener.server.listen(0, '127.0.0.1')
   await once(listener.server, 'listening')
   const { port } = listener.server.address() as AddressInfo
