@@ -66,6 +66,8 @@ export type DataDirectoryOptions = {
   /** A store of an older schema is refused, not migrated. */
   keepsOlder?: boolean
   onMigrated?: ((migrated: Migrated) => void) | undefined
+  /** The room that is kept for a full disk, in bytes, is not there. */
+  onNoReserve?: (bytes: number) => void
   /** Only a hub that is there already is opened. */
   existing?: boolean | undefined
 }

@@ -86,6 +86,11 @@ export async function startHub(options: ServeOptions): Promise<RunningHub> {
       onGroup: watched && (group => watched.metrics.committed(group)),
       onMigrated: ({ from, to, copy }) =>
         log.info('the store was migrated', { from_schema: from, to_schema: to, copy }),
+      onNoReserve: bytes =>
+        log.warn('the disk has no room for the reserve, which lets mail be collected once it is full', {
+          bytes,
+          mend: 'free some room on the disk of the data directory, then restart the hub',
+        }),
       existing: options.existing,
     })
     return await serve(data, options, { now, random, watched })

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
-import { fillUp, hasSmallDisks } from '../daemon/testing/small-disk.ts'
+import { fillUp, hasSmallDisks } from '../protocol/testing/small-disk.ts'
 
 const DISK_BYTES = 24 * 1024 * 1024
 const WITHIN_MS = 20_000

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { fillUp, hasSmallDisks, withSmallDisk } from '../../daemon/testing/small-disk.ts'
+import { fillUp, hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import { CommandFailed } from '../io.ts'
 import { newFile, parseSwitch } from './values.ts'
 

@@ -2,7 +2,7 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { hasSmallDisks, withSmallDisk } from '../testing/small-disk.ts'
+import { hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import { saveBytes, saveFile } from './file-names.ts'
 
 const root = fs.mkdtempSync(join(tmpdir(), 'svc-names-'))

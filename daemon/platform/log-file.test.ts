@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { fillUp, hasSmallDisks, withSmallDisk } from '../testing/small-disk.ts'
+import { fillUp, hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import { LogFile, olderLog } from './log-file.ts'
 
 let folder: string

@@ -1,4 +1,5 @@
 /** The disk at its limits: no more room, and a flush that fails. */
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,6 +7,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import type { Order } from '../operator/order-shapes.ts'
 import { orderRunningHub } from '../operator/socket.ts'
 import { faultyDisk, hasCompiler } from '../testing/disk.ts'
@@ -104,6 +106,33 @@ test('that there is room again is told without further mail, and not before ther
   expect(told()).toBe(1)
   await hub.close()
 })
+
+test.skipIf(!hasSmallDisks)('a start that finds no room for the reserve says so, and serves', () =>
+  withSmallDisk(12 * MIB, async folder => {
+    const directory = join(folder, 'data')
+    const told = async () => {
+      const hub = await startHubChild(directory, { env: {} })
+      const agent = new TestAgent(hub)
+      await orderRunningHub(directory, { command: 'admit', aid: agent.aid })
+      expect((await agent.register()).status).toBe(200)
+      hub.kill('SIGTERM')
+      await hub.exited
+      const lines = hub.said().split('\n')
+      return lines.filter(line => line.includes('reserve')).map(line => JSON.parse(line))
+    }
+    const without = {
+      event: 'the disk has no room for the reserve, which lets mail be collected once it is full',
+      level: 'warn',
+      bytes: 16 * MIB,
+      mend: expect.stringContaining('restart the hub'),
+    }
+    expect(await told()).toEqual([expect.objectContaining(without)])
+    expect(existsSync(join(directory, 'reserve'))).toBe(false)
+    spawnSync('mount', ['-o', `remount,size=${128 * MIB}`, folder])
+    expect(await told()).toEqual([])
+    expect(existsSync(join(directory, 'reserve'))).toBe(true)
+  }),
+)
 
 describe.runIf(hasCompiler)('on a full disk', () => {
   /** A place whose disk is full while `mark` exists; the library takes the place's own file for a reserve nobody gives up. */

@@ -2,8 +2,8 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Node } from '../../daemon/node.ts'
-import { fillUp, hasSmallDisks, withSmallDisk } from '../../daemon/testing/small-disk.ts'
 import type { Attachment } from '../../protocol/mail/message.ts'
+import { fillUp, hasSmallDisks, withSmallDisk } from '../../protocol/testing/small-disk.ts'
 import { delegated, finished, type Lab, never, openPair, texts, thread, until } from './world.ts'
 
 let lab: Lab

@@ -35,6 +35,8 @@ export type StoreOptions = {
   /** A store of an older schema is refused, not migrated. */
   keepsOlder?: boolean | undefined
   onMigrated?: ((migrated: Migrated) => void) | undefined
+  /** The room that is kept for a full disk, in bytes, is not there. */
+  onNoReserve?: ((bytes: number) => void) | undefined
   groupMax?: number
   /** The database file grows no further. */
   bytesMax?: number | undefined
@@ -56,7 +58,7 @@ export function openStore(options: StoreOptions): Store {
   } finally {
     first.close()
   }
-  if (!gaveUp) makeReserve(reserve)
+  if (gaveUp || !makeReserve(reserve)) options.onNoReserve?.(RESERVE_BYTES)
   const { groupMax = GROUP_MAX, bytesMax } = options
   const writer = new WriterClient({ path, groupMax, bytesMax }, options)
   reader.onFault = error => {
@@ -210,17 +212,19 @@ function storeOver(
   }
 }
 
-/** Room that is given up when the disk is full, so that collecting mail can go on and make more. */
-function makeReserve(path: string): void {
+/** Room that is given up when the disk is full, so that collecting mail can go on and make more; whether it is there. */
+function makeReserve(path: string): boolean {
   // A start that was killed may have left a part of it.
-  if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return
+  if (existsSync(path) && statSync(path).size === RESERVE_BYTES) return true
   const block = new Uint8Array(1024 * 1024)
   const file = openSync(path, 'w', 0o600)
   try {
     for (let written = 0; written < RESERVE_BYTES; written += block.length) writeSync(file, block)
+    return true
   } catch {
     // A disk that is full at start has no room to reserve; what there is must not be taken from mail.
     rmSync(path)
+    return false
   } finally {
     closeSync(file)
   }
