@@ -3,6 +3,7 @@
  * its words, and a wish for help. What follows is left as it is for the parser.
  */
 
+import { nearest } from '../protocol/shell.ts'
 import { type CommandRow, callPaths, GLOBAL_FLAGS, HUMAN_FLAG, ID_FLAG } from './command.ts'
 import { UsageRefused } from './io.ts'
 import { commands, groupAliases, groupDefaults } from './table.ts'
@@ -81,7 +82,7 @@ function match(words: readonly string[], next: string | undefined): { row: Comma
   if (group !== undefined && head.length === 1) return { row: rowOf(group), consumed: 1 }
   if (first.startsWith('--')) throw unknownFlag(first, rowOf('help'))
   const wanted = group === undefined ? first : head.slice(0, 2).join(' ')
-  const near = nearest(wanted)
+  const near = nearest(wanted, commands.filter(row => row.destroys === undefined).flatMap(callPaths))
   throw new UsageRefused(`unknown command: ${wanted}`, near === undefined ? 'svc help' : `svc ${near}`)
 }
 
@@ -92,29 +93,4 @@ const rowOf = (path: string) => findExact(path) as CommandRow
 export function unknownFlag(name: string, row: CommandRow): UsageRefused {
   const accepted = [...(row.flags ?? []), ...GLOBAL_FLAGS].map(flag => flag.name)
   return new UsageRefused(`unknown flag ${name} for "${row.path}"; accepted: ${accepted.join(', ')}`)
-}
-
-function nearest(word: string): string | undefined {
-  const scored = commands
-    .filter(row => row.destroys === undefined)
-    .flatMap(row => callPaths(row))
-    .map(path => ({ path, distance: editDistance(word, path) }))
-    .sort((a, b) => a.distance - b.distance)
-  const best = scored[0]
-  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
-    ? best.path
-    : undefined
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1))
-    }
-    row = next
-  }
-  return row[b.length] as number
 }

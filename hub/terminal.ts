@@ -37,6 +37,7 @@ export const commandNames = [
   'backup',
   'restore',
   'doctor',
+  'completion',
   'version',
   'help',
 ] as const

@@ -107,3 +107,26 @@ export function withCommands(
     return form === undefined ? whole : `${settings}${form}${said}`
   })
 }
+
+/** The one of these that somebody probably meant, where one is near enough. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const [best] = known
+    .map(one => ({ one, distance: editDistance(word, one) }))
+    .sort((a, b) => a.distance - b.distance)
+  return best !== undefined && best.distance <= Math.max(1, Math.floor(word.length / 3))
+    ? best.one
+    : undefined
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(change, (row[j] as number) + 1, (next[j - 1] as number) + 1))
+    }
+    row = next
+  }
+  return row[b.length] as number
+}

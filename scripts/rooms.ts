@@ -62,6 +62,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'what people copy into a shell: words, and how a program is called where it was started',
     uses: [],
   },
+  'protocol/completion.ts': {
+    purpose: 'what a shell offers behind a program, written from its table of commands',
+    uses: [],
+  },
   'protocol/crypto': {
     purpose: 'hashes, signatures, HPKE, streams; two engines behind `#crypto`',
     uses: ['protocol/encoding'],
@@ -208,6 +212,8 @@ export const rooms: Record<string, Room> = {
   'hub/cli': {
     purpose: 'commands of the program svc-hub',
     uses: [
+      'protocol/completion.ts',
+      'protocol/shell.ts',
       'protocol/build-info.ts',
       'protocol/encoding',
       'protocol/identity',
@@ -459,6 +465,7 @@ export const rooms: Record<string, Room> = {
   'cli/commands': {
     purpose: 'what each command does',
     uses: [
+      'protocol/completion.ts',
       'protocol/build-info.ts',
       'protocol/encoding',
       'protocol/crypto',

@@ -2,7 +2,9 @@
 import { constants } from 'node:os'
 import { parseArgs } from 'node:util'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { isShell, type OfferedFlag, shells } from '../../protocol/completion.ts'
 import { Failure, Refusal, systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
+import { nearest } from '../../protocol/shell.ts'
 import { AddressRefused, ConfigRefused } from '../config-refused.ts'
 import { isOfEngine } from '../store/sqlite/database.ts'
 import { asCalled, EXIT_CONFIG, EXIT_FAILED, EXIT_USAGE, say } from '../terminal.ts'
@@ -30,12 +32,17 @@ export async function main(argv: string[], terminal: Terminal = standard): Promi
   if (rest.some(argument => argument === '--help' || argument === '-h')) return help(name, terminal)
   try {
     const { positionals, flags } = parse(rest, command)
-    // Only help reads the table that it stands in.
-    return await (name === 'help' ? help(positionals[0], terminal) : command.run(positionals, flags))
+    // Only these read the table that they stand in.
+    if (name === 'help') return help(positionals[0], terminal)
+    if (name === 'completion') return complete(positionals[0], terminal)
+    return await command.run(positionals, flags)
   } catch (error) {
     return fail(error, command, terminal)
   }
 }
+
+/** What is done by them is not undone, so nobody is led to them. */
+const DESTROYING: readonly string[] = ['remove', 'restore', 'rotate']
 
 const isName = (name: string): name is keyof typeof commands => Object.hasOwn(commands, name)
 
@@ -44,7 +51,15 @@ function find(name: string): Command | undefined {
 }
 
 function noCommand(given: string, { err }: Terminal): number {
-  err(`svc-hub: unknown command: ${given}; commands: ${Object.keys(commands).join(', ')}\n`)
+  const near = nearest(
+    given,
+    Object.keys(commands).filter(name => !DESTROYING.includes(name)),
+  )
+  const next =
+    near === undefined
+      ? `commands: ${Object.keys(commands).join(', ')}`
+      : asCalled(`perhaps: svc-hub ${near}`)
+  err(`svc-hub: unknown command: ${given}; ${next}\n`)
   return EXIT_USAGE
 }
 
@@ -66,6 +81,32 @@ function parse(rest: string[], command: Command): { positionals: string[]; flags
   const extra = positionals[command.positionals]
   if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`)
   return { positionals, flags: values }
+}
+
+/** Words that a command takes behind its name, as its usage lists them. */
+const choicesIn = (usage: string): string[] =>
+  (/\[([^\]]*)\]/.exec(usage)?.[1] ?? '').split('|').flatMap(one => /^\s*([a-z]+)/.exec(one)?.[1] ?? [])
+
+function complete(shell: string | undefined, { out }: Terminal): number {
+  if (!isShell(shell)) throw new UsageError('expected bash, zsh or fish')
+  const rows = Object.entries(commands)
+  const flagOf = (name: string): OfferedFlag => {
+    const { value, summary: says } = flagTable[name] ?? { summary: '' }
+    return { name: `--${name}`, value, says }
+  }
+  const behind = new Map<string, readonly string[]>([
+    ['', rows.map(([name]) => name)],
+    ...rows.map(
+      ([name, { usage }]) => [name, name === 'help' ? Object.keys(commands) : choicesIn(usage)] as const,
+    ),
+  ])
+  const offered = rows.map(([name, { summary, flags }]) => ({
+    paths: [name],
+    summary,
+    flags: flags.map(flagOf),
+  }))
+  out(shells[shell]({ program: 'svc-hub', commands: offered, behind }))
+  return 0
 }
 
 type GivenFlag = {

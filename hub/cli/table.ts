@@ -253,6 +253,13 @@ export const commands: Readonly<Record<(typeof commandNames)[number], Command>> 
     run: async () =>
       print({ version: buildInfo.version, commit: buildInfo.commit, built_at: buildInfo.builtAt }),
   },
+  completion: {
+    usage: 'completion [bash | zsh | fish]',
+    summary: 'print what a shell offers behind svc-hub: source <(svc-hub completion bash)',
+    flags: [],
+    positionals: 1,
+    run: async () => 0,
+  },
   help: {
     usage: 'help [command]',
     summary: 'show this list, or one command with its flags',
