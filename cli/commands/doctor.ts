@@ -50,7 +50,7 @@ async function ask(io: Io, input: Input, dir: string): Promise<Asked> {
   const { entry } = findTarget(io, input)
   if (entry?.data_dir !== dir) return askUnlisted(io, input, dir)
   try {
-    const status = await connect(io, input).call('status')
+    const status = await statusOf(io, input)
     return { finding: ok('process', `process ${entry.pid} answers`), status, isAlone: false }
   } catch (error) {
     const mend = `look at svc logs – if it stays so: kill ${entry.pid} and then svc up`
@@ -58,6 +58,15 @@ async function ask(io: Io, input: Input, dir: string): Promise<Asked> {
       error instanceof HungNode ? error.message : `process ${entry.pid} does not answer: ${messageOf(error)}`
     return { finding: wrong('process', found, mend), isAlone: false }
   }
+}
+
+/** What the node says of itself, once it has looked again at a hub to which it had stopped talking. */
+async function statusOf(io: Io, input: Input): Promise<NodeStatus> {
+  const node = connect(io, input)
+  const status = await node.call('status')
+  if (status.hub?.state !== 'stopped' || status.old_copy) return status
+  const { talking } = await node.call('hubLook', {}).catch(() => ({ talking: false }))
+  return talking ? await node.call('status') : status
 }
 
 /** A key that cannot be read is another finding. */

@@ -124,6 +124,9 @@ export function nodeOperations(ctx: Needs, parts: NodeParts): NodeOperations {
     async hubRegister(given, signal) {
       return joinHub(ctx, parts, given, signal)
     },
+    async hubLook() {
+      return { talking: await membership.lookAgain() }
+    },
     async hubLeave(given) {
       ctx.settings.requireReadable()
       const work = async () => {

@@ -178,8 +178,11 @@ export interface HubClient {
   /** The time that this hub told last, and what has passed since; undefined before its first answer. */
   readonly knownTimeMs: number | undefined
   readonly lastContactAtMs: number | undefined
-  /** Asks the hub anew who it is; another identity or a contradicting log ends the conversation. */
-  refresh(): Promise<void>
+  /**
+   * Asks the hub anew who it is; another identity or a contradicting log ends the conversation. One that ended because
+   * of the hub's wire goes on where the hub speaks ours again: looked at once an hour, or at once where it `isAsked`.
+   */
+  refresh(isAsked?: boolean): Promise<void>
   checkAdmission(log: VerifiedKel): Promise<'admitted' | 'open'>
   register(request: RegisterRequest): Promise<RegisterReply>
   publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void>

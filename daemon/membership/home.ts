@@ -298,6 +298,17 @@ export class Membership {
     }
   }
 
+  /** Looks at once whether a hub of another wire speaks ours again; true where this node talks to it. */
+  async lookAgain(): Promise<boolean> {
+    const { hub, wakers } = this.#ctx
+    if (hub.last?.stopped === undefined) return hub.last !== undefined
+    await hub.last.refresh(true).catch(() => undefined)
+    if (hub.last.stopped !== undefined) return false
+    wakers.rounds.wake()
+    this.#talkAgain()
+    return true
+  }
+
   /** Learns what the home hub has become, and what it holds of this identity. */
   async #compare(): Promise<void> {
     const { hub } = this.#ctx
@@ -311,7 +322,9 @@ export class Membership {
   async #refresh(): Promise<void> {
     const home = this.#ctx.hub.last
     if (home === undefined) return
+    const wasStopped = home.stopped !== undefined
     await home.refresh()
+    if (wasStopped) this.#talkAgain()
     keepHubLog(this.#ctx.store, presented(home))
   }
 
@@ -333,6 +346,12 @@ export class Membership {
   async #hubAt(url: string): Promise<HubClient> {
     const row = hubRow(this.#ctx.store, url)
     return row === undefined ? this.#doors.meet(url, this.#inputs) : this.#doors.open(row, this.#inputs)
+  }
+
+  /** The hub was found to be one to talk to again. */
+  #talkAgain(): void {
+    this.#ctx.hub.noteContact(undefined)
+    this.#wakeMail()
   }
 
   #wakeMail(): void {

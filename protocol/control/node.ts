@@ -171,6 +171,12 @@ export const nodeOperations = {
     }),
     codes: ['no_hub', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
+  /** Looks at once whether a hub of another wire, which the node talks to no longer, speaks its wire again. */
+  hubLook: operation('/hub/look', {
+    reads: false,
+    request: z.strictObject({}),
+    reply: z.strictObject({ talking: z.boolean() }),
+  }),
   accept: operation('/accept', {
     reads: false,
     request: z.strictObject({ on: z.boolean() }),

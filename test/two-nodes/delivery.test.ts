@@ -271,6 +271,15 @@ describe('a hub in the middle of the conversation', () => {
       code: 'hub_incompatible',
     })
     expect((await told(node, id))?.state).toBe('queued')
+    // asked again, as svc doctor does, it is found to speak this wire, and the message leaves
+    lies = { 'GET /hub/identity': { status: 426, headers: { 'X-Svc-Wire': '4' }, body: {} } }
+    expect(await node.handlers.hubLook({}, never)).toEqual({ talking: false })
+    expect((await hub())?.state).toBe('stopped')
+    lies = {}
+    expect(await node.handlers.hubLook({}, never)).toEqual({ talking: true })
+    retryNow(node, id)
+    await until('it leaves', async () => (await told(node, id))?.state !== 'queued')
+    await until('it is online', async () => (await hub())?.state === 'online')
     await node.stop()
   })
 })

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ForeignAnswer } from '../../../protocol/contract/client.ts'
-import { utf8 } from '../../../protocol/encoding/bytes.ts'
+import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
+import { encodeKel, incept } from '../../../protocol/identity/kel.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
@@ -33,6 +34,7 @@ let answers: Answer[] = []
 let open = 0
 const connections = new Connections()
 let calls: Wire3Calls
+let time = now
 
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -57,6 +59,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   seen = []
+  time = now
   answers = []
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
   const identity = openIdentity(mkdtempSync(join(tmpdir(), 'svc-calls-')), { now: () => now, random })
@@ -64,7 +67,7 @@ beforeEach(() => {
   calls = new Wire3Calls(url, identity.aid, {
     identity,
     connections,
-    now: () => now,
+    now: () => time,
     random,
     spoolFolder: '',
     publication,
@@ -137,6 +140,38 @@ test('a hub says nothing by its codes or its version: only those of the table ar
   const stopped = await update('y').catch((thrown: unknown) => thrown)
   expect(String(stopped)).toContain('another wire version')
   expect(String(stopped)).not.toContain('ignore')
+})
+
+test('a hub of another wire is asked again once an hour, or as soon as somebody asks, and then talked to', async () => {
+  const other: Answer = { status: 426, headers: { 'X-Svc-Wire': '4' }, body: {} }
+  const said = /speaks wire version 4/
+  const look = (isAsked: boolean) => calls.identify(isAsked)
+  answers = [other]
+  await expect(look(false)).rejects.toThrow(said)
+  time += HOUR_MS - 1
+  await expect(look(false)).rejects.toThrow(said)
+  await expect(calls.text(routes.manual, connections.signed, {})).rejects.toThrow(said)
+  expect(seen).toHaveLength(1)
+  time += 1
+  answers = [other]
+  await expect(look(false)).rejects.toThrow(said)
+  answers = [other]
+  await expect(look(true)).rejects.toThrow(said)
+  expect([seen.length, calls.stopped]).toEqual([3, expect.stringMatching(said)])
+  time += HOUR_MS
+  const log = incept({ seed: new Uint8Array(32), nextSeed: new Uint8Array(32).fill(1), ts: now })
+  const identity = { aid: log.aid, kel: toBase64url(encodeKel(log.events)), wire: 3, dir_max_bits: 10 }
+  answers = [{ status: 200, body: identity }]
+  expect(await look(false)).toMatchObject({ aid: log.aid })
+  expect(calls.stopped).toBeUndefined()
+})
+
+test('what this node is ends a conversation for good, also with a hub of another wire', async () => {
+  answers = [{ status: 426, headers: { 'X-Svc-Wire': '4' }, body: {} }]
+  await expect(calls.identify(true)).rejects.toThrow()
+  calls.halt('it is an old copy')
+  await expect(calls.identify(true)).rejects.toThrow('it is an old copy')
+  expect(seen).toHaveLength(1)
 })
 
 describe('nothing is published', () => {

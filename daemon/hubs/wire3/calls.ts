@@ -29,6 +29,8 @@ const SIGNED_TIMEOUT_MS = 20_000
 /** Two dates further apart are those of a clock that was set. */
 const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
+/** A hub of another wire is asked again after so long: it, or this node, may have been updated. */
+const LOOKED_AGAIN_MS = 3_600_000
 
 export type SignedOptions = { headers?: Record<string, string>; send?: Send; heldBesideQueue?: boolean }
 export type GivenCall<R extends RouteRow> = Omit<Call<R>, 'baseUrl' | 'headers' | 'onResponse'>
@@ -71,6 +73,8 @@ export class Wire3Calls {
   #inputs: HubInputs
   #stopped: string | undefined
   #isHalted = false
+  /** When the hub answered in another wire; undefined where it is stopped for another reason, or not at all. */
+  #otherWireAt: number | undefined
   #lastContact: number | undefined
   #queue: Promise<unknown> = Promise.resolve()
   #lastTs = 0
@@ -97,13 +101,37 @@ export class Wire3Calls {
   /** Ends the conversation with this hub. */
   stop(why: string): never {
     this.#stopped = why
+    this.#otherWireAt = undefined
     throw new HubStopped(why)
+  }
+
+  /** Ends it until the hub is found to speak this wire. */
+  #stopForWire(why: string): never {
+    this.#stopped = why
+    this.#otherWireAt = this.#inputs.now()
+    throw new HubStopped(why)
+  }
+
+  /** Asks the hub anew who it is; where it answered in another wire, once an hour or as soon as somebody asks. */
+  async identify(isAsked: boolean): Promise<HubIdentity> {
+    const since = this.#otherWireAt
+    if (since === undefined || (!isAsked && this.#inputs.now() - since < LOOKED_AGAIN_MS))
+      this.ensureTalking()
+    try {
+      const found = await fetchHubIdentity(this.#url, this.#inputs.connections.signed)
+      if (this.#otherWireAt !== undefined) this.#stopped = this.#otherWireAt = undefined
+      return found
+    } catch (error) {
+      if (error instanceof OtherWire && !this.#isHalted) this.#stopForWire(error.message)
+      throw error
+    }
   }
 
   /** Ends it for what this node is. */
   halt(why: string): void {
     this.#stopped = why
     this.#isHalted = true
+    this.#otherWireAt = undefined
   }
 
   /** A call that carries no signature. */
@@ -248,7 +276,7 @@ export class Wire3Calls {
 
   #observe(response: Response): void {
     const why = incompatibility(response)
-    if (why !== undefined) this.stop(why)
+    if (why !== undefined) this.#stopForWire(why)
     if (response.headers.get(names.wire) === null) return
     const now = this.#inputs.now()
     this.#lastContact = now

@@ -30,7 +30,7 @@ import {
   type StatusReply,
 } from '../hub.ts'
 import { mergeHubLog } from '../log.ts'
-import { fetchHubIdentity, Wire3Calls } from './calls.ts'
+import { Wire3Calls } from './calls.ts'
 import { Wire3Credits } from './credits.ts'
 import { type PollOptions, poll } from './poll.ts'
 import { Sessions } from './sessions.ts'
@@ -300,9 +300,8 @@ export class Wire3Hub implements HubClient {
     }
   }
 
-  async refresh(): Promise<void> {
-    this.#calls.ensureTalking()
-    const fresh = await fetchHubIdentity(this.url, this.#inputs.connections.signed)
+  async refresh(isAsked = false): Promise<void> {
+    const fresh = await this.#calls.identify(isAsked)
     const log = mergeHubLog(this.#identity.log, fresh.log)
     if (log === undefined)
       this.#calls.stop('another hub answers at this address, or its key history contradicts itself')
