@@ -4,7 +4,7 @@ import type { Operations } from '../../protocol/control/operations.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
-import { EXCERPT, indexMessages, wordsOf } from '../store/search.ts'
+import { indexMessages, PAGE_OF_WORDS, wordsOf } from '../store/search.ts'
 
 type Needs = Pick<Context, 'store' | 'contacts' | 'identity'>
 type Found = {
@@ -41,9 +41,7 @@ export function searchHistory(
   // what cannot be written now, as on a full disk, can still be searched as far as it is indexed
   ctx.store.attempt(() => indexMessages(ctx.store))
   const rows = ctx.store.all<Found>(
-    `SELECT m.key, i.id, i.side, i.peer, m.direction, m.sender, m.at, ${EXCERPT} AS excerpt
-     FROM messages_text JOIN messages AS m ON m.key = messages_text.rowid JOIN interactions AS i ON i.key = m.interaction
-     WHERE messages_text MATCH ? AND m.key < ? ORDER BY m.key DESC LIMIT ?`,
+    PAGE_OF_WORDS,
     wordsOf(words),
     cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(cursor),
     limit + 1,

@@ -1,7 +1,7 @@
 /** Threads found by the words of their messages. */
 import { expect, test } from 'vitest'
 import { openStoreAt, type Store } from './open.ts'
-import { EXCERPT, HAS_WORDS, indexMessages, phrase, wordsOf } from './search.ts'
+import { HAS_WORDS, indexMessages, MESSAGES_FOUND_MAX, PAGE_OF_WORDS, phrase, wordsOf } from './search.ts'
 
 let nextId = 1
 function add(store: Store, text: string, interaction: number): void {
@@ -9,7 +9,7 @@ function add(store: Store, text: string, interaction: number): void {
     `INSERT INTO messages (interaction, direction, sender, recipient, message_id, kind, number, at, payload, digest, text)
      VALUES (?, 'out', 'a', 'b', ?, 2, 0, 0, x'', x'', ?)`,
     interaction,
-    Uint8Array.of(nextId >> 8, nextId & 255),
+    Uint8Array.of(nextId >> 16, (nextId >> 8) & 255, nextId & 255),
     text,
   )
   nextId += 1
@@ -78,15 +78,36 @@ test('words are found in any order, by their beginning where a star ends them, w
   indexMessages(store)
   const excerpts = (words: string) =>
     store
-      .all<{ text: string }>(
-        `SELECT ${EXCERPT} AS text FROM messages_text WHERE messages_text MATCH ? ORDER BY rowid`,
-        wordsOf(words),
-      )
-      .map(({ text }) => text)
+      .all<{ excerpt: string }>(PAGE_OF_WORDS, wordsOf(words), Number.MAX_SAFE_INTEGER, 100)
+      .map(({ excerpt }) => excerpt)
+      .reverse()
   expect(excerpts('quarter report')).toEqual(['the report of the third quarter'])
   expect(excerpts(' report   quarter* ')).toHaveLength(2)
   expect(excerpts('quarterly')[0]).toMatch(/^….* quarterly report .*…$/)
   expect(excerpts('quarterly')[0]?.split(' ')).toHaveLength(24)
   expect(['"', '*', 'report"', 'OR', 'a*b', '* *'].flatMap(excerpts)).toHaveLength(2)
+  store.close()
+})
+
+test('a word of every message costs a page, and no sorting of all that hold it', () => {
+  const store = openWithThreads(MESSAGES_FOUND_MAX + 100)
+  store.transaction(() => {
+    for (let i = 0; i < MESSAGES_FOUND_MAX + 100; i++) add(store, `the report ${i}`, i + 1)
+  }, 'test.fill')
+  indexMessages(store)
+  const plan = (sql: string, ...given: (string | number)[]) =>
+    store.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...given).map(({ detail }) => detail)
+  expect(plan(PAGE_OF_WORDS, wordsOf('report'), 1, 1).join()).not.toMatch(
+    /TEMP B-TREE|SCAN (?!messages_text)/,
+  )
+  const keys = (before: number) =>
+    store.all<{ key: number }>(PAGE_OF_WORDS, wordsOf('report'), before, 3).map(({ key }) => key)
+  const [newest] = keys(Number.MAX_SAFE_INTEGER)
+  expect(keys(Number.MAX_SAFE_INTEGER)).toEqual([0, 1, 2].map(n => (newest as number) - n))
+  expect(keys((newest as number) - 2)).toEqual([3, 4, 5].map(n => (newest as number) - n))
+  // of a list the threads of the newest messages that hold it
+  const threads = found(store, 'report')
+  expect([threads.length, threads[0]]).toEqual([MESSAGES_FOUND_MAX, 101])
+  expect(found(store, 'the report 7')).toEqual([8])
   store.close()
 })

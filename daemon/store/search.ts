@@ -5,9 +5,19 @@ const STEP = 500
 /** The newest message in the index: every one has a row there, also one without words. */
 const INDEXED_SQL = 'SELECT max(id) AS key FROM messages_text_docsize'
 
+/** A word that stands everywhere finds no more messages than so many, the newest. */
+export const MESSAGES_FOUND_MAX = 10_000
+
 /** Interactions with a message that holds the words of one parameter, as {@link phrase} gives it. */
-export const HAS_WORDS =
-  'key IN (SELECT m.interaction FROM messages_text AS t JOIN messages AS m ON m.key = t.rowid WHERE messages_text MATCH ?)'
+export const HAS_WORDS = `key IN (SELECT m.interaction FROM (SELECT rowid AS key FROM messages_text WHERE messages_text MATCH ? ORDER BY rowid DESC LIMIT ${MESSAGES_FOUND_MAX}) AS t CROSS JOIN messages AS m ON m.key = t.key)`
+
+/**
+ * A page of messages that hold some words (as {@link wordsOf} gives them) before a key, the newest first. The order of
+ * the index itself, so that it ends with the page: sorted afterwards, every message that holds a word would be read.
+ */
+export const PAGE_OF_WORDS = `SELECT m.key, i.id, i.side, i.peer, m.direction, m.sender, m.at, snippet(messages_text, 0, '', '', '…', 24) AS excerpt
+  FROM messages_text CROSS JOIN messages AS m ON m.key = messages_text.rowid CROSS JOIN interactions AS i ON i.key = m.interaction
+  WHERE messages_text MATCH ? AND messages_text.rowid < ? ORDER BY messages_text.rowid DESC LIMIT ?`
 
 /** Words as one phrase, whatever signs stand in them. */
 export const phrase = (words: string): string => `"${words.replaceAll('"', '""')}"`
@@ -19,10 +29,6 @@ export const wordsOf = (text: string): string =>
     .split(/\s+/)
     .map(word => (/[^*]\*$/.test(word) ? `${phrase(word.slice(0, -1))}*` : phrase(word)))
     .join(' ')
-
-const EXCERPT_TOKENS = 24
-/** The part of a found text in which the words stand. */
-export const EXCERPT = `snippet(messages_text, 0, '', '', '…', ${EXCERPT_TOKENS})`
 
 /** Brings the index up to the newest message, some at a time. */
 export function indexMessages(store: Store): void {
