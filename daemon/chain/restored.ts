@@ -31,9 +31,8 @@ export function lastRestore(store: Store): { madeAtMs: number; settledMs: number
     : (JSON.parse(fromUtf8(mark)) as { madeAtMs: number; settledMs: number })
 }
 
-/** Whether the contacts have still to be asked what was lost; they count as asked. */
-export function takeContactsDue(store: Store): boolean {
-  const isDue = recall(store, CONTACTS_DUE) !== undefined
-  if (isDue) forget(store, CONTACTS_DUE)
-  return isDue
-}
+/** Whether the contacts have still to be asked what was lost. */
+export const areContactsDue = (store: Store): boolean => recall(store, CONTACTS_DUE) !== undefined
+
+/** Every one of them has its question in the queue. */
+export const noteContactsAsked = (store: Store): void => forget(store, CONTACTS_DUE)

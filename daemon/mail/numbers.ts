@@ -15,7 +15,7 @@ import {
 } from '../../protocol/mail/numbers.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
-import { lastRestore, takeContactsDue } from '../chain/restored.ts'
+import { areContactsDue, lastRestore, noteContactsAsked } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { idsSince, isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
 import { lostTasks, noteLost, takeUntold } from '../store/lost.ts'
@@ -87,6 +87,8 @@ export function askNumbers(ctx: Asking): void {
         ask(ctx, peer, own.slice(i, i + ASKED_MAX), restored?.madeAtMs ?? 0)
     }, 'node.numbers')
   }
+  // who has a question already is passed over the next time, so that nobody is lost to a failure on the way here
+  if (areContactsDue(ctx.store)) noteContactsAsked(ctx.store)
 }
 
 /** Where nothing shows a restore, a task does not wait for the answer of who may have made the doubt up. */
@@ -101,7 +103,7 @@ function goOnUnexplained(ctx: Asking): void {
 
 /** Every contact is asked once after a restore. */
 function contactsToAsk({ store, contacts }: Asking): string[] {
-  if (!takeContactsDue(store)) return []
+  if (!areContactsDue(store)) return []
   return contacts.list().flatMap(({ aid, petname }) => (petname === null ? [] : [aid]))
 }
 

@@ -7,6 +7,8 @@ const WRITES = /^\s*(INSERT|UPDATE|DELETE|REPLACE)\b/i
 export type FailingDisk = {
   /** How many writes have failed. */
   readonly failed: number
+  /** How many writes were asked for. */
+  readonly written: number
   /** No write fails any more. */
   mend(): void
 }
@@ -27,6 +29,9 @@ export function failWrites(store: Store, { from, count }: { from: number; count:
   return {
     get failed() {
       return failed
+    },
+    get written() {
+      return writes
     },
     mend() {
       store.run = run
