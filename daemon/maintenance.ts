@@ -6,8 +6,10 @@ import type { Relay } from './mail/relay.ts'
 import { endOverdue } from './mail/steps.ts'
 import type { Membership } from './membership/home.ts'
 import { Loop } from './platform/loop.ts'
+import { takeUpPushes } from './store/a2a.ts'
 import { forgetCommitted } from './store/idempotency.ts'
 import { takeUpPutOff } from './store/outbox.ts'
+import { takeUpPayments } from './store/payments.ts'
 import { takeUpReviews } from './store/reviews.ts'
 import { indexMessages } from './store/search.ts'
 import { forgetVerdicts } from './store/seen.ts'
@@ -39,8 +41,10 @@ type Needs = Pick<
 const ROUND_MS = 10 * 60_000
 /** Pause before the next round when the hub could not be told everything. */
 const RETRY_MS = 60_000
-/** Longer than any message or review waits for its next try. */
+/** Longer than any message, review or push waits for its next try. */
 const PUT_OFF_MAX_MS = 4 * 86_400_000
+/** Longer than any payment waits for the next question to its hub. */
+const PAYMENT_PUT_OFF_MAX_MS = 3_600_000
 const IDEMPOTENCY_KEPT_MS = 30 * 86_400_000
 
 /** Starts the rounds, the first at once; one at a time, the next after a pause or when it is woken. */
@@ -105,6 +109,8 @@ export function expire(ctx: Needs): void {
   ctx.store.transaction(() => {
     takeUpPutOff(ctx.store, now, now + PUT_OFF_MAX_MS)
     takeUpReviews(ctx.store, now, now + PUT_OFF_MAX_MS)
+    takeUpPushes(ctx.store, now, now + PUT_OFF_MAX_MS)
+    takeUpPayments(ctx.store, ctx.hubNow(), ctx.hubNow() + PAYMENT_PUT_OFF_MAX_MS)
     forgetVerdicts(ctx.store, now)
     forgetCommitted(ctx.store, now - IDEMPOTENCY_KEPT_MS)
     ctx.capabilities.clean()

@@ -130,18 +130,21 @@ export function queueCapabilities(ctx: Pick<Ground, 'threads'>, peer: string): v
  * so, at most once an hour and not right after a task, which says it too. A correspondent answers with a new stock.
  */
 export function askForCapabilities(ctx: Pick<Ground, 'threads' | 'store' | 'now'>, peer: string): void {
-  const since = ctx.now() - ASKED_EVERY_MS
+  // what bears a later time was said while the clock ran ahead
+  const [since, until] = [ctx.now() - ASKED_EVERY_MS, ctx.now()]
   const delegated = ctx.store.get(
-    "SELECT 1 FROM interactions WHERE peer = ? AND updated_at > ? AND started_at > ? AND side = 'sent' LIMIT 1",
+    "SELECT 1 FROM interactions WHERE peer = ? AND updated_at > ? AND started_at > ? AND started_at <= ? AND side = 'sent' LIMIT 1",
     peer,
     since,
     since,
+    until,
   )
   const asked = ctx.store.get(
-    'SELECT 1 FROM messages WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at > ? LIMIT 1',
+    'SELECT 1 FROM messages WHERE interaction IS NULL AND recipient = ? AND kind = ? AND at > ? AND at <= ? LIMIT 1',
     peer,
     kinds.capabilities,
     since,
+    until,
   )
   if (delegated === undefined && asked === undefined)
     ctx.store.transaction(() => queueCapabilities(ctx, peer), 'node.top-up')

@@ -261,3 +261,8 @@ export function putOffPush(store: Store, { task, id }: A2aPushRow, nextAt: numbe
     id,
   )
 }
+
+/** Pushes that a clock which ran ahead has put off. */
+export function takeUpPushes(store: Store, now: number, furthest: number): void {
+  store.run('UPDATE a2a_pushes SET next_at = ? WHERE next_at > ?', now, furthest)
+}

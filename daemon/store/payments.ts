@@ -376,6 +376,11 @@ export function hurryPayments(store: Store): void {
   )
 }
 
+/** Payments that a clock which ran ahead has put off. */
+export function takeUpPayments(store: Store, now: number, furthest: number): void {
+  store.run('UPDATE payments SET next_at = ? WHERE next_at > ?', now, furthest)
+}
+
 /** What its provider sent as a receipt of a payment proves nothing, and is dropped. */
 export function dropReceipts(store: Store, interaction: number, which: 'held' | 'end'): void {
   store.run(

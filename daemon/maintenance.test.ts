@@ -1,0 +1,105 @@
+/** What a clock that ran a year ahead has put off is tried again soon after the clock is right. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { kinds } from '../protocol/mail/payload.ts'
+import { askForCapabilities } from './mail/top-ups.ts'
+import { expire } from './maintenance.ts'
+import { Audit } from './payments/audit.ts'
+import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
+import { dueEntries } from './store/outbox.ts'
+import { DAY_MS, HOUR_MS } from './testing/node.ts'
+import { PaidWorld, type PayingNode } from './testing/paying.ts'
+
+const YEAR_MS = 365 * DAY_MS
+
+let world: PaidWorld
+let alice: PayingNode
+let bob: PayingNode
+
+beforeEach(async () => {
+  world = new PaidWorld()
+  ;({ alice, bob } = await world.paid())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+/** Runs while the clock of a node is a year ahead, and no hub tells it the time. */
+async function aYearAhead({ node }: PayingNode, name: string, work: () => unknown): Promise<void> {
+  world.skews.set(name, YEAR_MS)
+  node.hub.skewMs = YEAR_MS
+  await work()
+  world.skews.delete(name)
+  node.hub.skewMs = 0
+}
+
+describe('after a clock that ran a year ahead', () => {
+  test('an order about a hold goes to the hub again', async () => {
+    const id = await world.answered(alice, bob)
+    world.post.ledger.always('endHold', { kind: 'lost_before' })
+    await aYearAhead(bob, 'bob', () => bob.payee.look())
+    world.post.ledger.heal()
+    await bob.payee.look()
+    expect(bob.payment(id)).toMatchObject({ state: 'ending', problem: 'unanswered' })
+    expire(bob.node.ctx)
+    await bob.payee.look()
+    expect(bob.payment(id)).toMatchObject({ state: 'ended' })
+  })
+
+  test('a message that a hub did not take is due', async () => {
+    bob.node.ctx.settings.change({ prices: {} })
+    const { store, now } = alice.node.ctx
+    const cut = () => Promise.reject(Object.assign(new Error('cut'), { code: 'ECONNRESET' }))
+    alice.node.hub.answers({ send: cut })
+    await aYearAhead(alice, 'alice', async () => {
+      alice.node.delegate(bob.node)
+      await alice.node.send()
+    })
+    expect(dueEntries(store, now())).toEqual([])
+    expire(alice.node.ctx)
+    expect(dueEntries(store, now())).toHaveLength(1)
+  })
+
+  test('a stock of capabilities is asked for again', async () => {
+    const { ctx } = alice.node
+    const ask = () => askForCapabilities(ctx, bob.node.aid)
+    const asked = () => ctx.store.all('SELECT 1 FROM messages WHERE kind = ?', kinds.capabilities).length
+    await aYearAhead(alice, 'alice', ask)
+    expect(asked()).toBe(1)
+    for (let n = 0; n < 2; n++) ask()
+    expect(asked()).toBe(2)
+  })
+
+  test('a push of A2A is tried again', async () => {
+    const { store, now } = alice.node.ctx
+    const facts = { agent: '', context: 'c', interaction: null, request: null, ends: 0 }
+    const { key } = addA2aTask(store, { id: 'one', ...facts, state: 'SUBMITTED', stateAt: 0, status: '{}' })
+    putA2aPush(store, { task: key, id: 'p', config: '{}', told: 0, nextAt: 0 })
+    addA2aEvent(store, key, { body: 'first', message: null })
+    const due = () => dueA2aPushes(store, now(), 9)
+    await aYearAhead(alice, 'alice', () => {
+      const [push] = due()
+      if (push !== undefined) putOffPush(store, push, now() + 1000)
+    })
+    expect(due()).toEqual([])
+    expire(alice.node.ctx)
+    expect(due()).toHaveLength(1)
+  })
+
+  test('a hub is audited again', async () => {
+    const audit = new Audit(alice.node.ctx)
+    const { credits } = alice.node.hub
+    const { supplyRecords } = credits
+    let audited = 0
+    credits.supplyRecords = (...given) => {
+      audited += 1
+      return supplyRecords(...given)
+    }
+    await aYearAhead(alice, 'alice', async () => {
+      world.pass(HOUR_MS)
+      await audit.look()
+    })
+    expect(audited).toBe(1)
+    world.pass(7 * HOUR_MS)
+    await audit.look()
+    await audit.stop()
+    expect(audited).toBe(2)
+  })
+})
