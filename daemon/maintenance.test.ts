@@ -69,7 +69,7 @@ describe('after a clock that ran a year ahead', () => {
 
   test('a push of A2A is tried again', async () => {
     const { store, now } = alice.node.ctx
-    const facts = { agent: '', context: 'c', interaction: null, request: null, ends: 0 }
+    const facts = { agent: '', context: 'c', interaction: null, request: null, ends: 0 as const }
     const { key } = addA2aTask(store, { id: 'one', ...facts, state: 'SUBMITTED', stateAt: 0, status: '{}' })
     putA2aPush(store, { task: key, id: 'p', config: '{}', told: 0, nextAt: 0 })
     addA2aEvent(store, key, { body: 'first', message: null })

@@ -234,6 +234,7 @@ const PROBLEMS: Readonly<Record<Problem, string>> = {
   false_receipt: 'the other side sent a receipt that does not hold; the hub is asked',
   said_refused: 'the other side says that it was refused; the hub is asked, and it may still be taken',
   still_held: 'the task is over, and they are not back yet',
+  unproven: 'the hub shows that the hold has ended, and has not signed that',
 }
 export const sayProblem = (problem: Problem | undefined): string =>
   problem === undefined ? '' : `: ${PROBLEMS[problem]}`

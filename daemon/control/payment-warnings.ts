@@ -23,6 +23,7 @@ const SAYS: Readonly<Record<PaymentProblem, string>> = {
   false_receipt: 'the provider sent a receipt that does not hold',
   said_refused: 'its provider says that it was refused, and may take it all the same',
   still_held: 'the task is over, and its hub holds them still',
+  unproven: 'its hub shows that the hold has ended, and has not signed that',
 }
 
 /** One for each reason, with how many wait for it. */

@@ -140,6 +140,11 @@ export type Liability = { record: Uint8Array; balance: number; salt: Uint8Array;
 /** What a hub says of a payment: its signed receipt, not yet verified, or in its words why there is none. */
 export type Settled = { receipt: Uint8Array } | { refused: string; says: string }
 
+/** What a hub says of a hold: its receipts, not yet verified, that of the end where it has ended; or why there is none. */
+export type HoldSaid =
+  | { receipt: Uint8Array; end: Uint8Array | undefined }
+  | { refused: string; says: string }
+
 /** Credits of this agent at a hub, and what the hub publishes of them. */
 export interface HubCredits {
   /** The account at this hub, with so many entries at most. */
@@ -148,6 +153,11 @@ export interface HubCredits {
   entriesAfter(seq: number, signal: AbortSignal): Promise<AccountEntry[]>
   /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
   settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
+  /**
+   * How the hold of an authorization that the hub has settled has ended; nothing where it has not, or where the hub is of
+   * a release that does not say it. One that was not settled would be by this.
+   */
+  endOf(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<HoldSaid>
   /** Takes credits out of circulation against a reference. */
   redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled>
   /** Takes a hold, or gives all of it back, by an order of the payee. */

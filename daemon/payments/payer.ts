@@ -13,7 +13,6 @@ import {
   PAY_SALT_BYTES,
   purposeOf,
   type SettlementKind,
-  SettlementReceipt,
   settlementKinds,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
@@ -29,13 +28,11 @@ import {
   addPayment,
   dropReceipts,
   freshQuotes,
-  markEnded,
-  markHeld,
-  markPaid,
   markQuotePaid,
   type PaymentRow,
   type QuoteRow,
   quoteOf,
+  reopenUnprovenOut,
   sayWhyUnpaid,
 } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -43,6 +40,7 @@ import { type Accounts, homeOnly } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
 import { askForEnds, countOpenEnds } from './ends.ts'
 import { maySign } from './may-sign.ts'
+import { noteEnd, noteTaken } from './proven.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
 import { settleTaken, takenNetworks } from './refunds.ts'
 import { whyNotPaid } from './rules.ts'
@@ -84,6 +82,7 @@ export class Payer {
   /** Payments whose end was open at the last turn, and the pause that followed it. */
   #open = 0
   #pauseMs = ROUND_MS
+  #hasReopened = false
 
   constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx)) {
     this.#ctx = ctx
@@ -134,6 +133,8 @@ export class Payer {
   /** Prices and receipts are judged in the turn; hubs are asked beside it, so that one that is silent holds up nothing. */
   #turn(): number {
     const { store } = this.#ctx
+    if (!this.#hasReopened) reopenUnprovenOut(store)
+    this.#hasReopened = true
     const receipts = Map.groupBy(unjudgedPayments(store, AT_ONCE_MAX), ({ network }) => network)
     for (const [network, rows] of receipts)
       this.#loop.followAlone(`receipts of ${network}`, () => this.#noteEach(rows))
@@ -268,19 +269,12 @@ export class Payer {
     if (row.state === 'authorized' && heldReceipt !== null) {
       const proven = await this.#proves(row, heldReceipt, [held, paid])
       if (proven === false) this.#drop(row, 'held')
-      const mark = SettlementReceipt.decode(heldReceipt).body.kind === paid ? markPaid : markHeld
-      if (proven === true)
-        this.#record(row, heldReceipt, () => mark(this.#ctx.store, row.interaction, heldReceipt))
+      if (proven === true) noteTaken(this.#ctx, row, heldReceipt)
     }
     if (endReceipt === null) return
     const proven = await this.#proves(row, endReceipt, [captured, returned])
     if (proven === false) this.#drop(row, 'end')
-    if (proven !== true) return
-    const { kind, amount } = SettlementReceipt.decode(endReceipt).body
-    const moved = kind === captured ? amount : row.amount - amount
-    this.#record({ ...row, amount: moved }, endReceipt, () =>
-      markEnded(this.#ctx.store, row.interaction, { receipt: endReceipt, moved }),
-    )
+    if (proven === true) noteEnd(this.#ctx, row, endReceipt)
   }
 
   /** Undefined where its hub is not reached, so that nobody can say. */
@@ -304,26 +298,6 @@ export class Payer {
       dropReceipts(store, interaction, which)
       const { id: interaction_id, peer } = threads.byKey(interaction)
       store.afterCommit(() => events.emit('message', { interaction_id, peer }))
-    }, 'node.payment')
-  }
-
-  #record(row: PaymentRow, receipt: Uint8Array, mark: () => void): void {
-    const { store, threads, chain, events } = this.#ctx
-    store.transaction(() => {
-      const interaction = threads.byKey(row.interaction)
-      const about = { interaction_id: interaction.id, peer: interaction.peer }
-      store.afterCommit(() => events.emit('message', about))
-      chain.append('svc.payment.settled', {
-        interaction_id: interaction.id,
-        transaction: cidText(row.payment),
-        amount: row.amount,
-        network: row.network,
-        verified: true,
-        payee: interaction.peer,
-        auth_id: cidText(row.payment),
-        receipt,
-      })
-      mark()
     }, 'node.payment')
   }
 }

@@ -20,7 +20,7 @@ import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { forget, recall, remember } from '../store/memory.ts'
-import { heldForUs } from '../store/open-payments.ts'
+import { heldForUs, unprovenOut } from '../store/open-payments.ts'
 import { type Accounts, homeOnly, withNewestKey } from './accounts.ts'
 import { askForEnds } from './ends.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
@@ -157,10 +157,11 @@ export class Wallet {
     return { ...asked, settled: [...asked.settled, ...taken], returned, open: this.#open(network) }
   }
 
-  /** Credits for this node that the hub has signed to hold, and of whose end it has signed nothing. */
+  /** Holds of whose end the hub has signed nothing: all for this node, and those of its own that are not told true. */
   #open(network: string) {
     const { store, threads } = this.#ctx
-    return heldForUs(store, network).map(({ interaction, payment, amount, problem }) => ({
+    const open = [...heldForUs(store, network), ...unprovenOut(store, network)]
+    return open.map(({ interaction, payment, amount, problem }) => ({
       interaction_id: threads.byKey(interaction).id,
       transaction: cidText(payment),
       amount,

@@ -54,6 +54,17 @@ export function heldForUs(store: Store, network: string): PaymentRow[] {
   )
 }
 
+/** Payments of this node that a hub has not shown, by a receipt that holds, to be held still or to have ended. */
+export function unprovenOut(store: Store, network: string): PaymentRow[] {
+  return camelRows(
+    store.all(
+      `SELECT * FROM payments WHERE side = 'payer' AND state IN ('authorized', 'held') AND network = ?
+         AND problem IN ('unproven', 'bad_receipt', 'hold_lost') ORDER BY at`,
+      network,
+    ),
+  )
+}
+
 /** Payments to this node of which something waits for a hub. */
 export function waitingPayments(store: Store): PaymentRow[] {
   return camelRows(

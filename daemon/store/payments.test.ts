@@ -5,7 +5,6 @@ import { openStoreAt, type Store } from './open.ts'
 import { openHolds, receivedPayments, spentSince, unjudgedPayments } from './open-payments.ts'
 import {
   addPayment,
-  endByLedger,
   freshQuotes,
   keepOutcome,
   keepReceipts,
@@ -20,6 +19,7 @@ import {
   paymentById,
   paymentOf,
   quoteOf,
+  reopenUnprovenOut,
   sayWhyUnpaid,
 } from './payments.ts'
 
@@ -147,12 +147,27 @@ describe('a payment', () => {
     })
   })
 
-  test('ends by the ledger once, and only where no receipt says how', () => {
-    const [lone, receipted] = [paid(task()), paid(task())]
-    keepReceipts(store, receipted, { held: null, end: Uint8Array.of(1) })
-    expect([endByLedger(store, lone, 3), endByLedger(store, lone, 4)]).toEqual([true, false])
-    expect(paymentOf(store, lone)).toMatchObject({ state: 'ended', moved: 3 })
-    expect(endByLedger(store, receipted, 3)).toBe(false)
+  test('that an earlier release took for ended by the ledger alone is open again, and one with a receipt is not', () => {
+    const [lone, held, receipted, unheld] = [
+      paid(task(), { holdUntil: 9 }),
+      paid(task(), { holdUntil: 9 }),
+      paid(task(), { holdUntil: 9 }),
+      paid(task()),
+    ]
+    markHeld(store, held, Uint8Array.of(1))
+    for (const key of [lone, held, unheld]) markEnded(store, key, { receipt: null, moved: 3 })
+    markEnded(store, receipted, { receipt: Uint8Array.of(2), moved: 3 })
+    reopenUnprovenOut(store)
+    const states = [lone, held, receipted, unheld].map(key => {
+      const row = paymentOf(store, key)
+      return [row?.state, row?.moved, row?.problem]
+    })
+    expect(states).toEqual([
+      ['authorized', null, 'unproven'],
+      ['held', null, 'unproven'],
+      ['ended', 3, null],
+      ['ended', 3, null],
+    ])
   })
 
   test('keeps the first of each receipt, which is then judged', () => {
@@ -179,7 +194,7 @@ describe('a payment', () => {
     updateInteraction(store, interactionAt(store, over), { state: 'cancelled' }, 1500)
     const held = () => openHolds(store, 2000, 9).map(({ interaction }) => interaction)
     expect(held()).toEqual([late, over])
-    endByLedger(store, late, 0)
+    markEnded(store, late, { receipt: Uint8Array.of(1), moved: 0 })
     expect([held(), paymentOf(store, running)?.state]).toEqual([[over], 'authorized'])
   })
 })

@@ -308,17 +308,6 @@ export function keepReceipts(
   )
 }
 
-/** The account's ledger shows the end of a hold, without a receipt; false where it has ended already. */
-export function endByLedger(store: Store, interaction: number, moved: number): boolean {
-  const { changes } = store.run(
-    `UPDATE payments SET state = 'ended', moved = ?2, problem = iif(problem IN ('still_held', 'said_refused'), NULL, problem), reason = iif(problem = 'said_refused', NULL, reason)
-     WHERE interaction = ?1 AND side = 'payer' AND state IN ('authorized', 'held') AND end_receipt IS NULL`,
-    interaction,
-    moved,
-  )
-  return changes === 1
-}
-
 /** The provider says that it could not take the payment; only the hub knows. */
 export function noteRefusalSaid(store: Store, interaction: number, why: string): void {
   store.run(
@@ -378,7 +367,11 @@ export function hurryPayments(store: Store): void {
 
 /** Payments that a clock which ran ahead has put off. */
 export function takeUpPayments(store: Store, now: number, furthest: number): void {
-  store.run('UPDATE payments SET next_at = ? WHERE next_at > ?', now, furthest)
+  store.run(
+    "UPDATE payments SET next_at = ? WHERE side = 'payee' AND state IN ('authorized', 'held', 'ending') AND next_at > ?",
+    now,
+    furthest,
+  )
 }
 
 /** What its provider sent as a receipt of a payment proves nothing, and is dropped. */
@@ -388,6 +381,14 @@ export function dropReceipts(store: Store, interaction: number, which: 'held' | 
        end_receipt = iif(?2, end_receipt, NULL) WHERE interaction = ?1 AND side = 'payer'`,
     interaction,
     which === 'held' ? 1 : 0,
+  )
+}
+
+/** Holds of this node's own payments that an earlier release took for ended by the ledger alone are asked about again. */
+export function reopenUnprovenOut(store: Store): void {
+  store.run(
+    `UPDATE payments SET state = iif(held_receipt IS NULL, 'authorized', 'held'), moved = NULL, problem = 'unproven'
+     WHERE side = 'payer' AND state = 'ended' AND end_receipt IS NULL AND hold_until IS NOT NULL`,
   )
 }
 

@@ -286,7 +286,7 @@ CREATE TABLE payments (
   began_at INTEGER,
   -- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
   problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
-    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held')),
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven')),
   tries INTEGER NOT NULL DEFAULT 0,
   next_at INTEGER NOT NULL DEFAULT 0
 ) STRICT;

@@ -221,7 +221,7 @@ CREATE TABLE lost_tasks (
   /* sql */ `
 -- Why the hub has not said what is waited for, how often it was asked in vain, and when it is asked again.
 ALTER TABLE payments ADD COLUMN problem TEXT CHECK (problem IN ('unanswered', 'no_account', 'key_unknown',
-    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held'));
+    'refused', 'hold_ended', 'hold_lost', 'bad_receipt', 'false_receipt', 'said_refused', 'still_held', 'unproven'));
 ALTER TABLE payments ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE payments ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
 `,

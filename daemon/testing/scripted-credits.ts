@@ -28,7 +28,7 @@ const REASON_WORDS: Readonly<Record<string, string>> = {
   hold_ended: 'the hold has ended already',
 }
 
-export type Operation = 'settle' | 'redeem' | 'endHold' | 'account'
+export type Operation = 'settle' | 'endOf' | 'redeem' | 'endHold' | 'account'
 export type Fault =
   /** The request never came, or its answer was lost after the hub had carried it out. */
   | { kind: 'lost_before' | 'lost_after' }
@@ -74,6 +74,8 @@ export class ScriptedLedger {
   readonly #always = new Map<Operation, Fault>()
   /** What was made before is refused, as by a hub that knows that it was put back. */
   #restoredAtMs = 0
+  /** Whether it is of the release that tells nobody but the payee how a hold has ended. */
+  isOlder = false
   /** Everything that nodes asked, in its order. */
   readonly asked: { by: string; operation: Operation; transaction?: string }[] = []
 
@@ -152,6 +154,14 @@ export class ScriptedLedger {
       settle: async (authorization, quote, signal) => {
         const work = () => outcome(() => this.#settle(authorization, quote))
         return this.#told('settle', await call('settle', signal, work, idOf(authorization)))
+      },
+      endOf: async (authorization, quote, signal) => {
+        const work = () => outcome(() => this.#settle(authorization, quote))
+        const said = await call('endOf', signal, work, idOf(authorization))
+        const receipt = this.isOlder ? undefined : this.receiptOf(idOf(authorization), true)
+        if ('refused' in said || receipt === undefined) return { end: undefined, ...said }
+        const end = this.#told('endOf', { receipt })
+        return { ...said, end: 'receipt' in end ? end.receipt : undefined }
       },
       redeem: async (authorization, reference, signal) => {
         const work = () => outcome(() => this.#redeem(authorization, reference))

@@ -1,7 +1,9 @@
 /** Payments as x402 makes them (hub API §4.4, objects: payment): what is paid, what is refused and why, each once. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import { Authorization, networkOf, SettlementReceipt, transactionOf } from '../../protocol/proof/payment.ts'
+import { END_EXTENSION } from '../../protocol/proof/quote.ts'
 import { HOUR_MS } from '../core/limits.ts'
 import {
   callRoute,
@@ -390,6 +392,27 @@ describe('a hold', () => {
     expect(await reasonOf('x402Capture', { order: 'AAAA' })).toBe('malformed_payment')
     expect(await reasonOf('x402Capture', order(bob, paid, 30, random(32)))).toBe('invalid_signature')
     expect(await balanceOf(alice)).toEqual({ balance: 70, held: 30 })
+  })
+
+  test('tells how it has ended beside its receipt, where that is asked for', async () => {
+    const [captured, released, open] = [held(), held(), held()]
+    for (const paid of [captured, released, open]) await settle(paid)
+    await ask(hub, 'x402Capture', order(bob, captured, 10))
+    await ask(hub, 'x402Release', order(bob, released, 0))
+    const asked = async ({ request }: Paid) => {
+      const paymentPayload = { ...(request['paymentPayload'] as object), extensions: { [END_EXTENSION]: {} } }
+      return (await settle({ request: { ...request, paymentPayload } })).json['extensions'] as object
+    }
+    const bodyIn = (extensions: object) =>
+      SettlementReceipt.decode(fromBase64url((extensions as Record<string, string>)[END_EXTENSION] ?? ''))
+        .body
+    expect(bodyIn(await asked(captured))).toMatchObject({ kind: 2, amount: 10 })
+    expect(bodyIn(await asked(released))).toMatchObject({ kind: 3, amount: 30 })
+    expect(Object.keys(await asked(open))).toEqual(['svc.settlement.receipt'])
+    pass(hub, (open.authorization.body.holdUntil ?? 0) - hub.clock.now() + 1000)
+    expect(bodyIn(await asked(open))).toMatchObject({ kind: 3, amount: 30 })
+    const unasked = (await settle(captured)).json['extensions'] as object
+    expect(Object.keys(unasked)).toEqual(['svc.settlement.receipt'])
   })
 
   test('lapses at its time: a millisecond before it can be captured, from then on it is back', async () => {

@@ -1,7 +1,9 @@
 /** Payments over wire 3 (hub API §4.4), as x402 makes them: what is refused is an outcome and answers 200. */
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
-import { networkOf } from '../../protocol/proof/payment.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { networkOf, settlementKinds } from '../../protocol/proof/payment.ts'
+import { END_EXTENSION } from '../../protocol/proof/quote.ts'
 import type { Hub } from '../core/hub.ts'
 import { PaymentRefused } from '../core/ledger/refused.ts'
 import type { Settled } from '../core/ledger/settlements.ts'
@@ -19,7 +21,7 @@ export function paymentHandlers(hub: Hub): Part<Names> {
     async x402Supported() {
       return {
         kinds: [{ x402Version: X402_VERSION, scheme: SCHEME, network }],
-        extensions: [RECEIPT_EXTENSION],
+        extensions: [RECEIPT_EXTENSION, END_EXTENSION],
         signers: { 'hub:*': [identity.aid] },
       }
     },
@@ -33,7 +35,15 @@ export function paymentHandlers(hub: Hub): Part<Names> {
       }
     },
     x402Settle: ({ body }) =>
-      outcome(network, async () => settledMembers(await credits.settle(requestOf(body)))),
+      outcome(network, async () => {
+        const settled = await credits.settle(requestOf(body))
+        const asksForEnd = body.paymentPayload.extensions?.[END_EXTENSION] !== undefined
+        const isHold = settled.body.kind === settlementKinds.held
+        const end = asksForEnd && isHold ? await credits.holds.ended(settled.body.transaction) : undefined
+        const { extensions, ...members } = settledMembers(settled)
+        const more = present({ [END_EXTENSION]: end && toBase64url(end.bytes) })
+        return { ...members, extensions: { ...extensions, ...more } }
+      }),
     x402Redeem: ({ body }) =>
       outcome(network, async () => {
         const settled = await credits.redeem({ ...requestOf(body), reference: body.reference })

@@ -116,7 +116,7 @@ export const paymentOperations = {
       settled: z.array(interactionId),
       lapsed: z.array(interactionId),
       returned: z.array(interactionId),
-      /** What the hub signed that it holds for this agent, and of whose end it signed nothing. */
+      /** What the hub signed that it holds for this agent, or of it, and of whose end it signed nothing that holds. */
       open: z.array(
         z.strictObject({
           interaction_id: interactionId,

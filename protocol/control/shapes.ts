@@ -59,7 +59,8 @@ export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'retu
  * Why a payment waits. `unanswered`: the hub does not answer · `no_account`: this identity has none at that hub ·
  * `key_unknown`: the hub does not know the newest key · `refused` · `hold_ended`: the hub says so, and signed nothing ·
  * `hold_lost`: it does not have what it signed · `bad_receipt`: what it signed does not hold · `false_receipt`: what the
- * provider sent does not hold · `said_refused`: the provider says so, and the hub is asked · `still_held`: the task is over, and the hub holds the credits still
+ * provider sent does not hold · `said_refused`: the provider says so, and the hub is asked · `still_held`: the task is over, and the hub holds the credits still ·
+ * `unproven`: its ledger shows how the hold ended, and it has not signed that
  */
 export const paymentProblem = z.enum([
   'unanswered',
@@ -72,6 +73,7 @@ export const paymentProblem = z.enum([
   'false_receipt',
   'said_refused',
   'still_held',
+  'unproven',
 ])
 
 /** What a task costs, and what became of it. */

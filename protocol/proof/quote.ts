@@ -65,6 +65,9 @@ export const paymentPayload = (quote: Quote, authorization: Uint8Array) => ({
   payload: { authorization: toBase64url(authorization) },
 })
 
+/** The extension by which a payment asks for the receipt of its end beside that of its hold. */
+export const END_EXTENSION = 'svc.settlement.end'
+
 const urlOf = ({ provider, what }: Pick<Quote, 'provider' | 'what'>): string => `svc:${provider}/${what}`
 
 /** The sentence of a quote. */

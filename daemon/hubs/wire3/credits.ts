@@ -4,10 +4,17 @@ import type { ReplyOf } from '../../../protocol/contract/route.ts'
 import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
 import { present } from '../../../protocol/encoding/present.ts'
 import { Authorization, networkOf } from '../../../protocol/proof/payment.ts'
-import { paymentPayload, type Quote, requirementsOf, X402_VERSION } from '../../../protocol/proof/quote.ts'
+import {
+  END_EXTENSION,
+  paymentPayload,
+  type Quote,
+  requirementsOf,
+  X402_VERSION,
+} from '../../../protocol/proof/quote.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import type {
   AccountEntry,
+  HoldSaid,
   HubAccount,
   HubCredits,
   HubInputs,
@@ -79,6 +86,21 @@ export class Wire3Credits implements HubCredits {
     }
     const send = this.#inputs.connections.signed
     return settled(await this.#calls.plain(routes.x402Settle, send, { body, signal }))
+  }
+
+  async endOf(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<HoldSaid> {
+    const payload = { ...paymentPayload(quote, authorization), extensions: { [END_EXTENSION]: {} } }
+    const body = {
+      x402Version: X402_VERSION,
+      paymentPayload: payload,
+      paymentRequirements: requirementsOf(quote),
+    }
+    const send = this.#inputs.connections.signed
+    const reply = await this.#calls.plain(routes.x402Settle, send, { body, signal })
+    const said = settled(reply)
+    if (!reply.success || 'refused' in said) return said as Extract<HoldSaid, { refused: string }>
+    const end = reply.extensions[END_EXTENSION]
+    return { ...said, end: end === undefined ? undefined : fromBase64url(end) }
   }
 
   async redeem(authorization: Uint8Array, reference: string, signal: AbortSignal): Promise<Settled> {
@@ -174,7 +196,7 @@ const entryOf = ({
 })
 
 /** A hub's words are read as they are; what they prove is judged by whoever pays or is paid. */
-const settled = (reply: ReplyOf<typeof routes.x402Settle>): Settled =>
+const settled = (reply: ReplyOf<typeof routes.x402Settle | typeof routes.x402Capture>): Settled =>
   reply.success
     ? { receipt: fromBase64url(reply.extensions['svc.settlement.receipt']) }
     : { refused: reply.errorReason, says: reply.errorMessage }

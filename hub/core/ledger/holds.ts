@@ -68,6 +68,12 @@ export class Holds {
     return ended && settledOf(ended)
   }
 
+  /** How a hold has ended; undefined while it has not. */
+  async ended(transaction: Uint8Array): Promise<Settled | undefined> {
+    await this.#lapseOne(transaction)
+    return await this.#endOf(transaction)
+  }
+
   /** What the payee has taken of a hold that has ended; 0 while it has not. */
   async captured(transaction: Uint8Array): Promise<number> {
     const ended = await this.#endOf(transaction)

@@ -6,6 +6,7 @@ import * as z from 'zod'
 import { route } from '../../contract/route.ts'
 import { aidShape, blobText, bytesText, count, lineShape, millis, textShape } from '../../contract/shapes.ts'
 import { AUTHORIZATION_BYTES_MAX, HOLD_ORDER_BYTES_MAX, REFERENCE_BYTES_MAX } from '../../proof/payment.ts'
+import { END_EXTENSION } from '../../proof/quote.ts'
 import { codes, credits, supplyRecord as record, whole } from './shapes.ts'
 
 const KIB = 1024
@@ -87,6 +88,14 @@ const notSettled = z.strictObject({
   payer: aidShape.optional(),
 })
 const settleReply = z.union([z.strictObject(settled), notSettled])
+/** The end of a hold stands beside its receipt where the payment asked for that, by an extension of the same name. */
+const settleWithEndReply = z.union([
+  z.strictObject({
+    ...settled,
+    extensions: settled.extensions.extend({ [END_EXTENSION]: blobText(RECEIPT_BYTES_MAX).optional() }),
+  }),
+  notSettled,
+])
 const orderRequest = z.strictObject({ order: blobText(2 * HOLD_ORDER_BYTES_MAX) })
 
 const redemption = z.strictObject({
@@ -212,7 +221,7 @@ export const creditRoutes = {
     path: '/x402/settle',
     auth: 'none',
     request: facilitatorRequest,
-    reply: settleReply,
+    reply: settleWithEndReply,
     codes: codes('rate_limited'),
     refused: notPaid,
     limits: ofPayment,

@@ -1,0 +1,99 @@
+/** How a payer learns the end of a hold: by the hub's receipt, and by nothing else. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { paymentWarnings } from '../control/payment-warnings.ts'
+import { paymentView } from '../control/payments.ts'
+import { cancel } from '../tasks/conversation.ts'
+import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+
+const { signal } = new AbortController()
+
+let world: PaidWorld
+let alice: PayingNode
+let bob: PayingNode
+
+beforeEach(async () => {
+  world = new PaidWorld()
+  ;({ alice, bob } = await world.paid())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+const settled = () =>
+  alice.node.ctx.chain
+    .read({ eventType: 'svc.payment.settled' })
+    .map(({ payload }) => payload as Record<string, unknown>)
+const shown = (id: string) => paymentView(alice.node.ctx, alice.node.thread(id))
+const reconciled = () => alice.wallet.askForReceipts(alice.node.hub, signal)
+const look = async (times = 3) => {
+  for (let n = 0; n < times; n++) {
+    world.pass(600_000)
+    await alice.payer.look()
+  }
+}
+
+/** Bob's node gets the hub's word, and no message of his leaves. */
+async function endsUntold(id: string, end: 'taken' | 'returned'): Promise<void> {
+  if (end === 'taken') bob.node.say(id, 'roses are red')
+  else {
+    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+    await world.settle()
+  }
+  await bob.payee.look()
+  if (end === 'taken') alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+}
+
+const ends = [
+  ['taken', PRICE],
+  ['returned', 0],
+] as const
+
+describe('a hold whose provider says nothing', () => {
+  test.each(ends)('that was %s ends with the receipt that the hub gives its payer', async (end, moved) => {
+    const id = await world.held(alice, bob)
+    await endsUntold(id, end)
+    await look()
+    expect(alice.payment(id)).toMatchObject({ state: 'ended', moved, problem: null })
+    expect(alice.payment(id)?.endReceipt).not.toBeNull()
+    expect(settled().at(-1)).toMatchObject({ amount: moved, verified: true })
+    expect(settled().at(-1)?.['receipt']).toBeDefined()
+  })
+
+  test.each(ends)('that was %s stays open at a hub that signs nothing, and says so', async (end, moved) => {
+    world.post.ledger.isOlder = true
+    const id = await world.held(alice, bob)
+    await endsUntold(id, end)
+    await look()
+    expect(alice.payment(id)).toMatchObject({ state: 'held', moved: null, endReceipt: null })
+    expect(shown(id)).toMatchObject({ state: 'held', problem: 'unproven' })
+    expect(settled().filter(({ verified }) => verified === false)).toEqual([])
+    expect(paymentWarnings(alice.node.ctx)).toEqual([
+      `${PRICE} credits of a payment wait: its hub shows that the hold has ended, and has not signed that; svc reconcile asks again`,
+    ])
+    expect(await reconciled()).toMatchObject({ open: [{ interaction_id: id, problem: 'unproven' }] })
+    world.post.ledger.isOlder = false
+    expect(await reconciled()).toMatchObject({ open: [], [moved === 0 ? 'returned' : 'settled']: [id] })
+    expect(paymentWarnings(alice.node.ctx)).toEqual([])
+  })
+
+  test('is not made by the question, while its authorization is good and nobody has used it', async () => {
+    const id = await world.authorized(alice, bob)
+    alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), ''))
+    await alice.payer.look()
+    await reconciled()
+    expect(world.post.ledger.balanceOf(alice.node.aid)).toEqual({ balance: GRANTED, held: 0 })
+    expect(alice.payment(id)).toMatchObject({ state: 'authorized' })
+  })
+
+  test.each(['signature', 'payment', 'amount', 'network'] as const)(
+    'does not end by a receipt that is wrong in its %s',
+    async wrong => {
+      const id = await world.held(alice, bob)
+      await endsUntold(id, 'taken')
+      world.post.ledger.always('endOf', { kind: 'forge', in: wrong })
+      await look(1)
+      expect(alice.payment(id)).toMatchObject({ state: 'held', problem: 'bad_receipt', endReceipt: null })
+      world.post.ledger.heal()
+      await look(4)
+      expect(alice.payment(id)).toMatchObject({ state: 'ended', moved: PRICE, problem: null })
+    },
+  )
+})
