@@ -17,7 +17,8 @@ import {
   toldUpTo,
   unfinishedA2aTasks,
 } from '../store/a2a.ts'
-import { paymentOf, quoteOf } from '../store/payments.ts'
+import { paymentOf } from '../store/payments.ts'
+import { quoteOf } from '../store/quotes.ts'
 import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
 import { isCut, isOver, isRequester } from '../tasks/conversation.ts'
 import { type Answer, answerOf, messageIdOf } from './answers.ts'

@@ -24,17 +24,8 @@ import { attemptEach, Loop } from '../platform/loop.ts'
 import { refuse } from '../refusal.ts'
 import { alarmOf } from '../store/alarms.ts'
 import { openNetworksOf, unjudgedPayments } from '../store/open-payments.ts'
-import {
-  addPayment,
-  dropReceipts,
-  freshQuotes,
-  markQuotePaid,
-  type PaymentRow,
-  type QuoteRow,
-  quoteOf,
-  reopenUnprovenOut,
-  sayWhyUnpaid,
-} from '../store/payments.ts'
+import { addPayment, dropReceipts, type PaymentRow, reopenUnprovenOut } from '../store/payments.ts'
+import { freshQuotes, markQuotePaid, type QuoteRow, quoteOf, sayWhyUnpaid } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'

@@ -3,7 +3,7 @@ import { priceSaid } from '../../protocol/proof/quote.ts'
 import { type SpendConfig, spendDefaults } from '../home/payment-config.ts'
 import type { Store } from '../store/open.ts'
 import { spentSince, wasPaidBefore } from '../store/open-payments.ts'
-import { knownPrice, type QuoteRow } from '../store/payments.ts'
+import { knownPrice, type QuoteRow } from '../store/quotes.ts'
 
 const DAY_MS = 86_400_000
 

@@ -5,23 +5,25 @@ import { openStoreAt, type Store } from './open.ts'
 import { openHolds, receivedPayments, spentSince, unjudgedPayments } from './open-payments.ts'
 import {
   addPayment,
-  freshQuotes,
   keepOutcome,
   keepReceipts,
-  knownPrice,
   markEnded,
   markHeld,
-  markQuotePaid,
-  markQuoteShown,
   markRefused,
-  noteQuote,
-  orderPayment,
   paymentById,
   paymentOf,
-  quoteOf,
   reopenUnprovenOut,
-  sayWhyUnpaid,
 } from './payments.ts'
+import {
+  freshQuotes,
+  knownPrice,
+  markQuotePaid,
+  markQuoteShown,
+  noteQuote,
+  orderPayment,
+  quoteOf,
+  sayWhyUnpaid,
+} from './quotes.ts'
 
 const NETWORK = 'svc:hub'
 let store: Store

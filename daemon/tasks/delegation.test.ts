@@ -2,7 +2,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../../protocol/mail/payload.ts'
-import { quoteOf } from '../store/payments.ts'
+import { quoteOf } from '../store/quotes.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { delegateTask, sendText } from './delegation.ts'
 

@@ -10,7 +10,8 @@ import { paidMark, SettlementReceipt, settlementKinds } from '../../protocol/pro
 import { quoteText, readQuote, TASK } from '../../protocol/proof/quote.ts'
 import type { Context } from '../context.ts'
 import { takeRefund } from '../payments/refunds.ts'
-import { keepReceipts, noteQuote, noteRefusalSaid, paymentOf, sayWhyUnpaid } from '../store/payments.ts'
+import { keepReceipts, noteRefusalSaid, paymentOf } from '../store/payments.ts'
+import { noteQuote, sayWhyUnpaid } from '../store/quotes.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'wakers'>

@@ -27,7 +27,7 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { refuse } from '../refusal.ts'
-import { quoteOf } from '../store/payments.ts'
+import { quoteOf } from '../store/quotes.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './conversation.ts'

@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 
 import { allEntries } from '../../daemon/store/outbox.ts'
-import { type PaymentRow, paymentOf, quoteOf } from '../../daemon/store/payments.ts'
+import { type PaymentRow, paymentOf } from '../../daemon/store/payments.ts'
+import { quoteOf } from '../../daemon/store/quotes.ts'
 import type { Interaction, Message } from '../../daemon/store/threads.ts'
 import { isOver } from '../../daemon/tasks/conversation.ts'
 import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'

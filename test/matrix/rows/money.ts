@@ -1,6 +1,7 @@
 /** Prices, payments and what is given back, each without its answer. */
 import { prepareRefund, settleRefund } from '../../../daemon/payments/refunds.ts'
-import { paymentOf, quoteOf } from '../../../daemon/store/payments.ts'
+import { paymentOf } from '../../../daemon/store/payments.ts'
+import { quoteOf } from '../../../daemon/store/quotes.ts'
 import { delegate, joined, priced, type Row, stage, tell, unknown, type Waiting } from '../row.ts'
 import type { Side } from '../side.ts'
 import { type MatrixWorld, PRICE } from '../world.ts'

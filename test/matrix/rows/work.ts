@@ -1,7 +1,8 @@
 /** Work that has begun: calls, agents, tasks of A2A. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { PAY_KEY } from '../../../daemon/a2a/shapes.ts'
-import { paymentOf, quoteOf } from '../../../daemon/store/payments.ts'
+import { paymentOf } from '../../../daemon/store/payments.ts'
+import { quoteOf } from '../../../daemon/store/quotes.ts'
 import { delegateTask } from '../../../daemon/tasks/delegation.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
