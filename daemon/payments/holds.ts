@@ -23,6 +23,7 @@ import {
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, withNewestKey } from './accounts.ts'
 import { isAccepted, noteLost } from './lost-holds.ts'
+import { maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
 import { quoteOfRow, receiptFault } from './receipts.ts'
 import { letAnswerGo } from './words.ts'
@@ -52,6 +53,9 @@ const PROBLEMS: Readonly<Record<string, PaymentProblem>> = {
   invalid_signature: 'key_unknown',
   hold_ended: 'hold_ended',
 }
+
+const endIn = (order: Uint8Array): 'capture' | 'release' =>
+  HoldOrder.decode(order).body.amount === 0 ? 'release' : 'capture'
 
 export class Holds {
   readonly #ctx: HoldNeeds
@@ -114,6 +118,33 @@ export class Holds {
     return this.#open(row, PROBLEMS[answer.refused] ?? 'refused')
   }
 
+  /**
+   * The hub gives the receipt of an order that it has carried out to whoever repeats it, and that of any end to who repeats
+   * the payment. An ended identity signs nothing for that, and no record of it.
+   */
+  async askForStored(row: PaymentRow, signal: AbortSignal): Promise<void> {
+    const hub = await this.#hubOf(row)
+    if (hub === undefined) return
+    const { endOrder, authorization } = row
+    const ordered =
+      endOrder === null
+        ? undefined
+        : await this.#answer(row, () => hub.credits.endHold(endOrder, endIn(endOrder), signal))
+    const said =
+      ordered !== undefined && 'receipt' in ordered
+        ? { end: ordered.receipt }
+        : await this.#answer(row, () => hub.credits.endOf(authorization, quoteOfRow(row), signal))
+    if (said === undefined) return
+    const receipt = 'end' in said ? said.end : undefined
+    if (receipt === undefined) return this.#open(row, 'refused')
+    const fault = await receiptFault(this.#ctx, row, hub, receipt, 'ended')
+    if (fault !== undefined) return this.#open(row, 'bad_receipt')
+    const { kind, amount } = SettlementReceipt.decode(receipt).body
+    const moved = kind === settlementKinds.captured ? amount : 0
+    const { store } = this.#ctx
+    store.transaction(() => markEnded(store, row.interaction, { receipt, moved }), 'node.payment')
+  }
+
   /** The order as it was decided, under the key that this node has now. */
   #orderOf(row: PaymentRow, encoded: Uint8Array): Uint8Array {
     const { identity, store } = this.#ctx
@@ -125,8 +156,7 @@ export class Holds {
   }
 
   async #order(hub: HubClient, order: Uint8Array, signal: AbortSignal): Promise<Settled> {
-    const end = HoldOrder.decode(order).body.amount === 0 ? 'release' : 'capture'
-    return await withNewestKey(this.#ctx, hub, () => hub.credits.endHold(order, end, signal))
+    return await withNewestKey(this.#ctx, hub, () => hub.credits.endHold(order, endIn(order), signal))
   }
 
   /** The credits are the payer's again: a release that changes nothing brings the hub's receipt of that. */
@@ -206,7 +236,7 @@ export class Holds {
     return hub === 'silent' ? undefined : hub
   }
 
-  async #answer(row: PaymentRow, ask: () => Promise<Settled>): Promise<Settled | undefined> {
+  async #answer<T>(row: PaymentRow, ask: () => Promise<T>): Promise<T | undefined> {
     try {
       return await ask()
     } catch (error) {
@@ -223,7 +253,7 @@ export class Holds {
       const pauseMs = Math.min(timings.paymentPauseMs * 2 ** Math.min(tries, 30), BACKOFF_MAX_MS)
       noteProblem(store, row.interaction, { problem, nextAt: hubNow() + pauseMs })
       const { id: interaction_id, peer } = threads.byKey(row.interaction)
-      const isAwaited = row.state === 'ending' && row.endReceipt === null
+      const isAwaited = row.state === 'ending' && row.endReceipt === null && maySign(this.#ctx)
       if (problem !== 'unanswered' && isAwaited) letAnswerGo(this.#ctx, row)
       if (row.problem !== problem) store.afterCommit(() => events.emit('message', { interaction_id, peer }))
     }, 'node.payment')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { maySign } from './may-sign.ts'
+import { mayAsk, maySign } from './may-sign.ts'
 
 const of = (deactivated: boolean, oldCopy?: string, unsettled?: string) =>
   maySign({ identity: { log: { deactivated } }, hub: { oldCopy, unsettled } } as never)
@@ -9,4 +9,13 @@ test('nothing is paid for an ended identity, by an older copy, or before a resto
   expect(of(true)).toBe(false)
   expect(of(false, 'a newer copy was seen')).toBe(false)
   expect(of(false, undefined, 'the hub was not asked yet')).toBe(false)
+})
+
+test('an ended identity asks on, an older copy and a restored one before it was compared do not', () => {
+  const asks = (hub: object) => mayAsk({ hub } as never)
+  expect([asks({}), asks({ oldCopy: 'a newer copy' }), asks({ unsettled: 'not asked yet' })]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })

@@ -1,5 +1,9 @@
-/** Whether anything may be signed: an ended identity and an older copy of one sign nothing. */
+/** Whether anything may be signed, or only asked: an ended identity and an older copy of one sign nothing. */
 import type { Context } from '../context.ts'
 
 export const maySign = ({ identity, hub }: Pick<Context, 'identity' | 'hub'>): boolean =>
-  !identity.log.deactivated && hub.oldCopy === undefined && hub.unsettled === undefined
+  !identity.log.deactivated && mayAsk({ hub })
+
+/** An ended identity still asks what became of what it signed before. */
+export const mayAsk = ({ hub }: Pick<Context, 'hub'>): boolean =>
+  hub.oldCopy === undefined && hub.unsettled === undefined

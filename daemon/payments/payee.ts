@@ -7,7 +7,13 @@ import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
 import { attemptEach, Loop } from '../platform/loop.ts'
-import { abandonedPayments, lapsedHolds, nextPaymentAt, openOrders } from '../store/open-payments.ts'
+import {
+  abandonedPayments,
+  lapsedHolds,
+  nextPaymentAt,
+  openOrders,
+  storedEnds,
+} from '../store/open-payments.ts'
 import {
   addPayment,
   keepOrder,
@@ -22,7 +28,7 @@ import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { offerFault, offerOf, quoteEffect } from './gate.ts'
 import { type HoldNeeds, Holds } from './holds.ts'
-import { maySign } from './may-sign.ts'
+import { mayAsk, maySign } from './may-sign.ts'
 import { orderFor } from './orders.ts'
 
 /** What a call is answered with: after its payment with the hub's receipts, or with the price in its place. */
@@ -75,7 +81,7 @@ export class Payee {
       waker: ctx.wakers.payments,
       log: ctx.log,
       restFirstMs: ctx.timings.backoffFirstMs,
-      mayRun: () => maySign(ctx),
+      mayRun: () => mayAsk(ctx),
       turn: () => this.#turn(),
     })
   }
@@ -219,6 +225,7 @@ export class Payee {
     if (!this.#hasReopened) reopenUnproven(store)
     this.#hasReopened = true
     const now = hubNow()
+    if (!maySign(this.#ctx)) return this.#askForStored(now)
     attemptEach(lapsedHolds(store, now - AFTER_LAPSE_MS, ORDERS_MAX), row => this.#noteLapse(row))
     const due = [
       ...abandonedPayments(store, now, ORDERS_MAX),
@@ -228,6 +235,16 @@ export class Payee {
       this.#loop.followAlone(network, () => this.#askEach(rows))
     const dueMs = (nextPaymentAt(store) ?? Number.POSITIVE_INFINITY) - now
     return Math.min(ROUND_MS, Math.max(dueMs, SHORTEST_MS))
+  }
+
+  /** The identity has ended: the hub is asked what became of its orders, and of holds whose time is over. */
+  #askForStored(now: number): number {
+    const due = storedEnds(this.#ctx.store, now, ORDERS_MAX)
+    for (const [network, rows] of Map.groupBy(due, row => row.network))
+      this.#loop.followAlone(network, async () => {
+        for (const row of rows) await this.#holds.askForStored(row, this.#within())
+      })
+    return ROUND_MS
   }
 
   /** One after another: a hub that is silent is not asked for all of them at once. */

@@ -44,6 +44,18 @@ export function openOrders(store: Store, now: number, max: number): PaymentRow[]
   )
 }
 
+/** What a payee that signs nothing any more can still learn the end of: its orders, and holds whose time is over. */
+export function storedEnds(store: Store, now: number, max: number): PaymentRow[] {
+  return camelRows(
+    store.all(
+      `SELECT * FROM payments WHERE side = 'payee' AND next_at <= ?1
+         AND (state = 'ending' OR state = 'held' AND hold_until <= ?1) ORDER BY next_at, at LIMIT ?2`,
+      now,
+      max,
+    ),
+  )
+}
+
 /** Payments to this node that a hub holds, as it signed, and of whose end it has signed nothing. */
 export function heldForUs(store: Store, network: string): PaymentRow[] {
   return camelRows(
