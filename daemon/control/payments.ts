@@ -235,13 +235,17 @@ const reportView = (report: AuditReport) => ({
     owed: report.owed,
     witnessed_seq: report.witnessed?.seq,
     witnessed_at: report.witnessed?.atMs,
-    cosigned: report.cosigned?.by.map(({ name, atMs: at }) => ({
-      name,
-      records: report.cosigned?.size ?? 0,
-      at,
-    })),
+    cosigned: cosignedView(report),
+    uncosigned: report.cosigned.silent.length === 0 ? undefined : report.cosigned.silent,
   }),
 })
+
+function cosignedView({ cosigned: { trees } }: AuditReport) {
+  const all = trees.flatMap(({ size: records, by }) =>
+    by.map(({ name, atMs: at }) => ({ name, records, at })),
+  )
+  return all.length === 0 ? undefined : all
+}
 
 const spendOf = ({ settings }: Pick<Needs, 'settings'>): SpendConfig =>
   settings.current.spend ?? spendDefaults

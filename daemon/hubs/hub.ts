@@ -166,8 +166,11 @@ export interface HubCredits {
   supplyRecords(from: number, signal: AbortSignal): Promise<SupplyPage>
   /** What its witnesses signed; nothing where it has none, or knows of none. */
   witnessStatements(signal: AbortSignal): Promise<ShownStatement[]>
-  /** The note over the tree of its chain that a witness cosigned last, not verified; undefined where it knows of none. */
-  checkpoint(signal: AbortSignal): Promise<string | undefined>
+  /**
+   * The note over the tree of its chain that a witness cosigned last, or the one of that name, not verified; undefined
+   * where it knows of none, or where a hub of an earlier release cannot be asked for one witness.
+   */
+  checkpoint(signal: AbortSignal, cosigner?: string): Promise<string | undefined>
   /** What it says shows that the tree of an old size is where that of a later one began. */
   consistency(old: number, size: number, signal: AbortSignal): Promise<Uint8Array[]>
   /** Its word on what it owes this agent; undefined where it has none for the newest epoch. */

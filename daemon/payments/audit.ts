@@ -24,7 +24,7 @@ import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { forgetWitnessed } from '../store/witnessed.ts'
 import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
-import { askCosigned, type Cosigned, cosignersOf, requireCosigned } from './cosigned.ts'
+import { askCosigned, type Cosignatures, cosignersOf, requireCosigned } from './cosigned.ts'
 import { maySign } from './may-sign.ts'
 import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
@@ -66,8 +66,8 @@ export type AuditReport = {
   owed: number | undefined
   /** The newest record that a witness has seen, and when. */
   witnessed: { seq: number; atMs: number } | undefined
-  /** The tree that witnesses which the user named have cosigned. */
-  cosigned: Cosigned | undefined
+  /** Trees that witnesses which the user named have cosigned, and who of them has cosigned none that is shown. */
+  cosigned: Cosignatures
   fault: string | undefined
 }
 
@@ -163,21 +163,21 @@ export class Audit {
     const reader = new SupplyReader(hub.identity.log, { own, ...(kept && { from: kept.place }) })
     const whole = kept === undefined ? new CompactRange() : kept.tree
     const tree: Tree = whole && { whole, atPlace: [...whole.roots] }
-    let cosigned: Cosigned | undefined
+    let cosigned: Cosignatures = { trees: [], silent: [] }
     const told = { headSeq: -1, headId: '' }
     let owed: number | undefined
     let account: AccountView | undefined
     const fault = await faultIn(async () => {
       cosigned = await askCosigned(this.#ctx, hub, signal)
       await this.#read(hub, reader, { told, heads, witnessed, tree, signal })
-      if (tree !== undefined) await requireCosigned(tree.whole, cosigned, hub, signal)
+      if (tree !== undefined) await requireCosigned(tree.whole, cosigned.trees, hub, signal)
       account = await compareAccount(this.#ctx, hub, signal)
       owed = await this.#checkTree(hub, reader, account, signal)
     })
     const why = fault ?? (account && accountFault(account))
     store.transaction(() => {
       if (why !== undefined) return this.#alarm(hub.identity.aid, why)
-      const times = cosigned?.by.map(({ atMs }) => atMs)
+      const times = cosigned.trees.flatMap(({ by }) => by.map(({ atMs }) => atMs))
       noteWitnessed(this.#ctx, hub.identity.aid, witnessed, times)
       this.#keep(hub.identity.aid, reader, tree)
       if (account !== undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)

@@ -15,27 +15,38 @@ import { SupplyFault } from '../../protocol/proof/supply-reader.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 
-/** A tree that was cosigned, and by whom; the text is what they signed. */
+/** A tree that was cosigned, and by whom. */
 export type Cosigned = { size: number; root: Uint8Array; by: { name: string; atMs: number }[] }
+/** Trees that witnesses which the user named have cosigned, each the newest of theirs that is shown; and who has none. */
+export type Cosignatures = { trees: Cosigned[]; silent: string[] }
 
 export const cosignersOf = ({ settings }: Pick<Context, 'settings'>): Cosigner[] =>
   (settings.current.cosigners ?? []).map(parseVerifierKey)
 
-/** Asks before the chain is read; undefined where nobody was named, or none of them signed what the hub shows. */
+/**
+ * Asks before the chain is read: for the newest tree that anybody cosigned, and then for that of each witness which has not
+ * signed it and was named here.
+ */
 export async function askCosigned(
   ctx: Pick<Context, 'settings'>,
   hub: Pick<HubClient, 'identity' | 'credits'>,
   signal: AbortSignal,
-): Promise<Cosigned | undefined> {
-  const cosigners = cosignersOf(ctx)
-  const note = cosigners.length === 0 ? undefined : await hub.credits.checkpoint(signal)
-  if (note === undefined) return undefined
-  const { checkpoint, text } = parsed(note, supplyOrigin(hub.identity.aid))
-  const by = cosigners.flatMap(cosigner => {
-    const line = cosignatureIn(note, text, cosigner)
-    return line === undefined ? [] : [{ name: cosigner.name, atMs: cosignedAtMs(line) }]
-  })
-  return by.length === 0 ? undefined : { ...checkpoint, by }
+): Promise<Cosignatures> {
+  const trees: Cosigned[] = []
+  let open = cosignersOf(ctx)
+  for (const asked of open.length === 0 ? [] : [undefined, ...open]) {
+    if (asked !== undefined && !open.includes(asked)) continue
+    const note = await hub.credits.checkpoint(signal, asked?.name)
+    if (note === undefined) continue
+    const { checkpoint, text } = parsed(note, supplyOrigin(hub.identity.aid))
+    const lines = open.map(cosigner => ({ cosigner, line: cosignatureIn(note, text, cosigner) }))
+    const by = lines.flatMap(({ cosigner, line }) =>
+      line === undefined ? [] : [{ name: cosigner.name, atMs: cosignedAtMs(line) }],
+    )
+    if (by.length > 0) trees.push({ ...checkpoint, by })
+    open = lines.flatMap(({ cosigner, line }) => (line === undefined ? [cosigner] : []))
+  }
+  return { trees, silent: open.map(({ name }) => name) }
 }
 
 function parsed(note: string, origin: string): ReturnType<typeof parseCheckpoint> {
@@ -47,15 +58,22 @@ function parsed(note: string, origin: string): ReturnType<typeof parseCheckpoint
   }
 }
 
-/** The chain that was read begins with the tree that was cosigned. */
+/** The chain that was read begins with each tree that was cosigned. */
 export async function requireCosigned(
   tree: CompactRange,
-  cosigned: Cosigned | undefined,
+  trees: readonly Cosigned[],
   hub: Pick<HubClient, 'credits'>,
   signal: AbortSignal,
 ): Promise<void> {
-  if (cosigned === undefined) return
-  const { size, root, by } = cosigned
+  for (const cosigned of trees) await requireOne(tree, cosigned, hub, signal)
+}
+
+async function requireOne(
+  tree: CompactRange,
+  { size, root, by }: Cosigned,
+  hub: Pick<HubClient, 'credits'>,
+  signal: AbortSignal,
+): Promise<void> {
   const names = by.map(({ name }) => name).join(', ')
   if (size > tree.size)
     throw new SupplyFault(`${names} cosigned a tree of ${size} records, and it is missing`, size - 1)

@@ -35,9 +35,12 @@ export type LogWitness = {
 }
 
 /** A witness that knows one log, by its origin and its Ed25519 key. */
-export async function startLogWitness(origin: string, logKey: Uint8Array): Promise<LogWitness> {
+export async function startLogWitness(
+  origin: string,
+  logKey: Uint8Array,
+  name = 'witness.example/w1',
+): Promise<LogWitness> {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const name = 'witness.example/w1'
   const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(SPKI_HEAD.length)
   const typed = Buffer.concat([Uint8Array.of(4), raw])
   const keyHash = hash(Buffer.from(`${name}\n`), typed).subarray(0, 4)

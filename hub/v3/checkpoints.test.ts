@@ -35,6 +35,8 @@ const note = async (newest = true): Promise<string> =>
   (await callRoute(hub, 'checkpoint', undefined, { query: newest ? { newest: 'true' } : {} })).json[
     'text'
   ] as string
+const shown = async (query: Record<string, string>): Promise<string> =>
+  (await callRoute(hub, 'checkpoint', undefined, { query })).json['text'] as string
 const sizeIn = (text: string): number => Number(text.split('\n')[1])
 const offer = (): Promise<void> => hub.running.offers.turn()
 const goOn = async (records: number): Promise<void> => {
@@ -102,6 +104,40 @@ test('a change is offered within the minute, and nothing is offered without one'
   expect(again.latest?.size).toBe(hub.running.hub.checkpoints.size)
   await offers.stop()
   await again.close()
+})
+
+test('a witness that signs seldom keeps its newest cosignature, and is shown with it where it is asked for', async () => {
+  const { checkpoints, context } = hub.running.hub
+  const origin = supplyOrigin(hub.aid)
+  const slow = await startLogWitness(origin, context.identity.kel.publicKey, 'slow.example')
+  const cosigner = parseVerifierKey(slow.verifierKey)
+  const offers = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], () => undefined)
+  await offers.turn()
+  const { size } = checkpoints
+  await offers.stop()
+  for (let n = 0; n < 2; n++) {
+    await goOn(2)
+    await offer()
+  }
+  const ofSlow = await shown({ cosigner: slow.name })
+  expect([sizeIn(ofSlow), slow.signed(ofSlow), witness.signed(ofSlow)]).toEqual([size, true, false])
+  for (const query of [{}, { cosigner: witness.name }, { cosigner: 'nobody.example' }]) {
+    const newest = await shown(query)
+    expect([sizeIn(newest), slow.signed(newest), witness.signed(newest)]).toEqual([size + 4, false, true])
+  }
+  await slow.close()
+})
+
+test('what an earlier release kept of cosignatures is shown on', async () => {
+  await offer()
+  const { checkpoints, context } = hub.running.hub
+  const line = (await note(false)).split('\n').at(-2) ?? ''
+  const kept = { size: checkpoints.size, lines: { [witness.name]: `${line}\n` } }
+  await context.store.putSetting('cosignatures', JSON.stringify(kept))
+  await goOn(1)
+  expect([sizeIn(await note(false)), witness.signed(await note(false))]).toEqual([kept.size, true])
+  await offer()
+  expect(sizeIn(await note(false))).toBe(kept.size + 1)
 })
 
 describe('a proof of the tree', () => {

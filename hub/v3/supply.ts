@@ -94,7 +94,8 @@ function checkpointHandlers(hub: Hub): Part<CheckpointNames> {
   const did = () => chainDid(hub.context.identity.aid)
   return {
     async checkpoint({ query }) {
-      return textReply('text/plain; charset=utf-8', await hub.checkpoints.note(query.newest === 'true'))
+      const asked = { newest: query.newest === 'true', cosigner: query.cosigner }
+      return textReply('text/plain; charset=utf-8', await hub.checkpoints.note(asked))
     },
     async checkpointConsistency({ query }) {
       const size = Number(query.size ?? hub.checkpoints.size)

@@ -159,6 +159,8 @@ export const paymentOperations = {
       witnessed_at: millis.optional(),
       /** Witnesses of transparency logs that this node goes by and that cosigned a tree which the chain begins with. */
       cosigned: z.array(z.strictObject({ name: z.string(), records: count, at: millis })).optional(),
+      /** Those of them of which the hub shows no cosignature. */
+      uncosigned: z.array(z.string()).optional(),
     }),
     codes: ['no_hub', 'no_credits', 'bad_request', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),

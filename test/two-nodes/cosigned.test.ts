@@ -68,6 +68,34 @@ describe('an audit', () => {
     expect(await audit()).toMatchObject({ verified: true, cosigned })
   })
 
+  test('goes by a named witness that signs seldom, and says of whom the hub shows nothing', async () => {
+    const { checkpoints, context } = lab.hub.running.hub
+    const [slow, mute] = await Promise.all(
+      ['slow.example', 'mute.example'].map(name =>
+        startLogWitness(supplyOrigin(lab.hub.aid), context.identity.kel.publicKey, name),
+      ),
+    )
+    if (slow === undefined || mute === undefined) throw new Error('no witnesses')
+    const cosigner = parseVerifierKey(slow.verifierKey)
+    const seldom = new CheckpointOffers(checkpoints, [{ url: slow.url, cosigner }], () => undefined)
+    await seldom.turn()
+    const records = checkpoints.size
+    await grant(lab.hub, alice.aid, 1)
+    await offers.turn()
+    await audit({ cosigner: slow.verifierKey })
+    expect(await audit({ cosigner: mute.verifierKey })).toMatchObject({
+      verified: true,
+      cosigned: [
+        { name: witness.name, records: records + 1 },
+        { name: slow.name, records },
+      ],
+      uncosigned: [mute.name],
+    })
+    for (const { name } of [slow, mute]) await audit({ forget_cosigner: name })
+    await seldom.stop()
+    await Promise.all([slow.close(), mute.close()])
+  })
+
   const forged = (size: number, fill: number): string => {
     const text = checkpointText(supplyOrigin(lab.hub.aid), { size, root: Buffer.alloc(32, fill) })
     return `${text}\n${witness.cosign(text)}`

@@ -153,10 +153,11 @@ export class Wire3Credits implements HubCredits {
     }))
   }
 
-  async checkpoint(signal: AbortSignal): Promise<string | undefined> {
+  async checkpoint(signal: AbortSignal, cosigner?: string): Promise<string | undefined> {
+    const query = present({ cosigner })
     return await this.#calls
-      .text(routes.checkpoint, this.#inputs.connections.signed, { signal })
-      .catch(unlessOlder)
+      .text(routes.checkpoint, this.#inputs.connections.signed, { query, signal })
+      .catch(cosigner === undefined ? unlessOlder : unlessUnasked)
   }
 
   async consistency(old: number, size: number, signal: AbortSignal): Promise<Uint8Array[]> {
@@ -204,6 +205,13 @@ const settled = (reply: ReplyOf<typeof routes.x402Settle | typeof routes.x402Cap
 /** A hub of an earlier release has no witnesses. */
 function unlessOlder(error: unknown): undefined {
   if (error instanceof Refused && error.code === 'not_found') return undefined
+  throw error
+}
+
+/** Nor can one of an earlier release be asked for one witness. */
+function unlessUnasked(error: unknown): undefined {
+  if (error instanceof Refused && (error.code === 'not_found' || error.code === 'bad_request'))
+    return undefined
   throw error
 }
 

@@ -14,11 +14,17 @@ import type { HubContext } from '../context.ts'
 import type { SupplyChain } from './chain.ts'
 import { ChainTree } from './tree.ts'
 
-/** Where the newest cosignatures are kept: lines by the name of who signed. */
+/** Where the newest cosignature of each witness is kept, by its name. */
 const COSIGNED = 'cosignatures'
+/** More than an operator names; those that signed last stay. */
+const COSIGNERS_MAX = 64
 /** Sizes that witnesses have cosigned, as far as they told, by their names. */
 const HELD_SIZES = 'cosigned sizes'
-type Cosigned = { size: number; lines: Record<string, string> }
+type Cosigned = Record<string, { size: number; line: string }>
+/** What an earlier release kept: those over one size alone. */
+type CosignedOnce = { size: number; lines: Record<string, string> }
+/** Which note is asked for: the newest of all, the newest that somebody cosigned, or one witness. */
+export type NoteAsked = { newest?: boolean; cosigner?: string | undefined }
 
 /** A witness of transparency logs: where it takes checkpoints, and who it is. */
 export type LogWitness = { url: string; cosigner: Cosigner }
@@ -31,7 +37,7 @@ export class Checkpoints {
   readonly #supply: Pick<SupplyChain, 'head'>
   readonly #tree: ChainTree
   #made: SignedTree | undefined
-  #earlier: { size: number; keySeq: number; note: string } | undefined
+  readonly #earlier = new Map<number, { keySeq: number; note: string }>()
   #last: Promise<unknown> = Promise.resolve()
 
   constructor(context: Pick<HubContext, 'identity' | 'store'>, supply: Pick<SupplyChain, 'head'>) {
@@ -41,25 +47,28 @@ export class Checkpoints {
   }
 
   /**
-   * The newest signed note that a witness has cosigned, with its lines: what others have seen too. The newest of all where
-   * there is none, or where it is asked for.
+   * The newest signed note that a witness has cosigned, with the lines of all who signed that tree: what others have seen
+   * too. The newest of all where there is none, or where it is asked for.
    */
-  async note(isNewest = false): Promise<string> {
+  async note({ newest = false, cosigner }: NoteAsked = {}): Promise<string> {
     const { checkpoint, note } = await this.signed()
-    const { size, lines } = await this.#cosigned()
-    const cosigned = Object.values(lines).join('')
-    if (size === checkpoint.size) return note + cosigned
-    if (isNewest || cosigned === '' || size > checkpoint.size) return note
-    return (await this.#noteAt(size)) + cosigned
+    const all = Object.entries(await this.#cosigned()).filter(([, { size }]) => size <= checkpoint.size)
+    const named = all.filter(([name]) => name === cosigner)
+    const sizes = (named.length > 0 ? named : all).map(([, { size }]) => size)
+    const size = newest || sizes.length === 0 ? checkpoint.size : Math.max(...sizes)
+    const lines = all.flatMap(([, one]) => (one.size === size ? [one.line] : [])).join('')
+    return (size === checkpoint.size ? note : await this.#noteAt(size)) + lines
   }
 
   /** The note over an earlier tree, under the present key. */
   async #noteAt(size: number): Promise<string> {
     const { identity } = this.#context
-    if (this.#earlier?.size === size && this.#earlier.keySeq === identity.seq) return this.#earlier.note
+    const made = this.#earlier.get(size)
+    if (made?.keySeq === identity.seq) return made.note
     const checkpoint = { size, root: await this.#tree.rootOf([0, size]) }
     const note = signedCheckpoint(identity.seed, supplyOrigin(identity.aid), checkpoint)
-    this.#earlier = { size, keySeq: identity.seq, note }
+    if (this.#earlier.size >= COSIGNERS_MAX) this.#earlier.clear()
+    this.#earlier.set(size, { keySeq: identity.seq, note })
     return note
   }
 
@@ -113,16 +122,20 @@ export class Checkpoints {
     const line = cosignatureIn(answer, checkpointText(origin, checkpoint), by)
     if (line === undefined) return false
     const { size } = checkpoint
-    const held = await this.#cosigned()
-    const lines = held.size === size ? held.lines : {}
-    const kept: Cosigned = { size, lines: { ...lines, [by.name]: line } }
+    const held = { ...(await this.#cosigned()), [by.name]: { size, line } }
+    const newest = Object.entries(held).sort(([, a], [, b]) => b.size - a.size)
+    const kept = Object.fromEntries(newest.slice(0, COSIGNERS_MAX))
     await this.#context.store.putSetting(COSIGNED, JSON.stringify(kept))
     return true
   }
 
   async #cosigned(): Promise<Cosigned> {
-    const kept = await this.#context.store.setting(COSIGNED)
-    return kept === undefined ? { size: 0, lines: {} } : (JSON.parse(kept) as Cosigned)
+    const kept = JSON.parse((await this.#context.store.setting(COSIGNED)) ?? '{}') as Cosigned | CosignedOnce
+    return isOnce(kept)
+      ? Object.fromEntries(
+          Object.entries(kept.lines).map(([name, line]) => [name, { size: kept.size, line }]),
+        )
+      : kept
   }
 
   async #make(): Promise<SignedTree> {
@@ -135,3 +148,5 @@ export class Checkpoints {
     return this.#made
   }
 }
+
+const isOnce = (kept: Cosigned | CosignedOnce): kept is CosignedOnce => typeof kept['size'] === 'number'

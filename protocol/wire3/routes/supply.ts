@@ -1,7 +1,7 @@
 /** Routes of a hub's supply (hub API §4.4, §6): its signed chain, the epoch of each day, and what its witnesses say. */
 import * as z from 'zod'
 import { route } from '../../contract/route.ts'
-import { aidShape, blobText, bytesText, count, millis } from '../../contract/shapes.ts'
+import { aidShape, blobText, bytesText, count, millis, textShape } from '../../contract/shapes.ts'
 import { WITNESS_BYTES_MAX } from '../../proof/witness.ts'
 import { codes, credits, LISTING_WEIGHT, supplyRecord as record, whole } from './shapes.ts'
 
@@ -12,6 +12,8 @@ const WITNESS_KEL_BYTES_MAX = 16 * KIB
 const WITNESSES_REPLY_BYTES_MAX = 4 * 1024 * KIB
 
 const PROOF_HASHES_MAX = 64
+/** Of the name of a witness of transparency logs. */
+const COSIGNER_CHARACTERS_MAX = 256
 const sizeOfTree = whole(16)
   .optional()
   .describe('number of records, as text; all that there are unless it is said')
@@ -91,6 +93,9 @@ export const supplyRoutes = {
         .describe(
           '`true`: the newest, also where no witness has cosigned it yet; else the newest that one has',
         ),
+      cosigner: textShape(COSIGNER_CHARACTERS_MAX)
+        .optional()
+        .describe('name of a witness: the newest that this one has cosigned, where it has cosigned any'),
     }),
     produces: 'text',
     codes: codes('rate_limited'),
