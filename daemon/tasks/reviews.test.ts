@@ -258,6 +258,19 @@ describe('a review that the hub does not take', () => {
     expect(reviewStanding(alice.ctx, alice.thread(id)).review).toEqual({ uploaded: true })
   })
 
+  test.each<[string, () => void]>([
+    ['has it', () => attests()],
+    ['refused it for good', () => refuses('too_large')],
+    ['put it off', () => refuses('unavailable')],
+  ])('that is said again once the hub %s is answered at once', async (_, hubAnswers) => {
+    hubAnswers()
+    const first = await rate()
+    const again = rate()
+    const limit = new Promise(resolve => setTimeout(resolve, 1000, 'still waiting'))
+    expect(await Promise.race([again, limit])).toEqual(first)
+    expect(calls()).toBe(1)
+  })
+
   test('in words of ours says them as its own', async () => {
     refuses('this node is registered at no hub')
     expect(await rate()).toMatchObject({ reason: 'this node is registered at no hub', reason_quotes: true })

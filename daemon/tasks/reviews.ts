@@ -155,9 +155,9 @@ export class ReviewUploads {
     return this.#loop.once()
   }
 
-  /** Resolves after the first attempt for this review, or after a short time without one. */
+  /** Resolves after the attempt that is due for this review, or after a short time without it; at once where none is due. */
   async firstAnswer(interaction: number): Promise<void> {
-    if (this.#ctx.hub.home === undefined || this.#loop.signal.aborted) return
+    if (this.#ctx.hub.home === undefined || this.#loop.signal.aborted || !this.#isDue(interaction)) return
     await new Promise<void>(resolve => {
       const timer = setTimeout(resolve, FIRST_ANSWER_MS)
       this.#waiting.set(interaction, () => {
@@ -167,6 +167,11 @@ export class ReviewUploads {
       this.#ctx.wakers.reviews.wake()
     })
     this.#waiting.delete(interaction)
+  }
+
+  #isDue(interaction: number): boolean {
+    const row = reviewOf(this.#ctx.store, interaction)
+    return row?.state === 'kept' && row.nextAt <= this.#ctx.now()
   }
 
   async #turn(signal: AbortSignal): Promise<number> {
