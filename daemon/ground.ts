@@ -14,6 +14,7 @@ import { requireNotMoved } from './home/moved.ts'
 import { requireOnlyNode } from './home/only-node.ts'
 import { requireOwnDirectory } from './home/own-directory.ts'
 import { Settings } from './home/settings.ts'
+import { forgetStopped } from './home/stopped.ts'
 import { CurrentHub } from './hubs/current.ts'
 import { openIdentity } from './identity/identity.ts'
 import { MailboxKeys } from './identity/mailbox-keys.ts'
@@ -52,6 +53,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   removeTemporary(dir)
   const identity = openIdentity(dir, { now, random })
   requireOnlyNode(env, identity.aid, dir)
+  forgetStopped(dir)
   const store = undo.adopt(openStore(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
   if (chain.writtenAgain > 0)

@@ -27,6 +27,7 @@ import {
   withdrawDaemon,
 } from './home/home.ts'
 import { controlSocket } from './home/socket.ts'
+import { markStopped } from './home/stopped.ts'
 import { ensureToken } from './home/token.ts'
 import { Connections } from './hubs/http.ts'
 import type { HubClient, HubInputs } from './hubs/hub.ts'
@@ -178,7 +179,7 @@ async function assemble(
     wallet: payments && new payments.Wallet(ctx, membership),
     version: buildInfo.version,
     wake,
-    shutdown: () => options.onShutdown?.(),
+    shutdown: () => stopFor(ctx.dir, options),
     lifetime: lifetime.signal,
   })
   const page = options.consolePage ?? builtPage
@@ -211,6 +212,12 @@ async function assemble(
   undo.defer(() => lifetime.abort())
   log.info({ aid: identity.aid, address: control.bound }, 'node started')
   return { aid: identity.aid, controlAddress: control.bound, handlers, ctx, wake }
+}
+
+/** A person ends the node, whatever session it was opened for. */
+function stopFor(dir: string, { onShutdown }: Pick<NodeOptions, 'onShutdown'>): void {
+  markStopped(dir)
+  onShutdown?.()
 }
 
 /** Ends the node where its store was taken from under it, before it says more that would be forgotten. */

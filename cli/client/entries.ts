@@ -2,8 +2,10 @@
 import type { DaemonEntry } from '../../daemon/home/home.ts'
 import { CommandFailed } from '../io.ts'
 
+export type Running = Pick<DaemonEntry, 'aid' | 'pid' | 'control_addr' | 'data_dir'>
+
 /** What is shown of a running node. */
-export const describe = (entry: DaemonEntry) => ({
+export const describe = (entry: Running): Running => ({
   aid: entry.aid,
   pid: entry.pid,
   control_addr: entry.control_addr,

@@ -1,10 +1,11 @@
 /** A node that runs: stop, status, logs, mcp. */
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { daemonsOf, isAlive, selectIdentity } from '../../daemon/home/home.ts'
+import { namedHolder } from '../../daemon/home/holder.ts'
+import { daemonsOf, identityNames, isAlive, selectIdentity } from '../../daemon/home/home.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { connect, findTarget, type Target, unreachable } from '../client/control.ts'
-import { describe } from '../client/entries.ts'
+import { connect, findTarget, type Target, UnreachableNode, unreachable } from '../client/control.ts'
+import { describe, type Running } from '../client/entries.ts'
 import { logTail } from '../client/log-tail.ts'
 import type { Run } from '../command.ts'
 import { CommandFailed, type Io, notice, printReply } from '../io.ts'
@@ -15,21 +16,32 @@ const POLL_MS = 50
 const LOG_LINES_DEFAULT = 80
 
 export const stop: Run = async (io, input) => {
-  const targets = input.flags.has('--all')
-    ? everyNode(io)
-    : [{ ...findTarget(io, input), id: input.id as string | undefined }]
+  const all = input.flags.has('--all')
   const stopped = []
-  for (const target of targets) {
-    if (target.entry === undefined) {
-      sayNothingRuns(io, target)
+  for (const id of all ? everyName(io) : [input.id]) {
+    const target = findTarget(io, { id })
+    const running = target.entry ?? (await unannounced(io, id, target))
+    if (running === undefined) {
+      if (!all) sayNothingRuns(io, target)
       continue
     }
-    await connect(io, { id: target.id }).call('shutdown', {})
-    await waitForEnd(io, target.entry.pid)
-    stopped.push(describe(target.entry))
+    await connect(io, { id }).call('shutdown', {})
+    await waitForEnd(io, running)
+    stopped.push(describe(running))
   }
   printReply(io, { stopped })
   return 0
+}
+
+/** A node of this directory that was started under another runtime directory, where it told of itself. */
+async function unannounced(io: Io, id: string | undefined, target: Target): Promise<Running | undefined> {
+  try {
+    const running = await connect(io, { id }).call('status')
+    return running.data_dir === target.dataDir ? { ...running, control_addr: target.address } : undefined
+  } catch (error) {
+    if (error instanceof UnreachableNode) return undefined
+    throw error
+  }
 }
 
 /** What is to be stopped does not run, which is as it should be, unless another node was meant. */
@@ -39,18 +51,19 @@ function sayNothingRuns(io: Io, target: Target): void {
   notice(io, refused.message)
 }
 
-function everyNode(io: Io) {
+/** Every identity of this home; one that is gone may still have its node. */
+function everyName(io: Io): string[] {
   const home = selectIdentity(io.env, 'default').dir
-  return daemonsOf(io.env)
-    .filter(
-      entry => entry.id !== null && (entry.data_dir === home || entry.data_dir.startsWith(join(home, 'ids'))),
-    )
-    .map(entry => ({ ...findTarget(io, { id: entry.id as string }), id: entry.id as string }))
+  const announced = daemonsOf(io.env)
+    .filter(entry => entry.data_dir === home || entry.data_dir.startsWith(join(home, 'ids')))
+    .flatMap(entry => entry.id ?? [])
+  return [...new Set([...announced, ...identityNames(io.env)])]
 }
 
-async function waitForEnd(io: Io, pid: number): Promise<void> {
+/** A session of an agent that was the node lives on without it. */
+async function waitForEnd(io: Io, { pid, data_dir: dir }: Running): Promise<void> {
   for (const deadline = io.now() + STOP_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
-    if (!isAlive(pid)) return
+    if (!isAlive(pid) || namedHolder(dir)?.pid !== pid) return
   }
   throw new CommandFailed(`the node (pid ${pid}) is still running after ${STOP_WAIT_MS / 1000} s`, 'svc logs')
 }

@@ -17,6 +17,7 @@ import {
   selectIdentity,
 } from '../../daemon/home/home.ts'
 import { DirectoryBusy } from '../../daemon/home/lock.ts'
+import { isStopped } from '../../daemon/home/stopped.ts'
 import { type Node, startNode } from '../../daemon/node.ts'
 import { ensureSecretDirectory } from '../../daemon/platform/files.ts'
 import { collectWhenQuiet } from '../../daemon/platform/stream-memory.ts'
@@ -24,9 +25,9 @@ import type { ControlCall } from '../../mcp/tool.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { proxiesIn } from '../../protocol/contract/proxies.ts'
 import { systemCode } from '../../protocol/encoding/errors.ts'
-import { findTarget, unreachable } from '../client/control.ts'
+import { findTarget, UnreachableNode, unreachable } from '../client/control.ts'
 import type { Input } from '../command.ts'
-import { CommandFailed, type Io, notice, sayOnTerminal } from '../io.ts'
+import { CommandFailed, type Io, messageOf, notice, sayOnTerminal } from '../io.ts'
 import { forgetLeanMemory } from './lean-memory.ts'
 import { acrossRestarts, eventsOf, listenAgain, type Stream } from './node-link.ts'
 import { Session } from './session.ts'
@@ -112,11 +113,19 @@ async function runStdio(io: Io, input: Input): Promise<number> {
   return 0
 }
 
-/** The node behind a stdio server: our own, or a running one that we join until it ends. */
+const STOPPED = '; it was stopped with svc stop, and this session waits until it is started again'
+
+type OwnNode = { node: Node; ended: AbortController }
+
+/**
+ * The node behind a stdio server: our own, or a running one that we join until it ends. One that a person stopped is not
+ * opened again by a session that had it.
+ */
 class Seat {
   readonly #io: Io
   readonly #session: Session
-  #own: Node | undefined
+  #own: OwnNode | undefined
+  #closing: Promise<void> | undefined
   #opening: Promise<void> | undefined
   #watch: NodeJS.Timeout | undefined
   #left = false
@@ -130,7 +139,13 @@ class Seat {
     await this.#settle()
     this.#watch = setInterval(() => void this.#settle().catch(() => {}), TAKE_OVER_LOOK_MS)
     return acrossRestarts(
-      async (...given) => this.#call(...given),
+      async (...given) => {
+        try {
+          return await this.#call(...given)
+        } catch (error) {
+          throw error instanceof UnreachableNode && this.#isStopped ? this.#stopped(error.cause) : error
+        }
+      },
       async () => {
         await this.#settle()
         return !this.#left
@@ -143,15 +158,16 @@ class Seat {
     await this.#settle()
     const own = this.#own
     if (own === undefined) return eventsOf(this.#io, this.#session)(hear, signal)
-    const stop = own.ctx.events.listen(hear.onEvent)
+    const stop = own.node.ctx.events.listen(hear.onEvent)
     hear.onOpen()
-    await new Promise(resolve => signal.addEventListener('abort', resolve))
+    const either = AbortSignal.any([signal, own.ended.signal])
+    await new Promise(resolve => either.addEventListener('abort', resolve))
     stop()
   }
 
   /** Our own node is called in this process; only another one is asked over its control interface. */
   get #call(): ControlCall {
-    if (this.#own !== undefined) return callsOf(this.#own)
+    if (this.#own !== undefined) return callsOf(this.#own.node)
     return async (...given) => (await this.#session.connect(this.#io)).call(...given)
   }
 
@@ -159,7 +175,8 @@ class Seat {
     this.#left = true
     clearInterval(this.#watch)
     await this.#opening
-    await this.#own?.stop()
+    await this.#own?.node.stop()
+    await this.#closing
   }
 
   /** Opens the node here unless one of this identity runs somewhere; one attempt at a time. */
@@ -173,25 +190,45 @@ class Seat {
 
   async #open(): Promise<void> {
     const { selection } = this.#session
+    await this.#closing
     // looked for anew: a node that was killed leaves its socket behind
     const target = findTarget(this.#io, { selection })
-    if (target.entry !== undefined) return
+    if (target.entry !== undefined || this.#isStopped) return
     // an identity that is gone is not made anew under the name of a session
     if (this.#session.hasBegun && !existsSync(join(selection.dir, 'identity.kel')))
       throw unreachable(this.#io, target)
     try {
-      const own = await openNode(this.#io, selection, () => process.kill(process.pid, 'SIGTERM'))
-      await this.#admit(own)
+      const shutDown = Promise.withResolvers<void>()
+      const node = await openNode(this.#io, selection, shutDown.resolve)
+      await this.#admit(node)
+      void shutDown.promise.then(() => this.#end())
     } catch (error) {
       if (!(error instanceof DirectoryBusy)) throw error
     }
+  }
+
+  /** Whether a person stopped the node that this session had. */
+  get #isStopped(): boolean {
+    return this.#session.hasBegun && isStopped(this.#session.selection.dir)
+  }
+
+  #stopped(cause: unknown): UnreachableNode {
+    return unreachable(this.#io, findTarget(this.#io, { selection: this.#session.selection }), STOPPED, cause)
+  }
+
+  /** Ends the own node and stays, for whatever node comes after it. */
+  #end(): void {
+    const own = this.#own
+    this.#own = undefined
+    own?.ended.abort()
+    this.#closing = own?.node.stop().catch(error => notice(this.#io, messageOf(error)))
   }
 
   /** Serves the tools with a node that was opened here, if it is of the session's identity. */
   async #admit(node: Node): Promise<void> {
     try {
       this.#session.require(node.aid)
-      this.#own = node
+      this.#own = { node, ended: new AbortController() }
     } catch (error) {
       await node.stop()
       throw error

@@ -6,8 +6,9 @@
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { Failure } from '../../protocol/encoding/errors.ts'
-import { findFile, SECRET_FILE_MODE } from '../platform/files.ts'
+import { SECRET_FILE_MODE } from '../platform/files.ts'
 import { openLocked } from '../platform/sqlite.ts'
+import { holderFile, namedHolder } from './holder.ts'
 
 export class DirectoryBusy extends Failure {
   override name = 'DirectoryBusy'
@@ -20,7 +21,6 @@ export class DirectoryBusy extends Failure {
 }
 
 const LOCK = 'lock'
-const NAMED = 'daemon.lock'
 const OF_COMMAND = 'command'
 
 /** Takes the lock of a data directory, for a node or for a command; refuses while another process holds it. */
@@ -29,7 +29,7 @@ export function lockDirectory(dir: string, purpose: 'node' | 'command' = 'node')
   fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
   const lock = openLocked(path)
   if (lock === undefined) throw busyWith(dir)
-  const named = join(dir, NAMED)
+  const named = holderFile(dir)
   const words = purpose === 'node' ? [process.pid] : [process.pid, OF_COMMAND]
   fs.writeFileSync(named, `${words.join(' ')}\n`, { mode: SECRET_FILE_MODE })
   return {
@@ -41,9 +41,9 @@ export function lockDirectory(dir: string, purpose: 'node' | 'command' = 'node')
 }
 
 function busyWith(dir: string): DirectoryBusy {
-  const [holder, purpose] = findFile(join(dir, NAMED))?.toString('utf8').trim().split(' ') ?? []
-  const who = Number(holder) > 0 ? ` (pid ${holder})` : ''
-  return purpose === OF_COMMAND
+  const holder = namedHolder(dir)
+  const who = holder === undefined ? '' : ` (pid ${holder.pid})`
+  return holder?.purpose === OF_COMMAND
     ? new DirectoryBusy(`another command of svc${who} works on ${dir}; repeat this once it has ended`, false)
     : new DirectoryBusy(`a node${who} already runs on ${dir}; stop it with: svc stop`, true)
 }
