@@ -6,13 +6,12 @@ import {
   answering,
   type WaitingThread,
 } from '../../autoreply/answering.ts'
-import type { Backend, BackendRequest, ConversationTurn } from '../../autoreply/backend.ts'
+import type { Backend, BackendRequest } from '../../autoreply/backend.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
-import { cidText } from '../../protocol/crypto/hash.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
@@ -24,43 +23,13 @@ import { isStoreFailure } from '../platform/room.ts'
 import { Waker } from '../platform/waker.ts'
 import { refuse } from '../refusal.ts'
 import { markBegun, paymentOf } from '../store/payments.ts'
-import { camelRows } from '../store/rows.ts'
-import type { Interaction, Message } from '../store/threads.ts'
+import type { Interaction } from '../store/threads.ts'
 import type { AgentTrials } from './agent-trials.ts'
 import { AutoReplyRuns, keepRuns, runsKept } from './auto-reply-runs.ts'
+import { LAST_WORD_SQL, requestOf, waitingThreads } from './auto-reply-threads.ts'
 import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 import { requireFolder } from './work-folder.ts'
-
-const WAITING_MAX = 1000
-const THREADS_PER_PEER_MAX = 10
-
-/** A word of one side, not a step of the protocol. */
-const IS_WORD = `number > 0 AND kind IN (${kinds.delegate}, ${kinds.message}, ${kinds.result})`
-const LAST_WORD_SQL = `SELECT direction, number FROM messages WHERE interaction = ? AND ${IS_WORD} ORDER BY key DESC LIMIT 1`
-/** Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. */
-const WAITING_SQL = `
-SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
-  SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
-    EXISTS (SELECT 1 FROM messages AS p JOIN message_attachments AS a ON a.message = p.key
-      WHERE p.interaction = i.key AND p.direction = 'in' AND a.media_type LIKE 'image/%') AS has_image,
-    row_number() OVER (PARTITION BY i.peer ORDER BY i.updated_at) AS rank
-  FROM interactions AS i JOIN messages AS m ON m.key = (
-    SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
-  WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
-    AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
-      WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
-    AND (m.direction = 'in' OR i.end_by = 'peer')
-) WHERE rank <= ?2 ORDER BY updated_at LIMIT ?3`
-type WaitingRow = {
-  id: string
-  peer: string
-  auto_replies: number
-  end_by: string | null
-  direction: string
-  number: number
-  has_image: number
-}
 
 export class AutoReply {
   #ctx: Context
@@ -273,13 +242,13 @@ export class AutoReply {
     const at = (thread: WaitingThread): Interaction =>
       ctx.threads.findById(thread.interactionId) ?? refuse('unknown_interaction', thread.interactionId)
     return {
-      waiting: async () => this.#waiting(),
+      waiting: async () => waitingThreads(ctx),
       request: async (thread, historyMax) => {
         const interaction = at(thread)
         // a withdrawal costs something from here on
         if (paymentOf(ctx.store, interaction.key)?.state === 'held')
           ctx.store.transaction(() => markBegun(ctx.store, interaction.key, ctx.hubNow()), 'node.payment')
-        return this.#request(interaction, historyMax)
+        return requestOf(ctx, interaction, historyMax)
       },
       answer: async (thread, text) => this.#answer(thread, text),
       proposeEnd: async thread => this.#step(thread, proposeEnd),
@@ -295,53 +264,6 @@ export class AutoReply {
         ctx.log.info({ event, interaction: thread.interactionId, ...detail }, 'auto-reply')
         ctx.events.emit('autoreply', { event, interaction_id: thread.interactionId })
       },
-    }
-  }
-
-  /** One look at the store, whatever lies there unanswered; a few threads of each peer, so that none crowds out others. */
-  #waiting(): WaitingThread[] {
-    const ctx = this.#ctx
-    if (ctx.identity.log.deactivated || ctx.hub.oldCopy !== undefined) return []
-    const strangers = ctx.settings.current.auto_reply?.strangers === true
-    const rows = ctx.store.all<WaitingRow>(WAITING_SQL, strangers ? 1 : 0, THREADS_PER_PEER_MAX, WAITING_MAX)
-    return rows.map(row => ({
-      interactionId: row.id,
-      peer: row.peer,
-      turn: row.number,
-      autoReplies: row.auto_replies,
-      endProposed: row.end_by === 'peer' && row.direction === 'out',
-      hasImage: row.has_image === 1,
-    }))
-  }
-
-  #request(interaction: Interaction, historyMax: number): BackendRequest {
-    const ctx = this.#ctx
-    const spoken = camelRows<Message>(
-      ctx.store.all(
-        `SELECT * FROM messages WHERE interaction = ? AND number > 0 AND (text <> '' OR kind <= ${kinds.message})
-         ORDER BY coalesce(place, key) DESC, number DESC LIMIT ?`,
-        interaction.key,
-        historyMax,
-      ),
-    )
-    const turns = spoken.reverse().map(
-      (message): ConversationTurn => ({
-        role: message.direction === 'in' ? 'peer' : 'me',
-        text: message.text,
-        attachments: ctx.threads.attachmentsOf(message.key).map(({ name, mediaType, size, cid }) => ({
-          name,
-          mediaType,
-          bytes: size,
-          path: ctx.attachments.find(cidText(cid)) ?? null,
-        })),
-      }),
-    )
-    return {
-      interactionId: interaction.id,
-      peer: interaction.peer,
-      peerName: ctx.contacts.petnameOf(interaction.peer),
-      turns,
-      systemPrompt: ctx.settings.current.auto_reply?.system_prompt,
     }
   }
 
