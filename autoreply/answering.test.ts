@@ -28,6 +28,7 @@ function node(waiting: WaitingThread[], secrets: string[] = []) {
   }
   const port: AutoReplyPort = {
     waiting: async () => [...waiting],
+    requireSafe: async () => undefined,
     request: async which => requestOf(`turn ${which.turn}`),
     answer: async (which, text) => {
       if (!waiting.includes(which)) return false

@@ -32,6 +32,8 @@ export type Run = { peer: string; at: number; ms: number }
 export type AutoReplyPort = {
   /** Threads that policy lets the loop answer and whose last word is the peer's; oldest first. */
   waiting(): Promise<readonly WaitingThread[]>
+  /** Throws where the backend may answer nobody now, as another version of an agent that leaks. */
+  requireSafe(signal: AbortSignal): Promise<void>
   request(thread: WaitingThread, historyMax: number): Promise<BackendRequest>
   /** Commits the one answer to `thread.turn`; false when it has one already. */
   answer(thread: WaitingThread, text: string): Promise<boolean>
@@ -42,7 +44,7 @@ export type AutoReplyPort = {
   /** Runs of the last hour that were kept, also by an earlier loop; each goes on counting. */
   readonly ranLately: readonly Run[]
   keepRuns(runs: readonly Run[]): void
-  /** Whether something failed that no thread is to blame for, such as a full disk. */
+  /** Whether something failed that no thread is to blame for, such as a full disk or an agent that leaks. */
   isOwnFailure(error: unknown): boolean
   /** Ids and short facts for events, log and evidence. */
   report(
@@ -91,6 +93,7 @@ export function answering(port: AutoReplyPort, settings: AnswerSettings, now: ()
   }
 
   async function answer(thread: WaitingThread, ended: AbortSignal): Promise<void> {
+    await port.requireSafe(ended)
     const started = now()
     const run = rates.begin(thread.peer)
     const { text, cost } = await findAnswer(thread, ended).finally(() => run.end())

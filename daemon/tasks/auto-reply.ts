@@ -31,6 +31,8 @@ import { acceptEnd, maySend, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 import { requireFolder } from './work-folder.ts'
 
+type Guard = Pick<AutoReplyPort, 'requireSafe'> & { isToBlame(error: unknown): boolean }
+
 export class AutoReply {
   #ctx: Context
   #env: Readonly<Record<string, string | undefined>>
@@ -128,7 +130,7 @@ export class AutoReply {
     }
     this.#sandbox = this.#sandboxOf(given)
     const { round } = answering(
-      this.#port(),
+      this.#port(await this.#guard(given, this.#sandbox ?? NO_SANDBOX)),
       {
         backend: await this.#backend(given, this.#sandbox),
         historyMax: settings.max_history,
@@ -237,12 +239,27 @@ export class AutoReply {
     })
   }
 
-  #port(): AutoReplyPort {
+  /** What each run waits for: an agent of another version is tried first, and one that leaks answers nobody. */
+  async #guard(config: AutoReplyConfig, sandbox: Sandbox): Promise<Guard> {
+    if (config.agent === undefined) return { requireSafe: async () => {}, isToBlame: () => false }
+    const { AgentLeaks } = await import('./agent-trials.ts')
+    const trials = await this.#trials()
+    const say = (why: string | undefined) => {
+      this.#fault = why
+    }
+    return {
+      requireSafe: signal => trials.requireInstalled(config, { sandbox, signal, say }),
+      isToBlame: error => error instanceof AgentLeaks,
+    }
+  }
+
+  #port({ requireSafe, isToBlame }: Guard): AutoReplyPort {
     const ctx = this.#ctx
     const at = (thread: WaitingThread): Interaction =>
       ctx.threads.findById(thread.interactionId) ?? refuse('unknown_interaction', thread.interactionId)
     return {
       waiting: async () => waitingThreads(ctx),
+      requireSafe,
       request: async (thread, historyMax) => {
         const interaction = at(thread)
         // a withdrawal costs something from here on
@@ -256,7 +273,7 @@ export class AutoReply {
       secrets: () => this.#secrets(),
       ranLately: runsKept(ctx.store),
       keepRuns: runs => keepRuns(ctx.store, runs),
-      isOwnFailure: isStoreFailure,
+      isOwnFailure: error => isToBlame(error) || isStoreFailure(error),
       report: (event, thread, detail) => {
         if (event === 'failed') this.#failed = { atMs: ctx.now(), reason: String(detail['error']) }
         if (event === 'answered') this.#failed = undefined
