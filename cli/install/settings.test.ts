@@ -54,7 +54,7 @@ describe('settings', () => {
     })
   })
 
-  test.each(['[]', '{', 'hello', '"x"', '{"a":}', '{ a: 1 }'])(
+  test.each(['[]', '{', 'hello', '"x"', '{"a":}', '{ a b }', "{ a: 'x }", '{ a: Infinity }'])(
     'are refused for %s, which no file is made of',
     text => {
       expect(() => put(text)).toThrow(
@@ -62,6 +62,33 @@ describe('settings', () => {
       )
     },
   )
+
+  const JSON5_TEXT = `\uFEFF// of its owner
+{
+  theme: 'it\\'s "dark"',
+  'sizes': [+1, .5, 0x10, 5., -0X1f,], // kept
+  env: {},
+  mcpServers: {
+    other: { command: 'x' },
+  },
+}
+`
+
+  test('go into JSON5 and a file with a byte-order mark, and leave what stands around them', () => {
+    const once = put(JSON5_TEXT)
+    const [untouched] = JSON5_TEXT.split('  env:') as [string]
+    expect(once.startsWith(untouched), once).toBe(true)
+    expect(memberAt(once, ['mcpServers', 'other'], 'x')).toEqual({ command: 'x' })
+    expect(put(once)).toBe(once)
+    expect(memberAt(once, ['mcpServers', 'svc'], 'x')).toEqual({ command: '/node' })
+    expect(memberAt(once, ['sizes'], 'x')).toEqual([1, 0.5, 16, 5, -31])
+    expect(memberAt(once, ['theme'], 'x')).toBe('it\'s "dark"')
+    const gone = takeOut(once, JSON5_TEXT)
+    expect(memberAt(gone, [], 'x')).toEqual(memberAt(JSON5_TEXT, [], 'x'))
+    expect(gone).toContain("theme: 'it\\'s")
+    expect(JSON.parse(put('\uFEFF{"a":1}').slice(1))).toMatchObject({ a: 1, env: { X: 'false' } })
+    expect(put('\uFEFF{"a":1}')).toMatch(/^\uFEFF\{/)
+  })
 
   test('say what stands at a place', () => {
     expect(memberAt('{"a":{"b":null}}', ['a', 'b'], 'x')).toBe(null)

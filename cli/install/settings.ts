@@ -1,4 +1,4 @@
-/** Members of ours in the JSON configuration of another program: comments, order and layout of the rest stay. */
+/** Members of ours in the JSON or JSON5 configuration of another program: comments, order and layout of the rest stay. */
 import {
   applyEdits,
   findNodeAtLocation,
@@ -9,6 +9,7 @@ import {
 } from 'jsonc-parser'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { CommandFailed } from '../io.ts'
+import { asJson } from './json5.ts'
 import { targetOf } from './server-entry.ts'
 
 /**
@@ -117,13 +118,14 @@ function prune(text: string, path: readonly string[], former: string | undefined
 }
 
 function set(text: string, path: readonly string[], value: unknown): string {
-  const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? '  '
+  const indent = /\n([ \t]+)["'\w$]/.exec(text)?.[1] ?? '  '
   const formattingOptions = {
     insertSpaces: !indent.startsWith('\t'),
     tabSize: indent.startsWith('\t') ? 1 : indent.length,
     eol: lineEndOf(text),
   }
-  return applyEdits(text, modify(text, [...path], value, { formattingOptions }))
+  const json = asJson(text)
+  return applyEdits(text, json.edits(modify(json.text, [...path], value, { formattingOptions })))
 }
 
 /** What stands at this place; throws {@link CommandFailed} for what is no JSON object. */
@@ -135,7 +137,7 @@ export function memberAt(text: string, path: readonly string[], file: string): u
 
 function rootOf(text: string, file: string): void {
   const errors: ParseError[] = []
-  const root = parseTree(text, errors, { allowTrailingComma: true })
+  const root = parseTree(asJson(text).text, errors, { allowTrailingComma: true })
   if (errors.length > 0 || root?.type !== 'object')
     throw new CommandFailed(
       `${file} is not a JSON object that svc can read; nothing was changed`,
@@ -144,7 +146,7 @@ function rootOf(text: string, file: string): void {
 }
 
 function valueAt(text: string, path: readonly string[]): unknown {
-  const root = parseTree(text, [], { allowTrailingComma: true })
+  const root = parseTree(asJson(text).text, [], { allowTrailingComma: true })
   const node = root === undefined ? undefined : findNodeAtLocation(root, [...path])
   return node === undefined ? undefined : (getNodeValue(node) as unknown)
 }
