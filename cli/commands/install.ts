@@ -4,8 +4,15 @@ import { delimiter, join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Input, Run } from '../command.ts'
-import { type AgentTool, agentTools, type Env, type Launch, SENDING_TOOLS } from '../install/agents.ts'
-import { backupPath, keepBackup, writeText } from '../install/files.ts'
+import {
+  type AgentTool,
+  agentTools,
+  type Env,
+  type Launch,
+  READING_TOOLS,
+  SENDING_TOOLS,
+} from '../install/agents.ts'
+import { backupPath, keepBackup, leaveFolders, writeText } from '../install/files.ts'
 import { type Change, planInstall, planRemoval, standing, type Wish } from '../install/plan.ts'
 import { hint, type Io, printReply, UsageRefused } from '../io.ts'
 import { flag } from './values.ts'
@@ -26,7 +33,7 @@ export const install: Run = async (io, input) => {
     dry_run: isTrial,
     changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
     ...present({ diff: isTrial ? diff : undefined }),
-    ...(wish.allowSend ? opened(tool) : {}),
+    ...(wish.allowSend ? opened(tool) : wish.mcp ? closed(tool) : {}),
   })
   if (!isTrial && !isRemoval && !wish.mcp)
     hint(io, `to register the MCP server too:\nsvc install ${tool.id} --mcp`)
@@ -36,8 +43,13 @@ export const install: Run = async (io, input) => {
 /** What `--allow-send` opens. */
 function opened(tool: AgentTool): { allows: string[]; note?: string } {
   const note = `${tool.name} then calls every tool of svc without asking, also one that a later release adds`
-  return { allows: [...SENDING_TOOLS], ...present({ note: tool.trustsAll ? note : undefined }) }
+  const allows = [...READING_TOOLS, ...SENDING_TOOLS]
+  return { allows, ...present({ note: tool.trustsAll ? note : undefined }) }
 }
+
+/** What stays closed where no user is there to be asked. */
+const closed = ({ unattended }: AgentTool): { note?: string } =>
+  unattended === undefined ? {} : { note: `run without a user, as in a script, its model ${unattended}` }
 
 function wishOf(input: Input, tool: AgentTool, isRemoval: boolean): Wish {
   const wish = {
@@ -135,6 +147,7 @@ function carryOut(changes: readonly Change[], isRemoval: boolean): void {
     writeText(change.path, change.after)
     if (change.backup && isRemoval) fs.rmSync(backupPath(change.path), { force: true })
   }
+  if (isRemoval) for (const { path } of changes) leaveFolders(path)
 }
 
 const isChange = ({ before, after }: Change) => before !== after

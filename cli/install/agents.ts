@@ -40,12 +40,25 @@ export type AgentTool = {
   allowSend?(env: Env, launch: Launch): readonly Registration[]
   /** Its only word for that trusts the whole server. */
   readonly trustsAll?: true
+  /** What earlier releases wrote and this one does not. */
+  former?(env: Env): readonly Registration[]
+  /** What its model cannot do where no user is there to be asked, and the way out. */
+  readonly unattended?: string
 }
 
 /** The name under which the server is registered. */
 export const SERVER = 'svc'
 /** Tools that change something elsewhere. */
 export const SENDING_TOOLS = ['task_delegate', 'task_message', 'task_end'] as const
+/** Tools that change nothing. */
+export const READING_TOOLS = [
+  'agents_find',
+  'task_results',
+  'task_inbox',
+  'evidence_read',
+  'credit_balance',
+  'node_status',
+] as const
 
 const home = (env: Env) => env['HOME'] || homedir()
 const under = (env: Env, variable: string, ...fallback: string[]) =>
@@ -100,18 +113,24 @@ function hookSettings(launch: Launch, format: string, events: readonly string[])
 const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.test(JSON.stringify(entry))
 
 /** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
-function trusting(path: (env: Env) => string, ...settings: Setting[]) {
+function trusting(path: (env: Env) => string, more: Entry = {}) {
   const place = ['mcpServers', SERVER]
   return {
     register: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server(launch, place, entry(launch)), ...settings] },
+      { path: path(env), settings: [server(launch, place, { ...entry(launch), ...more })] },
     ],
     allowSend: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server(launch, place, { ...entry(launch), trust: true })] },
+      { path: path(env), settings: [server(launch, place, { ...entry(launch), ...more, trust: true })] },
     ],
     trustsAll: true as const,
   }
 }
+
+/** Permissions of Claude Code for these tools. */
+const claudeAllows = (env: Env, tools: readonly string[]): Registration => ({
+  path: join(claudeFolder(env), 'settings.json'),
+  settings: [{ path: ['permissions', 'allow'], add: tools.map(tool => `mcp__${SERVER}__${tool}`) }],
+})
 
 export const agentTools: readonly AgentTool[] = [
   {
@@ -122,8 +141,13 @@ export const agentTools: readonly AgentTool[] = [
     register: (env, launch) => [
       {
         path: claudeState(env),
-        settings: [server(launch, ['mcpServers', SERVER], { type: 'stdio', ...entry(launch) })],
+        settings: [
+          server(launch, ['mcpServers', SERVER], { type: 'stdio', ...entry(launch), alwaysLoad: true }),
+        ],
       },
+      claudeAllows(env, READING_TOOLS),
+    ],
+    former: env => [
       {
         path: join(claudeFolder(env), 'settings.json'),
         settings: [{ path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }],
@@ -135,14 +159,7 @@ export const agentTools: readonly AgentTool[] = [
         settings: hookSettings(launch, 'claude', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
       },
     ],
-    allowSend: env => [
-      {
-        path: join(claudeFolder(env), 'settings.json'),
-        settings: [
-          { path: ['permissions', 'allow'], add: SENDING_TOOLS.map(tool => `mcp__${SERVER}__${tool}`) },
-        ],
-      },
-    ],
+    allowSend: env => [claudeAllows(env, SENDING_TOOLS)],
   },
   {
     id: 'codex',
@@ -163,6 +180,7 @@ export const agentTools: readonly AgentTool[] = [
     name: 'Gemini CLI',
     program: 'gemini',
     persona: env => join(geminiFolder(env), 'GEMINI.md'),
+    unattended: 'is offered no tool of svc unless it was installed with --allow-send',
     ...trusting(env => join(geminiFolder(env), 'settings.json')),
     hooks: (env, launch) => [
       {
@@ -211,6 +229,7 @@ export const agentTools: readonly AgentTool[] = [
     name: 'GitHub Copilot CLI',
     program: 'copilot',
     persona: env => join(copilotFolder(env), 'copilot-instructions.md'),
+    unattended: `may call no tool of svc unless it is started with --allow-tool ${SERVER}`,
     register: (env, launch) => [
       {
         path: join(copilotFolder(env), 'mcp-config.json'),
@@ -223,10 +242,13 @@ export const agentTools: readonly AgentTool[] = [
     name: 'Qwen Code',
     program: 'qwen',
     persona: env => join(qwenFolder(env), 'QWEN.md'),
-    ...trusting(env => join(qwenFolder(env), 'settings.json'), {
-      path: ['tools', 'toolSearch', 'enabled'],
-      value: false,
-    }),
+    ...trusting(env => join(qwenFolder(env), 'settings.json'), { alwaysLoadTools: true }),
+    former: env => [
+      {
+        path: join(qwenFolder(env), 'settings.json'),
+        settings: [{ path: ['tools', 'toolSearch', 'enabled'], value: false }],
+      },
+    ],
   },
 ]
 

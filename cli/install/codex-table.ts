@@ -34,6 +34,13 @@ export function codexTables(
   return [lines.join('\n'), ...kept.map(table => table.trim()), ...approvals].join('\n\n')
 }
 
+/** How the server of this table is started. */
+export function startOf(held: string): { words: string[]; env: Record<string, string> } {
+  const [main = ''] = held.split(/^(?=[ \t]*\[)/m).filter(table => table.trim() !== '')
+  const { words, members } = read(main)
+  return { words, env: Object.fromEntries(members) }
+}
+
 /** What the table says of the start, and its lines about anything else. */
 function read(main: string): { words: string[]; members: [string, string][]; rest: string[] } {
   const [, command = ''] = /^[ \t]*command[ \t]*=[ \t]*(.*)$/m.exec(main) ?? []

@@ -35,7 +35,7 @@ export function writeText(path: string, text: string | undefined): void {
       fs.rmSync(target, { force: true })
       return
     }
-    makeFolders(dirname(target))
+    makeMarked(dirname(target))
     const mode = fs.existsSync(target) ? fs.statSync(target).mode & 0o7777 : NEW_FILE_MODE
     const draft = join(dirname(target), `.${basename(target)}.svc-${process.pid}`)
     const file = fs.openSync(draft, 'wx', NEW_FILE_MODE)
@@ -56,8 +56,28 @@ export function writeText(path: string, text: string | undefined): void {
 export function keepBackup(path: string): void {
   const copy = backupPath(path)
   if (fs.existsSync(copy)) return
-  makeFolders(dirname(copy))
+  makeMarked(dirname(copy))
   fs.writeFileSync(copy, readText(path) ?? '', { mode: NEW_FILE_MODE, flag: 'wx' })
+}
+
+/** Says of a folder that there was none before. */
+const FOLDER_MARK = '.folder.before-svc'
+
+/** Makes a folder and those above it, and marks each that was not there. */
+function makeMarked(folder: string): void {
+  const missing: string[] = []
+  for (let at = resolve(folder); !fs.existsSync(at) && dirname(at) !== at; at = dirname(at)) missing.push(at)
+  makeFolders(folder)
+  for (const at of missing) fs.writeFileSync(join(at, FOLDER_MARK), '', { mode: NEW_FILE_MODE })
+}
+
+/** Takes out the folders that svc made for a file and in which nothing stands any more; others lose their mark. */
+export function leaveFolders(path: string): void {
+  for (let at = dirname(targetOf(path)); fs.existsSync(join(at, FOLDER_MARK)); at = dirname(at)) {
+    fs.rmSync(join(at, FOLDER_MARK))
+    if (fs.readdirSync(at).length > 0) continue
+    fs.rmdirSync(at)
+  }
 }
 
 /** Where the bytes really are, also of a link, or a chain of them, to a file that does not exist yet. */

@@ -3,7 +3,8 @@ import * as fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { type AgentTool, agentTools, type Launch, SENDING_TOOLS } from './agents.ts'
+import { tools as allTools } from '../../mcp/tools/all.ts'
+import { type AgentTool, agentTools, type Launch, READING_TOOLS, SENDING_TOOLS } from './agents.ts'
 import { backupPath, keepBackup, readText, writeText } from './files.ts'
 import { persona, startCommand } from './persona.ts'
 import { planInstall, planRemoval, standing } from './plan.ts'
@@ -77,7 +78,8 @@ describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) 
     const text = Object.values(files()).join('\n')
     expect(text).toContain('/opt/svc.js')
     expect(text).toContain('"work"')
-    expect(text).not.toMatch(/"trust"|approval_mode|"allow"/)
+    expect(text).not.toMatch(/"trust"|approval_mode/)
+    for (const name of SENDING_TOOLS) expect(text).not.toContain(`mcp__svc__${name}`)
     for (const path of Object.keys(files())) expect(fs.statSync(join(home, path)).mode & 0o077).toBe(0)
   })
 
@@ -349,7 +351,7 @@ describe('files of other programs', () => {
     installed(claude, { ...all, allowSend: true })
     installed(claude)
     const { permissions } = JSON.parse(files()['.claude/settings.json'] as string)
-    expect(permissions.allow).toEqual(['Bash', own])
+    expect(permissions.allow).toEqual(['Bash', own, ...READING_TOOLS.map(tool => `mcp__svc__${tool}`)])
     expect(standing(claude, env(), launch).allow_send).toBe(true)
     for (const [entry, allowed] of [
       ['mcp__svc', true],
@@ -396,6 +398,99 @@ describe('files of other programs', () => {
   })
 })
 
+test('tools that read and tools that send are those of the table', () => {
+  const named = (reads: boolean) =>
+    allTools.filter(tool => tool.annotations.readOnlyHint === reads).map(tool => tool.name)
+  expect([...READING_TOOLS].sort()).toEqual(named(true).sort())
+  expect([...SENDING_TOOLS].sort()).toEqual(named(false).sort())
+})
+
+describe('claude', () => {
+  const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
+  const allowed = () =>
+    (JSON.parse(files()['.claude/settings.json'] as string).permissions.allow as string[]).map(name =>
+      name.replace('mcp__svc__', ''),
+    )
+
+  test('may read without asking once the server is there, and do all with leave to send', () => {
+    installed(claude)
+    expect(allowed()).toEqual([...READING_TOOLS])
+    installed(claude, { ...all, allowSend: true })
+    expect(allowed().sort()).toEqual(allTools.map(({ name }) => name).sort())
+  })
+
+  test('sees the tools directly by a word in our own entry, and its search of tools is left alone', () => {
+    given('.claude/settings.json', '{"env":{"MINE":"1"}}')
+    installed(claude)
+    const { mcpServers } = JSON.parse(files()['.claude.json'] as string)
+    expect(mcpServers.svc.alwaysLoad).toBe(true)
+    expect(JSON.parse(files()['.claude/settings.json'] as string).env).toEqual({ MINE: '1' })
+  })
+
+  test.each([
+    ['nothing', undefined, undefined],
+    ['a word of its owner about it', '{"env":{"ENABLE_TOOL_SEARCH":"auto"}}', 'auto'],
+  ])('gets its search of tools back where an earlier release switched it off over %s', (_, former, word) => {
+    if (former !== undefined) given('.claude/settings.json', former)
+    const search = { path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }
+    const path = join(home, '.claude', 'settings.json')
+    const earlier = { ...claude, register: () => [{ path, settings: [search] }], former: () => [] }
+    installed(earlier)
+    expect(files()['.claude/settings.json']).toMatch(/"ENABLE_TOOL_SEARCH":\s*"false"/)
+    installed(claude)
+    const { env: now } = JSON.parse(files()['.claude/settings.json'] as string)
+    expect(now?.ENABLE_TOOL_SEARCH).toBe(word)
+    removed(claude)
+    expect(files()).toEqual(former === undefined ? {} : { '.claude/settings.json': former })
+  })
+
+  test('keeps a search of tools that its owner switched off', () => {
+    given('.claude/settings.json', '{"env":{"ENABLE_TOOL_SEARCH":"false"}}')
+    installed(claude)
+    installed(claude)
+    expect(JSON.parse(files()['.claude/settings.json'] as string).env.ENABLE_TOOL_SEARCH).toBe('false')
+  })
+})
+
+describe.each(agentTools.map(tool => [tool.id, tool] as const))('%s', (_, tool) => {
+  const NAMES_WORK = /"work"|--id work/
+  const everything = { mcp: true, allowSend: false, hooks: tool.hooks !== undefined }
+  const again = (changes: Partial<Launch>, wish = everything) => {
+    for (const { path, after, backup } of planInstall(
+      tool,
+      env(),
+      { ...launch, id: undefined, env: {}, ...changes },
+      wish,
+    )) {
+      if (backup) keepBackup(path)
+      writeText(path, after)
+    }
+  }
+
+  test('keeps the identity wherever it stands when it is installed again without one', () => {
+    installed(tool, everything)
+    const before = files()
+    again({})
+    expect(files()).toEqual(before)
+    again({ id: 'play' })
+    for (const [path, text] of Object.entries(files())) expect(text, path).not.toMatch(NAMES_WORK)
+  })
+
+  test('keeps it from its instructions where there was no server yet', () => {
+    installed(tool, { mcp: false, allowSend: false, hooks: false })
+    again({})
+    expect(Object.values(files()).every(text => NAMES_WORK.test(text) && text.includes('/data'))).toBe(true)
+  })
+})
+
+test('TOML that is broken is refused, and nothing is written', () => {
+  const codex = agentTools.find(({ id }) => id === 'codex') as AgentTool
+  given('.codex/config.toml', 'model = "x"\n[projects\n')
+  expect(() => planInstall(codex, env(), launch, all)).toThrow(
+    /config\.toml is not TOML that svc can read \(line 2\); nothing was changed/,
+  )
+})
+
 describe('svc install', () => {
   const run = (...args: string[]) => {
     const program = new URL('../../dist/svc.js', import.meta.url).pathname
@@ -436,17 +531,40 @@ describe('svc install', () => {
     expect(files()).toEqual({})
   })
 
+  test.each(agentTools.map(({ id }) => id))('leaves no folder of %s that it made itself', id => {
+    const folders = () =>
+      fs.readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(name => !name.includes('.cache'))
+    fs.mkdirSync(join(home, '.claude'))
+    const before = folders()
+    expect(run(id, '--mcp').code).toBe(0)
+    expect(run(id, '--remove').code).toBe(0)
+    expect(folders()).toEqual(before)
+    expect(run(id, '--mcp').code).toBe(0)
+    const [folder] = folders().filter(name => !name.includes('/') && name !== '.claude.json')
+    given(`${folder}/session.json`, '{}')
+    expect(run(id, '--remove').code).toBe(0)
+    expect(folders().filter(name => name.includes('before-svc'))).toEqual([])
+    expect(folders()).toContain(`${folder}/session.json`)
+  })
+
   test('says what it opens where it lets an agent send without asking', () => {
     const opened = (...args: string[]) => {
       const { allows, note } = JSON.parse(run(...args).out) as { allows?: string[]; note?: string }
       return [allows, note]
     }
-    expect(opened('codex', '--mcp', '--allow-send')).toEqual([[...SENDING_TOOLS], undefined])
+    const nine = [...READING_TOOLS, ...SENDING_TOOLS]
+    expect(opened('codex', '--mcp', '--allow-send')).toEqual([nine, undefined])
     expect(opened('gemini', '--mcp', '--allow-send')).toEqual([
-      [...SENDING_TOOLS],
+      nine,
       expect.stringMatching(/^Gemini CLI then calls every tool of svc without asking/),
     ])
     expect(opened('codex', '--mcp')).toEqual([undefined, undefined])
+    expect(opened('gemini', '--mcp')).toEqual([
+      undefined,
+      expect.stringMatching(
+        /^run without a user, .* is offered no tool of svc unless it was installed with --allow-send$/,
+      ),
+    ])
   })
 
   test('without a name says what is installed here and what it would do', () => {

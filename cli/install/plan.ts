@@ -1,12 +1,15 @@
 /** What `svc install` changes: for each file its text before and after, all of it known before the first one is written. */
+import { parse, TomlError } from 'smol-toml'
 import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed } from '../io.ts'
 import { type AgentTool, type Env, type Launch, type Registration, SERVER } from './agents.ts'
 import { backupPath, readText } from './files.ts'
+import { withStandingIdentity } from './identity.ts'
 import { bodyIn, hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
 import { persona } from './persona.ts'
 import {
   holdsSettings,
+  isEqual,
   isForeign,
   memberAt,
   type Setting,
@@ -26,7 +29,8 @@ export type Change = {
 
 export type Wish = { mcp: boolean; allowSend: boolean; hooks: boolean }
 
-export function planInstall(tool: AgentTool, env: Env, launch: Launch, wish: Wish): Change[] {
+export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish): Change[] {
+  const launch = withStandingIdentity(tool, env, given)
   const path = tool.persona(env)
   const before = readText(path)
   const instructions: Change = {
@@ -37,10 +41,25 @@ export function planInstall(tool: AgentTool, env: Env, launch: Launch, wish: Wis
     backup: false,
   }
   const refused = wish.mcp && !wish.allowSend ? permissions(tool, env, launch) : []
+  const outdated = wish.mcp ? (tool.former?.(env) ?? []) : []
   return [
     instructions,
-    ...registrations(tool, env, launch, wish).map(one => withoutPermissions(register(one), refused)),
+    ...registrations(tool, env, launch, wish).map(one =>
+      withoutFormer(withoutPermissions(register(one), refused), outdated),
+    ),
   ]
+}
+
+/** What an earlier release wrote goes, and comes back as it was before; what stood there without svc stays. */
+function withoutFormer(change: Change, outdated: readonly Registration[]): Change {
+  const one = outdated.find(({ path }) => path === change.path)
+  const copy = readText(backupPath(change.path))
+  const { after } = change
+  if (one === undefined || !('settings' in one) || copy === undefined || after === undefined) return change
+  const ours = one.settings.filter(
+    setting => 'value' in setting && memberAt(after, setting.path, change.path) === setting.value,
+  )
+  return { ...change, after: withoutSettings(after, ours, copy || undefined, change.path) }
 }
 
 /** What allows sending beside the server's own entry, which holds it for other tools. */
@@ -58,7 +77,8 @@ function withoutPermissions(change: Change, refused: readonly Registration[]): C
 }
 
 /** Takes out whatever stands there, however it was installed. */
-export function planRemoval(tool: AgentTool, env: Env, launch: Launch): Change[] {
+export function planRemoval(tool: AgentTool, env: Env, given: Launch): Change[] {
+  const launch = withStandingIdentity(tool, env, given)
   const path = tool.persona(env)
   const before = readText(path)
   const instructions: Change = {
@@ -85,7 +105,8 @@ export type Standing = {
 }
 
 /** What stands there now; a file that cannot be read is said to be one, and hides nothing else. */
-export function standing(tool: AgentTool, env: Env, launch: Launch): Standing {
+export function standing(tool: AgentTool, env: Env, given: Launch): Standing {
+  const launch = withStandingIdentity(tool, env, given)
   const faults = new Set<string>()
   const read = <T>(look: () => T): T | 'unreadable' => {
     try {
@@ -197,8 +218,14 @@ function registrations(tool: AgentTool, env: Env, launch: Launch, wish: Wish): R
   return [...byPath.values()]
 }
 
+/** Each member once: what is added to one list is added together, any other is as it was said last. */
 function joined(first: readonly Setting[], second: readonly Setting[]): Setting[] {
-  const byName = new Map([...first, ...second].map(setting => [nameOf(setting), setting]))
+  const byName = new Map<string, Setting>()
+  for (const setting of [...first, ...second]) {
+    const held = byName.get(nameOf(setting))
+    const isAdded = held !== undefined && 'add' in held && 'add' in setting
+    byName.set(nameOf(setting), isAdded ? { ...setting, add: [...held.add, ...setting.add] } : setting)
+  }
   return [...byName.values()]
 }
 
@@ -211,6 +238,7 @@ function register(registration: Registration): Change {
     const after = withSettings(before, registration.settings, path)
     return { path, part: 'configuration', before, after, backup: true }
   }
+  requireToml(before ?? '', path)
   if (before !== undefined && !hasBlock(before, path) && hasForeignTable(before))
     throw new CommandFailed(
       `${path} already has a table [mcp_servers.svc] that svc did not write; nothing was changed`,
@@ -220,6 +248,18 @@ function register(registration: Registration): Change {
   const toml = body === undefined ? registration.toml : registration.over(body)
   const after = withBlock(before, toml, hash, path)
   return { path, part: 'configuration', before, after, backup: true }
+}
+
+function requireToml(text: string, path: string): void {
+  try {
+    parse(text)
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error
+    throw new CommandFailed(
+      `${path} is not TOML that svc can read (line ${error.line}); nothing was changed`,
+      'mend the file, or add the table by hand: see docs/agents.md',
+    )
+  }
 }
 
 /** A table of our name, or the same as a dotted key or as a member of the table above it. */
@@ -242,7 +282,13 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
   if (isUntouched) return { ...change, after: former }
   // Without the copy from before, only what bears our name is known to be ours.
   const ours = copy === undefined ? widest.settings.filter(namesUs) : widest.settings
-  return { ...change, after: withoutSettings(before, ours, former, path) }
+  const less = withoutFormer(
+    { ...change, after: withoutSettings(before, ours, former, path) },
+    tool.former?.(env) ?? [],
+  )
+  return copy === '' && isEqual(memberAt(less.after ?? '', [], path), {})
+    ? { ...less, after: undefined }
+    : less
 }
 
 /** An earlier release wrote over what somebody else had registered. */

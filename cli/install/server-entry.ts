@@ -58,9 +58,21 @@ export function addedWords(words: readonly string[], { program, id }: Program): 
   return added.filter((word, n) => !isId(word) && !isId(added[n - 1]) && !word.startsWith('--id='))
 }
 
-function wordsOf({ command, args }: Entry): string[] {
+/** The command of an entry and its arguments; none of what is no entry. */
+export function wordsOf(held: unknown): string[] {
+  const { command, args } = isEntry(held) ? held : {}
   const words = [command, args].flat()
   return words.filter(word => typeof word === 'string')
+}
+
+export function environmentOf(held: unknown): Record<string, string> {
+  const members = ENVIRONMENTS.flatMap(name => {
+    const given = isEntry(held) ? held[name] : undefined
+    return isEntry(given) ? Object.entries(given) : []
+  })
+  return Object.fromEntries(
+    members.filter((member): member is [string, string] => typeof member[1] === 'string'),
+  )
 }
 
 function urlOf(held: Entry): string | undefined {

@@ -25,10 +25,10 @@ export const codexModel = (url: string): string =>
   `model = "scripted"\nmodel_provider = "own"\n[model_providers.own]\nname = "own"\nbase_url = "${url}/v1"\nwire_api = "responses"\nenv_key = "OWN_KEY"\n`
 
 type Prepared = { args: string[]; env?: Record<string, string> }
-/** What each needs besides, to ask the model of a test and to call tools without asking its user. */
+/** What each needs besides, to ask the model of a test: nothing that concerns tools, but where its install names a flag. */
 const rows: Record<string, (home: string, url: string, task: string) => Prepared> = {
   claude: (_home, _url, task) => ({
-    args: ['-p', task, '--tools', '', '--allowedTools', 'mcp__svc'],
+    args: ['-p', task],
     // or it may ask its model before the server is there
     env: { CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', MCP_CONNECTION_NONBLOCKING: '0' },
   }),
@@ -46,6 +46,7 @@ const rows: Record<string, (home: string, url: string, task: string) => Prepared
     addTo(join(home, '.qwen', 'settings.json'), { security: { auth: { selectedType: 'openai' } } })
     return { args: [task] }
   },
+  // it has no word for that in its configuration
   copilot: (_home, _url, task) => ({ args: ['-p', task, '--trust-folder', '--allow-tool', 'svc'] }),
   opencode(home, url, task) {
     const options = { baseURL: `${url}/v1`, apiKey: 'none' }
