@@ -3,7 +3,6 @@
 import * as z from 'zod'
 import {
   type Delivery,
-  type InteractionState,
   type InteractionSummary,
   interactionId,
   type Turn,
@@ -25,28 +24,24 @@ export const limitArgument = z.int().min(1).max(50).optional()
 /** A time as models read it. */
 export const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-export function sayDelivery({ state, reason }: Delivery, context: ToolContext): string | OwnWords {
+export function sayDelivery(
+  { state, reason, reason_own: isOwn }: Delivery,
+  context: ToolContext,
+): string | OwnWords {
   if (reason === undefined) return state
-  return own(`${state}(${sayCode(reason, context)})`)
+  return own(`${state}(${isOwn === true ? reason : sayCode(reason, context)})`)
 }
 
 /** The start of a peer's words, fenced; undefined where there are none. */
 export const previewOf = (words: string | undefined, context: ToolContext) =>
   words === undefined ? undefined : context.fence(plainLine(words, PREVIEW_CHARACTERS_MAX))
 
-/** States whose reason this node or its user gave, by the side that it has in the task. */
-const OWN_REASONS: Readonly<Record<InteractionSummary['side'], readonly InteractionState[]>> = {
-  sent: ['cancelled', 'expired'],
-  received: ['declined', 'ended'],
-}
-
 /** Why a task is as it is: fenced where the other side or a hub says so. */
 export function sayReason(
-  { reason, side, state }: Pick<InteractionSummary, 'reason' | 'side' | 'state'>,
+  { reason, reason_own: isOwn }: Pick<InteractionSummary, 'reason' | 'reason_own'>,
   context: ToolContext,
 ) {
-  const isOwn = OWN_REASONS[side].includes(state)
-  return reason !== undefined && isOwn ? own(reason) : previewOf(reason, context)
+  return reason !== undefined && isOwn === true ? own(reason) : previewOf(reason, context)
 }
 
 /** A code stands bare; a sentence may be anybody's. */

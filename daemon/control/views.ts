@@ -18,6 +18,8 @@ import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { LOST_BY_PEER } from '../hubs/failures.ts'
 import { isSealed } from '../hubs/open.ts'
+import { isOwnReason } from '../mail/own-reasons.ts'
+import { DEACTIVATED } from '../membership/key-state.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { anewOf, isLocal } from '../store/interactions.ts'
 import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
@@ -68,6 +70,7 @@ export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'deliver
     state: message.delivery ?? 'unknown',
     ...present({
       reason,
+      reason_own: (reason !== undefined && (reason === doubt || isOwnReason(reason))) || undefined,
       held,
       next_try_at: entry === undefined || held ? undefined : Math.ceil(entry.next_at),
       give_up_at: entry?.deadline_at,
@@ -119,23 +122,33 @@ export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse)
   }
 }
 
+/** The other side says why it declined or withdrew, a hub why it did not take the task; all else this node says. */
+function isOwnWord(interaction: Interaction, reason: string): boolean {
+  const { state } = interaction
+  if (state === (isRequester(interaction) ? 'declined' : 'cancelled')) return false
+  return state !== 'failed' || reason === DEACTIVATED || isOwnReason(reason)
+}
+
 /** Why it is as it is, and until when a task that nobody answered yet waits for an answer. */
 function standing(
   ctx: Pick<Needs, 'store' | 'threads'>,
   interaction: Interaction,
 ): {
   reason?: string
+  reason_own?: true
   answer_by?: number
   lost_by_peer_at?: number
   anew_as?: string
   anew_of?: string
 } {
   const { anewAs } = interaction
+  const reason = interaction.reason ?? (interaction.lostByPeerAt === null ? undefined : LOST_BY_PEER)
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
   return {
     ...present({
-      reason: interaction.reason ?? (interaction.lostByPeerAt === null ? undefined : LOST_BY_PEER),
+      reason,
+      reason_own: (reason !== undefined && isOwnWord(interaction, reason)) || undefined,
       lost_by_peer_at: interaction.lostByPeerAt ?? undefined,
       anew_as: anewAs === null ? undefined : ctx.threads.byKey(anewAs).id,
       anew_of: isRequester(interaction) ? anewOf(ctx.store, interaction.key)?.id : undefined,

@@ -54,7 +54,7 @@ const UNRESTORED_WAIT_MS = 60_000
 const LOST_WITH_STRANGERS_MAX = 32
 /** Numbers that stay for the two steps that end a task. */
 const STEPS_LEFT = 2
-const NOT_OURS =
+export const NOT_OURS =
   'the recipient holds another message under this number, from a copy of this node that is lost; say it again'
 
 const bytesOf = (id: string): Uint8Array => fromBase64url(id)

@@ -20,7 +20,8 @@ const IDLE_MS = 60_000
 const BUSY_MS = 1000
 /** Between two looks for a hub that can't be reached. */
 const AWAY_MS_MAX = 10_000
-const QUIET = 'the recipient has collected no mail for an hour or more, as the hub says; it waits there'
+export const QUIET =
+  'the recipient has collected no mail for an hour or more, as the hub says; it waits there'
 
 export class Outbox {
   readonly #ctx: Context

@@ -11,7 +11,7 @@ import {
   type OutboxEntry,
   resetCredentials,
 } from '../store/outbox.ts'
-import type { Sealed } from './sealing.ts'
+import { ENDED, type Sealed } from './sealing.ts'
 import { finish, retry } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
 
@@ -23,10 +23,9 @@ type Needs = Pick<
 const CREDENTIALS_TRIED_MAX = 2
 /** How often a message is sealed anew before it counts as one that the hub can't read. */
 const GARBLED_MAX = 3
-const AT_ANOTHER_HUB =
+export const AT_ANOTHER_HUB =
   'the recipient is at another hub than this node, and hubs do not pass mail on to each other yet; meet at one hub, and it goes'
-const ENDED = 'the recipient deactivated its identity'
-const GONE =
+export const GONE =
   'no reachable hub knows the recipient now; it may have left its hub, and gets this once it is back'
 /** A recipient that let this node in again sends new capabilities at once; nobody who is refused waits for longer. */
 const NEW_ACCESS_WAIT_MS = 60_000

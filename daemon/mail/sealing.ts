@@ -39,6 +39,10 @@ const OVERHEAD_BYTES = 256 * 1024
 const grantedList = list(grantedCapability, 16)
 
 /** The keys of the recipient are not here yet; `final` when it signed that its identity has ended. */
+export const KEYS_EXPIRED = 'the key set of the recipient has expired'
+export const ENDED = 'the recipient deactivated its identity'
+export const UNLISTED = 'no reachable hub lists the recipient'
+
 export class WaitingForKeys extends Failure {
   override name = 'WaitingForKeys'
   readonly final: boolean
@@ -64,7 +68,7 @@ export function ownState(ctx: Needs): string {
 export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Sealed> {
   const peer = await knownPeer(ctx, entry.peer)
   const key = sealingKey(peer.keys, ctx.hubNow())
-  if (key === undefined) throw new WaitingForKeys('the key set of the recipient has expired', false)
+  if (key === undefined) throw new WaitingForKeys(KEYS_EXPIRED, false)
   const attachments = ctx.threads.attachmentsOf(entry.message)
   const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
   const held = ctx.capabilities.choose(entry.peer, peer.keys.body.mailboxEpoch, size)
@@ -110,8 +114,8 @@ async function knownPeer(ctx: Needs, aid: string): Promise<Peer & { keys: NonNul
     sealingKey(known.keys, ctx.hubNow()) !== undefined
   if (!isUsable(peer) && peer?.log.deactivated !== true)
     peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
-  if (peer?.log.deactivated === true) throw new WaitingForKeys('the recipient deactivated its identity', true)
-  if (!isUsable(peer)) throw new WaitingForKeys('no reachable hub lists the recipient', false)
+  if (peer?.log.deactivated === true) throw new WaitingForKeys(ENDED, true)
+  if (!isUsable(peer)) throw new WaitingForKeys(UNLISTED, false)
   return peer as Peer & { keys: NonNullable<Peer['keys']> }
 }
 

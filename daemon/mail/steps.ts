@@ -22,7 +22,7 @@ const RESENT_LATER_MS = 6 * 3_600_000
 /** What a hub may have lost is asked about within this time. */
 const DOUBTED_ASKED_MS = 10_000
 const DAYS = MESSAGE_DEADLINE_MS / 86_400_000
-const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
+export const OVERDUE = `not known to have arrived within ${DAYS} days, after which it is tried no more`
 
 /** A number in [0, 1). */
 export function fraction(ctx: Pick<Context, 'random'>): number {

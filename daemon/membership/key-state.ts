@@ -83,10 +83,12 @@ export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined):
   }, 'node.key-state')
 }
 
+export const DEACTIVATED = 'this identity was deactivated'
+
 /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
 function endOutbox(ctx: KeyStateNeeds): void {
   const { store, threads, events } = ctx
-  const reason = 'this identity was deactivated'
+  const reason = DEACTIVATED
   store.transaction(() => {
     for (const { message, state } of allEntries(store))
       threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)

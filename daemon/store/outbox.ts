@@ -93,7 +93,7 @@ export function holdBack(store: Store, message: number, until: number): void {
   store.run("UPDATE outbox SET next_at = ? WHERE message = ? AND state = 'queued'", until, message)
 }
 
-const HELD = 'held back by you'
+export const HELD = 'held back by you'
 
 /** Keeps what a task still has to send here until {@link letGo}; how many messages. */
 export function holdAll(store: Store, interaction: number): number {

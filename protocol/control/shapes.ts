@@ -31,6 +31,8 @@ export type InteractionState = (typeof interactionStates)[number]
 export const deliveryShape = z.strictObject({
   state: z.enum(['queued', 'at_hub', 'delivered', 'failed', 'unknown']),
   reason: z.string().optional(),
+  /** The reason is a sentence of this node and quotes nobody. */
+  reason_own: z.literal(true).optional(),
   /** It stays on this machine until `sending` lets it go. */
   held: z.literal(true).optional(),
   /** Time of the next attempt, while there is one. */
@@ -130,6 +132,8 @@ export const interactionSummary = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
+  /** The reason is a sentence of this node or of its person, and quotes nobody. */
+  reason_own: z.literal(true).optional(),
   /** When a task that nobody answered yet is called expired. */
   answer_by: millis.optional(),
   /** The other side was restored from a backup and said that it no longer has this task. */
@@ -211,6 +215,8 @@ export const threadShape = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
+  /** The reason is a sentence of this node or of its person, and quotes nobody. */
+  reason_own: z.literal(true).optional(),
   answer_by: millis.optional(),
   lost_by_peer_at: millis.optional(),
   anew_as: interactionId.optional(),

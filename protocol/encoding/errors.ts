@@ -43,7 +43,7 @@ const PRIVATE_CA =
   'its certificate is of nobody that this machine trusts – where your network has an authority of its own, name its file in NODE_EXTRA_CA_CERTS'
 
 /** What the system and the runtime mean by their codes. */
-const systemFaults: Record<string, string> = {
+export const systemFaults: Record<string, string> = {
   ENOENT: 'there is no such file',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
