@@ -27,7 +27,8 @@ import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
 
-const WAIT_SECONDS = 50
+/** A hub that hangs is noticed when it has not answered by then: with the slack of a poll within 30 s. */
+export const WAIT_SECONDS = 25
 /** No pause between two polls is as long as a copy of this identity has to wait in peace, whatever the hub does. */
 const PAUSE_SHARE = 0.8
 const IDLE_MS = 60_000

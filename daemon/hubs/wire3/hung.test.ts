@@ -7,9 +7,11 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { hubAsked, publishing } from '../../control/hub-call.ts'
 import { openIdentity } from '../../identity/identity.ts'
+import { WAIT_SECONDS } from '../../mail/relay.ts'
 import { Connections } from '../http.ts'
 import { Publication } from '../publication.ts'
 import { Wire3Hub } from './hub.ts'
+import { HELD_SLACK_MS } from './poll.ts'
 
 const now = 1_780_000_000_000
 const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
@@ -48,7 +50,13 @@ beforeAll(async () => {
 beforeEach(() => {
   paths = []
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const inputs = { identity: own, connections, now: () => now, random, spoolFolder: '' }
+  const inputs = {
+    identity: own,
+    connections,
+    now: () => now,
+    random,
+    spoolFolder: mkdtempSync(join(tmpdir(), 'svc-hung-spool-')),
+  }
   const identity = { aid: other.aid, wire: 3, log: other.log, bitsMax: 0 }
   hub = new Wire3Hub(url, identity, { ...inputs, publication: new Publication() })
 })
@@ -121,4 +129,30 @@ test('a signed call holds the queue for 20 s at most, from its own turn on', asy
   await hub.updateProfile(profile)
   expect(await hung).toBeInstanceOf(Error)
   expect(timeout.mock.calls[0]).toEqual([20_000])
+})
+
+/** Begins its answer at once, and takes longer for it than a hub may be silent. */
+const takesItsTime: Answer = response => {
+  response.writeHead(200, { ...headers, 'Preference-Applied': 'wait=1' })
+  response.write('{"messages":[],')
+  const timer = setInterval(() => response.write(' '), 500)
+  setTimeout(() => {
+    clearInterval(timer)
+    response.end('"more":false}')
+  }, HELD_SLACK_MS + 2_000)
+}
+
+test('a held poll that is not answered ends soon after its time, and one whose answer comes slowly does not', async () => {
+  const poll = () => hub.poll({ waitSeconds: 1, signal: new AbortController().signal })
+  answers = [silent, takesItsTime]
+  const began = performance.now()
+  const hung = poll().catch((error: unknown) => error)
+  const slow = poll()
+  expect(await hung).toBeInstanceOf(Error)
+  expect(performance.now() - began).toBeLessThan(HELD_SLACK_MS + 2_000)
+  expect(await slow).toMatchObject({ envelopes: [], more: false })
+})
+
+test('a hub that hangs is noticed within 30 s', () => {
+  expect(WAIT_SECONDS * 1000 + HELD_SLACK_MS).toBeLessThanOrEqual(30_000)
 })

@@ -8,15 +8,45 @@ import type { HubInputs, PollReply } from '../hub.ts'
 import type { Wire3Calls } from './calls.ts'
 import { PollSpool } from './poll-spool.ts'
 
+/** Ends a call that rests for too long; one that goes on may take its time. */
+class Patience implements Disposable {
+  readonly #ended = new AbortController()
+  #timer: NodeJS.Timeout
+
+  constructor(ms: number) {
+    this.#timer = this.#begin(ms)
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  renew(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = this.#begin(ms)
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+  }
+
+  #begin(ms: number): NodeJS.Timeout {
+    const late = () => this.#ended.abort(new DOMException('no answer in time', 'TimeoutError'))
+    return setTimeout(late, ms).unref()
+  }
+}
+
 /** The bytes of an answer, told to who wants to know how many there are by now. */
 async function* counted(
   body: AsyncIterable<Uint8Array>,
   { receiving }: Pick<HubInputs, 'receiving'>,
+  patience: Patience,
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0
   try {
     for await (const part of body) {
       bytes += part.length
+      patience.renew(REST_MS)
       receiving?.(bytes)
       yield part
     }
@@ -25,13 +55,17 @@ async function* counted(
   }
 }
 
-const POLL_SLACK_MS = 20_000
+/** How much later than it was asked to an answer begins, and how long it may rest after that. */
+export const HELD_SLACK_MS = 5_000
+const UNHELD_MS = 20_000
+const REST_MS = 20_000
 
 export type PollOptions = { waitSeconds: number; afterId?: number; signal: AbortSignal }
 
 export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOptions): Promise<PollReply> {
   const wait = options.waitSeconds
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(wait * 1000 + POLL_SLACK_MS)])
+  using patience = new Patience(wait > 0 ? wait * 1000 + HELD_SLACK_MS : UNHELD_MS)
+  const signal = AbortSignal.any([options.signal, patience.signal])
   const body = { limit: POLL_LIMIT_MAX, ...present({ after_id: options.afterId }) }
   const headers: Record<string, string> = wait > 0 ? { Prefer: `wait=${wait}` } : {}
   let spool = new PollSpool(inputs.spoolFolder, inputs.random)
@@ -39,10 +73,11 @@ export async function poll(calls: Wire3Calls, inputs: HubInputs, options: PollOp
   const send: Send = async request => {
     const response = await inputs.connections.signed(request)
     if (!response.ok || response.body === null) return response
+    patience.renew(REST_MS)
     held = response.headers.get('Preference-Applied') !== null
     spool.discard()
     spool = new PollSpool(inputs.spoolFolder, inputs.random)
-    return new Response(await spool.read(counted(response.body, inputs)), {
+    return new Response(await spool.read(counted(response.body, inputs, patience)), {
       status: response.status,
       headers: response.headers,
     })
