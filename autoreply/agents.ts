@@ -26,7 +26,8 @@ const OPENCLAW_LOCKED = {
 const PROVIDER = 'own'
 /** A model as tools name it that know several servers. */
 const ofProvider = ({ provider, model }: Asked) => (provider === undefined ? model : `${PROVIDER}/${model}`)
-/** Every tool that qwen 0.24 offers without being asked; a call of one that is left would end the run. */
+/** Every tool that qwen 0.24 offers without being asked. A call of one that is not there is refused, and the model goes on. */
+const QWEN_TURNS = '8'
 const QWEN_TOOLS = `
   agent ask_user_question cron_create cron_delete cron_list edit enter_plan_mode enter_worktree
   exit_plan_mode exit_worktree get_goal glob grep_search list_agents list_directory loop_wakeup lsp
@@ -339,7 +340,7 @@ export const agents: readonly AgentRow[] = [
       '--approval-mode',
       given.tools === 'write' ? 'auto-edit' : 'plan',
       ...(given.tools === 'none'
-        ? ['--core-tools=none', '--exclude-tools', QWEN_TOOLS.join(','), '--max-tool-calls', '0']
+        ? ['--core-tools=none', '--exclude-tools', QWEN_TOOLS.join(','), '--max-session-turns', QWEN_TURNS]
         : []),
       ...model('-m', given.model),
     ],

@@ -272,7 +272,7 @@ describe('coding agents', () => {
     ['codex', ['-s read-only', 'features.shell_tool=false', '--ignore-user-config', '--ignore-rules']],
     ['gemini', ['--approval-mode plan', '--allowed-mcp-server-names none']],
     ['copilot', ['--available-tools=none', '--disable-builtin-mcps', '--no-custom-instructions']],
-    ['qwen', ['--approval-mode plan', '--max-tool-calls 0', '--safe-mode']],
+    ['qwen', ['--approval-mode plan', '--max-session-turns 8', '--safe-mode']],
     ['openclaw', ['agent exec --config /h/openclaw.json --cwd /w']],
   ])(
     '%s is run without tools, without MCP servers and without files of the owner that instruct it',

@@ -224,7 +224,7 @@ function costOf(agent: AgentRow | undefined, stdout: string): string | undefined
   }
 }
 
-/** Only an agent that needs folders of its owner's for its tools sees the owner's HOME, and outside a sandbox all of them. */
+/** An agent in lock-down has a home of its own; one with tools sees its owner's where nothing holds it, or where it can't do without. */
 function environment(
   { env, provider, sandbox, tools }: Pick<ExecOptions, 'env' | 'provider' | 'sandbox' | 'tools'>,
   agent: AgentRow | undefined,
@@ -234,7 +234,7 @@ function environment(
   const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
   const isOwners =
-    agent !== undefined && (sandbox.kind === 'none' || (tools !== 'none' && agent.ownFolders !== undefined))
+    agent !== undefined && tools !== 'none' && (sandbox.kind === 'none' || agent.ownFolders !== undefined)
   const home = isOwners ? {} : { HOME: own }
   return { ...Object.fromEntries(kept), ...home, TERM: 'dumb', ...agent?.settings } as Record<string, string>
 }

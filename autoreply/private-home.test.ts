@@ -107,6 +107,7 @@ describe.each([
     expect(files.map(([, text]) => text)).toContain('the login')
     expect(files.map(([, text]) => text)).not.toContain('of the owner')
     expect(JSON.stringify(files)).not.toContain('mcpServers')
+    expect(env['HOME']).toMatch(/\/work\/run-[^/]+\/home$/)
     if (agent === 'gemini' || agent === 'qwen') expect(JSON.stringify(files)).toContain('a key')
     if (agent === 'opencode') expect(env['OPENCODE_DISABLE_CLAUDE_CODE']).toBe('1')
   })

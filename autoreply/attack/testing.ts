@@ -30,7 +30,9 @@ const fs = require('node:fs')
 const { spawnSync } = require('node:child_process')
 if (process.argv[2] === '--version') { console.log('9.9.9 (${leak})'); process.exit(0) }
 const read = (path, as = 'utf8') => { try { return fs.readFileSync(path, as) } catch { return '' } }
-const home = process.env.HOME, prompt = fs.readFileSync(0, 'utf8'), tools = []
+// it finds the home of its owner whatever it is told
+const owners = require('node:path').resolve('../../../home')
+const home = fs.existsSync(owners) ? owners : process.env.HOME, prompt = fs.readFileSync(0, 'utf8'), tools = []
 let say = prompt, obeys = false
 ${LEAKS[leak]}
 async function ask(text) {
