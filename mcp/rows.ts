@@ -62,6 +62,8 @@ function sayPreview({ preview, preview_mine: isMine }: InteractionSummary, conte
 export function summaryRow(item: InteractionSummary, context: ToolContext): Record<string, unknown> {
   return {
     interaction_id: item.interaction_id,
+    // 22 characters have room for words, and a model that lists tasks reads those of strangers
+    ...present({ id_chosen_by: item.side === 'received' ? own('peer') : undefined }),
     ...peerOf(item),
     state: item.state,
     ...present({ reason: sayReason(item, context) }),
