@@ -23,6 +23,17 @@ const importsOf = (path: string) =>
 
 const targetOf = (path: string, specifier: string) => normalize(join(dirname(path), specifier))
 
+test('every package that is installed is pinned by its content', () => {
+  type Locked = { link?: boolean; integrity?: string }
+  const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> }
+  const installed = Object.entries(packages).filter(
+    ([path, { link }]) => path.includes('node_modules/') && !link,
+  )
+  const loose = installed.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''))
+  expect(installed.length).toBeGreaterThan(300)
+  expect(loose.map(([path]) => path)).toEqual([])
+})
+
 describe('imports', () => {
   test.each([
     ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
