@@ -41,6 +41,13 @@ describe('an effect of a provider', () => {
     })
   })
 
+  test('claims trust for what was done, failures too, and none where nothing was', async () => {
+    const failed = await ran({ status: 'FAILED', metrics: { code: 1 } })
+    expect(failed.evidence).toMatchObject({ verifyTrust: 2, authTrust: 1 })
+    const refused = await ran({ status: 'UNAVAILABLE', message: 'this caller is not allowed' })
+    expect(refused.evidence).toMatchObject({ verifyTrust: 0, authTrust: 0 })
+  })
+
   test('has no number that is none', async () => {
     const metrics = { nan: Number.NaN, infinite: Number.POSITIVE_INFINITY, zero: -0, one: 1 }
     expect((await ran({ status: 'OK', metrics })).record?.metrics).toEqual({ zero: 0, one: 1 })

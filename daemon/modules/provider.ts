@@ -118,12 +118,15 @@ async function within<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   }
 }
 
+const NO_TRUST = { verify: 0, auth: 0 } as const
+
 function effectOf(provider: Provider, call: Call, outcome: Outcome, latencyMs: number): Effect {
   const { metrics = {}, artifacts = [], observedState, protocol, nativeAck, quirk } = outcome
   const finite = Object.entries(metrics).filter(([, value]) => Number.isFinite(value))
   // minus zero is no metric: it has no canonical form
   const kept = Object.fromEntries(finite.map(([name, value]) => [name, value === 0 ? 0 : value]))
-  const { verify, auth } = provider.trust
+  // who did nothing has earned no trust
+  const { verify, auth } = outcome.status === 'UNAVAILABLE' ? NO_TRUST : provider.trust
   return buildEffect({
     status: outcome.status,
     message: (outcome.message ?? '').slice(0, MESSAGE_CHARACTERS_MAX),

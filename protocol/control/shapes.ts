@@ -31,7 +31,7 @@ export type InteractionState = (typeof interactionStates)[number]
 export const deliveryShape = z.strictObject({
   state: z.enum(['queued', 'at_hub', 'delivered', 'failed', 'unknown']),
   reason: z.string().optional(),
-  /** The reason is a sentence of this node and quotes nobody. */
+  /** The reason is a sentence of this node or its person, and quotes nobody; so in tasks. */
   reason_own: z.literal(true).optional(),
   /** It stays on this machine until `sending` lets it go. */
   held: z.literal(true).optional(),
@@ -132,7 +132,6 @@ export const interactionSummary = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
-  /** The reason is a sentence of this node or of its person, and quotes nobody. */
   reason_own: z.literal(true).optional(),
   /** When a task that nobody answered yet is called expired. */
   answer_by: millis.optional(),
@@ -215,7 +214,6 @@ export const threadShape = z.strictObject({
   peer_name: z.string().nullable(),
   state: z.enum(interactionStates),
   reason: z.string().optional(),
-  /** The reason is a sentence of this node or of its person, and quotes nobody. */
   reason_own: z.literal(true).optional(),
   answer_by: millis.optional(),
   lost_by_peer_at: millis.optional(),
