@@ -86,7 +86,7 @@ test('the prompt has the instructions, those of the owner, then the turns, each 
   const marker = /<peer ([0-9a-f]{16})>/.exec(prompt)?.[1]
   expect(
     prompt.endsWith(
-      `\n\nwords of the owner\n\n<peer ${marker}>\nfirst\n[attachment: “a.md”, text/markdown, 12 bytes]\n</peer ${marker}>\n\n<answer ${marker}>\nmy answer\n</answer ${marker}>\n\n<peer ${marker}>\nsecond\n</peer ${marker}>`,
+      `\n\nwords of the owner\n\n<peer ${marker}>\nfirst\n[attachment: “a.md”, text/markdown, 12 bytes, in/01-a.md]\n</peer ${marker}>\n\n<answer ${marker}>\nmy answer\n</answer ${marker}>\n\n<peer ${marker}>\nsecond\n</peer ${marker}>`,
     ),
   ).toBe(true)
   expect(prompt).not.toContain('the contents')

@@ -14,6 +14,7 @@ import { complaintOf } from './complaint.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
+import { placeFiles, readTexts } from './run-files.ts'
 import { runProgram } from './run-program.ts'
 import { confined, isWithin, type Sandbox } from './sandbox.ts'
 
@@ -127,7 +128,10 @@ async function run(
   const login = agent?.login?.(options.env)
   const giveBack = login && lendLogin(login, home)
   try {
-    const prompt = promptText(request, marker)
+    const placed = placeFiles(request, workDir)
+    // a locked-down model opens nothing, so what is text stands in its prompt
+    const files = agent !== undefined && tools === 'none' ? readTexts(request, placed) : placed
+    const prompt = promptText(request, marker, files)
     const promptFile = join(folder, 'request.txt')
     if (agent?.prompt === 'file') writeFileSync(promptFile, prompt, { mode: 0o600 })
     const line = commandLine(options, agent, command, { workDir, home, promptFile })

@@ -5,6 +5,7 @@ import { wordsOf } from '../protocol/encoding/errors.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { type Backend, BackendFailed, type BackendRequest, type ConversationAttachment } from './backend.ts'
 import { conversationText, promptMarker, systemText } from './prompt.ts'
+import { readTexts } from './run-files.ts'
 
 const RESPONSE_BYTES_MAX = 4 * 1024 * 1024
 const NO_KEY = 'none'
@@ -104,10 +105,11 @@ async function boundedFetch(...given: Parameters<typeof fetch>): Promise<Respons
 
 /** All turns are one message of the user: one of the assistant would be taken for what the model itself decided to say. */
 function conversation(request: BackendRequest, marker: string): OpenAI.ChatCompletionMessageParam[] {
-  const text = conversationText(request, marker)
+  const files = readTexts(request)
+  const text = conversationText(request, marker, files)
   const images = imagesOf(request).map(imagePart)
   return [
-    { role: 'system', content: systemText(request, marker) },
+    { role: 'system', content: systemText(request, marker, files) },
     { role: 'user', content: images.length === 0 ? text : [{ type: 'text', text }, ...images] },
   ]
 }

@@ -250,7 +250,7 @@ describe('auto-reply', () => {
     await answered(id, 2)
     const prompt = readFileSync(join(programs, 'prompt'), 'utf8')
     expect(prompt).toContain(`The other party is alice (${alice.aid})`)
-    expect(prompt).toContain('[attachment: “a.png”, image/png, 8 bytes]')
+    expect(prompt).toContain('[attachment: “a.png”, image/png, 8 bytes, in/01-a.png]')
     const turns = [...prompt.matchAll(/^<(peer|answer) .*>\n(.*)/gm)].map(([, side, text]) => [side, text])
     expect(turns).toEqual([
       ['peer', 'ask: image'],
