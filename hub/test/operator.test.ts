@@ -149,6 +149,7 @@ const COMMANDS = {
   restore: '--check',
   doctor: '--json',
   version: '--json',
+  completion: 'bash',
 }
 
 describe('the command line', () => {

@@ -45,7 +45,7 @@ describe('names of attachments', () => {
     ['a\u0000b\u001b[2J.txt', 'ab[2J.txt'],
     ['invoice\u202efdp.exe', 'invoicefdp.exe'],
     ['.profile', 'profile'],
-    [`${'n'.repeat(250)}.txt`, `${'n'.repeat(196)}.txt`],
+    [`${'n'.repeat(250)}.txt`, `${'n'.repeat(75)}….txt`],
     ['same.txt', 'same.txt'],
     ['same.txt', 'same-2.txt'],
   ]
