@@ -3,7 +3,7 @@
  * port and makes the rounds; an answer is tied to the turn it answers, so that a crash can't produce a second one.
  */
 import { present } from '../protocol/encoding/present.ts'
-import type { Answer, Backend, BackendRequest } from './backend.ts'
+import type { Answer, Backend, BackendRequest, MadeFile } from './backend.ts'
 import { outgoing } from './outgoing.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,7 +36,7 @@ export type AutoReplyPort = {
   requireSafe(signal: AbortSignal): Promise<void>
   request(thread: WaitingThread, historyMax: number): Promise<BackendRequest>
   /** Commits the one answer to `thread.turn`; false when it has one already. */
-  answer(thread: WaitingThread, text: string): Promise<boolean>
+  answer(thread: WaitingThread, text: string, files?: readonly MadeFile[]): Promise<boolean>
   proposeEnd(thread: WaitingThread): Promise<void>
   acceptEnd(thread: WaitingThread): Promise<void>
   /** What must never leave in an answer: token and keys, and seeds as bytes. */
@@ -96,8 +96,8 @@ export function answering(port: AutoReplyPort, settings: AnswerSettings, now: ()
     await port.requireSafe(ended)
     const started = now()
     const run = rates.begin(thread.peer)
-    const { text, cost } = await findAnswer(thread, ended).finally(() => run.end())
-    if (await port.answer(thread, text)) {
+    const { text, cost, files = [] } = await findAnswer(thread, ended).finally(() => run.end())
+    if (await port.answer(thread, text, files)) {
       port.report('answered', thread, {
         backend: settings.backend.name,
         ms: now() - started,
@@ -111,10 +111,10 @@ export function answering(port: AutoReplyPort, settings: AnswerSettings, now: ()
     if (settings.requireImage && !thread.hasImage) return { text: settings.usageHint ?? USAGE_REPLY }
     const request = await port.request(thread, settings.historyMax)
     const signal = AbortSignal.any([ended, AbortSignal.timeout(settings.timeoutMs)])
-    const { text, cost } = await settings.backend.reply(request, signal)
-    const sent = outgoing(text, port.secrets())
+    const { text, cost, files } = await settings.backend.reply(request, signal)
+    const sent = outgoing(text, port.secrets(), files)
     if (sent.isRefused) port.report('refused', thread, { why: 'the answer held a secret of this node' })
-    return { text: sent.text, ...present({ cost }) }
+    return { text: sent.text, ...present({ cost, files: sent.files && [...sent.files] }) }
   }
 
   /** After a failure: later again, and after the last try the owner's error text, if there is one. */

@@ -21,8 +21,11 @@ export type BackendRequest = {
   systemPrompt: string | undefined
 }
 
+/** A file that a run left to be sent. */
+export type MadeFile = { name: string; content: Uint8Array }
+
 /** `cost`: what the run cost, as far as the program or the server says it, in words for the log. */
-export type Answer = { text: string; cost?: string }
+export type Answer = { text: string; cost?: string; files?: MadeFile[] }
 
 export type Backend = {
   /** Shown in evidence and logs: `exec:claude`, `openai:model`. */

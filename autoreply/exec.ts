@@ -14,7 +14,7 @@ import { complaintOf } from './complaint.ts'
 import { lendLogin } from './private-home.ts'
 import { findProgram, splitWords } from './program.ts'
 import { promptMarker, promptText } from './prompt.ts'
-import { placeFiles, readTexts } from './run-files.ts'
+import { madeFiles, OUT_FOLDER, placeFiles, readTexts } from './run-files.ts'
 import { runProgram } from './run-program.ts'
 import { confined, isWithin, type Sandbox } from './sandbox.ts'
 
@@ -30,6 +30,8 @@ export type ExecOptions = {
   openclawAgent: string | undefined
   provider?: Provider | undefined
   tools: ToolAccess
+  /** Whether what a run leaves in its folder `out` belongs to its answer. */
+  sendsFiles?: boolean
   /** Folder under which each run gets an empty directory. */
   workRoot: string
   /** What holds a run, and the folders that it hides whatever else is shown. */
@@ -120,7 +122,7 @@ async function run(
   request: BackendRequest,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { tools, model, provider } = options
+  const { tools, model, provider, sendsFiles = false } = options
   const marker = promptMarker(options.random)
   const folder = join(options.workRoot, `run-${marker}`)
   const [workDir, home, temporary] = [join(folder, 'work'), join(folder, 'home'), join(folder, 'tmp')]
@@ -131,7 +133,8 @@ async function run(
     const placed = placeFiles(request, workDir)
     // a locked-down model opens nothing, so what is text stands in its prompt
     const files = agent !== undefined && tools === 'none' ? readTexts(request, placed) : placed
-    const prompt = promptText(request, marker, files)
+    if (sendsFiles) mkdirSync(join(workDir, OUT_FOLDER), { mode: 0o700 })
+    const prompt = promptText(request, marker, files, sendsFiles)
     const promptFile = join(folder, 'request.txt')
     if (agent?.prompt === 'file') writeFileSync(promptFile, prompt, { mode: 0o600 })
     const line = commandLine(options, agent, command, { workDir, home, promptFile })
@@ -149,13 +152,23 @@ async function run(
       isHeld: options.sandbox.kind !== 'none',
       whereToFind: whereToFind(options, line[0] ?? ''),
     })
-    const text = agent === undefined ? stdout.trim() : agentAnswer(agent, stdout)
-    if (text === '') throw new BackendFailed(`${line[0]} printed no answer`)
-    return { text, ...present({ cost: costOf(agent, stdout) }) }
+    return answerIn(stdout, agent, { program: line[0] ?? '', madeIn: sendsFiles ? workDir : undefined })
   } finally {
     giveBack?.()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** What a run printed and, where that belongs to its answer, what it left. */
+function answerIn(
+  stdout: string,
+  agent: AgentRow | undefined,
+  { program, madeIn }: { program: string; madeIn: string | undefined },
+): Answer {
+  const text = agent === undefined ? stdout.trim() : agentAnswer(agent, stdout)
+  if (text === '') throw new BackendFailed(`${program} printed no answer`)
+  const made = madeIn === undefined ? [] : madeFiles(madeIn)
+  return { text, ...present({ cost: costOf(agent, stdout), files: made.length === 0 ? undefined : made }) }
 }
 
 /** The program and its arguments, as one run of it is started. */

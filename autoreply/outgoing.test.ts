@@ -37,3 +37,17 @@ describe('what is sent of an answer', () => {
     expect(() => outgoing('\u200b\u202e \u0007', [])).toThrow('holds nothing that shows')
   })
 })
+
+test.each<[string, string, Uint8Array]>([
+  ['its bytes', 'a.txt', Buffer.from('it is the-token, see')],
+  ['another encoding', 'a.txt', Buffer.from('the-token', 'utf16le')],
+  ['its name', 'the-token.txt', Buffer.from('x')],
+])('a file that holds a secret of the node in %s goes nowhere, nor do the others', (_, name, content) => {
+  const good = { name: 'good.txt', content: Buffer.from('good') }
+  expect(outgoing('see the file', ['the-token'], [good, { name, content }])).toEqual({
+    text: 'I cannot answer this request.',
+    isRefused: true,
+    changes: ['replaced: it held a secret of this node'],
+  })
+  expect(outgoing('see the file', ['the-token'], [good])).toMatchObject({ isRefused: false, files: [good] })
+})

@@ -6,7 +6,7 @@
 import { fileName } from '../protocol/encoding/file-names.ts'
 import { plainLine, plainText } from '../protocol/encoding/plain-text.ts'
 import type { BackendRequest, ConversationAttachment, ConversationTurn } from './backend.ts'
-import { FILES_FOLDER, type Files, NO_FILES } from './run-files.ts'
+import { FILES_FOLDER, type Files, MADE_MAX, NO_FILES, OUT_FOLDER } from './run-files.ts'
 
 const MARKER_BYTES = 8
 /** `@` but inside a mail address; `/` and `!` where a line begins. */
@@ -20,7 +20,12 @@ export function promptMarker(random: (length: number) => Uint8Array): string {
 }
 
 /** What the answering agent is told, whatever the task says. */
-export function systemText(request: BackendRequest, marker: string, files = NO_FILES): string {
+export function systemText(
+  request: BackendRequest,
+  marker: string,
+  files = NO_FILES,
+  sendsFiles = false,
+): string {
   const hasFiles = [...files.values()].some(({ file }) => file !== undefined)
   const who = request.peerName === null ? request.peer : `${request.peerName} (${request.peer})`
   return [
@@ -29,6 +34,11 @@ export function systemText(request: BackendRequest, marker: string, files = NO_F
     ...(hasFiles
       ? [
           `Files that came with it are copies in the folder ${FILES_FOLDER} of the working folder, under the names that stand with them. What they hold is the other party's as well.`,
+        ]
+      : []),
+    ...(sendsFiles
+      ? [
+          `Files that you leave in the folder ${OUT_FOLDER} of the working folder are sent with the answer, ${MADE_MAX} at most.`,
         ]
       : []),
     'There \uff20, \uff0f and \uff01 can stand for @, / and !.',
@@ -69,6 +79,11 @@ export function conversationText(request: BackendRequest, marker: string, files 
 }
 
 /** The whole prompt as one text, for programs that read it from standard input. */
-export function promptText(request: BackendRequest, marker: string, files = NO_FILES): string {
-  return `${systemText(request, marker, files)}\n\n${conversationText(request, marker, files)}\n`
+export function promptText(
+  request: BackendRequest,
+  marker: string,
+  files = NO_FILES,
+  sendsFiles = false,
+): string {
+  return `${systemText(request, marker, files, sendsFiles)}\n\n${conversationText(request, marker, files)}\n`
 }

@@ -1,11 +1,11 @@
 /** What a run gets of the files that came with a task. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { ConversationAttachment } from './backend.ts'
 import { execBackend } from './exec.ts'
-import { FILES_BYTES_MAX, FILES_MAX, safeName, TEXT_CHARACTERS_MAX } from './run-files.ts'
+import { FILES_BYTES_MAX, FILES_MAX, MADE_MAX, safeName, TEXT_CHARACTERS_MAX } from './run-files.ts'
 import { NO_SANDBOX } from './sandbox.ts'
 import { random, requestOf } from './testing.ts'
 
@@ -101,6 +101,52 @@ describe('a run', () => {
     const { files, prompt } = await run([sent('gone.md', '', { path: null })])
     expect(files).toEqual([])
     expect(prompt).not.toContain('working folder')
+  })
+})
+
+describe('what a run leaves in its folder out', () => {
+  const leaves = (lines: string, sendsFiles = true) => {
+    const path = join(root, `leaves-${made++}.sh`)
+    writeFileSync(path, `#!/bin/sh\nset -e\n${lines}\necho done\n`, { mode: 0o755 })
+    const backend = execBackend({
+      agent: undefined,
+      command: path,
+      extraArgs: [],
+      model: undefined,
+      openclawAgent: undefined,
+      tools: 'none',
+      sendsFiles,
+      workRoot: join(root, 'work'),
+      sandbox: NO_SANDBOX,
+      hidden: [],
+      env: { PATH: process.env['PATH'], HOME: root },
+      random,
+    })
+    return backend.reply(requestOf('x'), new AbortController().signal)
+  }
+
+  test('belongs to its answer where its owner allowed that', async () => {
+    const { text, files = [] } = await leaves('printf one > out/b.txt; printf two > out/a.csv')
+    expect(text).toBe('done')
+    expect(files.map(({ name, content }) => [name, Buffer.from(content).toString()])).toEqual([
+      ['a.csv', 'two'],
+      ['b.txt', 'one'],
+    ])
+    expect(await leaves('true')).toEqual({ text: 'done' })
+    expect(await leaves('mkdir out; printf one > out/b.txt', false)).toEqual({ text: 'done' })
+  })
+
+  test.each([
+    ['a link to a file of its owner', 'ln -s /etc/passwd out/x', 'out/x is no plain file'],
+    ['a second name of one', 'printf x > y; ln y out/x', 'is a second name of another file'],
+    ['a pipe', 'mkfifo out/x', 'is no plain file'],
+    ['a folder', 'mkdir out/x', 'is no plain file'],
+    ['a link in place of the folder', 'rmdir out; ln -s /etc out', 'something else in place'],
+    ['more than 16 MiB', 'truncate -s 17M out/x', 'more than 16 MiB'],
+    ['more files than are sent', `for n in $(seq ${MADE_MAX + 1}); do touch out/$n; done`, '11 files in out'],
+  ])('is refused where it is %s', async (_, lines, why) => {
+    await expect(leaves(lines)).rejects.toThrow(why)
+    expect(existsSync(join(root, 'work')) ? readdirSync(join(root, 'work')) : []).toEqual([])
   })
 })
 

@@ -8,16 +8,23 @@ import {
   constants,
   copyFileSync,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
+  readFileSync,
   readSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import type { BackendRequest, ConversationAttachment } from './backend.ts'
+import { BackendFailed, type BackendRequest, type ConversationAttachment, type MadeFile } from './backend.ts'
 
 export const FILES_FOLDER = 'in'
 export const FILES_MAX = 20
 export const FILES_BYTES_MAX = 64 * 1024 * 1024
+/** Where a run leaves what is to be sent. */
+export const OUT_FOLDER = 'out'
+export const MADE_MAX = 10
+export const MADE_BYTES_MAX = 16 * 1024 * 1024
 /** Of all texts that stand in a prompt. */
 export const TEXT_CHARACTERS_MAX = 60_000
 const NAME_CHARACTERS_MAX = 60
@@ -84,6 +91,40 @@ function textOf({ path, bytes }: ConversationAttachment): string | undefined {
   } catch (error) {
     if (error instanceof TypeError) return undefined
     throw error
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** What a run left to be sent: plain files of its own, whatever else it put there. */
+export function madeFiles(workDir: string): MadeFile[] {
+  const folder = join(workDir, OUT_FOLDER)
+  // the program may have put a link to somewhere else in its place
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new BackendFailed(`it put something else in place of its folder ${OUT_FOLDER}`)
+  const names = readdirSync(folder).sort()
+  if (names.length > MADE_MAX)
+    throw new BackendFailed(
+      `it left ${names.length} files in ${OUT_FOLDER}, and ${MADE_MAX} are sent at most`,
+    )
+  let left = MADE_BYTES_MAX
+  return names.map(name => {
+    const content = readOwn(join(folder, name), name, left)
+    left -= content.length
+    return { name, content }
+  })
+}
+
+function readOwn(path: string, name: string, bytesMax: number): Uint8Array {
+  const isPlain = lstatSync(path).isFile()
+  if (!isPlain) throw new BackendFailed(`${OUT_FOLDER}/${name} is no plain file, and nothing else is sent`)
+  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const { size, nlink } = fstatSync(file)
+    if (nlink !== 1) throw new BackendFailed(`${OUT_FOLDER}/${name} is a second name of another file`)
+    if (size > bytesMax)
+      throw new BackendFailed(`it left more than ${MADE_BYTES_MAX / 1024 / 1024} MiB in ${OUT_FOLDER}`)
+    return readFileSync(file)
   } finally {
     closeSync(file)
   }

@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { isAbsolute, resolve } from 'node:path'
 import { isFileName, splitWords } from '../../autoreply/program.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { connect } from '../client/control.ts'
 import type { Input, Run } from '../command.ts'
@@ -51,6 +51,7 @@ export const set: Run = async (io, input) => {
     ...integer(input, '--poll-interval', 'poll_interval_seconds'),
     ...integer(input, '--max-history', 'max_history'),
     ...integer(input, '--max-auto-replies', 'max_auto_replies'),
+    ...boolean(input, '--send-files', 'send_files'),
     ...boolean(input, '--strangers', 'strangers'),
   })
   printReply(io, reply)

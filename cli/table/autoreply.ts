@@ -69,6 +69,11 @@ export const autoReplyCommands: readonly CommandRow[] = [
       takes('--max-history', 'TURNS', 'turns that the backend sees, the one to answer among them (20)'),
       takes('--max-auto-replies', 'N', 'answers in one task before the node proposes to end it (30)'),
       takes(
+        '--send-files',
+        'true|false',
+        'send the files that a run leaves in the folder out of its working folder (false)',
+      ),
+      takes(
         '--strangers',
         'true|false',
         'whether to answer a stranger too, once you have approved the task (false)',

@@ -3,8 +3,8 @@
 import { PEER_ANSWERS_PER_HOUR_MAX } from '../../autoreply/answering.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import type { ControlCode } from '../../protocol/control/codes.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
 import { autoReplySettings } from '../home/config.ts'
 import { refuse } from '../refusal.ts'
 import type { Handlers } from './handlers.ts'
@@ -93,6 +93,11 @@ function backToDefaults(
     delete config.tools
     if (tools !== 'none') resets.push(`--tools ${tools} was for what answered before; tools: none`)
   }
+  if (change.send_files === undefined) {
+    delete config.send_files
+    if (current.send_files === true)
+      resets.push('--send-files true was for what answered before; no files are sent')
+  }
   if (change.strangers === undefined) {
     delete config.strangers
     if (strangers) resets.push('--strangers true was for what answered before; only contacts are answered')
@@ -176,7 +181,8 @@ function sentence(config: AutoReplyConfig, sandbox: Sandbox | undefined): string
   const who = backend === 'openai' ? `${model} at ${config.api_base}` : exec
   const whom = strangers ? 'contacts, and strangers whose task was approved' : 'contacts'
   const limits = `at most ${max_auto_replies} answers in a task and ${PEER_ANSWERS_PER_HOUR_MAX} an hour for one peer, ${api_timeout_seconds} s each`
-  return `${who} answers ${whom}; tools: ${tools}; ${limits}${holding(sandbox)}`
+  const files = config.send_files === true ? '; the files that it leaves in out are sent' : ''
+  return `${who} answers ${whom}; tools: ${tools}; ${limits}${files}${holding(sandbox)}`
 }
 
 function holding(sandbox: Sandbox | undefined): string {

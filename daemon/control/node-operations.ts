@@ -1,6 +1,6 @@
 /** Operations on the node itself: status, hub, profile, contacts, auto-reply, identity, evidence. */
 
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { encodeKel } from '../../protocol/identity/kel.ts'

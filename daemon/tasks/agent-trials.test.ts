@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Attacked } from '../../autoreply/attack/attack.ts'
 import { NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AgentTrials } from './agent-trials.ts'
 

@@ -7,7 +7,7 @@ import { type Attacked, attack, canAttack, versionOf } from '../../autoreply/att
 import { BackendFailed } from '../../autoreply/backend.ts'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import type { Context } from '../context.ts'
 import { findFile, replaceFile } from '../platform/files.ts'
 

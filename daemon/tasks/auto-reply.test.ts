@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findSandbox, NO_SANDBOX } from '../../autoreply/sandbox.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { addPayment, markHeld, paymentOf } from '../store/payments.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AutoReply } from './auto-reply.ts'
@@ -269,6 +269,20 @@ describe('auto-reply', () => {
       expect(words(id).join()).not.toContain(seed)
     },
   )
+
+  test('sends the files that a run leaves where its owner allowed that', async () => {
+    const body = `mkdir -p out; printf '6\\n' > out/sum.txt; echo 'see the file'`
+    await starts({}, body)
+    const without = await asked('ask: hello')
+    await answered(without)
+    await starts({ send_files: true }, body)
+    const id = await asked('ask: hello')
+    await answered(id)
+    const filesOf = (task: string) =>
+      bob.messages(task).flatMap(({ key, auto }) => (auto === 1 ? bob.ctx.threads.attachmentsOf(key) : []))
+    expect(filesOf(without)).toEqual([])
+    expect(filesOf(id)).toMatchObject([{ name: 'sum.txt', mediaType: 'text/plain', size: 2 }])
+  })
 
   test('never sends the phrase of the next key', async () => {
     const phrase = bob.ctx.identity.exportNext()

@@ -1,18 +1,20 @@
 /** The node's side of automatic answers: which threads wait, the one answer a turn, what must never leave. */
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import {
   type Answering,
   type AutoReplyPort,
   answering,
   type WaitingThread,
 } from '../../autoreply/answering.ts'
-import type { Backend, BackendRequest } from '../../autoreply/backend.ts'
+import type { Backend, BackendRequest, MadeFile } from '../../autoreply/backend.ts'
 import { BackendFailed } from '../../autoreply/backend.ts'
 import { execBackend, requireProgram } from '../../autoreply/exec.ts'
 import { outgoing } from '../../autoreply/outgoing.ts'
 import { findSandbox, NO_SANDBOX, type Sandbox } from '../../autoreply/sandbox.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import type { Attachment } from '../../protocol/mail/message.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { autoReplySettings } from '../home/config.ts'
@@ -231,6 +233,7 @@ export class AutoReply {
           ? undefined
           : { url: config.provider_url, keyEnv: config.provider_key_env },
       tools: config.tools ?? 'none',
+      sendsFiles: config.send_files === true,
       workRoot: config.work_dir ?? join(dir, 'autoreply'),
       sandbox: sandbox ?? NO_SANDBOX,
       hidden: [dir],
@@ -267,7 +270,7 @@ export class AutoReply {
           ctx.store.transaction(() => markBegun(ctx.store, interaction.key, ctx.hubNow()), 'node.payment')
         return requestOf(ctx, interaction, historyMax)
       },
-      answer: async (thread, text) => this.#answer(thread, text),
+      answer: async (thread, text, files = []) => this.#answer(thread, text, await this.#taken(files)),
       proposeEnd: async thread => this.#step(thread, proposeEnd),
       acceptEnd: async thread => this.#step(thread, acceptEnd),
       secrets: () => this.#secrets(),
@@ -284,15 +287,27 @@ export class AutoReply {
     }
   }
 
+  /** What a run left to be sent, as attachments; the secrets of this node were looked for in it. */
+  async #taken(files: readonly MadeFile[]): Promise<Attachment[]> {
+    const { attachments } = this.#ctx
+    const taken: Attachment[] = []
+    for (const { name, content } of files) {
+      const { path } = await attachments.uploads.take(name, Readable.from([content]))
+      taken.push(attachments.take(path))
+      attachments.uploads.spent([path])
+    }
+    return taken
+  }
+
   /** Commits the one answer to a turn; whoever answered it in the meantime wins. */
-  #answer(thread: WaitingThread, text: string): boolean {
+  #answer(thread: WaitingThread, text: string, attachments: readonly Attachment[]): boolean {
     const ctx = this.#ctx
     const answered = ctx.store.transaction(() => {
       const interaction = ctx.threads.findById(thread.interactionId)
       if (interaction === undefined || !maySend(interaction)) return false
       const last = ctx.store.get<{ direction: string; number: number }>(LAST_WORD_SQL, interaction.key)
       if (last === undefined || last.direction === 'out' || last.number !== thread.turn) return false
-      const said = queueWords(ctx, interaction, textMessage(text, [], true))
+      const said = queueWords(ctx, interaction, textMessage(text, attachments, true))
       ctx.threads.update(said.interaction, { autoReplies: interaction.autoReplies + 1 })
       ctx.store.afterCommit(() =>
         ctx.events.emit('message', { interaction_id: interaction.id, kind: kinds.message }),

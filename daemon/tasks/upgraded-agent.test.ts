@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ANSWER, type RecordingModel, startRecordingModel } from '../../autoreply/attack/recording-model.ts'
 import { type Leak, placeScriptedAgent } from '../../autoreply/attack/testing.ts'
-import type { AutoReplyConfig } from '../../protocol/control/shapes.ts'
+import type { AutoReplyConfig } from '../../protocol/control/auto-reply-config.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { AutoReply } from './auto-reply.ts'
 

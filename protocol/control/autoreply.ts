@@ -1,8 +1,9 @@
 /** Operations on the auto-reply. */
 import * as z from 'zod'
 import { count, millis } from '../contract/shapes.ts'
+import { autoReplyConfig } from './auto-reply-config.ts'
 import { LONG_MS, operation, text } from './operation.ts'
-import { autoReplyConfig, interactionId } from './shapes.ts'
+import { interactionId } from './shapes.ts'
 
 const autoReplyView = z.strictObject({
   enabled: z.boolean(),

@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
+import { autoReplyConfig } from './auto-reply-config.ts'
 
 /** An interaction id: 16 bytes as base64url. */
 export const interactionId = bytesText(
@@ -256,39 +257,6 @@ export const contactShape = z.strictObject({
   blocked: z.boolean(),
   added_at: millis,
 })
-
-export const autoReplyConfig = z.strictObject({
-  backend: z.enum(['exec', 'openai']),
-  agent: z.string().optional(),
-  command: z.string().optional(),
-  work_dir: z.string().optional(),
-  openclaw_agent: z.string().optional(),
-  model: z.string().optional(),
-  api_base: z.string().optional(),
-  api_key: z.string().optional(),
-  system_prompt: z.string().optional(),
-  require_image: z.boolean().optional(),
-  usage_hint: z.string().optional(),
-  error_reply: z.string().optional(),
-  poll_interval_seconds: z.int().min(1).max(3600).optional(),
-  max_history: z.int().min(1).max(200).optional(),
-  api_timeout_seconds: z.int().min(1).max(3600).optional(),
-  max_auto_replies: z.int().min(1).max(1000).optional(),
-  /** A server of models for an agent, and the variable that holds its key. */
-  provider_url: z.url({ protocol: /^https?$/, error: 'expected an http or https address' }).optional(),
-  provider_key_env: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable of the environment' })
-    .optional(),
-  extra_args: z.array(z.string()).optional(),
-  /** Hold the program in bubblewrap where that is to be had; so unless set. */
-  sandbox: z.boolean().optional(),
-  /** Also answer those who are no contacts. */
-  strangers: z.boolean().optional(),
-  /** What the answering agent may use; reply-only unless set. */
-  tools: z.enum(['none', 'read', 'write']).optional(),
-})
-export type AutoReplyConfig = z.infer<typeof autoReplyConfig>
 
 export const chainHeadShape = z.strictObject({
   chain_did: z.string(),
