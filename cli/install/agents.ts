@@ -243,6 +243,13 @@ export const agentTools: readonly AgentTool[] = [
     program: 'qwen',
     persona: env => join(qwenFolder(env), 'QWEN.md'),
     ...trusting(env => join(qwenFolder(env), 'settings.json'), { alwaysLoadTools: true }),
+    // it takes the words of Claude Code
+    hooks: (env, launch) => [
+      {
+        path: join(qwenFolder(env), 'settings.json'),
+        settings: hookSettings(launch, 'claude', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
+      },
+    ],
     former: env => [
       {
         path: join(qwenFolder(env), 'settings.json'),
