@@ -26,15 +26,19 @@ afterEach(async () => {
 })
 
 /** A server that answers `/`, and nothing else. Connections whose ports are in `others` are another user's. */
-async function crowded(others: Set<number | undefined>) {
+async function crowded(others: Set<number | undefined>, kernel: () => void = () => undefined) {
   const logged: string[] = []
   const log = pino({}, { write: line => void logged.push(line) })
   const notices = new Notices()
   const server = http.createServer((request, response) => {
     if (request.url === '/') response.end('here')
   })
-  const whose = async (connections: readonly Socket[]) =>
-    new Map(connections.filter(({ remotePort }) => others.has(remotePort)).map(one => [one, NOBODY] as const))
+  const whose = async (connections: readonly Socket[]) => {
+    kernel()
+    return new Map(
+      connections.filter(({ remotePort }) => others.has(remotePort)).map(one => [one, NOBODY] as const),
+    )
+  }
   new Crowd({ log, notices, now: () => 0 }, whose).watch(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -114,3 +118,16 @@ test.runIf(process.platform === 'linux')(
     expect([...others].map(([{ remotePort }, uid]) => [remotePort, uid])).toEqual([[2, 7]])
   },
 )
+
+test('a kernel that does not tell ends nothing, and is asked again', async () => {
+  const others = new Set<number | undefined>()
+  let failures = 0
+  const { opened, asked, logged } = await crowded(others, () => {
+    failures += 1
+    if (failures === 1) throw new Error('too many open files')
+  })
+  for (let n = 0; n < 320; n++) others.add((await opened(BUSY)).localPort)
+  await expect.poll(() => logged.some(line => line.includes('connections could not be looked at'))).toBe(true)
+  others.add((await opened(BUSY)).localPort)
+  await expect.poll(() => asked().catch(() => ''), { timeout: 20_000 }).toBe('here')
+})

@@ -78,9 +78,11 @@ export class Crowd {
     const waitMs = Math.max(0, this.#lookedAt + LOOK_EVERY_MS - performance.now())
     this.#next = setTimeout(() => {
       this.#lookedAt = performance.now()
-      void this.#endOthers().finally(() => {
-        this.#next = undefined
-      })
+      void this.#endOthers()
+        .catch(error => this.#ctx.log.error({ err: error }, 'connections could not be looked at'))
+        .finally(() => {
+          this.#next = undefined
+        })
     }, waitMs)
     this.#next.unref()
   }

@@ -26,3 +26,18 @@ test('the furthest of all places counts, and a forgotten one nowhere', () => {
   new KeptHeads(env, identity).forget()
   expect(new KeptHeads(env, identity).read()).toBeUndefined()
 })
+
+test('a chain that cannot be read for a moment ends nothing, and its next record is followed', async () => {
+  const HOME = home()
+  const env = { HOME, SVC_RUNTIME_DIR: join(HOME, 'run') }
+  const heads = new KeptHeads(env, identity)
+  let asked = 0
+  heads.follow(() => {
+    asked += 1
+    throw new Error('disk I/O error')
+  })
+  await expect.poll(() => asked).toBe(1)
+  expect(heads.read()).toBeUndefined()
+  heads.follow(() => head)
+  await expect.poll(() => heads.read()).toEqual(head)
+})

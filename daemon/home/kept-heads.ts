@@ -52,7 +52,8 @@ export class KeptHeads {
   follow(head: () => KeptHead): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
-      this.keep(head())
+      const current = headNow(head)
+      if (current !== undefined) this.keep(current)
     }, WRITE_PAUSE_MS).unref()
   }
 
@@ -72,6 +73,15 @@ export class KeptHeads {
   /** What was kept no longer counts. */
   forget(): void {
     for (const path of this.#paths) fs.rmSync(path, { force: true })
+  }
+}
+
+/** A store that cannot be read for a moment ends nothing: the next record brings the head along. */
+function headNow(head: () => KeptHead): KeptHead | undefined {
+  try {
+    return head()
+  } catch {
+    return undefined
   }
 }
 
