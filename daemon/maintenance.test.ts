@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { kinds } from '../protocol/mail/payload.ts'
 import { askForCapabilities } from './mail/top-ups.ts'
-import { expire } from './maintenance.ts'
+import { doChores, expire } from './maintenance.ts'
 import { Audit } from './payments/audit.ts'
 import { addA2aEvent, addA2aTask, dueA2aPushes, putA2aPush, putOffPush } from './store/a2a.ts'
 import { dueEntries } from './store/outbox.ts'
+import { failWrites } from './testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from './testing/node.ts'
 import { PaidWorld, type PayingNode } from './testing/paying.ts'
 
@@ -29,6 +30,22 @@ async function aYearAhead({ node }: PayingNode, name: string, work: () => unknow
   world.skews.delete(name)
   node.hub.skewMs = 0
 }
+
+test.each([1, 2, 3, 5, 8])(
+  'a disk that fails from write %i on ends no round, and what is due is done at the next one',
+  async from => {
+    const id = await world.answered(alice, bob)
+    world.post.ledger.always('endHold', { kind: 'lost_before' })
+    await aYearAhead(bob, 'bob', () => bob.payee.look())
+    world.post.ledger.heal()
+    const disk = failWrites(bob.node.ctx.store, { from, count: Number.POSITIVE_INFINITY })
+    doChores(bob.node.ctx)
+    disk.mend()
+    doChores(bob.node.ctx)
+    await bob.payee.look()
+    expect(bob.payment(id)).toMatchObject({ state: 'ended' })
+  },
+)
 
 describe('after a clock that ran a year ahead', () => {
   test('an order about a hold goes to the hub again', async () => {

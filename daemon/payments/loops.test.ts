@@ -1,16 +1,27 @@
 /** The loops of payments and mail: a write that fails is said once, waited out and made good; a silent hub holds up nothing. */
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino, { type Logger } from 'pino'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Course } from '../a2a/course.ts'
+import { PushDesk } from '../a2a/pushes.ts'
 import type { Context } from '../context.ts'
+import { Outbox } from '../mail/outbox.ts'
 import { Relay } from '../mail/relay.ts'
+import { a2aPush, addA2aEvent, addA2aTask, putA2aPush } from '../store/a2a.ts'
 import { alarmOf } from '../store/alarms.ts'
 import { quoteOf } from '../store/quotes.ts'
+import { reviewOf } from '../store/reviews.ts'
 import { AutoReply } from '../tasks/auto-reply.ts'
+import { Calls } from '../tasks/calls.ts'
 import { cancel } from '../tasks/conversation.ts'
 import { commitTask, delegateTask } from '../tasks/delegation.ts'
+import { keepRating } from '../tasks/ratings.ts'
+import { ReviewUploads } from '../tasks/reviews.ts'
 import { failWrites } from '../testing/failing-store.ts'
 import { HOUR_MS, type TestNode } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
@@ -129,6 +140,93 @@ const rows: Row[] = [
         at: alice.node,
         start: () => runs(audit),
         isDone: () => alarmOf(ctx.store, world.post.log.aid) !== undefined,
+      }
+    },
+  ],
+  [
+    'calls',
+    async () => {
+      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'a poem' })
+      await world.settle()
+      const ctx = hurried(bob.node)
+      const words = {
+        find: () => undefined,
+        priceOf: ctx.modules.priceOf,
+        startsOf: () => undefined,
+        run: () => Promise.reject(new Error('nothing is served')),
+      }
+      return {
+        at: bob.node,
+        start: () => runs(new Calls(ctx, words, bob.payee)),
+        isDone: () => bob.node.messages(id).some(({ direction }) => direction === 'out'),
+      }
+    },
+  ],
+  [
+    'outbox',
+    async () => {
+      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      const at = () => alice.node.entry(alice.node.messages(id)[0]?.key)
+      return {
+        at: alice.node,
+        start: () => runs(new Outbox(hurried(alice.node))),
+        isDone: () => {
+          // what could not be noted is tried again after a pause
+          world.pass(1000)
+          return world.post.carried.length > 0 && at().state === 'at_hub'
+        },
+      }
+    },
+  ],
+  [
+    'reviews',
+    async () => {
+      bob.node.ctx.settings.change({ prices: {} })
+      const id = delegateTask(alice.node.ctx, { to: bob.node.aid, task: 'words' })
+      await world.settle()
+      bob.node.say(id, 'more words')
+      await world.settle()
+      await world.end({ alice: alice.node, bob: bob.node, id })
+      const { ctx } = alice.node
+      const { key } = alice.node.thread(id)
+      ctx.store.transaction(() => keepRating(ctx, alice.node.thread(id), { rating: 5, comment: '' }))
+      return {
+        at: alice.node,
+        start: () => runs(new ReviewUploads(hurried(alice.node))),
+        isDone: () => reviewOf(ctx.store, key)?.state === 'uploaded',
+      }
+    },
+  ],
+  [
+    'pushes',
+    async () => {
+      const { ctx } = alice.node
+      const told: string[] = []
+      const client = createServer((request, response) => {
+        request.on('data', chunk => told.push(String(chunk))).on('end', () => response.end())
+      }).listen(0, '127.0.0.1')
+      await once(client, 'listening')
+      started.push({ stop: () => void client.close() })
+      const host = `127.0.0.1:${(client.address() as AddressInfo).port}`
+      ctx.settings.change({ a2a: { enabled: false, addr: '127.0.0.1:0', push_hosts: [host] } })
+      const facts = { agent: '', context: 'c', interaction: null, request: null, ends: 0 as const }
+      const { key } = addA2aTask(ctx.store, {
+        id: 't',
+        ...facts,
+        state: 'SUBMITTED',
+        stateAt: 0,
+        status: '{}',
+      })
+      const config = JSON.stringify({ url: `http://${host}/` })
+      putA2aPush(ctx.store, { task: key, id: 'p', config, told: 0, nextAt: 0 })
+      const body = JSON.stringify({ status: { state: 'TASK_STATE_WORKING' } })
+      addA2aEvent(ctx.store, key, { body, message: null })
+      const calm = hurried(alice.node)
+      const course = new Course(calm, async () => ({}) as never, true)
+      return {
+        at: alice.node,
+        start: () => runs(new PushDesk(calm, course)),
+        isDone: () => told.length > 0 && a2aPush(ctx.store, key, 'p')?.told === 1,
       }
     },
   ],
