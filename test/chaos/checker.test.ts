@@ -55,6 +55,10 @@ function sceneOf(change: Change): Scene {
       ['alice', { ...quiet, ...change.standing?.alice }],
       ['bob', { ...quiet, ...change.standing?.bob }],
     ]),
+    hubs: new Map([
+      ['hub:x', 'east'],
+      ['hub:y', 'west'],
+    ]),
     nowMs: STARTED + 60_000,
   }
 }
@@ -132,6 +136,15 @@ describe('the checker', () => {
       /0 credits were to move/,
     ],
   ])('sees %s', (_, change, says) => expect(found(change)).toMatch(says))
+
+  test('takes a payment that is not over for explained where its own hub or one of its sides was put back', () => {
+    const open = { alice: paid('held'), bob: paid('taken', { taken: 5 }) }
+    const putBack = (who: string) => [{ who, savedMs: STARTED - 1000, restoredMs: STARTED + 5000 }]
+    for (const who of ['east', 'alice', 'bob'])
+      expect(found({ ...open, restores: putBack(who) })).not.toMatch(/payment/)
+    for (const who of ['west', 'carol'])
+      expect(found({ ...open, restores: putBack(who) })).toMatch(/a payment is not over/)
+  })
 
   test('takes what was paid and agreed on', () => {
     const taken = paid('taken', { taken: 5 })

@@ -120,9 +120,10 @@ function faultsOfPayment(scene: Scene, task: Task): string[] {
   const [mine, theirs] = [task.from, task.to].map(who => viewOf(scene, who, task.id)?.payment)
   if (mine === undefined || theirs === undefined || !task.isFinished) return []
   const said = `${task.from} says ${shown(mine)}, ${task.to} says ${shown(theirs)}`
-  const isPutBack =
-    touched(scene, task).length > 0 || scene.restores.some(one => one.restoredMs >= task.startedMs)
-  if (isPutBack) return []
+  // one of its sides or the hub that holds the credits
+  const hub = scene.hubs.get(mine.network)
+  const isHubPutBack = scene.restores.some(one => one.who === hub && one.restoredMs >= task.startedMs)
+  if (touched(scene, task).length > 0 || isHubPutBack) return []
   // the provider refused it; its payer goes by the hub, and says so until the authorization is over
   if (theirs.state === 'refused' && mine.problem === 'said_refused') return []
   if (OPEN_PAYMENT.has(mine.state) || OPEN_PAYMENT.has(theirs.state))

@@ -87,5 +87,7 @@ export type Scene = {
   views: ReadonlyMap<Name, ReadonlyMap<string, View | undefined>>
   restores: Restore[]
   standing: ReadonlyMap<Name, Standing>
+  /** Hubs by the network of their credits. */
+  hubs: ReadonlyMap<string, Name>
   nowMs: number
 }

@@ -147,7 +147,8 @@ export class Rounds {
     const standing = new Map<string, Standing>()
     for (const who of nodeNames)
       standing.set(who, (await this.world.ask(who, 'GET', '/status')) as unknown as Standing)
-    return { tasks, views, restores: this.restores, standing, nowMs: Date.now() }
+    const hubs = this.world.networks
+    return { tasks, views, restores: this.restores, standing, hubs, nowMs: Date.now() }
   }
 
   /** One redemption; whoever gets no answer says the same again, until it is told that it was redeemed. */

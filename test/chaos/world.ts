@@ -77,7 +77,8 @@ export class ChaosWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'svc-chaos-'))
   readonly lines = new Map<string, Line>()
   readonly aids = new Map<NodeName, string>()
-  readonly hubAids = new Map<HubName, string>()
+  /** Hubs by the network of their credits. */
+  readonly networks = new Map<string, HubName>()
   /** Where all nodes are at home now. */
   home: HubName = 'east'
   #children = new Map<string, ChildProcess>()
@@ -142,6 +143,9 @@ export class ChaosWorld {
     })
     this.start(name)
     await this.untilUp(name)
+    const supported = await fetch(`http://127.0.0.1:${this.#ports.get(name)}/x402/supported`)
+    const { kinds } = (await supported.json()) as { kinds: { network: string }[] }
+    for (const { network } of kinds) this.networks.set(network, name)
   }
 
   async #openNode(name: NodeName, service: string): Promise<void> {
