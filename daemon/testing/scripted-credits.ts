@@ -112,6 +112,11 @@ export class ScriptedLedger {
     return this.#books.transfers.get(`${end ? 'end:' : ''}${cidText(transaction)}`)?.receipt
   }
 
+  /** Every receipt that it has signed and stands by. */
+  receipts(): Uint8Array[] {
+    return [...this.#books.transfers.values()].map(({ receipt }) => receipt)
+  }
+
   /** What the next calls of an operation meet, one fault each. */
   next(operation: Operation, ...faults: Fault[]): void {
     this.#once.set(operation, [...(this.#once.get(operation) ?? []), ...faults])

@@ -52,6 +52,8 @@ export class Post {
   readonly ledger: ScriptedLedger
   readonly dacks = new Map<string, Uint8Array>()
   readonly settled = new Set<string>()
+  /** Ratings that were uploaded. */
+  readonly ratings: Uint8Array[] = []
   carried: Carried[] = []
   #ids = 0
 
@@ -216,7 +218,10 @@ export class ScriptedHub implements HubClient {
     this.stopped = why
   }
   uploadReview(upload: Parameters<HubClient['uploadReview']>[0]): Promise<Uint8Array> {
-    return this.#say('uploadReview', [upload], async () => new Uint8Array(0))
+    return this.#say('uploadReview', [upload], async () => {
+      this.#post.ratings.push(upload.review)
+      return new Uint8Array(0)
+    })
   }
   revoke(ids: Uint8Array[]): Promise<void> {
     return this.#say('revoke', [ids], async () => {})

@@ -8,6 +8,14 @@ import type { Interaction, Message } from '../../daemon/store/threads.ts'
 import { isOver } from '../../daemon/tasks/conversation.ts'
 import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
+import { faultsOfAccounts } from './accounts.ts'
+import {
+  faultsOfFiles,
+  faultsOfPushes,
+  faultsOfRatings,
+  stuckOutcomes,
+  waitsWithoutWord,
+} from './outcomes.ts'
 import { SAID_BY_MODEL } from './outside.ts'
 import type { Side } from './side.ts'
 import type { MatrixWorld, Said } from './world.ts'
@@ -26,24 +34,36 @@ export function faults(world: MatrixWorld): string[] {
     ...world.said.flatMap(said => faultsOfMessage(world, said)),
     ...world.sides.flatMap(side => interactionsOf(side).flatMap(one => faultsOfTask(world, side, one))),
     ...faultsOfCredits(world),
+    ...faultsOfAccounts(world),
+    ...world.sides.flatMap(faultsOfFiles),
+    ...faultsOfRatings(world),
+    ...faultsOfPushes(world),
     ...world.sides.flatMap(faultsOfA2a),
     ...faultsOfAgent(world),
     ...world.copies.flatMap(copy => faultsOfCopy(world, copy)),
+    ...world.sides.flatMap(mailWaitsWithoutWord),
     ...world.sides.flatMap(waitsWithoutWord),
   ]
 }
 
 /** Nothing acknowledged is lost or shown twice, and what is called delivered is there. */
 function faultsOfMessage(world: MatrixWorld, { by, to, id, text }: Said): string[] {
-  if (world.hasLost(by) || world.hasLost(to)) return faultsOfCopies(to, id, text)
+  const [lostBy, lostTo] = [world.lossOf(by), world.lossOf(to)]
   const sent = messagesOf(by, id).filter(one => one.direction === 'out' && one.text === text)
   const [message] = sent
-  if (message === undefined) return [`${by.name} has lost what it said: ${text}`]
+  const place = world.said.findIndex(said => said.by === by && said.id === id && said.text === text)
+  if (message === undefined)
+    return lostBy !== undefined && place >= lostBy.saidBefore
+      ? faultsOfCopies(to, id, text)
+      : [`${by.name} has lost what it said: ${text}`]
   const arrived = messagesOf(to, id).filter(one => one.direction === 'in' && one.text === text)
   if (arrived.length > 1) return [`${to.name} shows ${text} ${arrived.length} times`]
   const claims = message.delivery === 'delivered'
-  if (claims && arrived.length === 0) return [`${by.name} calls delivered what ${to.name} has not: ${text}`]
-  if (message.delivery === 'failed' && arrived.length === 1)
+  // a recipient that was restored had it, and its sender was told so
+  const isExplained = lostTo?.held.has(`${id} ${text}`) === true
+  if (claims && arrived.length === 0 && !isExplained)
+    return [`${by.name} calls delivered what ${to.name} has not: ${text}`]
+  if (message.delivery === 'failed' && arrived.length === 1 && lostBy === undefined)
     return [`${by.name} calls failed what ${to.name} has: ${text} (${message.reason})`]
   return []
 }
@@ -143,7 +163,7 @@ function faultsOfAgent(world: MatrixWorld): string[] {
 }
 
 /** Nothing waits without saying for what and until when. */
-function waitsWithoutWord(side: Side): string[] {
+function mailWaitsWithoutWord(side: Side): string[] {
   if (side.isAway) return []
   const { ctx } = side
   return allEntries(ctx.store).flatMap(({ lastError, state, deadlineAt, nextAt, message }) => {
@@ -169,6 +189,7 @@ export function stuck(world: MatrixWorld): string[] {
       ...interactionsOf(side)
         .filter(({ state }) => state === 'queued' || state === 'delivered')
         .map(({ state, preview }) => `${side.name}: ${preview} is ${state} for ever`),
+      ...stuckOutcomes(side),
       ...keysOf(side).flatMap(key => stuckPayment(side, paymentOf(side.ctx.store, key))),
     ])
     .concat(disagreements(world))

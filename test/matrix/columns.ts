@@ -7,6 +7,7 @@ import { refusedWith } from '../../daemon/testing/scripted-hub.ts'
 import { isUpgraded, undoUpgrades } from './release-before.ts'
 import type { Waiting } from './row.ts'
 import type { Side } from './side.ts'
+import type { MatrixWorld } from './world.ts'
 
 /** Answers a column where it could not happen. */
 export const IMPOSSIBLE = 'impossible'
@@ -14,6 +15,7 @@ type Outcome = typeof IMPOSSIBLE | undefined
 type Happening = (waiting: Waiting) => Promise<Outcome> | Promise<void>
 export type Column = { name: string; happen: Happening }
 const { signal } = new AbortController()
+const YEAR_MS = 365 * DAY_MS
 
 const rotate = async ({ parts }: Side): Promise<void> => void (await parts.membership.rotate(signal))
 
@@ -50,6 +52,15 @@ async function kill({ here, world }: Waiting, place: 'before' | 'after'): Promis
   return here.kills === 0 ? IMPOSSIBLE : undefined
 }
 
+/** Nobody reaches the hub until it heals. */
+function unreached(world: MatrixWorld): void {
+  for (const { hub } of world.sides)
+    for (const name of ['send', 'poll', 'deliveryStates'] as const)
+      hub.answers({ ...hub.script, [name]: () => Promise.reject(world.unreached()) })
+  for (const operation of ['settle', 'endOf', 'endHold', 'account', 'redeem'] as const)
+    world.post.ledger.always(operation, { kind: 'lost_before' })
+}
+
 const own: Column[] = [
   { name: 'its key is rotated', happen: ({ here }) => rotate(here) },
   { name: 'it moves to another hub and back', happen: waiting => moveAndReturn(waiting, waiting.here) },
@@ -59,7 +70,6 @@ const own: Column[] = [
     async happen(waiting) {
       const restore = await waiting.here.backUp()
       await goOn(waiting)
-      waiting.world.noteLost(waiting.here)
       await restore()
     },
   },
@@ -103,6 +113,18 @@ const own: Column[] = [
     },
   },
   {
+    name: 'its clock goes forward by a year and back, with no hub to tell it the time',
+    async happen({ here, world }) {
+      unreached(world)
+      world.skews.set(here.name, YEAR_MS)
+      here.hub.skewMs = YEAR_MS
+      await world.turns(2)
+      world.skews.delete(here.name)
+      here.hub.skewMs = 0
+      world.heal()
+    },
+  },
+  {
     name: 'its clock goes back by two days and forward',
     async happen({ here, world }) {
       world.skews.set(here.name, -2 * DAY_MS)
@@ -136,11 +158,7 @@ const hub: Column[] = [
   {
     name: 'the hub hangs for an hour',
     async happen({ world }) {
-      for (const { hub } of world.sides)
-        for (const name of ['send', 'poll', 'deliveryStates'] as const)
-          hub.answers({ ...hub.script, [name]: () => Promise.reject(world.unreached()) })
-      for (const operation of ['settle', 'endHold', 'account', 'redeem'] as const)
-        world.post.ledger.always(operation, { kind: 'lost_before' })
+      unreached(world)
       await world.turns(2)
       world.pass(HOUR_MS)
       await world.turns(1)
@@ -174,7 +192,6 @@ const other: Column[] = [
     async happen(waiting) {
       const restore = await waiting.there.backUp()
       await goOn(waiting)
-      waiting.world.noteLost(waiting.there)
       await restore()
     },
   },

@@ -1,4 +1,6 @@
 import { testCells } from './cells.ts'
 import { proofs } from './rows/proofs.ts'
+import { calls } from './rows/work.ts'
 
-testCells(proofs)
+// beside each other for the sake of files that take equally long
+testCells([...proofs, ...calls])

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as immediate } from 'node:timers/promises'
 import { markRestored } from '../../daemon/chain/restored.ts'
+import type { PaymentOperations } from '../../daemon/control/handlers.ts'
+import { paymentOperations } from '../../daemon/control/payments.ts'
 import type { HubClient, HubInputs } from '../../daemon/hubs/hub.ts'
 import { PowSolver } from '../../daemon/hubs/pow.ts'
 import { watchForTwin } from '../../daemon/mail/look.ts'
@@ -24,7 +26,7 @@ import { ReviewUploads } from '../../daemon/tasks/reviews.ts'
 import { HOUR_MS, type TestNode } from '../../daemon/testing/node.ts'
 import type { ScriptedHub } from '../../daemon/testing/scripted-hub.ts'
 import { A2a } from './a2a.ts'
-import type { MatrixWorld } from './world.ts'
+import type { MatrixWorld, Said } from './world.ts'
 
 export const COUNT = 'words.count'
 const MOMENT_TURNS = 8
@@ -137,6 +139,13 @@ export class Side {
     }
   }
 
+  /** What a person orders about payments. */
+  get payments(): PaymentOperations {
+    const { wallet, membership } = this.parts
+    const modules = this.#modules()
+    return paymentOperations(this.ctx, { modules, wallet, audit: undefined, membership })
+  }
+
   /** Everything that its loops would do now; a process that a test has ended starts again. */
   async turn(): Promise<void> {
     if (this.isAway) return
@@ -152,7 +161,9 @@ export class Side {
   async #turn(): Promise<void> {
     const { ctx, node, parts } = this
     const hub = ctx.hub.home
-    if (ctx.hub.oldCopy === undefined && ctx.now() >= this.#nextRoundAt) {
+    const waitMs = this.#nextRoundAt - ctx.now()
+    // a round comes by a timer, which a clock that ran ahead does not put off
+    if (ctx.hub.oldCopy === undefined && (waitMs <= 0 || waitMs > ROUND_MS)) {
       doChores(ctx)
       const isInSync = await parts.membership.keepInSync(signal)
       this.#nextRoundAt = ctx.now() + (isInSync ? ROUND_MS : 0)
@@ -218,8 +229,10 @@ export class Side {
     const kept = mkdtempSync(join(tmpdir(), 'svc-matrix-'))
     await this.restart(dir => cpSync(dir, kept, { recursive: true }))
     const madeAt = this.ctx.now()
-    return () =>
-      this.restart(dir => {
+    const saidBefore = this.world.said.length
+    return () => {
+      this.world.noteLost(this, { saidBefore, held: this.#held() })
+      return this.restart(dir => {
         rmSync(dir, { recursive: true })
         cpSync(kept, dir, { recursive: true })
         rmSync(kept, { recursive: true })
@@ -230,6 +243,18 @@ export class Side {
         })
         store.close()
       })
+    }
+  }
+
+  /** Messages of the other side that are here now. */
+  #held(): ReadonlySet<string> {
+    const has = ({ id, text }: Said) => {
+      const task = this.ctx.threads.findById(id)
+      const messages = task === undefined ? [] : this.ctx.threads.messages(task.key)
+      return messages.some(one => one.direction === 'in' && one.text === text)
+    }
+    const held = this.world.said.filter(said => said.to === this && has(said))
+    return new Set(held.map(({ id, text }) => `${id} ${text}`))
   }
 
   /** The process dies before its next commit, or right after: nothing is stored any more until it starts again. */

@@ -1,4 +1,4 @@
 import { testCells } from './cells.ts'
-import { work } from './rows/work.ts'
+import { agents } from './rows/work.ts'
 
-testCells(work)
+testCells(agents)

@@ -27,6 +27,9 @@ function refusedOnly(error: unknown): void {
 
 export type Said = { by: Side; to: Side; id: string; text: string }
 
+/** What was said before the backup, and which messages of others a side had before it was put back. */
+export type Loss = { saidBefore: number; held: ReadonlySet<string> }
+
 /** A world of which nothing runs. */
 export type KeptWorld = {
   dirs: { alice: string; bob: string }
@@ -55,7 +58,9 @@ export class MatrixWorld extends TestWorld {
   })
   readonly said: Said[] = []
   readonly copies: Side[] = []
-  readonly #lost = new Set<Side>()
+  readonly #lost = new Map<Side, Loss>()
+  /** Events of tasks up to this one were told to nobody, since nobody wanted to be told yet. */
+  pushesFrom = 0
   /** What a person asks for once more, since no answer came. */
   again: (() => Promise<unknown>) | undefined
   outside: Outside | undefined
@@ -184,8 +189,17 @@ export class MatrixWorld extends TestWorld {
   }
 
   /** What this side did after the moment to which it is put back may be gone. */
-  noteLost(side: Side): void {
-    this.#lost.add(side)
+  noteLost(side: Side, loss: Loss): void {
+    this.#lost.set(side, loss)
+  }
+
+  /** What a restore of this side explains; undefined where it was not restored. */
+  lossOf(side: Side): Loss | undefined {
+    return this.#lost.get(side)
+  }
+
+  grantedTo(aid: string): number {
+    return aid === this.alice.aid ? this.granted : 0
   }
 
   noteHubRestored(): void {

@@ -1,5 +1,4 @@
 /** Prices, payments and what is given back, each without its answer. */
-import { prepareRefund, settleRefund } from '../../../daemon/payments/refunds.ts'
 import { paymentOf } from '../../../daemon/store/payments.ts'
 import { quoteOf } from '../../../daemon/store/quotes.ts'
 import { delegate, joined, priced, type Row, stage, tell, unknown, type Waiting } from '../row.ts'
@@ -8,13 +7,23 @@ import { type MatrixWorld, PRICE } from '../world.ts'
 
 const { signal } = new AbortController()
 
+/** A task of alice's whose price is on its way to her. */
+const taskPriced = (given: { pay?: boolean; max_credits?: number }) =>
+  stage(async world => {
+    await joined(world)
+    world.grant()
+    const id = delegate(world, { to: world.bob, text: 'a poem', ...given })
+    await world.turns(2)
+    return id
+  })
+const toBeAsked = taskPriced({})
+const toBePaid = taskPriced({ pay: true, max_credits: PRICE })
+
 /** A task of alice's that costs something: the one that she delegated anew with its payment, not sent yet. */
 async function authorized(world: MatrixWorld): Promise<Waiting> {
-  await joined(world)
+  const quoted = await toBePaid(world)
   const { alice, bob } = world
-  world.grant()
-  const quoted = delegate(world, { to: bob, text: 'a poem', pay: true, max_credits: PRICE })
-  for (let turn = 0; turn < 6; turn++) {
+  for (let turn = 0; turn < 4; turn++) {
     await world.turns(1)
     const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
     if (paidAs === null) continue
@@ -63,10 +72,10 @@ export const money: Row[] = [
     name: 'a quote that nobody has answered',
     cannot: priced,
     async begin(world) {
-      await joined(world)
-      world.grant()
-      const id = delegate(world, { to: world.bob, text: 'a poem' })
-      await world.turns(3)
+      const id = await toBeAsked(world)
+      await world.turns(1)
+      if (quoteOf(world.alice.ctx.store, world.alice.node.thread(id).key)?.state !== 'open')
+        throw new Error('the price has not come')
       return { world, here: world.alice, there: world.bob, id }
     },
   },
@@ -126,11 +135,8 @@ export const money: Row[] = [
   },
 ]
 
-async function refund({ ctx, node, hub }: Side, id: string): Promise<void> {
-  const interaction = node.thread(id)
-  const prepare = () => ctx.store.transaction(() => prepareRefund(ctx, interaction, PRICE))
-  await settleRefund(ctx, hub, interaction, { prepared: prepare(), renew: prepare, signal })
-}
+const refund = (side: Side, id: string): Promise<unknown> =>
+  side.payments.refund({ interaction_id: id, amount: PRICE }, signal)
 
 const redeem = ({ hub, parts }: Side): Promise<unknown> =>
   parts.wallet.redeem(hub, PRICE, 'invoice 1', signal)

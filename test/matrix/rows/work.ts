@@ -6,7 +6,7 @@ import { quoteOf } from '../../../daemon/store/quotes.ts'
 import { delegateTask } from '../../../daemon/tasks/delegation.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
 import { present } from '../../../protocol/encoding/present.ts'
-import { delegate, joined, priced, type Row, tell, unsent, type Waiting } from '../row.ts'
+import { delegate, joined, priced, type Row, stage, tell, unsent, type Waiting } from '../row.ts'
 import { COUNT } from '../side.ts'
 import { type MatrixWorld, PRICE } from '../world.ts'
 
@@ -20,21 +20,42 @@ async function calling(world: MatrixWorld): Promise<Waiting> {
   return { world, here: bob, there: alice, id }
 }
 
-const calls: Row[] = [
+const paidCall = stage(async world => {
+  await joined(world)
+  const { alice, bob } = world
+  world.grant({ [COUNT]: PRICE })
+  const given = { to: bob.aid, capability: COUNT, args: { text: 'one two' }, pay: true, max_credits: PRICE }
+  const id = delegateTask(alice.ctx, given)
+  await world.turns(3)
+  return id
+})
+
+const clientAsked = stage(async world => {
+  await joined(world)
+  world.grant()
+  const id = await overA2a(world)
+  await world.turns(2)
+  return id
+})
+
+const clientPaid = stage(async world => {
+  await joined(world)
+  world.grant()
+  world.alice.ctx.settings.change({
+    spend: { auto_max: 0, agent_max: PRICE, day_max: PRICE, payee_day_max: PRICE },
+  })
+  const id = await overA2a(world, { metadata: { [PAY_KEY]: PRICE } })
+  await world.turns(2)
+  return id
+})
+
+export const calls: Row[] = [
   { name: 'a call at work', begin: calling },
   {
     name: 'a paid call at work',
     async begin(world) {
-      await joined(world)
+      const quoted = await paidCall(world)
       const { alice, bob } = world
-      world.grant({ [COUNT]: PRICE })
-      const quoted = delegateTask(alice.ctx, {
-        to: bob.aid,
-        capability: COUNT,
-        args: { text: 'one two' },
-        pay: true,
-        max_credits: PRICE,
-      })
       for (let turn = 0; turn < 8 && bob.running.length === 0; turn++) await world.turns(1)
       const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? -1
       return { world, here: bob, there: alice, id: alice.ctx.threads.byKey(paidAs).id }
@@ -42,7 +63,7 @@ const calls: Row[] = [
   },
 ]
 
-const outside: Row[] = [
+export const agents: Row[] = [
   {
     name: 'an agent at work',
     async begin(world) {
@@ -75,10 +96,8 @@ const outside: Row[] = [
     name: 'a price that a client of A2A was told',
     cannot: priced,
     async begin(world) {
-      await joined(world)
-      world.grant()
-      const id = await overA2a(world)
-      await world.turns(3)
+      const id = await clientAsked(world)
+      await world.turns(1)
       if (toldState(world) !== 'TASK_STATE_AUTH_REQUIRED')
         throw new Error('the client was not told the price')
       return { world, here: world.alice, there: world.bob, id }
@@ -87,13 +106,8 @@ const outside: Row[] = [
   {
     name: 'a hold for a task of A2A',
     async begin(world) {
-      await joined(world)
+      const quoted = await clientPaid(world)
       const { alice, bob } = world
-      world.grant()
-      alice.ctx.settings.change({
-        spend: { auto_max: 0, agent_max: PRICE, day_max: PRICE, payee_day_max: PRICE },
-      })
-      const quoted = await overA2a(world, { metadata: { [PAY_KEY]: PRICE } })
       for (let turn = 0; turn < 8; turn++) {
         await world.turns(1)
         const paidAs = quoteOf(alice.ctx.store, alice.node.thread(quoted).key)?.paidAs ?? null
@@ -117,6 +131,8 @@ const outside: Row[] = [
       const id = await overA2a(world, {
         configuration: { taskPushNotificationConfig: { url: `http://${host}/told` } },
       })
+      const [push] = alice.ctx.store.all<{ told: number }>('SELECT told FROM a2a_pushes')
+      world.pushesFrom = push?.told ?? 0
       await world.turns(2)
       tell(world, bob, id, 'an answer')
       await world.turns(1)
@@ -147,5 +163,3 @@ async function overA2a(world: MatrixWorld, { configuration, metadata }: Asked = 
 /** The state that alice's client was told. */
 const toldState = ({ alice }: MatrixWorld): string | undefined =>
   alice.ctx.store.get<{ state: string }>('SELECT state FROM a2a_tasks')?.state
-
-export const work: readonly Row[] = [...calls, ...outside]

@@ -1,0 +1,90 @@
+/** What has an end outside of messages and payments: files, ratings, what clients of A2A are told; and what waits for whom. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { eventView } from '../../daemon/a2a/views.ts'
+import { type A2aPushRow, a2aEventsAfter, a2aTaskAt } from '../../daemon/store/a2a.ts'
+import type { PaymentRow } from '../../daemon/store/payments.ts'
+import { camelRows } from '../../daemon/store/rows.ts'
+import { cidText, contentId } from '../../protocol/crypto/hash.ts'
+import type { Side } from './side.ts'
+import type { MatrixWorld } from './world.ts'
+
+const MINUTE_MS = 60_000
+
+/** Every file that a message names is there, with the bytes that its name is made of. */
+export function faultsOfFiles({ ctx, name }: Side): string[] {
+  const cids = ctx.store.all<{ cid: string }>('SELECT DISTINCT cid FROM message_attachments')
+  return cids.flatMap(({ cid }) => {
+    const path = join(ctx.attachments.folder, cid)
+    if (!existsSync(path)) return [`${name} has a message with a file that is not there: ${cid}`]
+    return cidText(contentId(readFileSync(path))) === cid ? [] : [`${name} has other bytes under ${cid}`]
+  })
+}
+
+/** A rating that counts as uploaded has reached the hub. */
+export function faultsOfRatings(world: MatrixWorld): string[] {
+  return world.sides.flatMap(({ ctx, name, aid }) => {
+    const ratings = ctx.store.all<{ state: string; review: Uint8Array }>('SELECT state, review FROM reviews')
+    const has = (review: Uint8Array) => world.post.ratings.some(one => Buffer.compare(one, review) === 0)
+    return ratings.flatMap(({ state, review }) =>
+      state === 'uploaded' && !has(review) ? [`${name} (${aid}) calls uploaded what the hub has not`] : [],
+    )
+  })
+}
+
+const pushesOf = ({ ctx }: Side): A2aPushRow[] => camelRows(ctx.store.all('SELECT * FROM a2a_pushes'))
+
+/** What counts as told was taken by who wanted to be told, in its order. */
+export function faultsOfPushes(world: MatrixWorld): string[] {
+  const told = world.outside?.told ?? []
+  return world.sides.flatMap(side =>
+    pushesOf(side).flatMap(({ task, told: upTo }) => {
+      const row = a2aTaskAt(side.ctx.store, task)
+      const events = a2aEventsAfter(side.ctx.store, task, world.pushesFrom)
+      const places = events
+        .filter(({ n }) => n <= upTo)
+        .map(event => told.indexOf(JSON.stringify(eventView(side.ctx, row, event))))
+      if (places.includes(-1)) return [`${side.name} calls an event told that nobody took`]
+      return places.some((place, n) => n > 0 && place < (places[n - 1] as number))
+        ? [`${side.name} told events out of order`]
+        : []
+    }),
+  )
+}
+
+/** Whatever waits for somebody else says for what, and when it is tried again. */
+export function waitsWithoutWord({ ctx, name, isAway }: Side): string[] {
+  if (isAway || ctx.hub.oldCopy !== undefined || ctx.hub.home === undefined) return []
+  const latest = ctx.now() + 4 * 24 * 60 * MINUTE_MS
+  const payments = camelRows<PaymentRow>(ctx.store.all('SELECT * FROM payments'))
+  const reviews = ctx.store.all<{ reason: string | null; next_at: number }>(
+    "SELECT reason, next_at FROM reviews WHERE state = 'kept'",
+  )
+  return [
+    ...payments.flatMap(row => {
+      const isAsked = row.side === 'payee' && (row.state === 'ending' || row.state === 'authorized')
+      const isMute = isAsked && row.tries > 0 && row.problem === null
+      if (isMute) return [`${name}: a payment is ${row.state} after ${row.tries} tries, and does not say why`]
+      return row.nextAt > latest ? [`${name}: a payment that is ${row.state} waits for ever`] : []
+    }),
+    ...reviews.flatMap(({ reason, next_at }) =>
+      (reason === null && next_at < ctx.now() - 2 * MINUTE_MS) || next_at > latest
+        ? [`${name}: a rating waits and does not say for what`]
+        : [],
+    ),
+    ...pushesOf({ ctx } as Side).flatMap(({ nextAt }) =>
+      nextAt > latest ? [`${name}: a push waits for ever`] : [],
+    ),
+  ]
+}
+
+/** What may not wait any more after a month. */
+export function stuckOutcomes(side: Side): string[] {
+  const { ctx, name } = side
+  const kept = ctx.store.all("SELECT 1 FROM reviews WHERE state = 'kept'")
+  const pushes = pushesOf(side).filter(({ task, told }) => a2aTaskAt(ctx.store, task).events > told)
+  return [
+    ...kept.map(() => `${name}: a rating is kept for ever`),
+    ...pushes.map(() => `${name}: a push is untold for ever`),
+  ]
+}
