@@ -331,3 +331,16 @@ describe('a node that was never restored', () => {
     expect(alice.thread(id).numbering).toBe('told')
   })
 })
+
+test('a question of a clock that ran ahead is asked again', async () => {
+  await restore()
+  world.pass(366 * DAY_MS)
+  alice.askNumbers()
+  world.pass(-366 * DAY_MS)
+  const asked = () =>
+    alice.ctx.store.all('SELECT 1 FROM messages WHERE kind = ? AND direction = ?', kinds.numbers, 'out')
+      .length
+  const before = asked()
+  alice.askNumbers()
+  expect(asked()).toBe(before + 1)
+})

@@ -125,10 +125,11 @@ const questionsSince = ({ store }: Pick<Context, 'store'>, peer: string, since: 
       return [{ at, asks: new Set(numbers.asks?.map(one => toBase64url(one.interactionId))) }]
     })
 
-/** Whether a question about this task waits for its answer. */
+/** Whether a question about this task waits for its answer; one of a clock that ran ahead is not waited for. */
 const isAsked = (ctx: Asking, asked: readonly Question[], { id, peer }: Interaction): boolean => {
-  const since = Math.max(ctx.now() - ASKED_EVERY_MS, answeredTo(ctx, peer) + 1)
-  return asked.some(({ at, asks }) => asks.has(id) && at >= since)
+  const now = ctx.now()
+  const since = Math.max(now - ASKED_EVERY_MS, answeredTo(ctx, peer) + 1)
+  return asked.some(({ at, asks }) => asks.has(id) && at >= since && at <= now)
 }
 
 const answeredName = (peer: string): string => `numbers answered by ${peer}`
