@@ -48,6 +48,25 @@ test.each([1, 2, 3, 5, 8])(
 )
 
 describe('after a clock that ran a year ahead', () => {
+  test('a message that was given up before its time goes again, once', async () => {
+    const { node } = alice
+    node.hub.answers({ send: () => Promise.reject(new Error('no hub')) })
+    const { id } = node.delegate(bob.node)
+    await aYearAhead(alice, 'alice', () => doChores(node.ctx))
+    const delivery = () => node.messages(id)[0]?.delivery
+    expect(delivery()).toBe('unknown')
+    expire(node.ctx)
+    expect(delivery()).toBe('queued')
+    node.hub.answers({})
+    await node.send()
+    expect(bob.node.ctx.threads.findById(id)).toBeUndefined()
+    await bob.node.receive()
+    expect(bob.node.ctx.threads.findById(id)).toBeDefined()
+    node.ctx.store.run("UPDATE messages SET delivery = 'unknown' WHERE interaction = ?", node.thread(id).key)
+    expire(node.ctx)
+    expect(delivery()).toBe('unknown')
+  })
+
   test('an order about a hold goes to the hub again', async () => {
     const id = await world.answered(alice, bob)
     world.post.ledger.always('endHold', { kind: 'lost_before' })

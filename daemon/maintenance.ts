@@ -3,7 +3,7 @@ import type { Context } from './context.ts'
 import { describe } from './hubs/failures.ts'
 import { askNumbers } from './mail/numbers.ts'
 import type { Relay } from './mail/relay.ts'
-import { endOverdue } from './mail/steps.ts'
+import { endOverdue, takeUpGivenUp } from './mail/steps.ts'
 import type { Membership } from './membership/home.ts'
 import { Loop } from './platform/loop.ts'
 import { takeUpPushes } from './store/a2a.ts'
@@ -107,6 +107,7 @@ function attempt(ctx: Needs, chore: (ctx: Needs) => void): void {
 export function expire(ctx: Needs): void {
   const now = ctx.now()
   ctx.store.transaction(() => {
+    takeUpGivenUp(ctx)
     takeUpPutOff(ctx.store, now, now + PUT_OFF_MAX_MS)
     takeUpReviews(ctx.store, now, now + PUT_OFF_MAX_MS)
     takeUpPushes(ctx.store, now, now + PUT_OFF_MAX_MS)

@@ -342,6 +342,16 @@ export function givenUp(store: Store, interaction: number): Pick<Message, 'key' 
   )
 }
 
+/** Messages of this side that were said since then, and of which nobody knows whether they arrived. */
+export function unknownSince(store: Store, since: number): number[] {
+  return store
+    .all<{ key: number }>(
+      "SELECT key FROM messages WHERE direction = 'out' AND delivery = 'unknown' AND claimed = 0 AND at > ? ORDER BY key",
+      since,
+    )
+    .map(({ key }) => key)
+}
+
 /** Whether anything was ever said here. */
 export function hasMessages(store: Store): boolean {
   return store.get('SELECT 1 FROM messages LIMIT 1') !== undefined

@@ -40,6 +40,7 @@ const RARELY = [
   "UPDATE interactions SET numbering = 'asking', certain_to = min(numbered, coalesce(certain_to, numbered)) WHERE wire <> ? AND (state IN ('queued', 'delivered', 'pending', 'open', 'end_proposed', 'expired') OR (state = 'ended' AND counter_signature IS NULL AND contradicting IS NULL))",
   'SELECT max(updated_at) AS at FROM interactions',
   // after the clock was set back
+  "SELECT key FROM messages WHERE direction = 'out' AND delivery = 'unknown' AND claimed = 0 AND at > ? ORDER BY key",
   "UPDATE reviews SET next_at = ?1 WHERE state = 'kept' AND next_at > ?2",
 ]
 
