@@ -50,7 +50,11 @@ async function say({ who, line }: Step): Promise<Record<string, unknown>> {
   )
   expect(argv.join(' ')).not.toMatch(/<\w+>/)
   const ran = await world.run(programs.svc, argv, world.env(who), world.dir('home'))
-  expect([line, ran.code, ran.stderr.replace(/.*not sealed.*\n/, '')]).toEqual([line, 0, ''])
+  expect([line, ran.code, ran.stderr.replace(/.*(?:not sealed|made a new identity).*\n/g, '')]).toEqual([
+    line,
+    0,
+    '',
+  ])
   return JSON.parse(ran.stdout) as Record<string, unknown>
 }
 

@@ -113,7 +113,7 @@ async function runStdio(io: Io, input: Input): Promise<number> {
   return 0
 }
 
-const STOPPED = '; it was stopped with svc stop, and this session waits until it is started again'
+const STOPPED = '; it was stopped, and this session waits until it is started again'
 
 type OwnNode = { node: Node; ended: AbortController }
 

@@ -20,7 +20,7 @@ import {
 import { paymentOf } from '../store/payments.ts'
 import { quoteOf } from '../store/quotes.ts'
 import type { Interaction, Message as ThreadMessage } from '../store/threads.ts'
-import { isCut, isOver, isRequester } from '../tasks/conversation.ts'
+import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { type Answer, answerOf, messageIdOf } from './answers.ts'
 import { isFinal, type Message, type TaskState, type TaskStatus } from './shapes.ts'
 import { paymentMetadata } from './x402.ts'

@@ -15,20 +15,12 @@ import { paymentOf } from '../store/payments.ts'
 import { markQuoteShown, quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
 import { giveAnew } from '../tasks/anew.ts'
-import {
-  acceptEnd,
-  cancel,
-  decline,
-  isCut,
-  isOver,
-  isRequester,
-  proposeEnd,
-  say,
-} from '../tasks/conversation.ts'
+import { acceptEnd, cancel, decline, proposeEnd, say } from '../tasks/conversation.ts'
 import { commitTask, delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepRating } from '../tasks/ratings.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
+import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { verifyNow } from '../tasks/verify.ts'
 import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'

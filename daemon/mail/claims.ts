@@ -5,7 +5,7 @@
 import type { Context } from '../context.ts'
 import { counted, note } from '../store/counters.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isOver } from '../tasks/conversation.ts'
+import { isOver } from '../tasks/standing.ts'
 
 type Needs = Pick<Context, 'contacts' | 'store'>
 

@@ -1,5 +1,7 @@
 /** What a correspondent gives back to a node that came from a backup. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { fromBase64url } from '../../protocol/encoding/bytes.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { proposeEnd } from '../tasks/conversation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
@@ -85,6 +87,11 @@ describe('the other side sends once more', () => {
     await minutes(2)
     agree()
     await restored(alice, archive)
+    // nobody ends it in her place: she reads that a lost copy had, and agrees
+    expect(alice.thread(id)).toMatchObject({ state: 'end_proposed', receiptState: 'waiting' })
+    expect(texts(alice).some(text => text.startsWith('The other side says that this node ended'))).toBe(true)
+    propose(alice)
+    await minutes(2)
     agree()
   })
 
@@ -107,6 +114,41 @@ describe('the other side sends once more', () => {
     }
     expect(most).toBeLessThanOrEqual(1)
   })
+})
+
+test('nobody ends a task in the place of a node that never was restored', async () => {
+  const doubt = { numbering: 'asking', certainTo: 0 } as const
+  alice.within(() => alice.ctx.threads.update(alice.thread(id), doubt))
+  alice.askNumbers()
+  await alice.send()
+  const asked = alice.ctx.store.get<{ message_id: Uint8Array }>(
+    'SELECT message_id FROM messages WHERE kind = ? AND direction = ? ORDER BY key DESC',
+    kinds.numbers,
+    'out',
+  )
+  const digests: [number, Uint8Array][] = [[2, new Uint8Array(32)]]
+  const holds = [
+    { interactionId: fromBase64url(id), highest: 2, digests, last: [2, true] as [number, boolean] },
+  ]
+  const answers = asked?.message_id as Uint8Array
+  bob.within(() =>
+    bob.ctx.threads.queueLoose(alice.aid, {
+      kind: kinds.numbers,
+      payload: encodePayload(kinds.numbers, { answers, holds, since: [] }),
+      text: '',
+      numbered: false,
+    }),
+  )
+  bob.within(() =>
+    bob.ctx.threads.queue(bob.thread(id), {
+      kind: kinds.acceptEnd,
+      payload: encodePayload(kinds.acceptEnd, { endNumber: 2, number: 2, peerHighest: 2, missing: [] }),
+      text: '',
+      numbered: true,
+    }),
+  )
+  await minutes(2)
+  expect(alice.thread(id)).toMatchObject({ numbering: 'told', state: 'open', ownLast: null })
 })
 
 describe('a task that ended after the backup', () => {

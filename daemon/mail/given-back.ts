@@ -6,8 +6,8 @@ import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
 import { sentAbove } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isRequester } from '../tasks/conversation.ts'
 import { remakeCounterSignature } from '../tasks/receipt-requester.ts'
+import { isRequester } from '../tasks/standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'chain' | 'store' | 'threads' | 'now'>
 

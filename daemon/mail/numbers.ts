@@ -32,8 +32,8 @@ import type { Interaction, Message } from '../store/threads.ts'
 import { agreeIfDue, type ConversationNeeds } from '../tasks/conversation.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
 import { textMessage } from '../tasks/messages.ts'
+import { endAsSigned } from '../tasks/receipt-provider.ts'
 import { settleWaiting } from '../tasks/receipt-requester.ts'
-import { recoverEnd } from '../tasks/recovery.ts'
 import { noteClaim } from './claims.ts'
 import { giveBack, mayGiveBack } from './given-back.ts'
 
@@ -235,7 +235,8 @@ function believable(ctx: Telling, interaction: Interaction, told: HeldNumbers | 
     noteClaim(ctx, interaction.peer, interaction)
     return NOTHING
   }
-  return told
+  // where nothing shows a restore nobody has ended anything in the place of this node
+  return isRestored ? told : { highest: told.highest, digests: told.digests }
 }
 
 /** The peer said which numbers it holds: what is the same is delivered, and own numbers go on above all of them. */
@@ -245,11 +246,11 @@ function goOn(ctx: Telling, interaction: Interaction, { highest, digests, last }
   const renumbered = threads.renumber(interaction, base, withNumber)
   for (const [number, digest] of digests) {
     const own = threads.byNumber(interaction.key, 'out', number)
-    if (own === undefined) keepLost(ctx, interaction, { number, digest })
+    if (own === undefined) keepLost(ctx, interaction, { number, digest, last })
     else if (equal(own.digest, digest)) noteDelivered(ctx, own.key)
     else threads.setDelivery(own.key, 'failed', NOT_OURS)
   }
-  const current = recoverEnd(ctx, threads.update(renumbered, { numbering: 'told' }), last)
+  const current = endAsSigned(ctx, threads.update(renumbered, { numbering: 'told' }))
   agreeIfDue(ctx, current)
   settleWaiting(ctx, current)
   store.afterCommit(() => ctx.wakers.outbox.wake())
@@ -270,16 +271,33 @@ function withNumber({ kind, payload }: Message, number: number): Uint8Array {
   }
 }
 
+const LOST_WORDS =
+  'The other side says that it holds a message of this node here, which this node does not have. A copy that was lost may have said it.'
+const LOST_END =
+  'The other side says that this node ended the task here. A copy that was lost may have done so; ending it agrees.'
+
+/** A step is kept as one: its number is used again when this side wants the end as well. */
+function lostEnd([number, isProposal]: NonNullable<Told['last']>): Pick<
+  Message,
+  'kind' | 'payload' | 'text'
+> {
+  const lists = { number, peerHighest: 0, missing: [] }
+  return isProposal
+    ? { kind: kinds.end, payload: encodePayload(kinds.end, lists), text: LOST_END }
+    : {
+        kind: kinds.acceptEnd,
+        payload: encodePayload(kinds.acceptEnd, { ...lists, endNumber: 1 }),
+        text: LOST_END,
+      }
+}
+
 /** Stands in the place of a message that a lost copy sent, as the peer says: its digest is in the transcript of both sides. */
 function keepLost(
   { store, identity, random, now }: Telling,
   { key, peer }: Interaction,
-  { number, digest }: { number: number; digest: Uint8Array },
+  { number, digest, last }: { number: number; digest: Uint8Array; last: Told['last'] },
 ): void {
-  const { kind, payload, text } = textMessage(
-    'The other side says that it holds a message of this node here, which this node does not have. A copy that was lost may have said it.',
-    [],
-  )
+  const { kind, payload, text } = last?.[0] === number ? lostEnd(last) : textMessage(LOST_WORDS, [])
   const facts = {
     interaction: key,
     sender: identity.aid,

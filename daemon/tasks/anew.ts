@@ -4,7 +4,7 @@ import type { Context } from '../context.ts'
 import { type GivenTask, taskAsGiven } from '../payments/as-given.ts'
 import { refuse } from '../refusal.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isRequester } from './conversation.ts'
+import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'attachments' | 'events'>
 

@@ -8,9 +8,6 @@ import {
   acceptEnd,
   cancel,
   decline,
-  isCut,
-  isOver,
-  isRequester,
   mayCancel,
   maySend,
   proposeEnd,
@@ -18,6 +15,7 @@ import {
   takeEnd,
 } from './conversation.ts'
 import { textMessage } from './messages.ts'
+import { isCut, isOver, isRequester } from './standing.ts'
 
 let world: TestWorld
 let alice: TestNode

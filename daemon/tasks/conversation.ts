@@ -3,16 +3,19 @@
  * cancelling. Both last messages together are the cut of the transcript. Every function runs inside a transaction.
  */
 import { present } from '../../protocol/encoding/present.ts'
-import { encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
+import { decodePayload, encodePayload, kinds, type Payload } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { queueWords } from '../payments/words.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, isNumberOpen } from '../store/interactions.ts'
-import type { Interaction, Outgoing } from '../store/threads.ts'
+import { newestOfKind } from '../store/messages.ts'
+import type { Interaction, Message, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
+import { settleWaiting } from './receipt-requester.ts'
+import { failAbove, isCut, isOver, isRequester } from './standing.ts'
 
 export type ConversationNeeds = Pick<
   Context,
@@ -27,6 +30,7 @@ export type ConversationNeeds = Pick<
   | 'settings'
   | 'wakers'
   | 'events'
+  | 'log'
   | 'now'
   | 'hubNow'
 >
@@ -35,19 +39,11 @@ export type ConversationNeeds = Pick<
 const LAST_MESSAGES = 2
 /** An expired task may still be answered, so its requester may also still write. */
 const OPEN_STATES = new Set(['queued', 'delivered', 'open', 'end_proposed', 'expired'])
-const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
-
-export const isRequester = (interaction: Interaction): boolean => interaction.side === 'sent'
-export const isOver = (interaction: Pick<Interaction, 'state'>): boolean => OVER_STATES.has(interaction.state)
 
 /** Whether this side may still send a numbered message. */
 export function maySend(interaction: Interaction): boolean {
   return OPEN_STATES.has(interaction.state) && interaction.ownLast === null
 }
-
-/** Whether both last messages of the transcript exist. */
-export const isCut = (interaction: Interaction): boolean =>
-  interaction.ownLast !== null && interaction.peerLast !== null
 
 /** Nothing is said or signed for a task that its user has not taken. */
 function requireApproval({ id, state }: Interaction): void {
@@ -83,6 +79,8 @@ export function proposeEnd(ctx: ConversationNeeds, interaction: Interaction): In
   if (!maySend(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be ended now`)
   if (isLocal(interaction)) return endLocally(ctx, interaction)
+  const lost = lostStep(ctx, interaction)
+  if (lost !== undefined) return told(ctx, repeatLost(ctx, interaction, lost))
   const number = interaction.numbered + 1
   const payload: Payload<3> = {
     number,
@@ -121,6 +119,8 @@ export function acceptEnd(ctx: ConversationNeeds, interaction: Interaction): Int
       'wrong_state',
       'this node was restored from a backup, and the other side has not said yet what it holds of this task; the node has asked, try again later',
     )
+  const lost = lostStep(ctx, interaction)
+  if (lost !== undefined) return told(ctx, repeatLost(ctx, interaction, lost))
   const number = interaction.numbered + 1
   const payload: Payload<4> = {
     endNumber: interaction.peerLast as number,
@@ -162,12 +162,21 @@ export function takeEnd(
   return agrees && !isNumberOpen(proposed) ? acceptEnd(ctx, proposed) : proposed
 }
 
-/** Agrees to an end that waited for certain numbers: where this side proposed it too, or has the whole answer. */
+/**
+ * Agrees to an end that waited for certain numbers: where this side proposed it too, or has the whole answer. An end that it
+ * proposed meanwhile is the one that a lost copy had proposed, where there was one.
+ */
 export function agreeIfDue(ctx: ConversationNeeds, interaction: Interaction): void {
   const { key, state, endBy, ownLast } = interaction
-  if (state !== 'end_proposed' || endBy !== 'peer' || ownLast !== null) return
+  if (state !== 'end_proposed' || isCut(interaction)) return
+  if (endBy === 'me') {
+    const lost = lostStep(ctx, interaction)
+    if (lost === undefined) takeHeldAcceptance(ctx, interaction)
+    else repeatLost(ctx, interaction, lost)
+  }
+  if (endBy !== 'peer' || ownLast !== null) return
   const proposed = ctx.store.get(
-    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ? LIMIT 1",
+    "SELECT 1 FROM messages WHERE interaction = ? AND direction = 'out' AND kind = ? AND claimed = 0 LIMIT 1",
     key,
     kinds.end,
   )
@@ -193,8 +202,43 @@ export function takeAcceptEnd(
   )
 }
 
+/** The step with which a lost copy ended the task, as the other side says: it counts once this side wants the end too. */
+function lostStep({ store }: ConversationNeeds, { key }: Interaction): Message | undefined {
+  const steps = [kinds.acceptEnd, kinds.end].map(kind => newestOfKind(store, key, 'out', kind))
+  return steps.find(step => step?.claimed === 1)
+}
+
+/** Ends the task where the lost copy ended it, with its number: what was said since can't arrive. */
+function repeatLost(
+  ctx: ConversationNeeds,
+  interaction: Interaction,
+  { number, kind }: Message,
+): Interaction {
+  failAbove(ctx, interaction, number)
+  const ended = ctx.threads.update(interaction, {
+    state: 'end_proposed',
+    endBy: kind === kinds.end ? 'me' : 'peer',
+    ownLast: number,
+    ownEndAt: ctx.hubNow(),
+  })
+  if (isCut(ended)) {
+    const over = conclude(ctx, ended)
+    settleWaiting(ctx, over)
+    return ctx.threads.byKey(over.key)
+  }
+  return kind === kinds.end ? takeHeldAcceptance(ctx, ended) : ended
+}
+
+/** The acceptance of an end that came before it was known which of this side's ends it is about. */
+function takeHeldAcceptance(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+  const message = newestOfKind(ctx.store, interaction.key, 'in', kinds.acceptEnd)
+  const held = message === undefined ? undefined : decodePayload(message.kind, message.payload)
+  if (held?.kind !== kinds.acceptEnd) return interaction
+  return takeAcceptEnd(ctx, interaction, held.payload) ?? interaction
+}
+
 /** Both last messages are here: the task is over, and its provider signs. */
-export function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction {
+function conclude(ctx: ConversationNeeds, interaction: Interaction): Interaction {
   const ended = ctx.threads.update(interaction, { state: 'ended' })
   return isRequester(ended) || ended.receiptState === 'signed' ? ended : makeReceipt(ctx, ended)
 }

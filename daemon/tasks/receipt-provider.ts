@@ -23,11 +23,12 @@ import {
 } from '../../protocol/proof/receipt.ts'
 import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
-import { noteReceiptRecord } from '../store/interactions.ts'
+import { isNumberOpen, noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
 import { paidMarkOf } from './quotes.ts'
 import { coveredMessages, inHubTime, isAnswer, resultOf } from './receipts.ts'
+import { failAbove, isCut, isOver } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'events' | 'now' | 'hubNow'>
 
@@ -171,21 +172,34 @@ export function takeCounterSignature(
   if (requester === undefined || counter.body.kelSeq !== requester.log.seq) return undefined
   // Rotations may have made the receipt anew, more than once, while the requester had already signed an earlier one.
   const sent = sentReceipts(ctx, interaction)
-  const signed = sent.map(one => one.receipt)
-  if (brought !== undefined && isLost(ctx, interaction, brought)) signed.push(brought)
-  const receipt = signed.find(one => counterSignatureHolds(counter, one, requester.log))
+  const own = sent.map(one => one.receipt)
+  if (brought !== undefined && isLost(ctx, interaction, brought)) own.push(brought)
+  const receipt = own.find(one => counterSignatureHolds(counter, one, requester.log))
   if (receipt === undefined) return undefined
   const { resultCid, status } = receipt.body
   if (interaction.receipt === null) recordReceipt(ctx, interaction, resultCid)
   noteHead(ctx, { counterSignature: counter })
   for (const { key, delivery } of sent) if (delivery !== 'failed') noteDelivered(ctx, key)
-  return ctx.threads.update(interaction, {
+  const signed = ctx.threads.update(interaction, {
     receipt: Receipt.encode(receipt),
     counterSignature: CounterSignature.encode(counter),
     receiptState: 'signed',
     resultCid: cidText(resultCid),
     status,
   })
+  return isNumberOpen(signed) ? signed : endAsSigned(ctx, signed)
+}
+
+/** A receipt that this node had signed, and lost, is its own word that the task ended, and where. */
+export function endAsSigned(ctx: Needs, interaction: Interaction): Interaction {
+  const { receipt, receiptState, endBy } = interaction
+  if (receipt === null || receiptState !== 'signed' || isCut(interaction) || isOver(interaction))
+    return interaction
+  const { cover, end } = Receipt.decode(receipt).body
+  const [[peerLast], [ownLast]] = cover
+  failAbove(ctx, interaction, ownLast)
+  const ended = { state: 'ended', endBy: endBy ?? 'me', ownLast, peerLast, ownEndAt: end } as const
+  return ctx.threads.update(interaction, ended)
 }
 
 /** Whether this identity signed a receipt of the task in a copy of this node that is lost. */

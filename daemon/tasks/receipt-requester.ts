@@ -19,10 +19,10 @@ import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { noteReceiptRecord } from '../store/interactions.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isCut } from './conversation.ts'
 import { paidMarkOf } from './quotes.ts'
 import { signKeptRating } from './ratings.ts'
 import { coveredMessages, inHubTime, resultOf } from './receipts.ts'
+import { isCut } from './standing.ts'
 
 type Needs = Pick<
   Context,

@@ -33,8 +33,8 @@ import {
   reviewOf,
 } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isRequester } from './conversation.ts'
 import { isSigned, keepRating, keptRating, type Rating, signReview } from './ratings.ts'
+import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'store' | 'peers' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'>
 

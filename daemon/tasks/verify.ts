@@ -30,7 +30,7 @@ import { refuse } from '../refusal.ts'
 import { quoteOf } from '../store/quotes.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction } from '../store/threads.ts'
-import { isRequester } from './conversation.ts'
+import { isRequester } from './standing.ts'
 
 type Needs = Pick<Context, 'identity' | 'store' | 'peers' | 'threads' | 'hub'>
 

@@ -5,7 +5,8 @@ import { allEntries } from '../../daemon/store/outbox.ts'
 import { type PaymentRow, paymentOf } from '../../daemon/store/payments.ts'
 import { quoteOf } from '../../daemon/store/quotes.ts'
 import type { Interaction, Message } from '../../daemon/store/threads.ts'
-import { isOver } from '../../daemon/tasks/conversation.ts'
+import { isOver } from '../../daemon/tasks/standing.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
 import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
 import { faultsOfAccounts } from './accounts.ts'
@@ -204,13 +205,24 @@ function disagreements(world: MatrixWorld): string[] {
     if (other === undefined) return []
     const shown = `${own.preview}: alice ${own.state} ${own.receiptState}, bob ${other.state} ${other.receiptState}`
     const isSigned = (one: Interaction) => one.receiptState === 'signed'
-    const isExplained = [own, other].some(one => one.reason !== null || one.lostByPeerAt !== null)
+    const isExplained =
+      [own, other].some(one => one.reason !== null || one.lostByPeerAt !== null) ||
+      [
+        [alice, own],
+        [bob, other],
+      ].some(([side, task]) => readsOfLostEnd(side as Side, task as Interaction))
     if (isExplained) return []
     return isOver(own) !== isOver(other) || isSigned(own) !== isSigned(other)
       ? [`the sides do not agree on ${shown}`]
       : []
   })
 }
+
+/** Its person reads that a copy that is lost had ended the task, and may agree. */
+const readsOfLostEnd = ({ ctx }: Side, { key }: Interaction): boolean =>
+  ctx.threads
+    .messages(key)
+    .some(one => one.claimed === 1 && (one.kind === kinds.end || one.kind === kinds.acceptEnd))
 
 /** Nobody reaches it, or it takes nothing more from the other side. */
 const isCutOff = (side: Side): boolean =>

@@ -1,6 +1,7 @@
 /** What happens meanwhile: to whoever waits, to the other side, to the hub, to the machine. */
 
-import { cancel, decline, isOver, isRequester, proposeEnd } from '../../daemon/tasks/conversation.ts'
+import { cancel, decline, proposeEnd } from '../../daemon/tasks/conversation.ts'
+import { isOver, isRequester } from '../../daemon/tasks/standing.ts'
 import { failWrites } from '../../daemon/testing/failing-store.ts'
 import { DAY_MS, HOUR_MS } from '../../daemon/testing/node.ts'
 import { refusedWith } from '../../daemon/testing/scripted-hub.ts'

@@ -119,7 +119,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     const env = { ...world.env('bob'), SVC_HOME: home }
     const svc = async (...words: string[]) => {
       const { code, stdout, stderr } = await world.run(world.programs.svc, words, env)
-      expect([code, stderr]).toEqual([0, ''])
+      expect([code, stderr.replace(/.*made a new identity.*\n/, '')]).toEqual([0, ''])
       return JSON.parse(stdout) as Record<string, unknown>
     }
     const aid = String((await svc('up'))['aid'])

@@ -245,6 +245,7 @@ describe('a message that nobody confirms', () => {
       expect(await told(alice, id)).toEqual({
         state: 'unknown',
         reason: 'not known to have arrived within 28 days, after which it is tried no more',
+        reason_own: true,
       })
       expect(entryOf(alice, id)).toBeUndefined()
     },

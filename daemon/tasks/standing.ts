@@ -1,0 +1,25 @@
+/** Where an interaction stands: whose it is, whether it is over, and whether its transcript is complete. */
+import type { Context } from '../context.ts'
+import { unseenAbove } from '../store/messages.ts'
+import type { Interaction } from '../store/threads.ts'
+
+const OVER_STATES = new Set(['ended', 'declined', 'cancelled', 'failed', 'expired'])
+const OVER_ELSEWHERE =
+  'a copy of this node that is lost had ended the task before this was said; start another task'
+
+export const isRequester = (interaction: Pick<Interaction, 'side'>): boolean => interaction.side === 'sent'
+export const isOver = (interaction: Pick<Interaction, 'state'>): boolean => OVER_STATES.has(interaction.state)
+
+/** Whether both last messages of the transcript exist. */
+export const isCut = (interaction: Interaction): boolean =>
+  interaction.ownLast !== null && interaction.peerLast !== null
+
+/** What nobody has seen above the end of a task fails. */
+export function failAbove(
+  { store, threads }: Pick<Context, 'store' | 'threads'>,
+  { key }: Interaction,
+  number: number,
+): void {
+  for (const message of unseenAbove(store, key, number))
+    threads.setDelivery(message.key, 'failed', OVER_ELSEWHERE)
+}
