@@ -54,3 +54,8 @@ test('the words of a hub stay on one short line', async () => {
   })
   expect(String(thrown).length).toBeLessThan(600)
 })
+
+test('a full disk of this machine is no fault of a hub', async () => {
+  const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+  expect(await failedWith(full)).toBe(full)
+})

@@ -8,6 +8,7 @@ import { describe } from '../hubs/failures.ts'
 import { ClocksApart, DatedAhead, HubHalted, HubStopped, NoHub } from '../hubs/hub.ts'
 import { stepOfOperator } from '../hubs/kept-out.ts'
 import { KeyRefused } from '../identity/identity.ts'
+import { isOutOfRoom } from '../platform/room.ts'
 import { refuse } from '../refusal.ts'
 
 const WORDS_MAX = 500
@@ -22,7 +23,8 @@ export async function hubCall<T>(own: Own, work: () => Promise<T>, again?: strin
   try {
     return await work()
   } catch (error) {
-    if (error instanceof OperationRefused || error instanceof ConfigError) throw error
+    // a full disk of this machine is said as that
+    if (error instanceof OperationRefused || error instanceof ConfigError || isOutOfRoom(error)) throw error
     return refuseFor(error, own, again)
   }
 }

@@ -14,7 +14,7 @@ import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
 import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
-import { openAt, referenceFor } from '../payments/redemptions.ts'
+import { openAt, referenceFor, requireNoneLost } from '../payments/redemptions.ts'
 import { givenBack, type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
@@ -100,7 +100,11 @@ export function paymentOperations(
       const paying = requirePayments()
       const own = referenceFor(ctx, given)
       const hub = await (url === undefined ? hubOf(openAt(ctx, given.amount, own) ?? '') : accountAt(url))
-      return await hubAsked(ctx.identity, signal => paying.redeem(hub, given.amount, own, signal), REDEEM_MS)
+      const redeemed = async (signal: AbortSignal) => {
+        await requireNoneLost(ctx, hub, given, signal)
+        return await paying.redeem(hub, given.amount, own, signal)
+      }
+      return await hubAsked(ctx.identity, redeemed, REDEEM_MS)
     },
     async refund({ interaction_id: id, amount }) {
       requirePayments()

@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { balanceOf } from '../control/credits.ts'
-import { cancel } from '../tasks/conversation.ts'
+import { cancel, decline } from '../tasks/conversation.ts'
 import { HOUR_MS } from '../testing/node.ts'
-import { GRANTED, PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { GRANTED, PaidWorld, PayingNode, PRICE } from '../testing/paying.ts'
 import type { Fault } from '../testing/scripted-credits.ts'
+import { homeOnly } from './accounts.ts'
 import { Payee } from './payee.ts'
 
 const MINUTE_MS = 60_000
@@ -31,6 +32,24 @@ const withdraw = (id: string) =>
   alice.node.within(() => cancel(alice.node.ctx, alice.node.thread(id), 'no longer wanted'))
 
 const TAKEN = [GRANTED - PRICE, 0, PRICE, 0]
+
+test('a hold that a copy which is lost has ended brings the receipt of that end, and claims nothing else', async () => {
+  const id = await world.held(alice, bob)
+  const archive = world.archive(bob.node)
+  const madeAtMs = world.clock.ms
+  bob.node.say(id, 'roses are red')
+  await world.turns(2)
+  expect(has()).toEqual(TAKEN)
+  await bob.stop()
+  const node = await world.restore(bob.node, archive, madeAtMs)
+  const restored = new PayingNode(node, homeOnly(node.ctx))
+  expect(restored.payment(id)).toMatchObject({ state: 'held' })
+  node.within(() => decline(node.ctx, node.thread(id), 'no time'))
+  await restored.payee.look()
+  expect(restored.payment(id)).toMatchObject({ state: 'ended', moved: PRICE, problem: null })
+  expect(settled(restored).at(-1)).toMatchObject({ amount: PRICE })
+  await restored.stop()
+})
 
 describe('an order about a hold', () => {
   test.each<[string, Fault[], string]>([
@@ -84,8 +103,6 @@ describe('an order about a hold', () => {
     world.post.ledger.heal()
     world.pass((bob.payment(id)?.holdUntil ?? 0) - world.clock.ms)
     await bob.payee.look()
-    expect(bob.payment(id)).toMatchObject({ state: 'ending', problem: 'hold_ended' })
-    await later()
     expect(bob.payment(id)).toMatchObject({ state: 'ended', moved: 0 })
     expect(bob.payment(id)?.endReceipt).not.toBeNull()
     expect(has()).toEqual([GRANTED, 0, 0, 0])

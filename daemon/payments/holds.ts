@@ -115,6 +115,7 @@ export class Holds {
     if (answer.refused === 'hold_ended' && row.endReceipt !== null) return this.#lose(row, hub)
     if (answer.refused === 'hold_ended' && isLapsed) return await this.#askForLapse(row, hub, signal)
     if (answer.refused === 'invalid_payload') return await this.#findAgain(row, hub, signal)
+    if (answer.refused === 'hold_ended') return await this.#askForEnd(row, hub, signal)
     return this.#open(row, PROBLEMS[answer.refused] ?? 'refused')
   }
 
@@ -157,6 +158,14 @@ export class Holds {
 
   async #order(hub: HubClient, order: Uint8Array, signal: AbortSignal): Promise<Settled> {
     return await withNewestKey(this.#ctx, hub, () => hub.credits.endHold(order, endIn(order), signal))
+  }
+
+  /** Another order ended it, as one of a copy of this node that is lost: the hub has signed how. */
+  async #askForEnd(row: PaymentRow, hub: HubClient, signal: AbortSignal): Promise<PaymentRow | undefined> {
+    const said = await this.#answer(row, () => hub.credits.endOf(row.authorization, quoteOfRow(row), signal))
+    if (said === undefined) return undefined
+    if ('refused' in said || said.end === undefined) return this.#open(row, 'hold_ended')
+    return await this.#ended(row, hub, said.end)
   }
 
   /** The credits are the payer's again: a release that changes nothing brings the hub's receipt of that. */

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { GRANTED, PaidWorld, type PayingNode } from '../testing/paying.ts'
-import { openAt, referenceFor } from './redemptions.ts'
+import { openAt, referenceFor, requireNoneLost } from './redemptions.ts'
 
 const AMOUNT = 7
 
@@ -81,4 +81,20 @@ test('one without a reference is not made twice within minutes, unless that is s
   world.pass(11 * 60_000)
   await redeem()
   expect(balance()).toBe(GRANTED - 3 * AMOUNT)
+})
+
+test('one that a copy which is lost had asked for is not made again by a restored node, unless that is said', async () => {
+  const archive = world.archive(alice.node)
+  const madeAtMs = world.clock.ms
+  const asked = ({ ctx, hub }: typeof alice.node, again = false) =>
+    requireNoneLost(ctx, hub, { amount: AMOUNT, again }, AbortSignal.timeout(1000))
+  await redeem({ reference: 'bill 1' })
+  await asked(alice.node)
+  const restored = await world.restore(alice.node, archive, madeAtMs)
+  await expect(asked(restored)).rejects.toMatchObject({
+    code: 'wrong_state',
+    message: expect.stringContaining('which a copy that is lost may have asked for'),
+    next: 'svc redeem 7 --again',
+  })
+  await asked(restored, true)
 })

@@ -6,10 +6,12 @@
 import { toHex } from '../../protocol/encoding/bytes.ts'
 import { Authorization } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
+import { lastRestore } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
+import type { HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { namesStarting, recall } from '../store/memory.ts'
-import { redeemedBefore } from './own-records.ts'
+import { authorizedSince, redeemedBefore } from './own-records.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'hubNow' | 'random'>
 
@@ -18,6 +20,9 @@ const REDEMPTION = 'redemption '
 /** References that the node makes where its person gives none. */
 const OWN_REFERENCE = /^svc-[0-9a-f]{16}$/
 const REFERENCE_BYTES = 8
+const ENTRIES_MAX = 500
+/** What happened this long before an archive was made may be missing in it, as the two clocks differ. */
+const CLOCKS_MS = 3_600_000
 /** Whoever gives no reference may mean another redemption of the same amount after this time. */
 const REPEATED_WITHIN_MS = 10 * 60_000
 /** A day after it ended, one that nobody asked for again is no longer spoken of. */
@@ -75,6 +80,37 @@ export function referenceFor(ctx: Needs, { amount, reference, again = false }: A
     )
   }
   return anew
+}
+
+/**
+ * A node that was restored may have redeemed the same in a copy that is lost: its hub shows what it does not know. Refuses
+ * where that may be what is asked for, unless another one is meant.
+ */
+export async function requireNoneLost(
+  ctx: Needs,
+  hub: Pick<HubClient, 'credits'>,
+  { amount, again = false }: Asked,
+  signal: AbortSignal,
+): Promise<void> {
+  const restored = lastRestore(ctx.store)
+  if (restored === undefined || again) return
+  const sinceMs = restored.madeAtMs - CLOCKS_MS
+  const known = new Set(authorizedSince(ctx, sinceMs).map(({ transaction }) => transaction))
+  const { entries } = await hub.credits.account(ENTRIES_MAX, signal)
+  const lost = entries.find(
+    ({ reason, delta, transaction, atMs }) =>
+      reason === 'redemption' &&
+      delta === -amount &&
+      transaction !== undefined &&
+      !known.has(transaction) &&
+      atMs >= sinceMs,
+  )
+  if (lost === undefined) return
+  refuse(
+    'wrong_state',
+    `this node was restored, and its hub redeemed ${amount} credits since by ${lost.transaction}, which a copy that is lost may have asked for; nothing was redeemed now`,
+    `svc redeem ${amount} --again`,
+  )
 }
 
 /** One without a reference may be the one of which nothing was heard. */
