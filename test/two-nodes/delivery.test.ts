@@ -264,7 +264,10 @@ describe('a hub in the middle of the conversation', () => {
     }
     const { interaction_id: id } = await node.handlers.delegate({ to: bob.aid, task: 'x' }, never)
     const hub = async () => (await node.handlers.status(undefined, never)).hub
-    await until('stopped', async () => (await hub())?.state === 'stopped')
+    await until('stopped', async () => {
+      retryNow(node, id)
+      return (await hub())?.state === 'stopped'
+    })
     expect((await hub())?.reason).toBe('the hub speaks wire version 4, this node 3; update the older one')
     lies = {}
     retryNow(node, id)
