@@ -123,10 +123,13 @@ describe('a task in words with a price', () => {
       await honest(...given)
       return { refused: 'hold_ended', says: 'the hold has ended already' }
     }
+    const endOf = credits.endOf.bind(credits)
+    credits.endOf = async () => ({ refused: 'hold_ended', says: 'the hold has ended already' })
     const id = await paidTask('a fifth poem')
     await bob.handlers.message({ interaction_id: id, text: 'the fifth' }, never)
     await until('the answer is here', async () => (await texts(alice, id)).includes('the fifth'))
     credits.endHold = honest
+    credits.endOf = endOf
     expect(await stateFor(alice, id)).not.toBe('taken')
     await alice.handlers.end({ interaction_id: id }, never)
     await until('bob hears of the end', async () => (await stateOf(bob, id)) === 'end_proposed')
