@@ -13,6 +13,7 @@ import {
   type Row,
   type Statement,
   transaction,
+  withPlainLimit,
 } from '../platform/sqlite.ts'
 import { schema } from './schema.ts'
 import { upgrades } from './upgrades.ts'
@@ -118,7 +119,7 @@ export class Store {
   #prepare(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      statement = this.database.prepare(sql)
+      statement = this.database.prepare(withPlainLimit(sql))
       this.#statements.set(sql, statement)
     }
     return statement

@@ -84,12 +84,18 @@ export class Database {
   #statement(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      statement = this.engine.prepare(sql)
+      statement = this.engine.prepare(withPlainLimit(sql))
       this.#statements.set(sql, statement)
     }
     return statement
   }
 }
+
+/**
+ * A statement whose planner does not look at the value of `LIMIT ?`: with it, SQLite prepares the statement anew at every
+ * run, which takes ten times as long as to read an index.
+ */
+const withPlainLimit = (sql: string): string => sql.replaceAll('LIMIT ?', 'LIMIT +?')
 
 /** Opens the connection that writes: WAL, every commit on the disk before it is answered; no larger than `bytesMax`. */
 export function openWriter(path: string, bytesMax?: number): Database {
