@@ -49,8 +49,8 @@ export default defineConfig({
           name: 'programs',
           include: programs,
           exclude: [...never, ...slow],
-          testTimeout: 40_000,
-          expect,
+          testTimeout: 120_000,
+          expect: { poll: { timeout: 30_000 } },
         },
       },
       {

@@ -40,12 +40,12 @@ test.each([
   ['SIGINT', ['backup']],
   ['SIGTERM', ['id', 'export']],
   ['SIGHUP', ['backup']],
-] as const)('%s takes along what it had written', { timeout: 30_000 }, async (signal, words) => {
+] as const)('%s takes along what it had written', { timeout: 120_000 }, async (signal, words) => {
   await interrupted(signal, ...words)
   expect([readdirSync(target), left(), existsSync(join(home, 'exported'))]).toEqual([[], [], false])
 })
 
-test('SIGKILL leaves an encrypted part at most', { timeout: 30_000 }, async () => {
+test('SIGKILL leaves an encrypted part at most', { timeout: 120_000 }, async () => {
   await interrupted('SIGKILL', 'backup')
   const [part = ''] = readdirSync(target)
   expect(part).toMatch(/^a\.svc\.tmp-\d+-[0-9a-f]{12}$/)
@@ -53,7 +53,7 @@ test('SIGKILL leaves an encrypted part at most', { timeout: 30_000 }, async () =
   expect(left()).toEqual([])
 })
 
-test('the next backup removes copy and part of one that was killed', { timeout: 30_000 }, async () => {
+test('the next backup removes copy and part of one that was killed', { timeout: 120_000 }, async () => {
   expect(readdirSync(target)).toHaveLength(1)
   const foreign = join(target, 'a.svc.tmp-4711-0123456789ab')
   writeFileSync(foreign, 'no archive')

@@ -70,7 +70,7 @@ async function sayUntil(step: Step, isThere: (reply: Record<string, unknown>) =>
 type Items = { interaction_id: string; text?: string; receipt?: unknown }[]
 const items = (reply: Record<string, unknown>) => reply['items'] as Items
 
-test('every command of it does what the text says', { timeout: 60_000 }, async () => {
+test('every command of it does what the text says', { timeout: 180_000 }, async () => {
   writeFileSync(world.dir('home', 'README.md'), '# Readme\n')
   const done: string[] = []
   for (const step of readSteps()) {

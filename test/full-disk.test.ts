@@ -39,7 +39,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
   const inboxOf = async (name: 'alice' | 'bob'): Promise<string> =>
     JSON.stringify(await world.svc(name, 'inbox'))
 
-  test('a command says that the disk is full, and the node lives on', { timeout: 60_000 }, async () => {
+  test('a command says that the disk is full, and the node lives on', { timeout: 180_000 }, async () => {
     const { pid } = await world.svc('alice', 'status')
     fillUp(ballast())
     const refused = await alice('delegate', 'bob', 'x'.repeat(100_000))
@@ -58,7 +58,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
   })
 
   test('with room again everything goes on, and what came meanwhile arrives', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     rmSync(ballast())
     const { interaction_id } = await world.svc('alice', 'delegate', 'bob', 'after')
@@ -69,7 +69,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
   })
 
   test('a start says why it cannot be, and removes what killed writes left behind', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     await world.svc('alice', 'stop')
     const torn = world.dir('alice', 'config.json.tmp-4711')

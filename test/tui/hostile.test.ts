@@ -26,7 +26,7 @@ describe.skipIf(!hasTmux)(`words of a stranger on a terminal${withTmux}`, () => 
     pair = await openPair()
     const file = pair.world.dir('words.json')
     writeFileSync(file, words)
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()

@@ -15,7 +15,7 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     pair = await openPair()
     alice = await openInbox(tmux, pair.world, 'alice')
     bob = await openInbox(tmux, pair.world, 'bob')
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()

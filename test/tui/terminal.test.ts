@@ -35,7 +35,7 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
     tmux = new Tmux()
     pair = await openPair()
     await pair.world.svc('bob', 'contact', 'add', pair.aids.alice, 'alice')
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()

@@ -11,7 +11,7 @@ export const withTmux = hasTmux ? '' : ' (skipped: tmux is not installed)'
 
 /** Of the shell in each terminal. */
 export const PROMPT = 'shell> '
-const WAIT_MS = 15_000
+const WAIT_MS = 60_000
 const LOOK_MS = 30
 
 export type Size = { columns: number; rows: number }

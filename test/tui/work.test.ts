@@ -14,7 +14,7 @@ describe.skipIf(!hasTmux)(`work on a terminal${withTmux}`, () => {
     pair = await openPair()
     await pair.world.svc('alice', 'contact', 'add', pair.aids.bob, 'bob')
     await pair.world.svc('bob', 'contact', 'add', pair.aids.alice, 'alice')
-  }, 60_000)
+  }, 180_000)
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()
