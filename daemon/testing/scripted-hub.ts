@@ -4,6 +4,7 @@
  */
 import { Refused } from '../../protocol/contract/client.ts'
 import { equal, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { cardText } from '../../protocol/identity/card.ts'
 import { directoryHash, sealBox } from '../../protocol/identity/directory.ts'
 import { incept, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet, type KeyStateNotice } from '../../protocol/identity/keyset.ts'
@@ -20,7 +21,7 @@ import { newestWire } from '../hubs/open.ts'
 import { type LedgerSnapshot, ScriptedLedger } from './scripted-credits.ts'
 
 type Carried = { id: number; to: string; bytes: Uint8Array; rid: string; acceptedAtMs: number }
-type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice }
+type Listed = { log: VerifiedKel; keySet: KeySet; notice?: KeyStateNotice; card?: string | undefined }
 
 /** What this hub signs with. */
 export const HUB_SEED = new Uint8Array(32).fill(201)
@@ -164,8 +165,12 @@ export class ScriptedHub implements HubClient {
   }
   register(request: Parameters<HubClient['register']>[0]): ReturnType<HubClient['register']> {
     return this.#say('register', [request], async () => {
-      this.#list(request.log, request.keySet)
-      return { keysStatus: 'stored', cardStatus: 'none' }
+      const { log, keySet, card } = request
+      this.#list(log, keySet)
+      const listed = this.#post.listed.get(log.aid)
+      if (card === undefined || listed === undefined) return { keysStatus: 'stored', cardStatus: 'none' }
+      this.#post.listed.set(log.aid, { ...listed, card: cardText(card) })
+      return { keysStatus: 'stored', cardStatus: 'stored' }
     })
   }
   publishKeys(keySet: Uint8Array, prevSeq: number): Promise<void> {
@@ -175,8 +180,9 @@ export class ScriptedHub implements HubClient {
     })
   }
   #list(log: VerifiedKel, encoded: Uint8Array | undefined): void {
-    const keySet = encoded === undefined ? this.#post.listed.get(log.aid)?.keySet : KeySet.decode(encoded)
-    if (keySet !== undefined) this.#post.listed.set(log.aid, { log, keySet })
+    const held = this.#post.listed.get(log.aid)
+    const keySet = encoded === undefined ? held?.keySet : KeySet.decode(encoded)
+    if (keySet !== undefined) this.#post.listed.set(log.aid, { log, keySet, card: held?.card })
   }
   pushLog(log: VerifiedKel): Promise<void> {
     return this.#say('pushLog', [log], async () => {
@@ -206,7 +212,7 @@ export class ScriptedHub implements HubClient {
     })
   }
   fetchCard(aid: string): Promise<string | undefined> {
-    return this.#say('fetchCard', [aid], async () => undefined)
+    return this.#say('fetchCard', [aid], async () => this.#post.listed.get(aid)?.card)
   }
   publicUrl(): Promise<string | undefined> {
     return this.#say('publicUrl', [], async () => undefined)
