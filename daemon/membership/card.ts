@@ -79,8 +79,20 @@ export function ownCard(ctx: Needs, hub: HubClient): AgentCard | undefined {
   const baseUrl = row?.baseUrl ?? hub.url
   const { aid } = hub.identity
   const facts = { name, caps, summary, aid: identity.aid, hub: aid, baseUrl, binding: hub.cardBinding }
-  const card = describeAgent(facts)
-  return signCard(card, { seed: identity.seed, aid: identity.aid, seq: identity.log.seq, baseUrl })
+  return signedOnce(identity, facts)
+}
+
+/** The newest card of each identity that this process holds: every round of the node asks for it. */
+const signed = new WeakMap<Context['identity'], { of: string; card: AgentCard }>()
+
+function signedOnce(identity: Context['identity'], facts: Facts): AgentCard {
+  const { aid, log, seed } = identity
+  const of = JSON.stringify([facts, log.seq])
+  const made = signed.get(identity)
+  if (made?.of === of) return made.card
+  const card = signCard(describeAgent(facts), { seed, aid, seq: log.seq, baseUrl: facts.baseUrl })
+  signed.set(identity, { of, card })
+  return card
 }
 
 /** Whether a hub has still to be given the card, or has answered another one. */

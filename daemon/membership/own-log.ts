@@ -5,7 +5,7 @@
  */
 
 import { Refused } from '../../protocol/contract/client.ts'
-import { Malformed } from '../../protocol/encoding/bytes.ts'
+import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
 import { isCopyAccepted, noteCaughtUp } from '../chain/accept.ts'
@@ -69,8 +69,10 @@ function contradiction(own: VerifiedKel, held: readonly KeyEvent[]): string | un
 }
 
 /** A set that this identity signed under its present key. */
-function ownSet({ identity }: Needs, encoded: Uint8Array): KeySet | undefined {
+function ownSet({ identity, keys }: Needs, encoded: Uint8Array): KeySet | undefined {
   const { aid, log } = identity
+  const { set: newest } = keys
+  if (newest?.body.kelSeq === log.seq && equal(encoded, KeySet.encode(newest))) return newest
   try {
     const set = KeySet.decode(encoded)
     const isOwn = set.body.aid === aid && set.body.kelSeq === log.seq && KeySet.verify(log.publicKey, set)
