@@ -467,6 +467,7 @@ export const rooms: Record<string, Room> = {
     uses: [
       'protocol/completion.ts',
       'protocol/build-info.ts',
+      'protocol/shell.ts',
       'protocol/encoding',
       'protocol/crypto',
       'protocol/identity',
@@ -489,6 +490,7 @@ export const rooms: Record<string, Room> = {
       'cli/help.ts',
       'cli/doctor',
       'cli/install',
+      'cli/compile-cache.ts',
       'cli/client',
       'cli/words.ts',
       'cli/screen',

@@ -127,7 +127,7 @@ const idsOf = (fits: (tool: AgentTool) => boolean) =>
 const ids = () => idsOf(() => true)
 
 /** This very program in absolute paths, for the identity that was selected. */
-function launchOf(io: Io, input: Input): Launch {
+export function launchOf(io: Io, input: Input): Launch {
   const id = input.id ?? io.env['SVC_ID']
   const program = fs.realpathSync(process.argv[1] as string)
   const env = Object.fromEntries(
@@ -141,7 +141,7 @@ function isInstalled(tool: AgentTool, env: Env): boolean {
   return folders.some(folder => fs.existsSync(join(folder, tool.program)))
 }
 
-function carryOut(changes: readonly Change[], isRemoval: boolean): void {
+export function carryOut(changes: readonly Change[], isRemoval: boolean): void {
   for (const change of changes.filter(isChange)) {
     if (change.backup && !isRemoval) keepBackup(change.path)
     writeText(change.path, change.after)
@@ -150,9 +150,9 @@ function carryOut(changes: readonly Change[], isRemoval: boolean): void {
   if (isRemoval) for (const { path } of changes) leaveFolders(path)
 }
 
-const isChange = ({ before, after }: Change) => before !== after
+export const isChange = ({ before, after }: Change) => before !== after
 
-function stateOf({ before, after }: Change): 'created' | 'changed' | 'removed' | 'unchanged' {
+export function stateOf({ before, after }: Change): 'created' | 'changed' | 'removed' | 'unchanged' {
   if (before === after) return 'unchanged'
   if (before === undefined) return 'created'
   return after === undefined ? 'removed' : 'changed'

@@ -17,20 +17,31 @@ const LOG_LINES_DEFAULT = 80
 
 export const stop: Run = async (io, input) => {
   const all = input.flags.has('--all')
-  const stopped = []
-  for (const id of all ? everyName(io) : [input.id]) {
-    const target = findTarget(io, { id })
-    const running = target.entry ?? (await unannounced(io, id, target))
-    if (running === undefined) {
-      if (!all) sayNothingRuns(io, target)
-      continue
-    }
-    await connect(io, { id }).call('shutdown', {})
-    await waitForEnd(io, running)
-    stopped.push(describe(running))
-  }
-  printReply(io, { stopped })
+  printReply(io, { stopped: all ? await stopAll(io) : await stopOne(io, input.id, sayNothingRuns) })
   return 0
+}
+
+/** Stops every node of this home; those that ran. */
+export async function stopAll(io: Io): Promise<Running[]> {
+  const stopped: Running[] = []
+  for (const id of everyName(io)) stopped.push(...(await stopOne(io, id, () => {})))
+  return stopped
+}
+
+async function stopOne(
+  io: Io,
+  id: string | undefined,
+  onNone: (io: Io, target: Target) => void,
+): Promise<Running[]> {
+  const target = findTarget(io, { id })
+  const running = target.entry ?? (await unannounced(io, id, target))
+  if (running === undefined) {
+    onNone(io, target)
+    return []
+  }
+  await connect(io, { id }).call('shutdown', {})
+  await waitForEnd(io, running)
+  return [describe(running)]
 }
 
 /** A node of this directory that was started under another runtime directory, where it told of itself. */

@@ -114,4 +114,19 @@ export const agentsCommands: readonly CommandRow[] = [
     example: 'svc install claude --mcp',
     load: async () => (await import('../commands/install.ts')).install,
   },
+  {
+    path: 'uninstall',
+    group: 'agents',
+    needsDaemon: false,
+    ofHome: true,
+    destroys: true,
+    summary:
+      'take svc out of every coding agent, stop its nodes and remove what it keeps outside of its data',
+    flags: [
+      on('--data', 'also remove every identity with its keys and messages, after a word is typed'),
+      on('--dry-run', 'show what would change, and change nothing'),
+    ],
+    example: 'svc uninstall --dry-run',
+    load: async () => (await import('../commands/uninstall.ts')).uninstall,
+  },
 ]

@@ -14,7 +14,7 @@ const WRITE_PAUSE_MS = 1000
 export type KeptHead = { length: number; headId: string }
 
 /** The runtime directories and the state directory of the user. */
-function foldersOf(env: Environment): string[] {
+export function headFolders(env: Environment): string[] {
   const state = stateDirectory(env)
   return [...runtimeDirectories(env), ...(state === undefined ? [] : [state])].map(at => join(at, FOLDER))
 }
@@ -34,7 +34,7 @@ export class KeptHeads {
   #timer: NodeJS.Timeout | undefined
 
   constructor(env: Environment, identity: { readonly aid: string }) {
-    this.#folders = foldersOf(env)
+    this.#folders = headFolders(env)
     this.#identity = identity
   }
 
