@@ -394,6 +394,10 @@ export const rooms: Record<string, Room> = {
     purpose: 'what `version` prints',
     uses: ['protocol/build-info.ts', 'protocol/encoding', 'cli/io.ts', 'cli/command.ts'],
   },
+  'cli/compile-cache.ts': {
+    purpose: 'where compiled code is kept between commands',
+    uses: ['daemon/platform'],
+  },
   'cli/help.ts': { purpose: 'what `help` prints', uses: ['cli/io.ts', 'cli/command.ts'] },
   'cli/client': {
     purpose: 'calls from the command line: to a node, to a hub',
@@ -518,6 +522,7 @@ export const rooms: Record<string, Room> = {
       'protocol/shell.ts',
       'cli/command.ts',
       'cli/version.ts',
+      'cli/compile-cache.ts',
       'cli/help.ts',
       'cli/client',
       'cli/table',

@@ -5,7 +5,6 @@ import { homeDirectory, identityDirectory, identityNames } from '../../daemon/ho
 import { eraseHome, forgetHeads, removeEmpty, removeRuntime } from '../../daemon/home/removal.ts'
 import { peekLog } from '../../daemon/identity/identity.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { shellWord } from '../../protocol/shell.ts'
 import type { Input, Run } from '../command.ts'
 import { compileCacheFolder } from '../compile-cache.ts'
 import { agentTools } from '../install/agents.ts'
@@ -60,11 +59,11 @@ function aidIn(dir: string): string | undefined {
 
 async function requireWord(io: Io, identities: readonly Identity[]): Promise<void> {
   const named = identities.map(({ id, aid }) => `  ${id}${aid === undefined ? '' : `  ${aid}`}`).join('\n')
-  const question = `This removes ${homeDirectory(io.env)} with these identities, their keys, messages and evidence:
+  const question = `svc: this removes ${homeDirectory(io.env)} with these identities, their keys, messages and evidence:
 ${named === '' ? '  none' : named}
 Nobody can bring them back. Credits that they hold at a hub are lost with their keys.
 Type ${WORD} to go on: `
-  if ((await askOnTerminal(io, question)) === WORD) return
+  if ((await askOnTerminal(io, io.stdin.isTTY ? question : `${question}\n`)) === WORD) return
   throw new CommandFailed(
     `the word ${WORD} was not typed; nothing was changed`,
     'to keep a copy first: svc backup <file>',
@@ -115,16 +114,10 @@ function erase(io: Io, identities: readonly Identity[]): { state: 'erased' | 'le
 type Left = { erases: boolean; identities: readonly Identity[]; services: readonly { stop: string }[] }
 
 function sayWhatIsLeft(io: Io, { erases, identities, services }: Left): void {
-  const lines = services.map(({ stop }) => stop)
+  if (services.length > 0)
+    hint(io, `services that start svc; to end them:\n${services.map(({ stop }) => stop).join('\n')}`)
   if (!erases && identities.length > 0)
-    lines.push(
-      `svc uninstall --data   # the keys and data in ${shellWord(homeDirectory(io.env))} are still there`,
-    )
-  const program = fs.realpathSync(process.argv[1] as string)
-  lines.push(
-    program.includes('/node_modules/')
-      ? 'npm uninstall --global svc'
-      : `rm -r ${shellWord(join(program, '..', '..'))}   # the program itself`,
-  )
-  hint(io, `what is left:\n${lines.join('\n')}`)
+    hint(io, 'keys and data are still there; to erase them too:\nsvc uninstall --data')
+  if (fs.realpathSync(process.argv[1] as string).includes('/node_modules/'))
+    hint(io, 'to remove the program itself:\nnpm uninstall --global svc')
 }
