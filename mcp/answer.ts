@@ -1,6 +1,7 @@
 /** One task that this node delegated: the last words of the other side, and what can be done with them. */
 import { present } from '../protocol/encoding/present.ts'
 import { actionCalls } from './actions.ts'
+import { attachmentCall } from './attachment.ts'
 import { RESULT_CHARACTERS_DEFAULT, RESULT_CHARACTERS_MAX } from './budget.ts'
 import { callText } from './call.ts'
 import { peerOf, ratingRow, receiptRow, sayReason } from './rows.ts'
@@ -75,7 +76,10 @@ export function answerOf(
     ...head,
     answer: turns,
     ...present({ receipt, review }),
-    actions: actionCalls(thread, context, further),
+    actions: actionCalls(thread, context, [
+      ...further,
+      ...attachmentCall('task_results', interaction_id, turns),
+    ]),
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Which files a model may send away: those of the folders that its client or its user opened, never one that is known
+ * Which files a model may send away, and where it may save one: those of the folders that its client or its user opened, never one that is known
  * to hold secrets. Links are followed before anything is judged; the node guards its own files besides.
  */
 import * as fs from 'node:fs'
@@ -15,6 +15,8 @@ import { BEGINNING_BYTES, holdsKey, isSecret } from './secrets.ts'
 export type Files = {
   /** The real path of a file that may be sent; throws {@link ToolError}. */
   allowed(path: string): Promise<string>
+  /** The real path of a folder that something may be saved in; throws {@link ToolError}. */
+  place(folder: string): Promise<string>
 }
 
 export type Folders = {
@@ -65,13 +67,37 @@ export function openFiles(folders: Folders): Files {
         return refuse(`${path} is a place of secrets, which are never sent`)
       const open = await openFolders(folders)
       if (open.some(folder => isWithin(folder, real))) return checked(path, real)
-      const known = open.length === 0 ? 'no folder is open' : `only files of ${open.join(', ')} are`
-      const folder = real.slice(0, real.lastIndexOf(sep)) || sep
-      return refuse(
-        `${path} is not open to this agent: ${known}; its user opens the folder with --folder ${shellWord(folder)} among the arguments of svc where this agent registers it as an MCP server, and then starts the agent again`,
-      )
+      return refuseClosed(path, real.slice(0, real.lastIndexOf(sep)) || sep, open)
+    },
+
+    async place(path) {
+      requireUsual(path)
+      const real = realPath(path)
+      if (!fs.statSync(real).isDirectory())
+        return refuse(`${path} is not a folder; name the one to save it in`)
+      const open = await openFolders(folders)
+      const within = open.find(folder => isWithin(folder, real))
+      if (within === undefined) return refuseClosed(path, real, open)
+      if (isSecret(real) || hasHidden(within, real))
+        return refuse(
+          `${path} is hidden, or a place of secrets, in which nothing is saved; name another folder`,
+        )
+      return real
     },
   }
+}
+
+/** What programs read by themselves stands in hidden folders: hooks, workflows, commands of agents. */
+const hasHidden = (open: string, real: string): boolean =>
+  relative(open, real)
+    .split(sep)
+    .some(part => part.startsWith('.'))
+
+function refuseClosed(path: string, folder: string, open: readonly string[]): never {
+  const known = open.length === 0 ? 'no folder is open' : `only ${open.join(', ')} is`
+  return refuse(
+    `${path} is not open to this agent: ${known}; its user opens the folder with --folder ${shellWord(folder)} among the arguments of svc where this agent registers it as an MCP server, and then starts the agent again`,
+  )
 }
 
 /** Judges the file itself: under another name it may be one of a place of secrets, and its content may be a key. */
