@@ -83,6 +83,8 @@ describe('a hook', () => {
       const said = hook(format, { session_id: 'e', hook_event_name })
       expect(JSON.parse(said).hookSpecificOutput.hookEventName).toBe(hook_event_name)
     }
+    const started = { session_id: 'e', hook_event_name: 'SessionStart' }
+    expect(JSON.parse(hook('copilot', started))).toEqual({ additionalContext: expect.stringContaining(id) })
     const stop = { session_id: 'f', hook_event_name: 'Stop', stop_hook_active: true }
     expect(hook('claude', stop)).toBe('')
     const ended = JSON.parse(hook('claude', { ...stop, stop_hook_active: false })) as Record<string, string>

@@ -75,6 +75,7 @@ function rendered(format: string, event: string | undefined, words: string): str
   if (format === 'text') return words
   if (event === 'Stop') return jsonText({ decision: 'block', reason: words })
   if (event === 'AfterAgent') return jsonText({ decision: 'deny', reason: words })
+  if (format === 'copilot') return jsonText({ additionalContext: words })
   const hookEventName = event ?? (format === 'gemini' ? 'AfterTool' : 'PostToolUse')
   return jsonText({ hookSpecificOutput: { hookEventName, additionalContext: words } })
 }

@@ -46,6 +46,8 @@ export type AgentTool = {
   readonly unattended?: string
 }
 
+const HOOK_WAIT_S = 10
+
 /** The name under which the server is registered. */
 export const SERVER = 'svc'
 /** Tools that change something elsewhere. */
@@ -108,6 +110,17 @@ function hookSettings(launch: Launch, format: string, events: readonly string[])
     add: [{ hooks: [{ type: 'command', command }] }],
     isOurs: isOurHook,
   }))
+}
+
+/** The same in the form of copilot's own files of hooks. */
+function copilotHooks(launch: Launch, events: readonly string[]): Setting[] {
+  const bash = shellLine(launch, ['hook', 'inbox', '--format', 'copilot'])
+  const hooks = events.map(event => ({
+    path: ['hooks', event],
+    add: [{ type: 'command', bash, timeoutSec: HOOK_WAIT_S }],
+    isOurs: isOurHook,
+  }))
+  return [{ path: ['version'], value: 1 }, ...hooks]
 }
 
 const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.test(JSON.stringify(entry))
@@ -234,6 +247,13 @@ export const agentTools: readonly AgentTool[] = [
       {
         path: join(copilotFolder(env), 'mcp-config.json'),
         settings: [server(launch, ['mcpServers', SERVER], { type: 'local', ...entry(launch), tools: ['*'] })],
+      },
+    ],
+    // what a hook prints as its user says something reaches nobody there
+    hooks: (env, launch) => [
+      {
+        path: join(copilotFolder(env), 'hooks', 'svc.json'),
+        settings: copilotHooks(launch, ['SessionStart', 'PostToolUse', 'Stop']),
       },
     ],
   },

@@ -2,7 +2,7 @@
 import type { CommandRow } from '../command.ts'
 import { many, may, need, on, takes, toolFlags } from './row.ts'
 
-const HOOK_FORMATS = ['text', 'claude', 'codex', 'gemini'] as const
+const HOOK_FORMATS = ['text', 'claude', 'codex', 'gemini', 'copilot'] as const
 
 const node = () => import('../commands/node.ts')
 const other = () => import('../commands/other.ts')
@@ -71,7 +71,7 @@ export const agentsCommands: readonly CommandRow[] = [
     needsDaemon: false,
     client: true,
     summary: 'what is new from contacts, for the hooks of a coding agent; says nothing where nothing is',
-    flags: [takes('--format', 'FORMAT', 'text (default), claude, codex or gemini', HOOK_FORMATS)],
+    flags: [takes('--format', 'FORMAT', 'text (default), claude, codex, gemini or copilot', HOOK_FORMATS)],
     example: 'svc hook inbox --format claude',
     load: async () => (await import('../commands/hook.ts')).hookInbox,
   },
@@ -105,7 +105,10 @@ export const agentsCommands: readonly CommandRow[] = [
     flags: [
       takes('--agent', 'TOOL', 'the same as <tool>'),
       on('--mcp', 'also register the MCP server in the configuration of the tool'),
-      on('--hooks', 'also have the tool look for mail at its own events: claude, codex and gemini'),
+      on(
+        '--hooks',
+        'also have the tool look for mail at its own events: claude, codex, gemini, copilot and qwen',
+      ),
       on('--allow-send', 'with --mcp: let the tool delegate, write and end without asking each time'),
       on('--remove', 'take out everything that was put there'),
       on('--dry-run', 'show the difference and change nothing'),

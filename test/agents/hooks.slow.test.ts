@@ -54,6 +54,10 @@ const agents: Record<string, (home: string, url: string) => { args: string[]; en
         env: { ...recipes['gemini']?.env?.(url) },
       }
     },
+    copilot: (_, url) => ({
+      args: ['-p', TASK, '--trust-folder'],
+      env: { ...recipes['copilot']?.env?.(url) },
+    }),
     qwen(home, url) {
       addTo(join(home, '.qwen', 'settings.json'), { security: { auth: { selectedType: 'openai' } } })
       return { args: [TASK], env: { ...recipes['qwen']?.env?.(url) } }
