@@ -448,7 +448,7 @@ export const rooms: Record<string, Room> = {
   },
   'cli/install': {
     purpose: 'what svc puts into the files of coding agents, and how it is taken out again',
-    uses: ['protocol/encoding', 'daemon/platform', 'cli/io.ts', 'protocol/shell.ts'],
+    uses: ['protocol/encoding', 'daemon/platform', 'daemon/home', 'cli/io.ts', 'protocol/shell.ts'],
   },
   'cli/doctor': {
     purpose: 'what `svc doctor` looks at',

@@ -2,42 +2,74 @@
 import * as fs from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createTwoFilesPatch } from 'diff'
+import { identityDirectory } from '../../daemon/home/home.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Input, Run } from '../command.ts'
-import {
-  type AgentTool,
-  agentTools,
-  type Env,
-  type Launch,
-  READING_TOOLS,
-  SENDING_TOOLS,
-} from '../install/agents.ts'
+import { type AgentTool, agentTools, type Launch, READING_TOOLS, SENDING_TOOLS } from '../install/agents.ts'
 import { backupPath, keepBackup, leaveFolders, writeText } from '../install/files.ts'
+import type { Env } from '../install/places.ts'
 import { type Change, planInstall, planRemoval, standing, type Wish } from '../install/plan.ts'
+import { type Project, projectAt } from '../install/project.ts'
 import { hint, type Io, printReply, UsageRefused } from '../io.ts'
+import { start } from './start.ts'
 import { flag } from './values.ts'
 
+/** The tools with the files that are meant, and the identity for which they are written. */
+type Scope = { readonly tools: readonly AgentTool[]; readonly launch: Launch; readonly project?: Project }
+
 export const install: Run = async (io, input) => {
-  const launch = launchOf(io, input)
-  const tool = chosen(input)
-  if (input.flags.has('--list')) return list(io, launch, tool === undefined ? agentTools : [tool])
-  if (tool === undefined) return suggest(io, input, launch)
+  const scope = scopeOf(io, input)
+  const tool = chosen(input, scope)
+  if (input.flags.has('--list')) return list(io, scope, tool === undefined ? scope.tools : [tool])
+  return tool === undefined ? suggest(io, input, scope) : change(io, input, scope, tool)
+}
+
+async function change(io: Io, input: Input, scope: Scope, tool: AgentTool): Promise<number> {
+  const { launch, project } = scope
   const isRemoval = input.flags.has('--remove')
   const wish = wishOf(input, tool, isRemoval)
   const changes = isRemoval ? planRemoval(tool, io.env, launch) : planInstall(tool, io.env, launch, wish)
   const isTrial = input.flags.has('--dry-run')
   if (!isTrial) carryOut(changes, isRemoval)
   const diff = changes.filter(isChange).map(patch).join('')
+  const isLasting = !isTrial && !isRemoval
+  const made = isLasting && (await makeIdentity(io, input, project))
   printReply(io, {
     tool: tool.id,
+    ...present({ project: project && { folder: project.folder, identity: project.id, made } }),
     dry_run: isTrial,
     changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
     ...present({ diff: isTrial ? diff : undefined }),
     ...(wish.allowSend ? opened(tool) : wish.mcp ? closed(tool) : {}),
   })
-  if (!isTrial && !isRemoval && !wish.mcp)
-    hint(io, `to register the MCP server too:\nsvc install ${tool.id} --mcp`)
+  if (isLasting) sayNext(io, { call: wish.mcp ? undefined : again(tool, scope), made, project })
   return 0
+}
+
+type Next = { call: string | undefined; made: boolean; project: Project | undefined }
+
+function sayNext(io: Io, { call, made, project }: Next): void {
+  if (call !== undefined) hint(io, `to register the MCP server too:\n${call} --mcp`)
+  if (made) hint(io, `to have others reach it:\nsvc --id ${project?.id} hub-register <url> --name <name>`)
+}
+
+/** Makes the identity of a project where there is none, and starts its node; whether it was made. */
+async function makeIdentity(io: Io, input: Input, project: Project | undefined): Promise<boolean> {
+  if (project === undefined || fs.existsSync(identityDirectory(io.env, project.id))) return false
+  const quiet = Object.create(io, { out: { value: () => {} }, hints: { value: false } }) as Io
+  await start(quiet, { ...input, id: project.id })
+  return true
+}
+
+const again = ({ id }: AgentTool, { project }: Scope): string =>
+  `svc install ${id}${project === undefined ? '' : ' --project'}`
+
+/** The user's own files, or those of the project in this folder with its identity. */
+function scopeOf(io: Io, input: Input): Scope {
+  const launch = launchOf(io, input)
+  if (!input.flags.has('--project')) return { tools: agentTools, launch }
+  const project = projectAt(io.cwd, io.env, launch)
+  return { tools: project.tools, launch: { ...launch, id: project.id }, project }
 }
 
 /** What `--allow-send` opens. */
@@ -65,7 +97,7 @@ function wishOf(input: Input, tool: AgentTool, isRemoval: boolean): Wish {
     ],
     [
       wish.hooks && tool.hooks === undefined,
-      `svc knows no hooks of ${tool.name}; it knows those of ${idsOf(tool => tool.hooks !== undefined)}`,
+      `svc knows no hooks of ${tool.name}; it knows those of ${idsOf(agentTools.filter(one => one.hooks !== undefined))}`,
     ],
     [isRemoval && wish.mcp, '--remove takes out everything; leave out --mcp'],
     [isRemoval && wish.hooks, '--remove takes out everything; leave out --hooks'],
@@ -76,24 +108,25 @@ function wishOf(input: Input, tool: AgentTool, isRemoval: boolean): Wish {
 }
 
 /** What is installed here, and what would be done. */
-function suggest(io: Io, input: Input, launch: Launch): number {
+function suggest(io: Io, input: Input, scope: Scope): number {
   if (input.flags.has('--remove'))
     throw new UsageRefused(
       'expected the tool to remove svc from; svc install --list says where it is',
       'svc install <tool> --remove',
     )
-  const found = agentTools.filter(tool => isInstalled(tool, io.env))
-  const none = `none of ${ids()} is installed here; svc install <tool> works all the same`
+  const { launch, tools } = scope
+  const found = tools.filter(tool => isInstalled(tool, io.env))
+  const none = `none of ${idsOf(tools)} is installed here; svc install <tool> works all the same`
   const rows = found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) }))
   printReply(io, {
     found: rows,
-    would: rows.filter(({ why }) => why === undefined).map(({ tool }) => `svc install ${tool} --mcp`),
+    would: found.filter((_, n) => rows[n]?.why === undefined).map(tool => `${again(tool, scope)} --mcp`),
     ...present({ note: found.length === 0 ? none : undefined }),
   })
   return 0
 }
 
-function list(io: Io, launch: Launch, listed: readonly AgentTool[]): number {
+function list(io: Io, { launch }: Scope, listed: readonly AgentTool[]): number {
   const tools = listed.map(tool => ({
     tool: tool.id,
     name: tool.name,
@@ -105,7 +138,7 @@ function list(io: Io, launch: Launch, listed: readonly AgentTool[]): number {
   return 0
 }
 
-function chosen(input: Input): AgentTool | undefined {
+function chosen(input: Input, { tools, project }: Scope): AgentTool | undefined {
   const named = [flag(input, '--agent', 'agent').agent, input.positionals[0]].filter(
     name => name !== undefined,
   )
@@ -113,18 +146,17 @@ function chosen(input: Input): AgentTool | undefined {
   if (other !== undefined && other !== name)
     throw new UsageRefused(`two tools were named: ${name} and ${other}`, 'svc help install')
   if (name === undefined) return undefined
-  const tool = agentTools.find(({ id }) => id === name)
-  if (tool === undefined)
-    throw new UsageRefused(`unknown tool: ${name}; expected ${ids()}`, 'svc install --list')
-  return tool
+  const tool = tools.find(({ id }) => id === name)
+  if (tool !== undefined) return tool
+  if (project !== undefined && agentTools.some(({ id }) => id === name))
+    throw new UsageRefused(
+      `${name} has no configuration of a project; leave out --project`,
+      'svc help install',
+    )
+  throw new UsageRefused(`unknown tool: ${name}; expected ${idsOf(tools)}`, 'svc install --list')
 }
 
-const idsOf = (fits: (tool: AgentTool) => boolean) =>
-  agentTools
-    .filter(fits)
-    .map(({ id }) => id)
-    .join(', ')
-const ids = () => idsOf(() => true)
+const idsOf = (tools: readonly AgentTool[]) => tools.map(({ id }) => id).join(', ')
 
 /** This very program in absolute paths, for the identity that was selected. */
 export function launchOf(io: Io, input: Input): Launch {
@@ -147,7 +179,7 @@ export function carryOut(changes: readonly Change[], isRemoval: boolean): void {
     writeText(change.path, change.after)
     if (change.backup && isRemoval) fs.rmSync(backupPath(change.path), { force: true })
   }
-  if (isRemoval) for (const { path } of changes) leaveFolders(path)
+  if (isRemoval) leaveFolders(changes.map(({ path }) => path))
 }
 
 export const isChange = ({ before, after }: Change) => before !== after

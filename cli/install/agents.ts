@@ -1,12 +1,9 @@
 /** The coding agents that svc installs itself into: where each keeps its instructions and its MCP servers. */
-import { homedir } from 'node:os'
-import { join } from 'node:path'
 import { shellWord } from '../../protocol/shell.ts'
 import { codexTables } from './codex-table.ts'
+import { type Env, type Place, type Places, userPlaces } from './places.ts'
 import { type Entry, mergedEntry } from './server-entry.ts'
 import type { Setting } from './settings.ts'
-
-export type Env = Readonly<Record<string, string | undefined>>
 
 /** How this program is started, in absolute paths, for the identity that was selected. */
 export type Launch = {
@@ -62,20 +59,6 @@ export const READING_TOOLS = [
   'node_status',
 ] as const
 
-const home = (env: Env) => env['HOME'] || homedir()
-const under = (env: Env, variable: string, ...fallback: string[]) =>
-  env[variable] || join(home(env), ...fallback)
-
-const claudeFolder = (env: Env) => under(env, 'CLAUDE_CONFIG_DIR', '.claude')
-const claudeState = (env: Env) => join(env['CLAUDE_CONFIG_DIR'] || home(env), '.claude.json')
-const codexFolder = (env: Env) => under(env, 'CODEX_HOME', '.codex')
-const geminiFolder = (env: Env) => join(env['GEMINI_CLI_HOME'] || home(env), '.gemini')
-const openCodeFolder = (env: Env) => join(under(env, 'XDG_CONFIG_HOME', '.config'), 'opencode')
-const qwenFolder = (env: Env) => under(env, 'QWEN_HOME', '.qwen')
-const copilotFolder = (env: Env) => under(env, 'COPILOT_HOME', '.copilot')
-const openClawFolder = (env: Env) =>
-  env['OPENCLAW_STATE_DIR'] || join(env['OPENCLAW_HOME'] || home(env), '.openclaw')
-
 /** A line for a shell that calls this very program. */
 export function shellLine({ command, program, id, env }: Launch, words: readonly string[]): string {
   const settings = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)}`)
@@ -126,90 +109,87 @@ function copilotHooks(launch: Launch, events: readonly string[]): Setting[] {
 const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.test(JSON.stringify(entry))
 
 /** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
-function trusting(path: (env: Env) => string, more: Entry = {}) {
+function trusting({ servers }: Place, more: Entry = {}) {
   const place = ['mcpServers', SERVER]
   return {
     register: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server(launch, place, { ...entry(launch), ...more })] },
+      { path: servers(env), settings: [server(launch, place, { ...entry(launch), ...more })] },
     ],
     allowSend: (env: Env, launch: Launch) => [
-      { path: path(env), settings: [server(launch, place, { ...entry(launch), ...more, trust: true })] },
+      { path: servers(env), settings: [server(launch, place, { ...entry(launch), ...more, trust: true })] },
     ],
     trustsAll: true as const,
   }
 }
 
 /** Permissions of Claude Code for these tools. */
-const claudeAllows = (env: Env, tools: readonly string[]): Registration => ({
-  path: join(claudeFolder(env), 'settings.json'),
+const claudeAllows = (path: string, tools: readonly string[]): Registration => ({
+  path,
   settings: [{ path: ['permissions', 'allow'], add: tools.map(tool => `mcp__${SERVER}__${tool}`) }],
 })
 
-export const agentTools: readonly AgentTool[] = [
-  {
+/** Hooks in one file, in the form and at the events of a tool. */
+const hooksIn =
+  ({ hooks }: Place, settingsOf: (launch: Launch) => Setting[]) =>
+  (env: Env, launch: Launch) => [{ path: hooks(env), settings: settingsOf(launch) }]
+
+const CLAUDE_EVENTS = ['UserPromptSubmit', 'PostToolUse', 'Stop'] as const
+
+const rows: Record<keyof Places, (place: Place) => AgentTool> = {
+  claude: place => ({
     id: 'claude',
     name: 'Claude Code',
     program: 'claude',
-    persona: env => join(claudeFolder(env), 'CLAUDE.md'),
+    persona: place.persona,
     register: (env, launch) => [
       {
-        path: claudeState(env),
+        path: place.servers(env),
         settings: [
           server(launch, ['mcpServers', SERVER], { type: 'stdio', ...entry(launch), alwaysLoad: true }),
         ],
       },
-      claudeAllows(env, READING_TOOLS),
+      claudeAllows(place.settings(env), READING_TOOLS),
+      ...(place.isProject
+        ? [{ path: place.settings(env), settings: [{ path: ['enabledMcpjsonServers'], add: [SERVER] }] }]
+        : []),
     ],
     former: env => [
       {
-        path: join(claudeFolder(env), 'settings.json'),
+        path: place.settings(env),
         settings: [{ path: ['env', 'ENABLE_TOOL_SEARCH'], value: 'false' }],
       },
     ],
-    hooks: (env, launch) => [
-      {
-        path: join(claudeFolder(env), 'settings.json'),
-        settings: hookSettings(launch, 'claude', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
-      },
-    ],
-    allowSend: env => [claudeAllows(env, SENDING_TOOLS)],
-  },
-  {
+    hooks: hooksIn(place, launch => hookSettings(launch, 'claude', CLAUDE_EVENTS)),
+    allowSend: env => [claudeAllows(place.settings(env), SENDING_TOOLS)],
+  }),
+  codex: place => ({
     id: 'codex',
     name: 'Codex',
     program: 'codex',
-    persona: env => join(codexFolder(env), 'AGENTS.md'),
-    register: (env, launch) => [codexServer(join(codexFolder(env), 'config.toml'), launch, [])],
-    hooks: (env, launch) => [
-      {
-        path: join(codexFolder(env), 'hooks.json'),
-        settings: hookSettings(launch, 'codex', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
-      },
-    ],
-    allowSend: (env, launch) => [codexServer(join(codexFolder(env), 'config.toml'), launch, SENDING_TOOLS)],
-  },
-  {
+    persona: place.persona,
+    register: (env, launch) => [codexServer(place.servers(env), launch, [])],
+    hooks: hooksIn(place, launch => hookSettings(launch, 'codex', CLAUDE_EVENTS)),
+    allowSend: (env, launch) => [codexServer(place.servers(env), launch, SENDING_TOOLS)],
+  }),
+  gemini: place => ({
     id: 'gemini',
     name: 'Gemini CLI',
     program: 'gemini',
-    persona: env => join(geminiFolder(env), 'GEMINI.md'),
+    persona: place.persona,
     unattended: 'is offered no tool of svc unless it was installed with --allow-send',
-    ...trusting(env => join(geminiFolder(env), 'settings.json')),
-    hooks: (env, launch) => [
-      {
-        path: join(geminiFolder(env), 'settings.json'),
-        settings: hookSettings(launch, 'gemini', ['BeforeAgent', 'AfterTool', 'AfterAgent']),
-      },
-    ],
-  },
-  {
+    ...trusting(place),
+    hooks: hooksIn(place, launch =>
+      hookSettings(launch, 'gemini', ['BeforeAgent', 'AfterTool', 'AfterAgent']),
+    ),
+  }),
+  opencode: place => ({
     id: 'opencode',
     name: 'OpenCode',
     program: 'opencode',
-    persona: env => join(openCodeFolder(env), 'AGENTS.md'),
+    persona: place.persona,
     register: (env, launch) => [
       {
-        path: join(openCodeFolder(env), 'opencode.json'),
+        path: place.servers(env),
         settings: [
           server(launch, ['mcp', SERVER], {
             type: 'local',
@@ -220,64 +200,63 @@ export const agentTools: readonly AgentTool[] = [
         ],
       },
     ],
-  },
-  {
+  }),
+  openclaw: place => ({
     id: 'openclaw',
     name: 'OpenClaw',
     program: 'openclaw',
-    persona: env =>
-      join(env['OPENCLAW_WORKSPACE_DIR'] || join(openClawFolder(env), 'workspace'), 'AGENTS.md'),
+    persona: place.persona,
     register: (env, launch) => [
       {
-        path: env['OPENCLAW_CONFIG_PATH'] || join(openClawFolder(env), 'openclaw.json'),
+        path: place.servers(env),
         settings: [
           server(launch, ['mcp', 'servers', SERVER], entry(launch)),
           { path: ['tools', 'toolSearch'], value: false },
         ],
       },
     ],
-  },
-  {
+  }),
+  copilot: place => ({
     id: 'copilot',
     name: 'GitHub Copilot CLI',
     program: 'copilot',
-    persona: env => join(copilotFolder(env), 'copilot-instructions.md'),
+    persona: place.persona,
     unattended: `may call no tool of svc unless it is started with --allow-tool ${SERVER}`,
     register: (env, launch) => [
       {
-        path: join(copilotFolder(env), 'mcp-config.json'),
+        path: place.servers(env),
         settings: [server(launch, ['mcpServers', SERVER], { type: 'local', ...entry(launch), tools: ['*'] })],
       },
     ],
     // what a hook prints as its user says something reaches nobody there
-    hooks: (env, launch) => [
-      {
-        path: join(copilotFolder(env), 'hooks', 'svc.json'),
-        settings: copilotHooks(launch, ['SessionStart', 'PostToolUse', 'Stop']),
-      },
-    ],
-  },
-  {
+    hooks: hooksIn(place, launch => copilotHooks(launch, ['SessionStart', 'PostToolUse', 'Stop'])),
+  }),
+  qwen: place => ({
     id: 'qwen',
     name: 'Qwen Code',
     program: 'qwen',
-    persona: env => join(qwenFolder(env), 'QWEN.md'),
-    ...trusting(env => join(qwenFolder(env), 'settings.json'), { alwaysLoadTools: true }),
+    persona: place.persona,
+    ...trusting(place, { alwaysLoadTools: true }),
     // it takes the words of Claude Code
-    hooks: (env, launch) => [
-      {
-        path: join(qwenFolder(env), 'settings.json'),
-        settings: hookSettings(launch, 'claude', ['UserPromptSubmit', 'PostToolUse', 'Stop']),
-      },
-    ],
+    hooks: hooksIn(place, launch => hookSettings(launch, 'claude', CLAUDE_EVENTS)),
     former: env => [
       {
-        path: join(qwenFolder(env), 'settings.json'),
+        path: place.settings(env),
         settings: [{ path: ['tools', 'toolSearch', 'enabled'], value: false }],
       },
     ],
-  },
-]
+  }),
+}
+
+/** The tools that have such places, each with its files there. */
+export const toolsAt = (places: Partial<Places>): AgentTool[] =>
+  (Object.keys(rows) as (keyof Places)[]).flatMap(id => {
+    const place = places[id]
+    return place === undefined ? [] : [rows[id](place)]
+  })
+
+/** The tools with the files of their user. */
+export const agentTools: readonly AgentTool[] = toolsAt(userPlaces)
 
 function codexServer(path: string, launch: Launch, approved: readonly string[]): Registration {
   const { command, env } = launch

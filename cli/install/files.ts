@@ -1,6 +1,6 @@
 /** Files of other programs: read as text, written as one step, with the mode and through the links that they have. */
 import * as fs from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { FILE_BYTES_MAX, readRegular } from '../../daemon/platform/files.ts'
 import { makeFolders } from '../../daemon/platform/folders.ts'
 import { systemCode, wordsOf } from '../../protocol/encoding/errors.ts'
@@ -71,9 +71,15 @@ function makeMarked(folder: string): void {
   for (const at of missing) fs.writeFileSync(join(at, FOLDER_MARK), '', { mode: NEW_FILE_MODE })
 }
 
-/** Takes out the folders that svc made for a file and in which nothing stands any more; others lose their mark. */
-export function leaveFolders(path: string): void {
-  for (let at = dirname(targetOf(path)); fs.existsSync(join(at, FOLDER_MARK)); at = dirname(at)) {
+/** Takes out the folders that svc made for these files and in which nothing stands any more; others lose their mark. */
+export function leaveFolders(paths: readonly string[]): void {
+  const folders = paths.map(path => dirname(targetOf(path)))
+  // the deeper ones first: until they are gone, those above hold something
+  for (const folder of folders.sort((a, b) => b.split(sep).length - a.split(sep).length)) leaveFolder(folder)
+}
+
+function leaveFolder(folder: string): void {
+  for (let at = folder; fs.existsSync(join(at, FOLDER_MARK)); at = dirname(at)) {
     fs.rmSync(join(at, FOLDER_MARK))
     if (fs.readdirSync(at).length > 0) continue
     fs.rmdirSync(at)

@@ -1,9 +1,10 @@
 /** The identity for which svc was installed before: it stays wherever it stands until another one is named. */
 import { CommandFailed } from '../io.ts'
-import type { AgentTool, Env, Launch } from './agents.ts'
+import type { AgentTool, Launch } from './agents.ts'
 import { startOf } from './codex-table.ts'
 import { readText } from './files.ts'
 import { bodyIn } from './managed-block.ts'
+import type { Env } from './places.ts'
 import { addedWords, environmentOf, wordsOf } from './server-entry.ts'
 import { memberAt } from './settings.ts'
 

@@ -2,11 +2,12 @@
 import { parse, TomlError } from 'smol-toml'
 import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed } from '../io.ts'
-import { type AgentTool, type Env, type Launch, type Registration, SERVER } from './agents.ts'
+import { type AgentTool, type Launch, type Registration, SERVER } from './agents.ts'
 import { backupPath, readText } from './files.ts'
 import { withStandingIdentity } from './identity.ts'
 import { bodyIn, hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
 import { persona } from './persona.ts'
+import type { Env } from './places.ts'
 import {
   holdsSettings,
   isEqual,

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import { homedir } from 'node:os'
 import { basename, join } from 'node:path'
 import { shellWord } from '../../protocol/shell.ts'
-import type { Env } from './agents.ts'
+import type { Env } from './places.ts'
 
 const UNIT_BYTES_MAX = 64 * 1024
 

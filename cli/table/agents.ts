@@ -110,6 +110,7 @@ export const agentsCommands: readonly CommandRow[] = [
         'also have the tool look for mail at its own events: claude, codex, gemini, copilot and qwen',
       ),
       on('--allow-send', 'with --mcp: let the tool delegate, write and end without asking each time'),
+      on('--project', 'into the configuration of the project in this folder, with an identity of its own'),
       on('--remove', 'take out everything that was put there'),
       on('--dry-run', 'show the difference and change nothing'),
       on('--list', 'what stands where, for every tool or for <tool>'),
