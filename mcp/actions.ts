@@ -19,6 +19,7 @@ const calls: Readonly<Record<string, Make>> = {
   cancel: withdraw,
   decline: withdraw,
   review,
+  accept_receipt: (id, context) => askUserTo(context.command(`svc accept-receipt ${id}`)),
   approve: (id, context) => askUserTo(context.command(`svc approve ${id}`)),
 }
 

@@ -179,6 +179,10 @@ export const acceptEnd = asks((control, input) =>
   control.call('end', { interaction_id: first(input), mode: 'accept' }),
 )
 
+export const acceptReceipt = asks((control, input) =>
+  control.call('acceptReceipt', { interaction_id: first(input) }),
+)
+
 export const results: Run = async (io, input) => {
   const control = connect(io, input)
   const isAll = input.flags.has('--all')

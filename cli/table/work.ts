@@ -201,6 +201,16 @@ export const workCommands: readonly CommandRow[] = [
     load: async () => (await work()).acceptEnd,
   },
   {
+    path: 'accept-receipt',
+    group: 'work',
+    needsDaemon: true,
+    client: true,
+    summary: 'sign the second receipt of a task whose first one was wrong',
+    positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
+    example: 'svc accept-receipt <id>',
+    load: async () => (await work()).acceptReceipt,
+  },
+  {
     path: 'cancel',
     group: 'work',
     needsDaemon: true,

@@ -76,6 +76,7 @@ export function doable(app: App, thread: Thread): Doable[] {
           run: reason => app.live.act('cancel', { ...input, ...present({ reason: reason || undefined }) }),
         }),
     },
+    secondReceipt(app, id, peer),
     {
       name: 'anew',
       label: 'Delegate anew',
@@ -102,6 +103,20 @@ export function doable(app: App, thread: Thread): Doable[] {
   const now = all.filter(({ name }) => actions.includes(name) && !isDone(app, name, id))
   return [...now, ...always(app, thread)]
 }
+
+const secondReceipt = (app: App, id: string, peer: string): Doable => ({
+  name: 'accept_receipt',
+  label: 'Sign the second receipt',
+  run: () =>
+    app.ask({
+      kind: 'sure',
+      title: 'Sign the second receipt of this task?',
+      says: `${peer} signed one receipt that is wrong, and later one that agrees with what this node holds. You sign the second; the first stays in your evidence.`,
+      yes: 'Sign it',
+      done: 'the second receipt is signed',
+      run: () => app.live.act('acceptReceipt', { interaction_id: id }),
+    }),
+})
 
 /** What does not depend on the state of a task. */
 function always(app: App, thread: Thread): Doable[] {

@@ -27,6 +27,7 @@ export type TaskOperations = Pick<
   | 'approve'
   | 'decline'
   | 'review'
+  | 'acceptReceipt'
   | 'verify'
 >
 

@@ -14,7 +14,17 @@ import { summaryView } from './views.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'events' | 'log' | 'now'
+  | 'store'
+  | 'contacts'
+  | 'peers'
+  | 'attachments'
+  | 'threads'
+  | 'hub'
+  | 'wakers'
+  | 'events'
+  | 'log'
+  | 'now'
+  | 'hubNow'
 >
 
 const LIST_LIMIT_DEFAULT = 20

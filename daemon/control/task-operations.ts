@@ -19,6 +19,7 @@ import { acceptEnd, cancel, decline, proposeEnd, say } from '../tasks/conversati
 import { commitTask, delegateTask, sendText } from '../tasks/delegation.ts'
 import { readText, textMessage } from '../tasks/messages.ts'
 import { keepRating } from '../tasks/ratings.ts'
+import { acceptReceipt, mayAcceptReceipt } from '../tasks/receipt-requester.ts'
 import { keepReview, type ReviewUploads } from '../tasks/reviews.ts'
 import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { verifyNow } from '../tasks/verify.ts'
@@ -219,6 +220,16 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
     async review(given) {
       const { rating, comment = '' } = given
       return keepReview(ctx, parts.reviews, at(given.interaction_id), { rating, comment })
+    },
+
+    async acceptReceipt(given) {
+      const interaction = at(given.interaction_id)
+      if (!isRequester(interaction) || !mayAcceptReceipt(ctx, interaction))
+        refuse(
+          'wrong_state',
+          'there is no second receipt of this task that agrees with what this node holds, in the place of one that was disputed',
+        )
+      return stateOf(change(ctx, () => acceptReceipt(ctx, interaction)))
     },
 
     async verify(given) {

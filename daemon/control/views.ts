@@ -27,6 +27,7 @@ import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { mayGiveAnew } from '../tasks/anew.ts'
 import { mayCancel, maySend } from '../tasks/conversation.ts'
+import { mayAcceptReceipt } from '../tasks/receipt-requester.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
 import { isCut, isRequester } from '../tasks/standing.ts'
 import { paymentView } from './payments.ts'
@@ -34,7 +35,7 @@ import { type ShownMessage, shownMessages } from './turns.ts'
 
 type Needs = Pick<
   Context,
-  'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'log' | 'now'
+  'store' | 'contacts' | 'peers' | 'attachments' | 'threads' | 'hub' | 'wakers' | 'log' | 'now' | 'hubNow'
 >
 
 const TURN_CHARACTERS_DEFAULT = 100_000
@@ -295,6 +296,7 @@ function actionsOf(ctx: Needs, interaction: Interaction): string[] {
   if (mayGiveAnew(interaction)) actions.push('anew')
   const isReviewable = isRequester(interaction) && isCut(interaction) && interaction.receiptState === 'signed'
   if (isReviewable && reviewOf(ctx.store, interaction.key) === undefined) actions.push('review')
+  if (isRequester(interaction) && mayAcceptReceipt(ctx, interaction)) actions.push('accept_receipt')
   return actions
 }
 

@@ -5,6 +5,7 @@
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
+import type { VerifiedKel } from '../../protocol/identity/kel.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import {
   CounterSignature,
@@ -28,6 +29,9 @@ type Needs = Pick<
   Context,
   'identity' | 'store' | 'chain' | 'peers' | 'threads' | 'wakers' | 'log' | 'now' | 'hubNow'
 >
+
+/** What a receipt is compared with. */
+type Judging = 'store' | 'peers' | 'threads' | 'now' | 'hubNow'
 
 /** Longer than any mail that was sent before a receipt can still be on its way. */
 const RECEIPT_WAIT_MS = 14 * 86_400_000 + 3_600_000
@@ -56,8 +60,8 @@ export function isOfProvider(ctx: Needs, { peer }: Interaction, receipt: Receipt
  * the chain that proves it, and nobody signs or reviews any more. Undefined when it did not.
  */
 function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): Interaction | undefined {
-  if (interaction.contradicting !== null) return interaction
   const log = ctx.peers.find(interaction.peer)?.log
+  if (interaction.contradicting !== null) return keepFitting(ctx, interaction, receipt, log)
   if (interaction.receipt === null || log === undefined) return undefined
   const first = Receipt.decode(interaction.receipt)
   const bothHold = [first, receipt].every(one => verifyReceipt(one, log) !== undefined)
@@ -76,6 +80,43 @@ function contradicted(ctx: Needs, interaction: Interaction, receipt: Receipt): I
     receiptState: 'disputed',
     receiptNote: 'the provider signed two receipts of this task that contradict each other; both are kept',
   })
+}
+
+/** Of later receipts, one that agrees with what is here takes the place of a second one that does not. */
+function keepFitting(
+  ctx: Needs,
+  interaction: Interaction,
+  receipt: Receipt,
+  log: VerifiedKel | undefined,
+): Interaction {
+  if (mayAcceptReceipt(ctx, interaction) || log === undefined) return interaction
+  const fits = verifyReceipt(receipt, log) !== undefined && !compare(ctx, interaction, receipt, log.seq)
+  return fits ? ctx.threads.update(interaction, { contradicting: Receipt.encode(receipt) }) : interaction
+}
+
+/**
+ * Whether its person may take the second receipt of a task: the first one was disputed and nobody counter-signed it, and the
+ * second agrees with all that is held here.
+ */
+export function mayAcceptReceipt(ctx: Pick<Needs, Judging>, interaction: Interaction): boolean {
+  const { contradicting, counterSignature, receiptState } = interaction
+  if (receiptState !== 'disputed' || contradicting === null || counterSignature !== null) return false
+  const log = ctx.peers.find(interaction.peer)?.log
+  const receipt = Receipt.decode(contradicting)
+  if (log === undefined || verifyReceipt(receipt, log) === undefined) return false
+  return compare(ctx, interaction, receipt, log.seq) === undefined
+}
+
+/** Signs the second receipt in the place of the first, which stays in the chain with the record of the contradiction. */
+export function acceptReceipt(ctx: Needs, interaction: Interaction): Interaction {
+  if (interaction.contradicting === null) return interaction
+  const receipt = Receipt.decode(interaction.contradicting)
+  const held = ctx.threads.update(interaction, {
+    receipt: interaction.contradicting,
+    contradicting: null,
+    receiptState: 'waiting',
+  })
+  return settleReceipt(ctx, held, receipt, true)
 }
 
 /**
@@ -165,7 +206,12 @@ export function remakeCounterSignature(
 type Fault = { fault: string; number?: number }
 
 /** How a receipt differs from what is held here; `missing_message` alone may still be healed by mail on its way. */
-function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq: number): Fault | undefined {
+function compare(
+  ctx: Pick<Needs, Judging>,
+  interaction: Interaction,
+  receipt: Receipt,
+  kelSeq: number,
+): Fault | undefined {
   const own = new Map<number, { digest: Uint8Array; confirmed: boolean }>()
   const peer = new Map<number, Uint8Array>()
   for (const message of numbered(ctx, interaction)) {
@@ -206,7 +252,7 @@ function compare(ctx: Needs, interaction: Interaction, receipt: Receipt, kelSeq:
 }
 
 /** Numbers of the provider that the last message of this side said it lacks. */
-function namedAsMissing(ctx: Needs, { key, ownLast }: Interaction): Set<number> {
+function namedAsMissing(ctx: Pick<Needs, Judging>, { key, ownLast }: Interaction): Set<number> {
   const last = ownLast === null ? undefined : ctx.threads.byNumber(key, 'out', ownLast)
   const said = last === undefined ? undefined : decodePayload(last.kind, last.payload)
   const names = said?.kind === kinds.end || said?.kind === kinds.acceptEnd
@@ -215,7 +261,7 @@ function namedAsMissing(ctx: Needs, { key, ownLast }: Interaction): Set<number> 
 
 type Numbered = { direction: 'out' | 'in'; number: number; digest: Uint8Array; delivery: string | null }
 
-function numbered(ctx: Needs, interaction: Interaction): Numbered[] {
+function numbered(ctx: Pick<Needs, Judging>, interaction: Interaction): Numbered[] {
   return ctx.store.all<Numbered>(
     'SELECT direction, number, digest, delivery FROM messages WHERE interaction = ? AND number > 0',
     interaction.key,

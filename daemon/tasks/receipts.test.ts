@@ -5,6 +5,7 @@ import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { documentBytes } from '../../protocol/proof/documents.ts'
 import { GENESIS } from '../../protocol/proof/evidence.ts'
 import { CounterSignature, Receipt, type ReceiptBody, receiptBodyHash } from '../../protocol/proof/receipt.ts'
+import { threadView } from '../control/views.ts'
 import { warningsOf } from '../control/warnings.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -12,6 +13,7 @@ import { acceptEnd, proposeEnd } from './conversation.ts'
 import { textMessage } from './messages.ts'
 import { makeReceipt, takeCounterSignature } from './receipt-provider.ts'
 import {
+  acceptReceipt,
   disputeOverdueReceipts,
   isOfProvider,
   remakeCounterSignature,
@@ -242,6 +244,53 @@ describe('a requester', () => {
     const uploads = { firstAnswer: async () => {} }
     const rated = keepReview(alice.ctx, uploads, of(alice), { rating: 5, comment: '' })
     await expect(rated).rejects.toMatchObject({ code: 'no_receipt' })
+  })
+
+  describe('whose provider signed a wrong receipt first and a right one later', () => {
+    const wrong = { status: 'FAILED' } as const
+    const accepted = () => alice.within(() => acceptReceipt(alice.ctx, of(alice)))
+    const isOffered = () =>
+      threadView(alice.ctx, of(alice), { fromTurn: 1, maxChars: 1 }).actions.includes('accept_receipt')
+
+    test('signs the right one once its person says so, and keeps the first in its chain', async () => {
+      const right = await cut()
+      taken(signed(right.body, wrong))
+      expect(isOffered()).toBe(false)
+      expect(taken(right)).toMatchObject({ receiptState: 'disputed', counterSignature: null })
+      expect(isOffered()).toBe(true)
+      expect(accepted()).toMatchObject({
+        receiptState: 'signed',
+        receiptNote: null,
+        receipt: Receipt.encode(right),
+        contradicting: null,
+      })
+      expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
+      expect(records(alice, 'svc.result.accepted')).toMatchObject([
+        { payload: { receipt_verified: false } },
+        { payload: { receipt_verified: true } },
+      ])
+      expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('valid')
+      expect(isOffered()).toBe(false)
+    })
+
+    test('is offered a third one where the second does not agree either', async () => {
+      const right = await cut()
+      taken(signed(right.body, wrong))
+      taken(signed(right.body, { resultCid: contentId(new Uint8Array([1])) }))
+      expect(isOffered()).toBe(false)
+      taken(right)
+      taken(signed(right.body, { resultCid: contentId(new Uint8Array([2])) }))
+      expect(isOffered()).toBe(true)
+      expect(accepted().receipt).toEqual(Receipt.encode(right))
+    })
+
+    test('signs no second one of a task whose first it had signed', async () => {
+      const first = await cut()
+      taken(first)
+      taken(signed(first.body, wrong))
+      taken(first)
+      expect(isOffered()).toBe(false)
+    })
   })
 
   test('takes a receipt that was made anew for the same, and a forged one for nothing', async () => {

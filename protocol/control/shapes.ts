@@ -230,7 +230,7 @@ export const threadShape = z.strictObject({
     .describe(
       'integer: the turn after the last one here, as `from_turn`; where that one ends with `next_char`, its rest comes first',
     ),
-  /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, anew, review. */
+  /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, anew, review, accept_receipt. */
   actions: z.array(z.string()),
   receipt: receiptSummary.optional(),
   payment: paymentShape.optional(),

@@ -285,6 +285,12 @@ export const taskOperations = {
     reply: stateReply,
     codes: ['unknown_interaction', 'wrong_state'],
   }),
+  acceptReceipt: operation('/accept-receipt', {
+    reads: false,
+    request: byInteraction,
+    reply: stateReply,
+    codes: ['unknown_interaction', 'wrong_state'],
+  }),
   review: operation('/review', {
     reads: false,
     request: byInteraction.extend({
