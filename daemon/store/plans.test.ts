@@ -1,8 +1,8 @@
 /** No question that a node asks of its store takes longer for a longer history: each is answered through an index. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseSync, Visitor } from 'oxc-parser'
 import { expect, test } from 'vitest'
+import { statementsIn } from '../../protocol/testing/statements.ts'
 import { openStoreAt, type Store } from './open.ts'
 import { HAS_WORDS } from './search.ts'
 
@@ -45,7 +45,7 @@ const RARELY = [
 ]
 
 const sources = readdirSync(join(root, 'daemon'), { recursive: true, encoding: 'utf8' })
-  .map(path => `daemon/${path}`)
+  .map(path => join(root, 'daemon', path))
   .filter(path => /\.ts$/.test(path) && !/\.test\.ts$|\/testing|schema\.ts$|upgrades\.ts$/.test(path))
 
 /** What stands in a built statement where it is no constant: the most that it may be there, each way by itself. */
@@ -63,67 +63,6 @@ const BUILT: Readonly<Record<string, readonly string[]>> = {
 }
 /** Lists of numbers of kinds. */
 const OF_KINDS = /^(?:kinds\.\w+|SPOKEN|MOVES|wordKinds|DAY_MS)$/
-
-type Template = {
-  quasis: { value: { cooked: string | null } }[]
-  expressions: { start: number; end: number }[]
-}
-type Source = { text: string; constants: Map<string, Template | string> }
-
-function read(path: string): { source: Source; found: Template[]; whole: string[] } {
-  const text = readFileSync(join(root, path), 'utf8')
-  const [found, whole, constants]: [Template[], string[], Source['constants']] = [[], [], new Map()]
-  new Visitor({
-    VariableDeclarator: ({ id, init }) => {
-      if (id.type !== 'Identifier' || init === null) return
-      if (init.type === 'TemplateLiteral') constants.set(id.name, init as Template)
-      if (init.type === 'Literal' && typeof init.value === 'string') constants.set(id.name, init.value)
-    },
-    TemplateLiteral: node => void found.push(node as Template),
-    Literal: ({ value }) => void (typeof value === 'string' && whole.push(value)),
-  }).visit(parseSync(path, text).program)
-  return { source: { text, constants }, found, whole }
-}
-
-/** Every statement of the sources, the built ones in each way in which they may be built. */
-function statements(): string[] {
-  const files = sources.map(read)
-  const shared = new Map(
-    files.flatMap(({ source }) => [...source.constants].map(([name, it]) => [name, { source, it }])),
-  )
-  const partOf = (source: Source, expression: string): readonly string[] => {
-    const own = source.constants.get(expression)
-    const it = own === undefined ? shared.get(expression) : { source, it: own }
-    if (OF_KINDS.test(expression)) return ['1']
-    if (it !== undefined) return typeof it.it === 'string' ? [it.it] : waysOf(it.source, it.it)
-    const ways = BUILT[expression]
-    if (ways === undefined) throw new Error(`how is this built? say it in BUILT: ${expression}`)
-    return ways
-  }
-  const waysOf = (source: Source, { quasis, expressions }: Template): string[] =>
-    quasis.reduce<string[]>(
-      (ways, { value }, n) => {
-        const expression = expressions[n]
-        const parts =
-          expression === undefined
-            ? ['']
-            : partOf(source, source.text.slice(expression.start, expression.end))
-        return ways.flatMap(way => parts.map(part => `${way}${value.cooked}${part}`))
-      },
-      [''],
-    )
-  const isStatement = (text: string) => /^\s*(?:SELECT|UPDATE|DELETE|WITH) /.test(text)
-  return [
-    ...new Set(
-      files.flatMap(({ source, found, whole }) => [
-        ...whole.filter(isStatement),
-        ...found
-          .filter(({ quasis }) => isStatement(quasis[0]?.value.cooked ?? ''))
-          .flatMap(template => waysOf(source, template)),
-      ]),
-    ),
-  ]
-}
 
 const flat = (sql: string) => sql.replace(/\s+/g, ' ').trim()
 
@@ -151,7 +90,7 @@ test('no statement of the node, whole or built, reads a whole table of its histo
       .all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
       .map(({ name }) => name),
   )
-  const asked = statements()
+  const asked = statementsIn(sources, { ways: BUILT, numbers: OF_KINDS })
   expect(asked.length).toBeGreaterThan(150)
   const scans = asked
     .filter(sql => !RARELY.includes(flat(sql)))
