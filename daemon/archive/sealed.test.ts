@@ -3,9 +3,16 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadArchive } from './load.ts'
-import { type Entry, readArchive, readHead, writeArchive } from './sealed.ts'
+import {
+  type ArchiveKind,
+  ArchiveRefused,
+  type Entry,
+  readArchive,
+  readHead,
+  writeArchive,
+} from './sealed.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'svc-archive-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -85,27 +92,45 @@ test('another passphrase, a changed head, a flipped byte and a missing or added 
   await expect(contents(at('whole'), 'correct horse batter')).rejects.toThrow(/cannot be opened/)
 })
 
-test('the vectors open, and what they say is invalid does not', async () => {
+describe('recorded archives', () => {
+  type Given = { reason: string; passphrase: string; archive: string }
+  type Head = { kind: ArchiveKind; aid: string; made_at: number; release: string }
   const vectors = JSON.parse(
     readFileSync(new URL('../../fixtures/archive/archives.json', import.meta.url), 'utf8'),
   ) as {
-    valid: { passphrase: string; archive: string; kind: string; entries: { path: string; bytes: string }[] }[]
-    invalid: { reason: string; passphrase: string; archive: string }[]
+    valid: (Given & Head & { entries: { path: string; bytes: string }[] })[]
+    invalid: (Given & { fault: string })[]
   }
   const file = (hex: string) => {
     writeFileSync(at('vector'), Buffer.from(hex, 'hex'))
     return at('vector')
   }
-  for (const { passphrase, archive, kind, entries: wanted } of vectors.valid) {
+  const isRefused = (work: () => unknown) =>
+    Promise.resolve()
+      .then(work)
+      .then(
+        () => false,
+        error => {
+          if (error instanceof ArchiveRefused) return true
+          throw error
+        },
+      )
+
+  test.each(vectors.valid)('open: $reason', async ({ passphrase, archive, entries: wanted, ...given }) => {
     const found = await contents(file(archive), passphrase)
-    expect(readHead(at('vector')).kind).toBe(kind)
+    const { kind, aid, made_at: madeAtMs, release } = given
+    expect(readHead(at('vector'))).toEqual({ kind, aid, madeAtMs, release })
     expect(found.map(([path, bytes]) => ({ path, bytes: bytes.toString('hex') }))).toEqual(wanted)
-  }
-  for (const { reason, passphrase, archive } of vectors.invalid)
-    expect([reason, await contents(file(archive), passphrase).catch(error => error.name)]).toEqual([
-      reason,
-      'ArchiveRefused',
-    ])
+  })
+
+  test.each(vectors.invalid)('are refused: $reason, $fault', async ({ passphrase, archive, fault }) => {
+    const path = file(archive)
+    expect(await isRefused(() => readHead(path))).toBe(fault === 'head')
+    expect(await isRefused(() => contents(path, passphrase))).toBe(fault !== 'path')
+    if (fault !== 'path') return
+    const into = { path, dir: at('vector-into'), passphrase, kind: readHead(path).kind }
+    expect(await isRefused(() => loadArchive(into))).toBe(true)
+  })
 })
 
 test('what is no archive, or asks for more work than any does, is refused at once', () => {

@@ -34,6 +34,8 @@ const isBearable = ({ n, r, p }: { n: number; r: number; p: number }): boolean =
   n * r * p <= COST_TIMES_MAX * COST.n * COST.r * COST.p
 const KEY_BYTES = 32
 const KDF_SALT_BYTES = 16
+/** Base64 of so many bytes, without spare bits. */
+const KDF_SALT = /^[A-Za-z0-9+/]{21}[AQgw]==$/
 const HEAD_BYTES_MAX = 4096
 const READ_BYTES = 256 * 1024
 const LENGTH_BYTES = 8
@@ -47,10 +49,14 @@ const HeadLine = z
     made_at: z.int().min(0),
     release: z.string().max(64),
     kdf: z.literal('scrypt'),
-    n: z.int().min(2).max(COST_MAX.n),
+    n: z
+      .int()
+      .min(2)
+      .max(COST_MAX.n)
+      .refine(n => Number.isInteger(Math.log2(n)), { error: 'scrypt takes powers of two' }),
     r: z.int().min(1).max(COST_MAX.r),
     p: z.int().min(1).max(COST_MAX.p),
-    salt: z.string().max(64),
+    salt: z.string().regex(KDF_SALT),
   })
   .refine(isBearable, { error: 'its passphrase costs more than four times what this release asks' })
 type Head = z.infer<typeof HeadLine>
