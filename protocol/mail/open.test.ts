@@ -5,13 +5,13 @@ import { encryptedSize, encryptStream } from '../crypto/chunked.ts'
 import { labelled } from '../crypto/hash.ts'
 import { sendExport } from '../crypto/hpke.ts'
 import { paddedSize } from '../crypto/padding.ts'
-import { concat, u32be, utf8 } from '../encoding/bytes.ts'
+import { concat, fromHex, Malformed, toHex, u32be, utf8 } from '../encoding/bytes.ts'
 import { encode } from '../encoding/cbor.ts'
-import { agent, attachmentOf, bodyOf, NOW_MS } from '../testing/agents.ts'
+import { agent, attachmentOf, bodyOf, fixture, NOW_MS } from '../testing/agents.ts'
 import { encodeAccess } from './access.ts'
 import { contextHash, encodeEnvelopeHead, latestExpMs } from './envelope.ts'
 import { encodeHead, type MessageBody, signHead } from './message.ts'
-import { openEnvelope } from './open.ts'
+import { NotOpened, openEnvelope, timesFit } from './open.ts'
 import { EXPORTER_CONTEXT } from './seal.ts'
 
 const [alice, bob, carol] = [agent('alice'), agent('bob'), agent('carol')]
@@ -109,4 +109,32 @@ test('content that does not have the digest of the head is refused', async () =>
   await (await refusal(plaintextOf(headOf(body), content), alice.random(32))).toThrow(
     'content does not match its digest',
   )
+})
+
+const recorded = fixture<{
+  recipient: { aid: string; kid: string; encryptionSeed: string; senderKey: string }
+  invalid: { reason: string; fault: string; bytes: string }[]
+  times: { reason: string; expMs: number; tsMs: number; nowMs: number; fits: boolean }[]
+}>('seal/envelopes.json')
+
+test.each(recorded.invalid)('a recorded envelope is refused: $reason, $fault', async ({ bytes, fault }) => {
+  const { aid, kid, encryptionSeed, senderKey } = recorded.recipient
+  const opening = openEnvelope({
+    source: [fromHex(bytes)],
+    recipient: aid,
+    seedOf: given => (toHex(given) === kid ? fromHex(encryptionSeed) : undefined),
+    senderKey: () => fromHex(senderKey),
+  }).then(async opened => {
+    for await (const _ of opened.parts());
+  })
+  const found = await opening.catch(error => {
+    if (error instanceof NotOpened) return error.code
+    if (error instanceof Malformed) return 'malformed'
+    throw error
+  })
+  expect(found).toBe(fault)
+})
+
+test.each(recorded.times)('a message with these times is taken or not: $reason', given => {
+  expect(timesFit(given.expMs, given.tsMs, given.nowMs)).toBe(given.fits)
 })

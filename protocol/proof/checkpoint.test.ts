@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { sha256 } from '#crypto'
-import { utf8 } from '../encoding/bytes.ts'
-import { agent } from '../testing/agents.ts'
-import { checkpointHolds, signedCheckpoint, supplyOrigin } from './checkpoint.ts'
+import { fromHex, toHex, utf8 } from '../encoding/bytes.ts'
+import { agent, fixture } from '../testing/agents.ts'
+import { checkpointHolds, parseCheckpoint, signedCheckpoint, supplyOrigin } from './checkpoint.ts'
 
 const hub = agent('hub')
 const origin = supplyOrigin(hub.aid)
@@ -30,4 +30,28 @@ test('and with no character changed', () => {
     const changed = note.slice(0, at) + (note[at] === 'A' ? 'B' : 'A') + note.slice(at + 1)
     expect([at, checkpointHolds(changed, expected)]).toEqual([at, false])
   }
+})
+
+const vectors = fixture<{
+  seed: string
+  publicKey: string
+  origin: string
+  valid: { reason: string; size: number; root: string; note: string }[]
+  invalid: { reason: string; note: string }[]
+}>('payment/checkpoints.json')
+const held = { origin: vectors.origin, key: fromHex(vectors.publicKey) }
+
+test.each(vectors.valid)('a recorded note holds: $reason', ({ size, root, note: text }) => {
+  const tree = { size, root: fromHex(root) }
+  expect(checkpointHolds(text, { ...held, checkpoint: tree })).toBe(true)
+  const { checkpoint: shown } = parseCheckpoint(text, vectors.origin)
+  expect([shown.size, toHex(shown.root)]).toEqual([size, root])
+  const made = signedCheckpoint(fromHex(vectors.seed), vectors.origin, tree)
+  expect(made.split('\n').every(line => text.split('\n').includes(line))).toBe(true)
+})
+
+test.each(vectors.invalid)('a recorded note does not hold: $reason', ({ note: text }) => {
+  const [first] = vectors.valid
+  const tree = { size: first?.size ?? 0, root: fromHex(first?.root ?? '') }
+  expect(checkpointHolds(text, { ...held, checkpoint: tree })).toBe(false)
 })

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { publicKey, sha256, sign } from '#crypto'
 import { concat, Malformed, toBase64, toHex, utf8 } from '../encoding/bytes.ts'
-import { agent } from '../testing/agents.ts'
+import { agent, fixture } from '../testing/agents.ts'
 import { checkpointText, supplyOrigin } from './checkpoint.ts'
-import { checkpointOffer, cosignatureIn, parseVerifierKey } from './cosignature.ts'
+import { checkpointOffer, cosignatureIn, cosignedAtMs, parseVerifierKey } from './cosignature.ts'
 
 const { identitySeed: seed, aid } = agent('witness')
 const name = 'witness.example/w1'
@@ -64,4 +64,31 @@ test('an offer is the old size, the proof, a blank line and the note', () => {
   const [one, two] = [sha256(utf8('1')), sha256(utf8('2'))]
   expect(checkpointOffer(7, [one, two], 'note\n')).toBe(`old 7\n${toBase64(one)}\n${toBase64(two)}\n\nnote\n`)
   expect(checkpointOffer(0, [], 'note\n')).toBe('old 0\n\nnote\n')
+})
+
+describe('a recorded cosignature', () => {
+  const { valid, cosignatures: vectors } = fixture<{
+    valid: { note: string }[]
+    cosignatures: {
+      verifierKey: string
+      valid: { reason: string; line: string; seconds: number }[]
+      invalid: { reason: string; line: string }[]
+      invalidKeys: { reason: string; key: string }[]
+    }
+  }>('payment/checkpoints.json')
+  const [text = ''] = valid.map(({ note }) => note.slice(0, note.indexOf('\n\n') + 1))
+  const recorded = parseVerifierKey(vectors.verifierKey)
+
+  test.each(vectors.valid)('holds $reason', ({ line, seconds }) => {
+    expect(cosignatureIn(line, text, recorded)).toBe(line)
+    expect(cosignedAtMs(line)).toBe(seconds * 1000)
+  })
+
+  test.each(vectors.invalid)('does not hold: $reason', ({ line }) => {
+    expect(cosignatureIn(line, text, recorded)).toBeUndefined()
+  })
+
+  test.each(vectors.invalidKeys)('has no verifier key with $reason', ({ key }) => {
+    expect(() => parseVerifierKey(key)).toThrow(Malformed)
+  })
 })

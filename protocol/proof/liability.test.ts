@@ -131,7 +131,8 @@ describe('the place of an account', () => {
 
 describe('recorded trees', () => {
   type Step = { h: string; sum: number; side: 'left' | 'right' }
-  const { secret, emptyRoot, trees } = fixture<{
+  type Proof = { aid: string; amount: number; salt: string; path: Step[] }
+  const { secret, emptyRoot, trees, invalid } = fixture<{
     secret: string
     emptyRoot: string
     trees: {
@@ -140,8 +141,16 @@ describe('recorded trees', () => {
       depth: number
       root: string
       root_sum: number
-      proofs: { aid: string; amount: number; salt: string; path: Step[] }[]
+      proofs: Proof[]
     }[]
+    invalid: (Proof & {
+      reason: string
+      fault: string
+      accounts: number
+      depth: number
+      root: string
+      root_sum: number
+    })[]
   }>('payment/liabilities.json')
 
   test.each(trees)('of $accounts accounts', ({ day, accounts, depth, root, root_sum, proofs }) => {
@@ -152,6 +161,13 @@ describe('recorded trees', () => {
       const of = { root: fromHex(root), rootSum: root_sum, depth, accounts }
       expect(pathFault(leaf, steps, of)).toBeUndefined()
     }
+  })
+
+  test.each(invalid)('show no account with $reason', given => {
+    const { aid, amount, salt, path, fault, root, root_sum: rootSum, depth, accounts } = given
+    const leaf = leafOf(liabilityKey(aid, fromHex(salt)), amount)
+    const steps = path.map(step => ({ ...step, h: fromHex(step.h) }))
+    expect(pathFault(leaf, steps, { root: fromHex(root), rootSum, depth, accounts })).toBe(fault)
   })
 
   test('of no account', () => {

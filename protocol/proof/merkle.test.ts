@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { fromHex, toHex } from '../encoding/bytes.ts'
+import { fixture } from '../testing/agents.ts'
 import {
   CompactRange,
   consistencyHolds,
@@ -139,5 +140,57 @@ describe('proofs of a tree', () => {
     const again = CompactRange.from(range.size, range.roots)
     for (const leaf of ids.slice(11)) again.append(leaf)
     expect([again.size, toHex(again.root())]).toEqual([20, toHex(treeOf(20).root)])
+  })
+})
+
+describe('recorded trees', () => {
+  type Inclusion = { index: number; size: number; proof: string[] }
+  type Consistency = { old: number; size: number; proof: string[] }
+  const vectors = fixture<{
+    leaves: string[]
+    roots: string[]
+    inclusion: { valid: Inclusion[]; invalid: (Inclusion & { reason: string; leaf: string; root: string })[] }
+    consistency: {
+      valid: Consistency[]
+      invalid: (Consistency & { reason: string; old_root: string; root: string })[]
+    }
+  }>('payment/merkle.json')
+  const hexes = (list: readonly string[]) => list.map(hex => fromHex(hex))
+  const hashes = hexes(vectors.leaves)
+  const rootOf = ([from, end]: LeafRange): string => {
+    const range = new CompactRange()
+    for (const leaf of hashes.slice(from, end)) range.append(leaf)
+    return toHex(range.root())
+  }
+  const at = (list: readonly string[], n: number): Uint8Array => fromHex(list[n] as string)
+
+  test(`have the ${vectors.roots.length} roots that are given`, () => {
+    expect(vectors.roots).toEqual([...vectors.roots.keys()].map(size => rootOf([0, size])))
+  })
+
+  test(`have ${vectors.inclusion.valid.length} proofs of inclusion, which are the ones made here`, () => {
+    for (const { index, size, proof } of vectors.inclusion.valid) {
+      expect(inclusionRanges(index, size).map(rootOf)).toEqual(proof)
+      const tree = { size, root: at(vectors.roots, size) }
+      expect(inclusionHolds({ leaf: at(vectors.leaves, index), index }, tree, hexes(proof))).toBe(true)
+    }
+  })
+
+  test(`have ${vectors.consistency.valid.length} proofs of consistency, which are the ones made here`, () => {
+    for (const { old, size, proof } of vectors.consistency.valid) {
+      expect(consistencyRanges(old, size).map(rootOf)).toEqual(proof)
+      const treeOf = (length: number) => ({ size: length, root: at(vectors.roots, length) })
+      expect(consistencyHolds(treeOf(old), treeOf(size), hexes(proof))).toBe(true)
+    }
+  })
+
+  test.each(vectors.inclusion.invalid)('have no leaf with $reason', ({ leaf, index, size, root, proof }) => {
+    const tree = { size, root: fromHex(root) }
+    expect(inclusionHolds({ leaf: fromHex(leaf), index }, tree, hexes(proof))).toBe(false)
+  })
+
+  test.each(vectors.consistency.invalid)('do not go on with $reason', ({ old, size, proof, ...roots }) => {
+    const [before, after] = [fromHex(roots.old_root), fromHex(roots.root)]
+    expect(consistencyHolds({ size: old, root: before }, { size, root: after }, hexes(proof))).toBe(false)
   })
 })

@@ -5,6 +5,7 @@ import { CREDITS_MAX } from '../contract/limits.ts'
 import { cidText, parseCid } from '../crypto/hash.ts'
 import type { Signed } from '../crypto/signed.ts'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
+import { decodeKel, keyAt, type VerifiedKel, verifyKel } from '../identity/kel.ts'
 import { anyAid, anyUint, bytesOf, checkByteFormat, fixture } from '../testing/agents.ts'
 import {
   AUTHORIZATION_BYTES_MAX,
@@ -23,11 +24,14 @@ import {
 
 type Case<N extends string> = { reason: string; body: Record<string, unknown> } & Record<N, string>
 type Bad<N extends string> = { reason: string } & Record<N, string>
+/** Well-formed; `fault` null: it holds beside this history. */
+type Judged<N extends string> = { kel: string; cases: (Bad<N> & { fault: string | null })[] }
 const authorizations = fixture<{
   seed: string
   publicKey: string
   valid: (Case<'authorization'> & { transaction: string })[]
   invalid: Bad<'authorization'>[]
+  refused: Judged<'authorization'> & { hub: string }
   purposes: { paySalt: string; interactionId: string; requestCid: string; purpose: string }[]
   redemptions: { reference: string; purpose: string }[]
   marks: { paySalt: string; transaction: string; mark: string }[]
@@ -37,7 +41,7 @@ const settlements = fixture<{
   hub: Keys
   payee: Keys
   receipts: { valid: Case<'receipt'>[]; invalid: Bad<'receipt'>[] }
-  orders: { valid: Case<'order'>[]; invalid: Bad<'order'>[] }
+  orders: { valid: Case<'order'>[]; invalid: Bad<'order'>[]; refused: Judged<'order'> }
 }>('payment/settlements.json')
 
 /** Bytes as hex, as the vectors have them. */
@@ -48,8 +52,29 @@ const plain = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
 }
 
+/** The first thing for which a signed body does not hold under the key state that its signer has now. */
+function signerFault<T>(
+  log: VerifiedKel,
+  codec: { verify(key: Uint8Array, signed: Signed<T>): boolean },
+  { object, signer, kelSeq }: { object: Signed<T>; signer: string; kelSeq: number },
+): string | null {
+  if (signer !== log.aid) return 'signer'
+  const key = kelSeq === log.seq ? keyAt(log, kelSeq) : undefined
+  if (key === undefined) return 'key_state'
+  return codec.verify(key, object) ? null : 'signature'
+}
+
 describe('an authorization', () => {
-  const { seed, publicKey } = authorizations
+  const { seed, publicKey, refused } = authorizations
+  const payer = verifyKel(decodeKel(fromHex(refused.kel)))
+  test.each(refused.cases)('that is well-formed, $reason: $fault', ({ authorization, fault }) => {
+    const object = Authorization.decode(fromHex(authorization))
+    const { payer: signer, payerKelSeq: kelSeq, network } = object.body
+    const found = signerFault(payer, Authorization, { object, signer, kelSeq })
+    expect(found ?? (hubOfNetwork(network) === refused.hub ? null : 'network')).toBe(fault)
+    expect(toHex(Authorization.encode(object))).toBe(authorization)
+  })
+
   test.each(authorizations.valid)('of $reason', ({ authorization, body, transaction }) => {
     const read = Authorization.decode(fromHex(authorization))
     expect(plain(read.body)).toEqual(body)
@@ -129,6 +154,13 @@ describe('a settlement receipt', () => {
 
 describe('an order about a hold', () => {
   const { payee, orders } = settlements
+  const log = verifyKel(decodeKel(fromHex(orders.refused.kel)))
+  test.each(orders.refused.cases)('that is well-formed, $reason: $fault', ({ order, fault }) => {
+    const object = HoldOrder.decode(fromHex(order))
+    const { payee: signer, payeeKelSeq: kelSeq } = object.body
+    expect(signerFault(log, HoldOrder, { object, signer, kelSeq })).toBe(fault)
+  })
+
   test.each(orders.valid)('that $reason', ({ order, body }) => {
     const read = HoldOrder.decode(fromHex(order))
     expect(plain(read.body)).toEqual(body)

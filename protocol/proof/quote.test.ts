@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { Malformed } from '../encoding/bytes.ts'
-import { agent } from '../testing/agents.ts'
+import { cidText, contentId } from '../crypto/hash.ts'
+import { Malformed, utf8 } from '../encoding/bytes.ts'
+import { agent, fixture } from '../testing/agents.ts'
+import { parseResultDocument } from './documents.ts'
 import { networkOf } from './payment.ts'
 import { paymentRequired, type Quote, quoteText, readQuote, requirementsOf } from './quote.ts'
 
@@ -48,5 +50,50 @@ describe('a quote', () => {
   ])('with %s is refused', (_, body, why) => {
     expect(() => readQuote(body, quote)).toThrow(Malformed)
     expect(() => readQuote(body, quote)).toThrow(why)
+  })
+})
+
+describe('a recorded quote', () => {
+  const { asked, valid, invalid } = fixture<{
+    asked: { provider: string; what: string }
+    valid: {
+      reason: string
+      document: string
+      cid: string
+      quote: Record<string, unknown> & { what: string }
+    }[]
+    invalid: { reason: string; fault: keyof typeof SAYS; document: string }[]
+  }>('payment/quotes.json')
+  const SAYS = {
+    members: /members/,
+    amount: /no amount/,
+    network: /no network/,
+    payee: /somebody else/,
+    resource: /something else/,
+    starts: /more for a withdrawal/,
+  }
+  const asks = (document: string): unknown => {
+    const parsed = parseResultDocument(utf8(document))
+    return 'payment_required' in parsed ? parsed['payment_required'] : undefined
+  }
+
+  test.each(valid)('is read: $reason', ({ document, cid, quote: { what, ...wanted } }) => {
+    const read = readQuote(asks(document), { ...asked, what })
+    const { provider: by, amount, network: of, holdSeconds, starts, settleSeconds } = read
+    expect({
+      provider: by,
+      amount,
+      network: of,
+      hold_s: holdSeconds ?? null,
+      starts: starts ?? null,
+      settle_s: settleSeconds,
+    }).toEqual(wanted)
+    expect(cidText(contentId(utf8(document)))).toBe(cid)
+    expect(JSON.parse(document).payment_required).toEqual(paymentRequired(read))
+  })
+
+  test.each(invalid)('is refused: $reason', ({ document, fault }) => {
+    expect(() => readQuote(asks(document), asked)).toThrow(Malformed)
+    expect(() => readQuote(asks(document), asked)).toThrow(SAYS[fault])
   })
 })

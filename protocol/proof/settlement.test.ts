@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { rotate } from '../identity/kel.ts'
-import { agent, NOW_MS } from '../testing/agents.ts'
+import { fromHex } from '../encoding/bytes.ts'
+import { decodeKel, rotate, verifyKel } from '../identity/kel.ts'
+import { agent, fixture, NOW_MS } from '../testing/agents.ts'
 import { Authorization, networkOf, SettlementReceipt, settlementKinds, transactionOf } from './payment.ts'
 import { settlementFault } from './settlement.ts'
 
@@ -46,7 +47,26 @@ const faultOf = (
     kinds,
   })
 
+const { refused } = fixture<{
+  receipts: {
+    refused: {
+      kel: string
+      authorization: string
+      cases: { reason: string; fault: string | null; receipt: string }[]
+    }
+  }
+}>('payment/settlements.json').receipts
+
 describe("a hub's settlement receipt", () => {
+  test.each(refused.cases)('as recorded, $reason: $fault', ({ receipt, fault }) => {
+    const found = settlementFault(SettlementReceipt.decode(fromHex(receipt)), {
+      authorization: Authorization.decode(fromHex(refused.authorization)),
+      hub: verifyKel(decodeKel(fromHex(refused.kel))),
+      kinds: [0, 1, 2, 3],
+    })
+    expect(found ?? null).toBe(fault)
+  })
+
   test('proves its payment, a part of it captured, and a part given back', () => {
     expect(faultOf({})).toBeUndefined()
     expect(faultOf({ kind: settlementKinds.captured, amount: 3 })).toBeUndefined()

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { agent, NOW_MS } from '../testing/agents.ts'
+import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
+import { decodeKel, verifyKel } from '../identity/kel.ts'
+import { agent, fixture, NOW_MS } from '../testing/agents.ts'
 import { ChainInvalid, GENESIS, signRecord } from './evidence.ts'
+import { CompactRange } from './merkle.ts'
 import {
   creditIssued,
   creditPayload,
@@ -120,5 +123,54 @@ describe('a supply chain', () => {
       expect(() => read(chain(honest, forged), { own }), String(forged)).toThrow('signature of the hub')
     expect(() => read(chain(honest, 2), { own })).not.toThrow()
     expect(() => read(chain(honest, 2), { own: undefined })).toThrow('signature of the hub')
+  })
+})
+
+describe('a recorded supply chain', () => {
+  type Read = { issued: number; retired: number }
+  const vectors = fixture<{
+    kel: string
+    records: (Read & { record: string; id: string })[]
+    treeRoot: string
+    alsoValid: (Read & { reason: string; records: string[] })[]
+    invalid: { reason: string; fault: string; at: number; records: string[] }[]
+  }>('payment/supply.json')
+  const readerOf = () => new SupplyReader(verifyKel(decodeKel(fromHex(vectors.kel))), { own: undefined })
+
+  test('is read to its end, with these ids and sums', () => {
+    const reader = readerOf()
+    const tree = new CompactRange()
+    for (const { record, id, issued, retired } of vectors.records) {
+      reader.add(fromHex(record))
+      expect([toHex(reader.head.head), reader.sums]).toEqual([id, { issued, retired }])
+      tree.append(reader.head.head)
+    }
+    reader.end()
+    expect(toHex(tree.root())).toBe(vectors.treeRoot)
+  })
+
+  test.each(vectors.alsoValid)('may have $reason', ({ records, issued, retired }) => {
+    const reader = readerOf()
+    for (const record of records) reader.add(fromHex(record))
+    reader.end()
+    expect(reader.sums).toEqual({ issued, retired })
+  })
+
+  test.each(vectors.invalid)('is refused where $reason', ({ records, at, fault }) => {
+    const reader = readerOf()
+    const faultOf = (record: string): string | undefined => {
+      try {
+        reader.add(fromHex(record))
+        return undefined
+      } catch (error) {
+        if (error instanceof ChainInvalid) return error.code
+        if (error instanceof SupplyFault) return 'supply'
+        if (error instanceof Malformed) return 'payload'
+        throw error
+      }
+    }
+    const last = records.length - 1
+    expect(last).toBe(at)
+    expect(records.map(faultOf)).toEqual(records.map((_, seq) => (seq === last ? fault : undefined)))
   })
 })

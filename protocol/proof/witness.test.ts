@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fromHex, Malformed, toHex } from '../encoding/bytes.ts'
-import { rotate } from '../identity/kel.ts'
+import { decodeKel, rotate, verifyKel } from '../identity/kel.ts'
 import { agent, anyAid, anyUint, bytesOf, checkByteFormat, fixture, NOW_MS } from '../testing/agents.ts'
 import { chainDid } from './evidence.ts'
 import { hubOfChain, statementHolds, WITNESS_BYTES_MAX, WitnessStatement } from './witness.ts'
@@ -11,6 +11,10 @@ const vectors = fixture<{
   publicKey: string
   valid: { reason: string; statement: string; body: Record<string, unknown> }[]
   invalid: { reason: string; statement: string }[]
+  histories: {
+    kels: Record<string, string>
+    cases: { reason: string; kel: string; holds: boolean; statement: string }[]
+  }
 }>('payment/witnesses.json')
 
 describe('a statement of a witness', () => {
@@ -51,6 +55,12 @@ describe('a statement of a witness', () => {
 })
 
 describe('a statement holds', () => {
+  const { kels, cases } = vectors.histories
+  test.each(cases)('or not, as recorded, $reason: $holds', ({ kel, holds, statement }) => {
+    const log = verifyKel(decodeKel(fromHex(kels[kel] as string)))
+    expect(statementHolds(log, WitnessStatement.decode(fromHex(statement)))).toBe(holds)
+  })
+
   const witness = agent('witness')
   const given = (witnessKelSeq: number, seed: Uint8Array, of = witness.aid) =>
     WitnessStatement.sign(seed, {

@@ -1,5 +1,7 @@
 /** What a payment request says, held to its authorization: which sentence it is refused with, and where each edge is. */
 import { describe, expect, test } from 'vitest'
+import { cidText } from '../../../protocol/crypto/hash.ts'
+import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
 import {
   Authorization,
   type AuthorizationBody,
@@ -8,7 +10,8 @@ import {
   redemptionPurpose,
   transactionOf,
 } from '../../../protocol/proof/payment.ts'
-import { agent } from '../../../protocol/testing/agents.ts'
+import { agent, fixture } from '../../../protocol/testing/agents.ts'
+import { wire3Routes } from '../../../protocol/wire3/routes.ts'
 import { PaymentRefused } from './refused.ts'
 import { checkReference, checkRules, type PaymentRequest, paymentOf, type Terms } from './terms.ts'
 
@@ -175,5 +178,42 @@ describe('the reference of a redemption', () => {
   test('gives nothing back', () => {
     const { body } = signed({ purpose: redemptionPurpose('x'), refundOf: transactionOf(signed()) })
     expect(said(() => checkReference('x', body))).toMatch('a redemption gives nothing back')
+  })
+})
+
+describe('a recorded body of x402', () => {
+  const vectors = fixture<{
+    hub: string
+    nowMs: number
+    valid: { reason: string; transaction: string; request: unknown }[]
+    invalid: { reason: string; fault: string; request: unknown }[]
+  }>('payment/x402.json')
+  /** The id of the payment, or the code of its refusal. */
+  function outcomeOf(given: unknown): string {
+    const parsed = wire3Routes.x402Settle.request.safeParse(given)
+    if (!parsed.success) return 'request_malformed'
+    const { x402Version, paymentPayload, paymentRequirements } = parsed.data
+    const asked: PaymentRequest = {
+      versions: [x402Version, paymentPayload.x402Version],
+      accepted: { extra: undefined, ...paymentPayload.accepted },
+      required: { extra: undefined, ...paymentRequirements },
+      authorization: fromBase64url(paymentPayload.payload.authorization),
+    }
+    try {
+      const { authorization, transaction } = paymentOf(asked, vectors.hub)
+      checkRules(asked, authorization.body, vectors.nowMs)
+      return cidText(transaction)
+    } catch (error) {
+      if (error instanceof PaymentRefused) return error.code
+      throw error
+    }
+  }
+
+  test.each(vectors.valid)('is taken: $reason', ({ request: given, transaction }) => {
+    expect(outcomeOf(given)).toBe(transaction)
+  })
+
+  test.each(vectors.invalid)('is refused: $reason, $fault', ({ request: given, fault }) => {
+    expect(outcomeOf(given)).toBe(fault)
   })
 })
