@@ -2,40 +2,15 @@
 
     {"do": "start", "hub": URL, "name": NAME}      {"do": "delegate", "to": AID, "task": TEXT}
     {"do": "register"}                             {"do": "say" | "end" | "accept_end", "id": ID}
-    {"do": "poll"}                                 {"do": "vectors", "folder": PATH}
+    {"do": "poll"}
 """
 
 import json
 import sys
-from pathlib import Path
 
 import agent as agents
 import interaction as interactions
-import sealing
 from agent import b64, unb64
-
-
-def check_vectors(folder):
-    count = 0
-    for case in json.loads((folder / "vectors/xwing_test-vectors.json").read_text()):
-        seed, public = bytes.fromhex(case["seed"]), bytes.fromhex(case["pk"])
-        shared, ciphertext = sealing.encapsulate(public, bytes.fromhex(case["eseed"]))
-        assert sealing.public_key(seed) == public, "X-Wing public key"
-        assert (shared.hex(), ciphertext.hex()) == (case["ss"], case["ct"]), "X-Wing encapsulation"
-        assert sealing.decapsulate(seed, ciphertext) == shared, "X-Wing decapsulation"
-        altered = bytes([ciphertext[0] ^ 1]) + ciphertext[1:]
-        assert sealing.decapsulate(seed, altered) != shared, "an altered ciphertext"
-        count += 1
-    for case in json.loads((folder / "vectors/hpke-pq_test-vectors.json").read_text()):
-        if (case["kem_id"], case["kdf_id"], case["aead_id"], case["mode"]) != (0x647A, 1, 3, 0):
-            continue
-        context = sealing.Context(bytes.fromhex(case["shared_secret"]), bytes.fromhex(case["info"]))
-        assert context.key.hex() == case["key"], "HPKE key"
-        for export in case["exports"]:
-            made = context.export(bytes.fromhex(export["exporter_context"]), export["L"])
-            assert made.hex() == export["exported_value"], "HPKE export"
-            count += 1
-    return {"checked": count}
 
 
 class Client:
@@ -74,9 +49,6 @@ class Client:
     def confirmation(self, order):
         each = self._of(order)
         return {"code": self.agent.confirmation(each.mine[order["number"]], each.peer)}
-
-    def vectors(self, order):
-        return check_vectors(Path(order["folder"]))
 
     def _of(self, order):
         return self.agent.interactions[unb64(order["id"])]

@@ -125,6 +125,8 @@ def encrypt_chunks(key, context, plaintext, salt=None):
 
 
 def decrypt_chunks(key, context, content):
+    if len(key) != 32:
+        raise NotOpened("the key is not 32 bytes")
     salt, commitment, rest = content[:24], content[24:56], content[56:]
     chunk_key, nonce, expected = _chunk_keys(key, salt, context)
     if not hmac.compare_digest(commitment, expected):
