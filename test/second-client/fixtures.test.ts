@@ -9,7 +9,6 @@ const NOT_YET = [
   'effect/effects.json',
   'interaction/steps.json',
   'judge/hostile.json',
-  'receipt/comparisons.json',
   'vectors/rfc9180_filippo.json',
 ]
 
