@@ -9,7 +9,6 @@ const NOT_YET = [
   'effect/effects.json',
   'interaction/steps.json',
   'judge/hostile.json',
-  'vectors/rfc9180_filippo.json',
 ]
 
 describe.skipIf(python === undefined)('a second client (needs python3-cryptography)', () => {

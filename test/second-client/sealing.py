@@ -76,27 +76,28 @@ def hkdf(secret, info, length=32):
     return hkdf_expand("sha256", hmac.new(bytes(32), secret, "sha256").digest(), info, length)
 
 
-def _labelled_extract(salt, label, secret):
-    return hmac.new(salt or bytes(32), b"HPKE-v1" + SUITE + label + secret, "sha256").digest()
+def labelled_extract(suite, salt, label, secret):
+    return hmac.new(salt or bytes(32), b"HPKE-v1" + suite + label + secret, "sha256").digest()
 
 
-def _labelled_expand(key, label, info, length):
-    return hkdf_expand("sha256", key, length.to_bytes(2, "big") + b"HPKE-v1" + SUITE + label + info, length)
+def labelled_expand(suite, key, label, info, length):
+    return hkdf_expand("sha256", key, length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info, length)
 
 
 class Context:
     """The key schedule of a shared secret."""
 
-    def __init__(self, shared, info):
-        psk_id = _labelled_extract(b"", b"psk_id_hash", b"")
-        schedule = b"\0" + psk_id + _labelled_extract(b"", b"info_hash", info)
-        secret = _labelled_extract(shared, b"secret", b"")
-        self.key = _labelled_expand(secret, b"key", schedule, 32)
-        self.nonce = _labelled_expand(secret, b"base_nonce", schedule, 12)
-        self._exporter = _labelled_expand(secret, b"exp", schedule, 32)
+    def __init__(self, shared, info, suite=SUITE):
+        psk_id = labelled_extract(suite, b"", b"psk_id_hash", b"")
+        schedule = b"\0" + psk_id + labelled_extract(suite, b"", b"info_hash", info)
+        secret = labelled_extract(suite, shared, b"secret", b"")
+        self.suite = suite
+        self.key = labelled_expand(suite, secret, b"key", schedule, 32)
+        self.nonce = labelled_expand(suite, secret, b"base_nonce", schedule, 12)
+        self._exporter = labelled_expand(suite, secret, b"exp", schedule, 32)
 
     def export(self, context, length):
-        return _labelled_expand(self._exporter, b"sec", context, length)
+        return labelled_expand(self.suite, self._exporter, b"sec", context, length)
 
     def open_first(self, ciphertext):
         return ChaCha20Poly1305(self.key).decrypt(self.nonce, ciphertext, b"")
