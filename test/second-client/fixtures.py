@@ -62,6 +62,7 @@ def unhex(text):
 def check(folder):
     import vectors_compared
     import vectors_documents
+    import vectors_effects
     import vectors_encoding
     import vectors_identity
     import vectors_mail
@@ -72,7 +73,7 @@ def check(folder):
 
     held = Fixtures(folder)
     parts = [vectors_encoding, vectors_others, vectors_identity, vectors_mail, vectors_proof, vectors_shown]
-    for part in (*parts, vectors_documents, vectors_compared, vectors_payment):
+    for part in (*parts, vectors_documents, vectors_compared, vectors_effects, vectors_payment):
         part.check(held)
     unread = [path for path in held.all() if path not in held.seen]
     return {"checked": held.checked, "wrong": held.wrong, "unread": unread}

@@ -6,7 +6,6 @@ import { python } from './python.ts'
 /** Files that the second client does not read yet; a new file has to be read, and one that is read leaves this list. */
 const NOT_YET = [
   'card/cards.json',
-  'effect/effects.json',
   'interaction/steps.json',
   'judge/hostile.json',
 ]
