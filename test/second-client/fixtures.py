@@ -64,6 +64,7 @@ def check(folder):
     import vectors_documents
     import vectors_effects
     import vectors_encoding
+    import vectors_hostile
     import vectors_identity
     import vectors_mail
     import vectors_others
@@ -73,7 +74,8 @@ def check(folder):
 
     held = Fixtures(folder)
     parts = [vectors_encoding, vectors_others, vectors_identity, vectors_mail, vectors_proof, vectors_shown]
-    for part in (*parts, vectors_documents, vectors_compared, vectors_effects, vectors_payment):
+    parts += [vectors_documents, vectors_compared, vectors_effects, vectors_hostile, vectors_payment]
+    for part in parts:
         part.check(held)
     unread = [path for path in held.all() if path not in held.seen]
     return {"checked": held.checked, "wrong": held.wrong, "unread": unread}

@@ -4,11 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { python } from './python.ts'
 
 /** Files that the second client does not read yet; a new file has to be read, and one that is read leaves this list. */
-const NOT_YET = [
-  'card/cards.json',
-  'interaction/steps.json',
-  'judge/hostile.json',
-]
+const NOT_YET = ['card/cards.json', 'interaction/steps.json']
 
 describe.skipIf(python === undefined)('a second client (needs python3-cryptography)', () => {
   let read: { checked: number; wrong: unknown[]; unread: string[] }
@@ -19,7 +15,7 @@ describe.skipIf(python === undefined)('a second client (needs python3-cryptograp
 
   test('takes every valid case of the vectors and refuses every invalid one', () => {
     expect(read.wrong).toEqual([])
-    expect(read.checked).toBeGreaterThan(3900)
+    expect(read.checked).toBeGreaterThanOrEqual(4205)
   })
 
   test('reads every file of the vectors, but for those that are listed', () => {
