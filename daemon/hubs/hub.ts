@@ -151,6 +151,11 @@ export interface HubCredits {
   account(entriesMax: number, signal: AbortSignal): Promise<HubAccount>
   /** What moved after an entry, as far as the hub still shows it, newest first. */
   entriesAfter(seq: number, signal: AbortSignal): Promise<AccountEntry[]>
+  /**
+   * What this agent signed, as the hub shows it for debits since a time, not verified, by the transaction. None for what a
+   * hub of an earlier release took.
+   */
+  authorizationsSince(sinceMs: number, signal: AbortSignal): Promise<Map<string, Uint8Array>>
   /** Asks the hub to move, or to hold, what an authorization gives for a quote; a repeat gets the same receipt. */
   settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled>
   /**

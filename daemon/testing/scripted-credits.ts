@@ -28,7 +28,7 @@ const REASON_WORDS: Readonly<Record<string, string>> = {
   hold_ended: 'the hold has ended already',
 }
 
-export type Operation = 'settle' | 'endOf' | 'redeem' | 'endHold' | 'account'
+export type Operation = 'settle' | 'authorizations' | 'endOf' | 'redeem' | 'endHold' | 'account'
 export type Fault =
   /** The request never came, or its answer was lost after the hub had carried it out. */
   | { kind: 'lost_before' | 'lost_after' }
@@ -39,7 +39,13 @@ export type Fault =
   | { kind: 'forge'; in: 'signature' | 'payment' | 'amount' | 'network' }
 
 type Hold = { payer: string; payee: string; amount: number; untilMs: number }
-type Transfer = { receipt: Uint8Array; kind: number; reference?: string; refundOf?: string }
+type Transfer = {
+  receipt: Uint8Array
+  kind: number
+  authorization?: Uint8Array
+  reference?: string
+  refundOf?: string
+}
 type Books = {
   balances: Map<string, number>
   /** By the transaction, and by `end:` and the transaction. */
@@ -76,6 +82,8 @@ export class ScriptedLedger {
   #restoredAtMs = 0
   /** Whether it is of the release that tells nobody but the payee how a hold has ended. */
   isOlder = false
+  /** Whether it can show what was signed for a debit. */
+  keepsAuthorizations = true
   /** Everything that nodes asked, in its order. */
   readonly asked: { by: string; operation: Operation; transaction?: string }[] = []
 
@@ -156,6 +164,7 @@ export class ScriptedLedger {
       account: (entriesMax, signal) => call('account', signal, () => this.#account(aid, entriesMax)),
       entriesAfter: (seq, signal) =>
         call('account', signal, () => this.#entriesOf(aid).filter(entry => entry.seq > seq)),
+      authorizationsSince: (_, signal) => call('authorizations', signal, () => this.#authorizationsOf(aid)),
       settle: async (authorization, quote, signal) => {
         const work = () => outcome(() => this.#settle(authorization, quote))
         return this.#told('settle', await call('settle', signal, work, idOf(authorization)))
@@ -254,8 +263,16 @@ export class ScriptedLedger {
     return this.#post(
       id,
       { transaction: transactionOf(authorization), kind, payer, payee, amount, ...present({ holdUntil }) },
-      present({ refundOf: body.refundOf && cidText(body.refundOf) }),
+      present({ authorization: encoded, refundOf: body.refundOf && cidText(body.refundOf) }),
     )
+  }
+
+  #authorizationsOf(aid: string): Map<string, Uint8Array> {
+    const shown = [...this.#books.transfers].flatMap(([id, { receipt, authorization }]) => {
+      const isOwn = SettlementReceipt.decode(receipt).body.payer === aid
+      return isOwn && authorization !== undefined ? [[id, authorization] as const] : []
+    })
+    return new Map(this.keepsAuthorizations ? shown : [])
   }
 
   #checkTerms({ network, amount, payTo }: Authorization['body'], quote: Quote): void {
@@ -280,7 +297,7 @@ export class ScriptedLedger {
     return this.#post(
       id,
       { transaction: transactionOf(authorization), kind: redeemed, payer, payee, amount },
-      { reference },
+      { authorization: encoded, reference },
     )
   }
 

@@ -37,6 +37,8 @@ export type Posting = {
   about?: Uint8Array | undefined
   /** What was signed for it. */
   receipt?: Uint8Array | undefined
+  /** What the payer signed for it. */
+  authorization?: Uint8Array | undefined
   reference?: string | undefined
   /** Between whom it moves, where an account of a hold stands between them. */
   parties?: { payer: AccountName; payee: AccountName } | undefined
@@ -55,6 +57,8 @@ export type PostedTransfer = {
   amount: number
   atMs: number
   receipt: Uint8Array | undefined
+  /** None of a transfer that an earlier release posted. */
+  authorization: Uint8Array | undefined
   reference: string | undefined
 }
 

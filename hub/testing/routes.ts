@@ -60,6 +60,7 @@ const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = {
   publicPage: { q: 'text', cap: 'paint.wall' },
   ledger: { limit: '10', before: '100' },
   redemptions: { limit: '10', before: '100' },
+  authorizations: { limit: '10', before: '100' },
   issuance: { from: '0', limit: '10' },
   witnessed: { from: '0', limit: '10' },
 }

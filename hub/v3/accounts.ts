@@ -10,7 +10,7 @@ import type { Part } from './handler.ts'
 import { limitOf } from './limit.ts'
 import { WireRefusal } from './refusals.ts'
 
-type Names = 'balance' | 'ledger' | 'redemptions' | 'liabilityProof'
+type Names = 'balance' | 'ledger' | 'authorizations' | 'redemptions' | 'liabilityProof'
 
 const LEDGER_LIMIT_DEFAULT = 50
 
@@ -37,6 +37,21 @@ export function accountHandlers(hub: Hub): Part<Names> {
           delta,
           reason,
           ...present({ transaction: transaction && cidText(transaction), counterparty }),
+        })),
+        ...present({ next: page.next }),
+      }
+    },
+    async authorizations({ signer, query }) {
+      const { aid } = signer.row
+      const page = await statements.authorizations(aid, pageOf(query))
+      return {
+        aid,
+        ...windowOf(page),
+        entries: page.entries.map(({ seq, atMs, transaction, authorization }) => ({
+          seq,
+          at: atMs,
+          transaction: cidText(transaction),
+          authorization: toBase64url(authorization),
         })),
         ...present({ next: page.next }),
       }

@@ -69,6 +69,7 @@ export const queries: Partial<Record<Wire3RouteName, Record<string, string>>> = 
   publicPage: { q: 'ada', cap: 'code.*' },
   ledger: { limit: '10', before: '7' },
   redemptions: { limit: '10', before: '7' },
+  authorizations: { limit: '10', before: '7' },
   liabilityProof: { day: '20600' },
   issuance: { from: '0', limit: '10' },
   witnessed: { from: '0', limit: '10' },

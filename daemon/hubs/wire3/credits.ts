@@ -78,6 +78,21 @@ export class Wire3Credits implements HubCredits {
     return entries
   }
 
+  async authorizationsSince(sinceMs: number, signal: AbortSignal): Promise<Map<string, Uint8Array>> {
+    const { aid } = this.#inputs.identity
+    const shown = new Map<string, Uint8Array>()
+    let before: string | undefined
+    for (let page = 0; page < LEDGER_PAGES_MAX; page++) {
+      const query = { limit: String(LEDGER_PAGE), ...present({ before }) }
+      const given = { params: { aid }, query, signal }
+      const told = await this.#calls.signed(routes.authorizations, given).catch(unlessOlder)
+      for (const one of told?.entries ?? []) shown.set(one.transaction, fromBase64url(one.authorization))
+      before = told?.next
+      if (before === undefined || told?.entries.some(({ at }) => at < sinceMs)) break
+    }
+    return shown
+  }
+
   async settle(authorization: Uint8Array, quote: Quote, signal: AbortSignal): Promise<Settled> {
     const body = {
       x402Version: X402_VERSION,

@@ -120,6 +120,7 @@ export class Credits {
         amount: body.amount,
         moves: [{ from: agentAccount(body.payer), to: RETIRED, amount: body.amount }],
         receipt: settled.bytes,
+        authorization: Authorization.encode(payment.authorization),
         reference: request.reference,
         supply,
       })
@@ -213,7 +214,13 @@ function postingOf({ authorization, transaction }: Payment, settled: Settled): P
   const { payer, payTo, amount, holdUntil, refundOf } = authorization.body
   const from = agentAccount(payer)
   const payee = agentAccount(payTo)
-  const shared = { id: transaction, atMs: settled.body.settledAt, amount, receipt: settled.bytes }
+  const shared = {
+    id: transaction,
+    atMs: settled.body.settledAt,
+    amount,
+    receipt: settled.bytes,
+    authorization: Authorization.encode(authorization),
+  }
   if (holdUntil === undefined)
     return {
       ...shared,

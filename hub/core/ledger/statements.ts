@@ -18,6 +18,8 @@ export type EntryReason =
   | 'refund'
   | 'redemption'
 export type Entry = Omit<LedgerEntry, 'reason'> & { reason: EntryReason }
+/** A debit, and what its payer signed for it. */
+export type Authorized = { seq: number; atMs: number; transaction: Uint8Array; authorization: Uint8Array }
 export type Page = { limit: number; before: number | undefined }
 export type Statement<T> = {
   windowDays: number
@@ -45,6 +47,19 @@ export class Statements {
     const { rows, ...statement } = await this.#read(aid, page, 'redemption')
     const entries = await Promise.all(rows.map(row => this.#redemption(row)))
     return { ...statement, entries: entries.filter(entry => entry !== undefined) }
+  }
+
+  /** What an account signed for its debits, as far as it was kept: an earlier release kept none. */
+  async authorizations(aid: string, page: Page): Promise<Statement<Authorized>> {
+    const { rows, ...statement } = await this.#read(aid, page)
+    const debits = rows.filter(({ delta }) => delta < 0)
+    const entries = await Promise.all(debits.map(row => this.#authorized(row)))
+    return { ...statement, entries: entries.filter(entry => entry !== undefined) }
+  }
+
+  async #authorized({ seq, atMs, transaction }: LedgerEntry): Promise<Authorized | undefined> {
+    const authorization = transaction && (await this.#store.transfer(transaction))?.authorization
+    return authorization && { seq, atMs, transaction, authorization }
   }
 
   /** The reference under which a redemption was made first. */

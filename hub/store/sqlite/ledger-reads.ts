@@ -15,7 +15,8 @@ import type {
 import type { Database } from './database.ts'
 
 export const ledgerQueries = {
-  transfer: 'SELECT seq, reason, amount, at_ms, receipt, reference FROM ledger_transfer WHERE id = ?',
+  transfer:
+    'SELECT seq, reason, amount, at_ms, receipt, authorization, reference FROM ledger_transfer WHERE id = ?',
   holdings: "SELECT number, balance FROM ledger_account WHERE kind = 'agent' AND name = ?",
   held:
     'SELECT coalesce(sum(balance), 0) AS held, coalesce(sum(CASE WHEN until_ms <= ?2 THEN balance ELSE 0 END), 0) AS lapsed' +
@@ -49,19 +50,21 @@ type TransferRow = {
   amount: number
   at_ms: number
   receipt: Uint8Array | null
+  authorization: Uint8Array | null
   reference: string | null
 }
 
 export function readTransfer(db: Database, id: Uint8Array): PostedTransfer | undefined {
   const row = db.one<TransferRow>(ledgerQueries.transfer, id)
   if (row === undefined) return undefined
-  const { seq, reason, amount, at_ms, receipt, reference } = row
+  const { seq, reason, amount, at_ms, receipt, authorization, reference } = row
   return {
     seq,
     reason,
     amount,
     atMs: at_ms,
     receipt: receipt ?? undefined,
+    authorization: authorization ?? undefined,
     reference: reference ?? undefined,
   }
 }

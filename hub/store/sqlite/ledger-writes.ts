@@ -136,15 +136,16 @@ function trialsSince(db: Database, sinceMs: number): number {
 }
 
 function insertTransfer(db: Database, posting: Posting): number {
-  const { id, reason, atMs, amount, about, receipt, reference } = posting
+  const { id, reason, atMs, amount, about, receipt, authorization, reference } = posting
   db.run(
-    'INSERT INTO ledger_transfer (id, reason, at_ms, amount, about, receipt, reference) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO ledger_transfer (id, reason, at_ms, amount, about, receipt, authorization, reference) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
     id,
     reason,
     atMs,
     amount,
     about ?? null,
     receipt ?? null,
+    authorization ?? null,
     reference ?? null,
   )
   return db.one<{ seq: number }>('SELECT last_insert_rowid() AS seq')?.seq ?? 0

@@ -161,6 +161,32 @@ export const creditRoutes = {
     }),
     codes: codes('rate_limited'),
   }),
+  /** What the account signed for its debits, by their transactions; none for those that an earlier release took. */
+  authorizations: route({
+    method: 'GET',
+    path: '/agents/{aid}/authorizations',
+    auth: 'signed',
+    action: 'authorizations',
+    signer: 'account',
+    own: true,
+    query: z.strictObject(pageOf),
+    reply: z.strictObject({
+      aid: aidShape,
+      ...account,
+      entries: z
+        .array(
+          z.strictObject({
+            seq: count,
+            at: moment,
+            transaction: nameText,
+            authorization: blobText(AUTHORIZATION_BYTES_MAX),
+          }),
+        )
+        .max(LEDGER_LIMIT_MAX),
+      next: nameText.optional(),
+    }),
+    codes: codes('rate_limited'),
+  }),
   redemptions: route({
     method: 'GET',
     path: '/agents/{aid}/redemptions',
