@@ -77,7 +77,10 @@ export const refund: Run = async (io, input) => {
   const [id = '', given] = input.positionals
   const amount = given === undefined ? undefined : parseInteger(given, 'the amount')
   if (amount === 0) throw new UsageRefused('expected an amount of at least 1', 'svc help refund')
-  const reply = await connect(io, input).call('refund', { interaction_id: id, ...present({ amount }) })
+  const reply = await connect(io, input).call('refund', {
+    interaction_id: id,
+    ...present({ amount, again: input.flags.has('--again') || undefined }),
+  })
   printReply(io, reply)
   return reply.verified ? 0 : 1
 }

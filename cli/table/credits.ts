@@ -96,6 +96,7 @@ export const creditCommands: readonly CommandRow[] = [
       need('id', 'interaction id of the task that was paid for'),
       may('amount', 'a whole number of credits (all of them)'),
     ],
+    flags: [on('--again', 'although a hub shows that a lost copy of this node gave back something')],
     example: 'svc refund <id>',
     load: async () => (await credits()).refund,
   },

@@ -3,8 +3,13 @@ import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
+/** What happened in between is not known here. */
+export type Restore = { madeAtMs: number; settledMs: number }
+
 const RESTORED = 'restored from an archive'
 const LAST = 'last restore'
+const ALL = 'restores'
+const KEPT_MAX = 8
 const CONTACTS_DUE = 'contacts to ask after a restore'
 
 export const markRestored = (store: Store, madeAtMs: number): void =>
@@ -19,16 +24,24 @@ export function restoredAt(store: Store): number | undefined {
 /** The hub was asked; what the correspondents hold is asked next. */
 export function noteSettled(store: Store, madeAtMs: number, settledMs: number): void {
   forget(store, RESTORED)
+  const all = [...restores(store), { madeAtMs, settledMs }].slice(-KEPT_MAX)
   remember(store, LAST, utf8(JSON.stringify({ madeAtMs, settledMs })))
+  remember(store, ALL, utf8(JSON.stringify(all)))
   remember(store, CONTACTS_DUE, utf8('yes'))
 }
 
 /** When the archive was made from which this store came last, and when its node went on from there. */
-export function lastRestore(store: Store): { madeAtMs: number; settledMs: number } | undefined {
+export function lastRestore(store: Store): Restore | undefined {
   const mark = recall(store, LAST)
-  return mark === undefined
-    ? undefined
-    : (JSON.parse(fromUtf8(mark)) as { madeAtMs: number; settledMs: number })
+  return mark === undefined ? undefined : (JSON.parse(fromUtf8(mark)) as Restore)
+}
+
+/** Every restore of which this store knows, the newest last: a backup that was made after one knows of it too. */
+export function restores(store: Store): Restore[] {
+  const kept = recall(store, ALL)
+  const last = lastRestore(store)
+  if (kept !== undefined) return JSON.parse(fromUtf8(kept)) as Restore[]
+  return last === undefined ? [] : [last]
 }
 
 /** Whether the contacts have still to be asked what was lost. */

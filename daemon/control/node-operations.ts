@@ -48,6 +48,7 @@ type Needs = Pick<
   | 'modules'
   | 'events'
   | 'now'
+  | 'hubNow'
   | 'topUps'
   | 'notices'
 >

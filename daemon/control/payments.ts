@@ -14,6 +14,7 @@ import type { Membership } from '../membership/home.ts'
 import type { Modules } from '../modules/modules.ts'
 import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
+import { requireRefundsKnown } from '../payments/lost-orders.ts'
 import { openAt, referenceFor, requireNoneLost } from '../payments/redemptions.ts'
 import { givenBack, type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
@@ -27,6 +28,7 @@ import { refundMessage } from '../tasks/messages.ts'
 import { accountHub } from './accounts.ts'
 import type { PaymentOperations } from './handlers.ts'
 import { hubAsked } from './hub-call.ts'
+import { lostOrderView } from './restored.ts'
 
 type Needs = ConversationNeeds & Pick<Context, 'hub' | 'random' | 'log'>
 
@@ -106,18 +108,21 @@ export function paymentOperations(
       }
       return await hubAsked(ctx.identity, redeemed, REDEEM_MS)
     },
-    async refund({ interaction_id: id, amount }) {
+    async refund({ interaction_id: id, amount, again }) {
       requirePayments()
       const interaction =
         ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
       const hub = await hubOf(paymentOf(ctx.store, interaction.key)?.network ?? '')
-      const prepared = ctx.store.transaction(() => giveBack(ctx, interaction, amount), 'node.pay')
+      const prepare = () => ctx.store.transaction(() => giveBack(ctx, interaction, amount), 'node.pay')
       const renew = () =>
         ctx.store.transaction(
           () => giveBack(ctx, ctx.threads.byKey(interaction.key), amount, true),
           'node.pay',
         )
-      const settle = (signal: AbortSignal) => settleRefund(ctx, hub, interaction, { prepared, renew, signal })
+      const settle = async (signal: AbortSignal) => {
+        await requireRefundsKnown(ctx, hub, interaction, { again, signal })
+        return await settleRefund(ctx, hub, interaction, { prepared: prepare(), renew, signal })
+      }
       return await hubAsked(ctx.identity, settle, REDEEM_MS)
     },
     reconcile: async ({ hub: url }) => reconcile(ctx, requirePayments(), await accountAt(url)),
@@ -183,14 +188,18 @@ function pricesWith(
   }
 }
 
-const comparedView = ({ entries, unsigned, missing, lost, short }: AccountView) => ({
+const comparedView = ({ entries, unsigned, afterBackup, missing, lost, short }: AccountView) => ({
   entries: entries.length,
-  agrees: unsigned.length + missing.length + lost.length === 0 && short === undefined,
+  agrees:
+    unsigned.length + missing.length + lost.length === 0 &&
+    afterBackup.every(({ state }) => state === 'signed') &&
+    short === undefined,
   unknown: unsigned.map(({ transaction = '', delta, atMs: at }) => ({
     transaction: shownLine(transaction),
     delta,
     at,
   })),
+  after_backup: afterBackup.map(lostOrderView),
   missing: missing.map(({ transaction, kind, amount, atMs: at }) => ({ transaction, kind, amount, at })),
   ...present({ short }),
 })
@@ -235,6 +244,7 @@ const reportView = (report: AuditReport) => ({
   retired: report.retired,
   ...present({
     fault: report.fault,
+    after_backup: report.afterBackup.length === 0 ? undefined : report.afterBackup.map(lostOrderView),
     day: report.day,
     owed: report.owed,
     witnessed_seq: report.witnessed?.seq,

@@ -27,6 +27,7 @@ type Needs = Pick<
   | 'modules'
   | 'events'
   | 'now'
+  | 'hubNow'
   | 'topUps'
   | 'notices'
 >

@@ -24,7 +24,17 @@ import { restoreWarnings } from './restored.ts'
 
 type Needs = Pick<
   Context,
-  'dir' | 'identity' | 'store' | 'chain' | 'contacts' | 'hub' | 'settings' | 'modules' | 'now' | 'notices'
+  | 'dir'
+  | 'identity'
+  | 'store'
+  | 'chain'
+  | 'contacts'
+  | 'hub'
+  | 'settings'
+  | 'modules'
+  | 'now'
+  | 'hubNow'
+  | 'notices'
 >
 
 type State = {

@@ -21,6 +21,7 @@ import {
   orderedAgain,
   reopenLost,
 } from './lost-holds.ts'
+import { type LostOrder, lostOrders, unprovenFault } from './lost-orders.ts'
 import { type Authorized, authorizedSince, type Signed, signedSince } from './own-records.ts'
 
 type Needs = Pick<
@@ -34,6 +35,8 @@ export type AccountView = {
   entries: AccountEntry[]
   /** Debits that this node did not sign. */
   unsigned: AccountEntry[]
+  /** Debits of which it has no record because it was restored since. */
+  afterBackup: LostOrder[]
   /** What the hub signed, and shows no entry of. */
   missing: Signed[]
   /** What the hub signed that it holds for this agent, or has given it, and does not have. */
@@ -89,6 +92,7 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const received = receivedPayments(ctx.store, networkOf(aid), nowMs - WINDOW_MS)
   const { entries, balance } = await readAccount(hub, signal)
   const authorized = authorizedSince(ctx, nowMs - WINDOW_MS - SIGNED_BEFORE_MS)
+  const orders = await lostOrders(ctx, hub, entries, signal)
   const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
   const isShown = shownIn(entries)
   const isListed = ({ payment }: PaymentRow) => isShown({ transaction: cidText(payment), kind: 'received' })
@@ -106,7 +110,10 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const sum = from.sum + total(entries.filter(({ seq }) => seq > from.seq))
   return {
     entries,
-    unsigned: unsignedOf(entries, authorized, restored).filter(({ atMs }) => atMs > acceptedMs),
+    ...explained(
+      unsignedOf(entries, authorized, restored).filter(({ atMs }) => atMs > acceptedMs),
+      orders,
+    ),
     missing: shown.filter(
       one => !restored.has(one.transaction) && !isShown(one) && !again.has(one.transaction),
     ),
@@ -185,6 +192,20 @@ function unsignedOf(
   return entries.filter(entry => entry.delta < 0 && !signed.has(entry.transaction ?? '') && !known.has(entry))
 }
 
+/** Debits that are not known here, without those that a restore explains, and these. */
+function explained(
+  unsigned: readonly AccountEntry[],
+  orders: readonly LostOrder[],
+): Pick<AccountView, 'unsigned' | 'afterBackup'> {
+  const isOf = (entry: AccountEntry) => (order: LostOrder) => order.seq === entry.seq
+  return {
+    unsigned: unsigned.filter(entry => !orders.some(isOf(entry))),
+    afterBackup: orders.filter(
+      order => order.state === 'signed' || unsigned.some(entry => isOf(entry)(order)),
+    ),
+  }
+}
+
 /** Whether the ledger has the entry of what was signed. */
 function shownIn(
   entries: readonly AccountEntry[],
@@ -204,13 +225,16 @@ const MOVED: Record<Signed['kind'], string> = {
 }
 
 /** Why this cannot be all that the hub owes; undefined where it can. */
-export function accountFault({ unsigned, missing, lost: gone, short }: AccountView): string | undefined {
+export function accountFault(view: AccountView): string | undefined {
+  const { unsigned, afterBackup, missing, lost: gone, short } = view
   const [debit] = unsigned
   if (debit !== undefined)
     return (
       `it took ${-debit.delta} credits by ${debit.transaction || 'an entry without an id'}, which this node did not sign: ` +
       'another program has the key of this identity, such as a payer of svc-x402, or the hub took what is not its own'
     )
+  const unproven = afterBackup.find(({ state }) => state === 'unproven')
+  if (unproven !== undefined) return unprovenFault(unproven)
   const [lost] = missing
   if (lost !== undefined)
     return `it signed that ${lost.transaction} ${MOVED[lost.kind]}, and its ledger has no such entry`

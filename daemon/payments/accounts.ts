@@ -17,7 +17,7 @@ export const homeOnly = ({ hub }: Pick<Context, 'hub'>): Accounts => ({
 /** Asks once more where the hub did not know the newest key of this node. */
 export async function withNewestKey(
   { identity }: Pick<Context, 'identity'>,
-  hub: HubClient,
+  hub: Pick<HubClient, 'pushLog'>,
   ask: () => Promise<Settled>,
 ): Promise<Settled> {
   const answer = await ask()

@@ -25,6 +25,7 @@ import { forget, recall, remember } from '../store/memory.ts'
 import { forgetWitnessed } from '../store/witnessed.ts'
 import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
 import { askCosigned, type Cosignatures, cosignersOf, requireCosigned } from './cosigned.ts'
+import type { LostOrder } from './lost-orders.ts'
 import { maySign } from './may-sign.ts'
 import { noteKeyState } from './receipts.ts'
 import { forgetHeads, HEAD_SEEN, keepOnlyHead, seenHeads } from './seen-heads.ts'
@@ -68,6 +69,8 @@ export type AuditReport = {
   witnessed: { seq: number; atMs: number } | undefined
   /** Trees that witnesses which the user named have cosigned, and who of them has cosigned none that is shown. */
   cosigned: Cosignatures
+  /** Debits of which this node has no record because it was restored since. */
+  afterBackup: readonly LostOrder[]
   fault: string | undefined
 }
 
@@ -194,6 +197,7 @@ export class Audit {
       owed,
       witnessed: newestOf(witnessed),
       cosigned,
+      afterBackup: account?.afterBackup ?? [],
       fault: why,
     }
   }

@@ -25,6 +25,10 @@ type Needs = Pick<
   Context,
   'identity' | 'store' | 'chain' | 'threads' | 'hub' | 'hubNow' | 'random' | 'log' | 'events' | 'wakers'
 >
+export type RefundNeeds = Pick<
+  Context,
+  'identity' | 'store' | 'chain' | 'hubNow' | 'log' | 'events' | 'wakers'
+>
 type Keeping = Pick<Context, 'store' | 'identity' | 'wakers'>
 
 const NONCE_BYTES = 16
@@ -197,17 +201,40 @@ export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSign
   }
 }
 
+/** Whether what became of a refund stands here. */
+export const isNoted = (store: Context['store'], encoded: Uint8Array): boolean =>
+  recall(store, doneName(transactionIn(encoded))) !== undefined
+
+/** Counts a refund that its hub shows and this node has no record of: the hub gives its receipt to whoever repeats it. */
+export async function takeUpRefund(
+  ctx: RefundNeeds,
+  home: Asked,
+  interaction: Interaction,
+  { encoded, signal }: { encoded: Uint8Array; signal: AbortSignal },
+): Promise<void> {
+  const settled = await ask(ctx, home, interaction, encoded, signal)
+  const { amount } = Authorization.decode(encoded).body
+  if ('says' in settled) ctx.log.error({ says: settled.says }, 'the hub shows a refund and signs no receipt')
+  ctx.store.transaction(() => {
+    if (isNoted(ctx.store, encoded)) return
+    remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(amount)))
+    addGivenBack(ctx.store, encoded, amount)
+    if (!('says' in settled)) record(ctx, interaction, settled)
+  }, 'node.payment')
+}
+
 function addGivenBack(store: Context['store'], encoded: Uint8Array, amount: number): void {
   const { refundOf } = Authorization.decode(encoded).body
   if (refundOf === undefined) throw new Error('this authorization gives nothing back')
   remember(store, doneName(refundOf), utf8(String(givenBack(store, refundOf) + amount)))
 }
 
+type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>
 type Moved = { transaction: string; amount: number; network: string; verified: boolean; receipt: Uint8Array }
 
 async function ask(
-  ctx: Needs,
-  home: HubClient,
+  ctx: RefundNeeds,
+  home: Asked,
   interaction: Interaction,
   encoded: Uint8Array,
   signal: AbortSignal,
@@ -228,7 +255,7 @@ async function ask(
   return { transaction, amount, network, verified: fault === undefined, receipt: answer.receipt }
 }
 
-function record({ chain, events, store }: Needs, interaction: Interaction, moved: Moved): void {
+function record({ chain, events, store }: RefundNeeds, interaction: Interaction, moved: Moved): void {
   const { transaction, amount, network, verified, receipt } = moved
   const proof = verified ? { auth_id: transaction, receipt } : {}
   const settled = { interaction_id: interaction.id, transaction, amount, network, verified, ...proof }

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { capTag, count, millis } from '../contract/shapes.ts'
 import { atHub, LONG_MS, operation } from './operation.ts'
-import { interactionId, paymentProblem, peerName, spendShape } from './shapes.ts'
+import { interactionId, lostOrder, paymentProblem, peerName, spendShape } from './shapes.ts'
 
 const REFERENCE_CHARS_MAX = 256
 const credits = z.int().min(0).max(CREDITS_MAX)
@@ -70,6 +70,8 @@ export const paymentOperations = {
       interaction_id: interactionId,
       /** All that was taken, where it is not said. */
       amount: z.int().min(1).max(CREDITS_MAX).optional(),
+      /** Also where the hub of a restored node gave something back to the same agent, and does not show of what. */
+      again: z.boolean().optional(),
     }),
     reply: z.strictObject({
       interaction_id: z.string(),
@@ -98,6 +100,8 @@ export const paymentOperations = {
       agrees: z.boolean(),
       /** Credits that the hub says it took, for which this node signed nothing. */
       unknown: z.array(z.strictObject({ transaction, delta: z.int(), at: millis })),
+      /** What it took after the backup that was restored here, and is not in this node's records. */
+      after_backup: z.array(lostOrder),
       /** What the hub signed that it moved for this agent, and its ledger has no entry of. */
       missing: z.array(
         z.strictObject({
@@ -146,6 +150,8 @@ export const paymentOperations = {
       verified: z.boolean(),
       /** What can't be true in what the hub published. */
       fault: z.string().optional(),
+      /** What it took after the backup that was restored here, and is not in this node's records. */
+      after_backup: z.array(lostOrder).optional(),
       records: count,
       head_seq: z.int(),
       head_id: z.string(),

@@ -59,6 +59,20 @@ export const receiptSummary = z.strictObject({
 export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
 
 /**
+ * A debit from after the backup that was restored, of which this node has no record: `signed`, the hub showed what this
+ * identity signed for it; `unproven`, it showed nothing, and a copy that is lost may have signed it.
+ */
+export const lostOrder = z.strictObject({
+  transaction: z.string(),
+  amount: z.int().min(1),
+  at: millis,
+  /** Why the credits went, in the word of the ledger. */
+  reason: z.string(),
+  counterparty: z.string().optional(),
+  state: z.enum(['signed', 'unproven']),
+})
+
+/**
  * Why a payment waits. `unanswered`: the hub does not answer · `no_account`: this identity has none at that hub ·
  * `key_unknown`: the hub does not know the newest key · `refused` · `hold_ended`: the hub says so, and signed nothing ·
  * `hold_lost`: it does not have what it signed · `bad_receipt`: what it signed does not hold · `false_receipt`: what the
@@ -324,6 +338,8 @@ export const nodeStatusShape = z.strictObject({
       lost: z.array(
         z.strictObject({ interaction_id: z.string(), peer: aidShape, peer_name: z.string().nullable() }),
       ),
+      /** What a lost copy of this node paid after the backup, as its hub has shown it. */
+      orders: z.array(lostOrder),
     })
     .optional(),
   auto_reply: autoReplyConfig.omit({ api_key: true }).extend({ api_key_set: z.boolean() }).optional(),

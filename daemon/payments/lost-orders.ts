@@ -1,0 +1,201 @@
+/**
+ * What a copy of this node that is lost signed after the backup from which this one goes on. The hub shows the debits, and
+ * the authorizations for them, which nobody else can have signed: they are told as that and accuse nobody. A debit of that
+ * time for which it shows none may be as honest, or not: nobody can tell, so a person decides.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { fromBase64, fromUtf8, Malformed, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { keyAt } from '../../protocol/identity/kel.ts'
+import {
+  AUTHORIZATION_LIFE_MAX_MS,
+  Authorization,
+  networkOf,
+  transactionOf,
+} from '../../protocol/proof/payment.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import { type Restore, restores } from '../chain/restored.ts'
+import type { Context } from '../context.ts'
+import type { AccountEntry, HubClient } from '../hubs/hub.ts'
+import { refuse } from '../refusal.ts'
+import { namesStarting, recall, remember } from '../store/memory.ts'
+import { paymentById } from '../store/payments.ts'
+import type { Interaction } from '../store/threads.ts'
+import { authorizedSince } from './own-records.ts'
+import { isNoted, type RefundNeeds, takeUpRefund } from './refunds.ts'
+
+type Needs = RefundNeeds & Pick<Context, 'threads'>
+type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>
+
+/**
+ * `signed`: the hub showed what this identity signed for it · `unproven`: it showed nothing, and the debit is of the time
+ * that was lost.
+ */
+export type LostOrder = {
+  state: 'signed' | 'unproven'
+  /** Of its entry. */
+  seq: number
+  transaction: string
+  amount: number
+  atMs: number
+  counterparty: string | undefined
+  reason: string
+}
+type Kept = {
+  seq: number
+  atMs: number
+  reason: string
+  counterparty?: string | undefined
+  authorization: string
+}
+
+const LOST = 'signed by a lost copy '
+/** What happened this long before an archive was made may be missing in it, as clocks differ; and after it went on. */
+const CLOCKS_MS = 3_600_000
+/** So long is a hub asked about it. */
+const SHOWN_MS = 13 * 86_400_000
+
+/** From when on something may be missing here; undefined where this node was not restored in the time that hubs show. */
+function missingSince({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): number | undefined {
+  const recent = restores(store).filter(({ settledMs }) => settledMs > hubNow() - SHOWN_MS)
+  return recent.length === 0 ? undefined : Math.min(...recent.map(({ madeAtMs }) => madeAtMs)) - CLOCKS_MS
+}
+
+const isWithin = (atMs: number, { madeAtMs, settledMs }: Restore, lateMs = 0): boolean =>
+  atMs > madeAtMs - CLOCKS_MS && atMs < settledMs + CLOCKS_MS + lateMs
+
+/** Debits of which this node has no record and that a lost copy may have ordered, the newest first. */
+export async function lostOrders(
+  ctx: Needs,
+  hub: Asked,
+  entries: readonly AccountEntry[],
+  signal: AbortSignal,
+): Promise<LostOrder[]> {
+  const sinceMs = missingSince(ctx)
+  if (sinceMs === undefined) return []
+  const own = new Set(authorizedSince(ctx, sinceMs - CLOCKS_MS).map(({ transaction }) => transaction))
+  const open = entries.filter(
+    ({ delta, atMs, transaction = '' }) => delta < 0 && atMs > sinceMs && !own.has(transaction),
+  )
+  if (open.some(({ transaction = '' }) => keptOf(ctx.store, transaction) === undefined))
+    await learn(ctx, hub, open, { sinceMs, signal })
+  await takeUpRefunds(ctx, hub, signal)
+  const within = restores(ctx.store)
+  return open.flatMap(entry => {
+    const { seq, delta, atMs, transaction = '', counterparty, reason } = entry
+    const isSigned = keptOf(ctx.store, transaction) !== undefined
+    const isOfThen = within.some(one => isWithin(atMs, one, AUTHORIZATION_LIFE_MAX_MS))
+    if (!isSigned && !isOfThen) return []
+    const state = isSigned ? ('signed' as const) : ('unproven' as const)
+    return [{ state, seq, transaction, amount: -delta, atMs, counterparty, reason }]
+  })
+}
+
+/** Keeps what this identity can be seen to have signed. */
+async function learn(
+  ctx: Needs,
+  { credits, identity: { aid } }: Asked,
+  open: readonly AccountEntry[],
+  { sinceMs, signal }: { sinceMs: number; signal: AbortSignal },
+): Promise<void> {
+  const shown = await credits.authorizationsSince(sinceMs, signal)
+  ctx.store.transaction(() => {
+    for (const entry of open) {
+      const { seq, transaction = '', atMs, reason, counterparty } = entry
+      const encoded = shown.get(transaction)
+      if (encoded === undefined || !isOwn(ctx, networkOf(aid), entry, encoded)) continue
+      const kept: Kept = { seq, atMs, reason, counterparty, authorization: toBase64(encoded) }
+      remember(ctx.store, `${LOST}${transaction}`, utf8(JSON.stringify(kept)))
+    }
+    ctx.store.afterCommit(() => ctx.events.emit('hub'))
+  }, 'node.audit')
+}
+
+/** Whether this identity signed that very debit, in a time of which this store knows nothing. */
+function isOwn(
+  { identity, store }: Pick<Needs, 'identity' | 'store'>,
+  network: string,
+  { transaction, delta }: AccountEntry,
+  encoded: Uint8Array,
+): boolean {
+  try {
+    const authorization = Authorization.decode(encoded)
+    const { body } = authorization
+    const key = keyAt(identity.log, body.payerKelSeq)
+    return (
+      body.payer === identity.aid &&
+      body.network === network &&
+      body.amount === -delta &&
+      cidText(transactionOf(authorization)) === transaction &&
+      restores(store).some(one => isWithin(body.notBefore, one)) &&
+      key !== undefined &&
+      Authorization.verify(key, authorization)
+    )
+  } catch (error) {
+    if (error instanceof Malformed) return false
+    throw error
+  }
+}
+
+function keptOf(store: Context['store'], transaction: string): Kept | undefined {
+  const kept = recall(store, `${LOST}${transaction}`)
+  return kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as Kept)
+}
+
+/** What hubs have shown to be signed by a lost copy, the newest first, while they are asked about it. */
+export function knownLostOrders({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): LostOrder[] {
+  return namesStarting(store, LOST)
+    .flatMap(name => {
+      const transaction = name.slice(LOST.length)
+      const kept = keptOf(store, transaction)
+      if (kept === undefined || kept.atMs < hubNow() - SHOWN_MS) return []
+      const { seq, atMs, counterparty, reason } = kept
+      const { amount } = Authorization.decode(fromBase64(kept.authorization)).body
+      return [{ state: 'signed' as const, seq, transaction, amount, atMs, counterparty, reason }]
+    })
+    .sort((a, b) => b.atMs - a.atMs)
+}
+
+/** It accuses nobody; but credits may be gone that nobody of this identity gave, so a person looks at it first. */
+export const unprovenFault = ({ amount, transaction, atMs, counterparty }: LostOrder): string =>
+  `it took ${amount} credits by ${transaction || 'an entry without an id'} at ${new Date(atMs).toISOString()}` +
+  `${counterparty === undefined ? '' : ` for ${counterparty}`}, after the backup that was restored here, and shows no order for it: ` +
+  'a copy of this node that is lost may have signed it'
+
+/** Counts refunds that a lost copy ordered as given back, once their task is known here. */
+async function takeUpRefunds(ctx: Needs, hub: Asked, signal: AbortSignal): Promise<void> {
+  const network = networkOf(hub.identity.aid)
+  for (const name of namesStarting(ctx.store, LOST)) {
+    const kept = keptOf(ctx.store, name.slice(LOST.length))
+    if (kept === undefined) continue
+    const encoded = fromBase64(kept.authorization)
+    const { refundOf, network: of } = Authorization.decode(encoded).body
+    const row = refundOf && paymentById(ctx.store, refundOf)
+    if (row?.side !== 'payee' || of !== network || isNoted(ctx.store, encoded)) continue
+    await takeUpRefund(ctx, hub, ctx.threads.byKey(row.interaction), { encoded, signal })
+  }
+}
+
+/**
+ * A node that was restored may have given the same back in a copy that is lost: its hub is asked first. Refuses where it
+ * shows a refund to this requester and not of what, unless another one is meant.
+ */
+export async function requireRefundsKnown(
+  ctx: Needs,
+  hub: Asked,
+  interaction: Interaction,
+  { again = false, signal }: { again?: boolean | undefined; signal: AbortSignal },
+): Promise<void> {
+  if (missingSince(ctx) === undefined) return
+  const entries = await hub.credits.entriesAfter(0, signal)
+  const orders = await lostOrders(ctx, hub, entries, signal)
+  const lost = orders.find(
+    ({ state, reason, counterparty }) =>
+      state === 'unproven' && reason === 'refund' && counterparty === interaction.peer,
+  )
+  if (lost === undefined || again) return
+  refuse(
+    'wrong_state',
+    `this node was restored, and its hub gave ${lost.amount} credits back to this agent since by ${lost.transaction}, which a copy that is lost may have ordered for this task; nothing was given back now`,
+    `svc refund ${shellWord(interaction.id)} --again`,
+  )
+}
