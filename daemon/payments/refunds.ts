@@ -70,11 +70,10 @@ export function prepareRefund(
     return refuse('bad_request', `only ${taken} credits were taken for this task; give back at most that`)
   const held = recall(store, givenName(row.payment))
   const before = held && Authorization.decode(held)
-  const isGood = !isRenewed && before !== undefined && before.body.notAfter + TOLERANCE_MS > hubNow()
-  if (held !== undefined && isGood && before.body.amount === amount)
-    return { row, encoded: held, amount, isNew: false }
-  if (isGood)
+  if (before !== undefined && !isRenewed && before.body.amount !== amount && !isOver(ctx, before))
     return refuse('wrong_state', `giving back ${before.body.amount} credits is under way; repeat that amount`)
+  // one whose time is over may have been carried out: the hub says
+  if (held !== undefined && !isRenewed) return { row, encoded: held, amount, isNew: false }
   const notBefore = hubNow()
   const authorization = Authorization.sign(identity.seed, {
     v: 1,
@@ -100,11 +99,14 @@ export function prepareRefund(
   return { row, encoded, amount, isNew: true }
 }
 
+const isOver = ({ hubNow }: Pick<Context, 'hubNow'>, { body }: Authorization): boolean =>
+  body.notAfter + TOLERANCE_MS <= hubNow()
+
 /** What was signed to be given back under the key that this node has no more; a hub takes it only if it has it already. */
 const isOfOldKey = ({ identity }: Pick<Context, 'identity'>, encoded: Uint8Array): boolean =>
   Authorization.decode(encoded).body.payerKelSeq !== identity.log.seq
 
-/** Has the hub move what was signed; a repeat gets the same receipt. `renew` signs it under the newest key. */
+/** Has the hub move what was signed; a repeat gets the same receipt. `renew` signs it anew, under the newest key. */
 export async function settleRefund(
   ctx: Needs,
   home: HubClient,
@@ -113,18 +115,23 @@ export async function settleRefund(
 ) {
   const { row, amount } = prepared
   const first = await ask(ctx, home, interaction, prepared.encoded, signal)
+  const mayRenew = isOfOldKey(ctx, prepared.encoded) || isOver(ctx, Authorization.decode(prepared.encoded))
   const settled =
-    'says' in first && isOfOldKey(ctx, prepared.encoded)
-      ? await ask(ctx, home, interaction, renew().encoded, signal)
-      : first
+    'says' in first && mayRenew ? await ask(ctx, home, interaction, renew().encoded, signal) : first
   if ('says' in settled)
     return refuse('hub_refused', `the hub gave nothing back: ${settled.says}`, 'svc balance')
   ctx.store.transaction(() => {
     if (recall(ctx.store, doneName(row.payment)) !== undefined) return
-    remember(ctx.store, doneName(row.payment), utf8(String(amount)))
+    remember(ctx.store, doneName(row.payment), utf8(String(settled.amount)))
     record(ctx, interaction, settled)
   }, 'node.payment')
   const { verified, transaction } = settled
+  if (settled.amount !== amount)
+    return refuse(
+      'wrong_state',
+      `${settled.amount} credits of this task were given back already`,
+      'svc balance',
+    )
   return { interaction_id: interaction.id, amount, transaction, verified }
 }
 
