@@ -1,6 +1,7 @@
 /** Every pair of something that waits and something that happens: a test of its own, with one check at its end. */
 import { describe, expect, test } from 'vitest'
 import { DAY_MS } from '../../daemon/testing/node.ts'
+import { accused } from './accused.ts'
 import { faults, stuck } from './check.ts'
 import { columns, IMPOSSIBLE } from './columns.ts'
 import type { Row } from './row.ts'
@@ -26,7 +27,7 @@ export function testCells(rows: readonly Row[]): void {
         const outcome = await column.happen(waiting)
         expect(outcome).toBe(why === undefined ? undefined : IMPOSSIBLE)
         await world.calm()
-        expect(faults(world).join('\n')).toBe('')
+        expect([...(await accused(world)), ...faults(world)].join('\n')).toBe('')
         world.pass(MONTH_MS)
         await world.turns(TURNS_AFTER_MONTH)
         expect([...faults(world), ...stuck(world)].join('\n')).toBe('')

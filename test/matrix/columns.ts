@@ -39,6 +39,11 @@ async function goOn({ world }: Waiting): Promise<void> {
   await world.turns(2)
 }
 
+/** What a backup does not know: credits that its node signed away since, where it has some. */
+async function payMeanwhile({ aid, hub, parts, world }: Side): Promise<void> {
+  if (world.post.ledger.balanceOf(aid).balance > 0) await parts.wallet.redeem(hub, 1, 'meanwhile', signal)
+}
+
 /** The process dies at its next commit, which may be a while away, or comes with the end of its work. */
 async function kill({ here, world }: Waiting, place: 'before' | 'after'): Promise<Outcome> {
   here.killAt(place)
@@ -70,6 +75,7 @@ const own: Column[] = [
     name: 'it is restored from a backup',
     async happen(waiting) {
       const restore = await waiting.here.backUp()
+      await payMeanwhile(waiting.here)
       await goOn(waiting)
       await restore()
     },
@@ -192,6 +198,7 @@ const other: Column[] = [
     name: 'the other side is restored from a backup',
     async happen(waiting) {
       const restore = await waiting.there.backUp()
+      await payMeanwhile(waiting.there)
       await goOn(waiting)
       await restore()
     },
