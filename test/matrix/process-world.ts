@@ -160,6 +160,17 @@ export class ProcessWorld implements AsyncDisposable {
     return this.#command([this.#programs.node, ...words, ...secret], this.#env(name))
   }
 
+  /** The owner of a stopped node goes on from an older copy of its directory. */
+  acceptCopy(name: Name): Promise<void> {
+    return this.#command([this.#programs.node, 'evidence', 'accept'], this.#env(name))
+  }
+
+  /** What a stopped node left on its machine outside of its directory is gone, as on another one. */
+  forgetMachine(name: Name): void {
+    for (const place of ['home', 'run'])
+      rmSync(join(this.folder, `${place}-${name}`), { recursive: true, force: true })
+  }
+
   /** The directory of a node, on a second machine beside the first. */
   async startCopy(of: Name): Promise<string> {
     const name = `${of}-copy`
