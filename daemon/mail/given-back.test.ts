@@ -213,4 +213,27 @@ describe('a task that ended after the backup', () => {
     expect(both().map(({ receiptState }) => receiptState)).toEqual([null, null])
     expect(bob.thread(id).reason).toMatch(/no receipt: a copy of this node that is lost said the last answer/)
   })
+
+  test('says no longer that it has no receipt once that comes back', async () => {
+    const archive = save(bob)
+    bob.say(id, 'a lost answer')
+    propose(alice)
+    await world.settle()
+    propose(bob)
+    await minutes(2)
+    agree()
+    bob = await world.restore(bob, archive, madeAtMs)
+    bob.askNumbers()
+    await bob.send()
+    await alice.receive()
+    const late =
+      'UPDATE outbox SET next_at = ? WHERE message = (SELECT max(key) FROM messages WHERE kind = ?)'
+    alice.ctx.store.run(late, world.clock.ms + 10 * 60_000, kinds.counterSignature)
+    await minutes(2)
+    propose(bob)
+    expect(bob.thread(id)).toMatchObject({ receiptState: null, reason: expect.stringMatching(/^no receipt/) })
+    await minutes(20)
+    agree()
+    expect(bob.thread(id).reason).toBeNull()
+  })
 })

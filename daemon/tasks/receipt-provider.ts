@@ -93,8 +93,12 @@ export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8
     receiptState: 'made',
     resultCid: cidText(result.cid),
     status: result.status,
+    reason: reasonBeside(interaction),
   })
 }
+
+/** An ended task has no other reason than why its provider signed no receipt, which it has now. */
+const reasonBeside = ({ state, reason }: Interaction): string | null => (state === 'ended' ? null : reason)
 
 function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCid: Uint8Array): void {
   const seq = ctx.chain.append('svc.interaction.receipt', {
@@ -186,6 +190,7 @@ export function takeCounterSignature(
     receiptState: 'signed',
     resultCid: cidText(resultCid),
     status,
+    reason: reasonBeside(interaction),
   })
   return isNumberOpen(signed) ? signed : endAsSigned(ctx, signed)
 }
