@@ -254,6 +254,7 @@ function goOn(ctx: Telling, interaction: Interaction, { highest, digests, last }
   agreeIfDue(ctx, current)
   settleWaiting(ctx, current)
   store.afterCommit(() => ctx.wakers.outbox.wake())
+  store.afterCommit(() => ctx.wakers.calls.wake())
   const about = { interaction_id: interaction.id, peer: interaction.peer, state: current.state }
   store.afterCommit(() => ctx.events.emit('message', about))
 }

@@ -208,6 +208,9 @@ export function doubtNumbers(store: Store): void {
 export const isNumberOpen = ({ numbering }: Pick<Interaction, 'numbering'>): boolean =>
   numbering === 'asking' || numbering === 'awaiting'
 
+/** The opposite, of a row: a copy that is lost has said nothing more there than this store has. */
+export const NUMBERS_KNOWN = "numbering NOT IN ('asking', 'awaiting')"
+
 /** Interactions whose next own number is in doubt, the oldest first. */
 export function uncertainInteractions(store: Store): Interaction[] {
   return camelRows(

@@ -4,6 +4,7 @@ import type { BackendRequest, ConversationTurn } from '../../autoreply/backend.t
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import type { Context } from '../context.ts'
+import { NUMBERS_KNOWN } from '../store/interactions.ts'
 import { camelRows } from '../store/rows.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 
@@ -15,7 +16,10 @@ const THREADS_PER_PEER_MAX = 10
 /** A word of one side, not a step of the protocol. */
 const IS_WORD = `number > 0 AND kind IN (${kinds.delegate}, ${kinds.message}, ${kinds.result})`
 export const LAST_WORD_SQL = `SELECT direction, number FROM messages WHERE interaction = ? AND ${IS_WORD} ORDER BY key DESC LIMIT 1`
-/** Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. */
+/**
+ * Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. A copy that
+ * is lost may have answered already where the other side has not said yet what it holds.
+ */
 const WAITING_SQL = `
 SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
   SELECT i.id, i.peer, i.auto_replies, i.end_by, i.updated_at, m.direction, m.number,
@@ -25,6 +29,7 @@ SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
   FROM interactions AS i JOIN messages AS m ON m.key = (
     SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
   WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
+    AND i.${NUMBERS_KNOWN}
     AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
       WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
     AND (m.direction = 'in' OR i.end_by = 'peer')

@@ -72,6 +72,23 @@ async function aRound(): Promise<void> {
 }
 
 describe('auto-reply', () => {
+  test('answers nothing that a copy of this node which is lost may have answered, until the other side says so', async () => {
+    const [answered, open] = [await asked('ask: one'), await asked('ask: two')]
+    const archive = world.archive(bob)
+    const made = world.clock.ms
+    bob.say(answered, 'said before')
+    await world.settle()
+    bob = await world.restore(bob, archive, made)
+    loop = new AutoReply(bob.ctx, { PATH: process.env['PATH'] }, () => [TOKEN])
+    await starts()
+    await aRound()
+    expect([autos(answered), autos(open)]).toEqual([0, 0])
+    bob.askNumbers()
+    await world.settle()
+    await expect.poll(() => autos(open), LATER).toBe(1)
+    expect(autos(answered)).toBe(0)
+  })
+
   test('answers a turn of a contact once, under its mark, and the next turn anew', async () => {
     await starts()
     const id = await asked('ask: one')

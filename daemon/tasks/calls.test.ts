@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { contentId } from '../../protocol/crypto/hash.ts'
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import { decodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { buildEffect } from '../../protocol/proof/effect.ts'
 import {
   Authorization,
   type AuthorizationBody,
@@ -16,7 +17,7 @@ import { TASK } from '../../protocol/proof/quote.ts'
 import { type Call, type Outcome, type Provider, runProvider } from '../modules/provider.ts'
 import { Payee } from '../payments/payee.ts'
 import { openPrice } from '../payments/words.ts'
-import { recall } from '../store/memory.ts'
+import { recall, remember } from '../store/memory.ts'
 import { paymentOf } from '../store/payments.ts'
 import type { Message } from '../store/threads.ts'
 import { DAY_MS, HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
@@ -24,6 +25,7 @@ import { HUB_SEED } from '../testing/scripted-hub.ts'
 import { Calls } from './calls.ts'
 import { cancel, proposeEnd } from './conversation.ts'
 import { delegateTask } from './delegation.ts'
+import { answerWithEffect } from './dispatch.ts'
 import { takeLocalCall } from './local-calls.ts'
 
 const COUNT = 'words.count'
@@ -230,6 +232,46 @@ describe('a call', () => {
 })
 
 describe('of calls that wait', () => {
+  test('that a copy of this node which is lost may have answered waits for what its caller holds', async () => {
+    const id = await called()
+    const doubt = { numbering: 'asking', certainTo: 0 } as const
+    bob.within(() => bob.ctx.threads.update(bob.thread(id), doubt))
+    calls.start()
+    await aTurn()
+    expect(running).toHaveLength(0)
+    bob.askNumbers()
+    await world.settle()
+    await begun(1)
+    running[0]?.end()
+    await over(id)
+    expect(answersOf(id)).toHaveLength(1)
+  })
+
+  test('that the node stopped is told so after a restore only where no copy that is lost has answered', async () => {
+    const [answered, open] = [await called(), await called({ text: 'd e' })]
+    for (const id of [answered, open])
+      bob.within(() => remember(bob.ctx.store, `running call ${id}`, new Uint8Array(1)))
+    const archive = world.archive(bob)
+    const made = world.clock.ms
+    bob.within(() =>
+      answerWithEffect(bob.ctx, bob.thread(answered), buildEffect({ status: 'OK', message: 'counted' })),
+    )
+    await world.settle()
+    bob = await world.restore(bob, archive, made)
+    Object.assign(bob.ctx, { modules: modules() })
+    calls = new Calls(bob.ctx, modules(), new Payee(bob.ctx))
+    calls.start()
+    await aTurn()
+    expect(answersOf(open)).toHaveLength(0)
+    bob.askNumbers()
+    await world.settle()
+    await over(open)
+    expect(answerOf(open)).toMatchObject({ status: 'FAILED' })
+    const results = alice.messages(answered).filter(({ kind }) => kind === kinds.result)
+    expect(results).toHaveLength(1)
+    expect(running).toHaveLength(0)
+  })
+
   test('two of one peer run at a time, whatever it sent, and others are not held up', async () => {
     const [eve, eric] = ['eve', 'eric'].map(name => `A${name.padEnd(43, 'a')}`) as [string, string]
     for (let n = 0; n < 4; n++) calledHere(eve)

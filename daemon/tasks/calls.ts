@@ -14,6 +14,7 @@ import { notTakenEffect, quoteFor, whyNotTaken } from '../payments/gate.ts'
 import type { Answer, Payee } from '../payments/payee.ts'
 import { dropPrice, openPrice, PRICED_MARK } from '../payments/words.ts'
 import { Loop } from '../platform/loop.ts'
+import { NUMBERS_KNOWN, uncertainInteractions } from '../store/interactions.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { paymentOf } from '../store/payments.ts'
 import { ANSWER_DEADLINE_MS, type Interaction } from '../store/threads.ts'
@@ -31,12 +32,12 @@ const LOOK_MS = 3_600_000
 const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
 /**
- * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far: a few of
- * each peer, so that none holds up others.
+ * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far, also not
+ * of a copy that is lost: a few of each peer, so that none holds up others.
  */
 const WAITING_SQL = `SELECT key FROM (
   SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions AS i
-  WHERE side = 'received' AND numbered = 0 AND own_last IS NULL
+  WHERE side = 'received' AND numbered = 0 AND own_last IS NULL AND ${NUMBERS_KNOWN}
     AND state IN ('open', 'end_proposed') AND (state = 'open' OR end_by = 'peer')
     AND ((capability IS NOT NULL AND auto_reply = 0)
       OR EXISTS (SELECT 1 FROM memory WHERE name = '${PRICED_MARK}' || i.id))
@@ -52,6 +53,8 @@ export class Calls {
   readonly #resting = new Set<number>()
   /** Who called, by the task of the call that runs. */
   readonly #running = new Map<number, string>()
+  /** Calls that ran when the node stopped. */
+  readonly #cutShort = new Set<number>()
   readonly #loop: Loop
 
   constructor(ctx: Needs, modules: Serving, payee: Payee | undefined) {
@@ -69,9 +72,17 @@ export class Calls {
   }
 
   start(): void {
-    for (const interaction of this.#waiting())
-      if (recall(this.#ctx.store, markOf(interaction)) !== undefined) this.#sayStopped(interaction)
+    const { store } = this.#ctx
+    for (const interaction of [...this.#waiting(), ...uncertainInteractions(store)])
+      if (recall(store, markOf(interaction)) !== undefined) this.#cutShort.add(interaction.key)
+    this.#sayCutShort()
     this.#loop.start()
+  }
+
+  /** What a stop cut short is told, once it is known that no copy which is lost has told it. */
+  #sayCutShort(): void {
+    for (const interaction of this.#waiting())
+      if (this.#cutShort.delete(interaction.key)) this.#sayStopped(interaction)
   }
 
   /** Of what was paid for, the credits go back before it is told. */
@@ -93,6 +104,7 @@ export class Calls {
   }
 
   #startDue(): number {
+    this.#sayCutShort()
     for (const interaction of this.#waiting()) {
       const ofPeer = [...this.#running.values()].filter(peer => peer === interaction.peer).length
       if (this.#running.size >= AT_ONCE_MAX) break
