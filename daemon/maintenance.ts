@@ -70,6 +70,7 @@ async function round(
   if (ctx.hub.oldCopy !== undefined) return true
   doChores(ctx)
   const [isInSync] = await Promise.all([membership.keepInSync(signal), membership.pushToFormer()])
+  if (ctx.hub.unasked !== undefined) return isInSync
   for (const hub of membership.draining())
     await relay
       .drain(hub, 0)

@@ -188,30 +188,60 @@ async function assemble(
   await listen(ctx, { ...door, isPortNew: options.isPortNew === true }, undo)
   await membership.begin()
   const working = undo.use(new AsyncDisposableStack())
+  const startAll = (parts: readonly (Part | undefined)[]): void => {
+    if (lifetime.signal.aborted) return
+    for (const part of parts) if (part !== undefined) startPart(working, part)
+  }
+  const talk = (): void => startAll([relay, outbox, topUps, reviews, payee, payer, audit])
   const work = async (): Promise<void> => {
     if (lifetime.signal.aborted) return
-    const calls = new Calls(ctx, modules, payee)
-    for (const part of [relay, outbox, topUps, reviews, payee, payer, audit, calls])
-      if (part !== undefined) startPart(working, part)
+    startAll([new Calls(ctx, modules, payee)])
     working.use(startMaintenance(ctx, membership, relay))
     await autoReply.start()
     working.defer(() => autoReply.stop())
     await working.use(a2a).start()
   }
-  if (ctx.hub.unsettled === undefined) await work()
-  else {
-    const waitingMail = {
-      watch: (hub: HubClient) => watchForTwin(ctx, hub, lifetime.signal),
-      drain: (hub: HubClient) => relay.drain(hub, 0),
-    }
-    const settled = membership.settle(waitingMail, lifetime.signal).then(work)
-    undo.defer(() => settled)
-  }
+  await beginWork(ctx, { membership, relay, signal: lifetime.signal, talk, work }, undo)
   // Ends the calls that are under way, so that nothing waits for a hub when the node stops.
   undo.defer(() => connections.close())
   undo.defer(() => lifetime.abort())
   log.info({ aid: identity.aid, address: control.bound }, 'node started')
   return { aid: identity.aid, controlAddress: control.bound, handlers, ctx, wake }
+}
+
+type Beginning = {
+  membership: Membership
+  relay: Relay
+  signal: AbortSignal
+  /** Starts what talks to the hub. */
+  talk: () => void
+  /** Starts everything else. */
+  work: () => Promise<void>
+}
+
+/** What talks to the hub waits for its word that no newer copy is there; where one may be, everything does. */
+async function beginWork(
+  ctx: Context,
+  { membership, relay, signal, talk, work }: Beginning,
+  undo: AsyncDisposableStack,
+): Promise<void> {
+  const { unsettled, unasked } = ctx.hub
+  const waitingMail = {
+    watch: (hub: HubClient) => watchForTwin(ctx, hub, signal),
+    drain: (hub: HubClient) => relay.drain(hub, 0),
+  }
+  if (unsettled !== undefined) {
+    const isMine = unasked === undefined ? membership.settle(waitingMail, signal) : membership.asked(signal)
+    const begun = isMine.then(talk).then(work)
+    undo.defer(() => begun)
+    return
+  }
+  if (unasked === undefined) talk()
+  else {
+    const begun = membership.asked(signal).then(talk)
+    undo.defer(() => begun)
+  }
+  await work()
 }
 
 /** A person ends the node, whatever session it was opened for. */
@@ -277,7 +307,9 @@ function spelledSeeds(identity: Identity): () => Spelled {
   }
 }
 
-function startPart(undo: AsyncDisposableStack, part: { start(): void; stop(): void | Promise<void> }): void {
+type Part = { start(): void; stop(): void | Promise<void> }
+
+function startPart(undo: AsyncDisposableStack, part: Part): void {
   part.start()
   undo.defer(() => part.stop())
 }

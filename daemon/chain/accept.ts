@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { utf8 } from '../../protocol/encoding/bytes.ts'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
 import type { Environment } from '../home/home.ts'
 import { KeptHeads } from '../home/kept-heads.ts'
 import { lockDirectory } from '../home/lock.ts'
@@ -13,25 +13,35 @@ import { forget, recall, remember } from '../store/memory.ts'
 import { openStore, type Store } from '../store/open.ts'
 import { ChainRefused } from './file.ts'
 import { loseHeads } from './old-copy.ts'
-import { forgetSecond, notePlace } from './place.ts'
+import { forgetSecond, notePlace, noteTakenOver } from './place.ts'
 import { noteSettled, restoredAt } from './restored.ts'
 
 const ACCEPTED = 'old copy accepted'
+const SET_DUE = 'key set due above those of lost copies'
 
 /** Forgets how far a newer copy had come; what it signed and this one signs again contradict each other for good. */
-export function acceptCopy(dir: string, env: Environment): { aid: string; length: number } {
+export function acceptCopy(
+  dir: string,
+  env: Environment,
+  now: number = Date.now(),
+): { aid: string; length: number } {
   if (!fs.existsSync(join(dir, 'identity.kel'))) throw new ChainRefused(`${dir} holds no identity`)
   using _lock = lockDirectory(dir, 'command')
   requireNotMoved(dir)
   using undo = new DisposableStack()
-  const identity = openIdentity(dir, { now: Date.now, random: length => new Uint8Array(randomBytes(length)) })
+  const identity = openIdentity(dir, {
+    now: () => now,
+    random: length => new Uint8Array(randomBytes(length)),
+  })
   const store = undo.adopt(openStore(dir), opened => opened.close())
   remember(store, ACCEPTED, utf8('yes'))
+  remember(store, SET_DUE, utf8('raise'))
   const madeAtMs = restoredAt(store) ?? newestIn(store)
   doubtNumbers(store)
   forgetSecond(store)
+  noteTakenOver(store, now)
   notePlace(store, dir)
-  noteSettled(store, madeAtMs, Date.now())
+  noteSettled(store, madeAtMs, now)
   new KeptHeads(env, identity).forget()
   const last = store.get<{ length: number }>('SELECT coalesce(max(seq) + 1, 0) AS length FROM chain')
   const length = last?.length ?? 0
@@ -44,3 +54,16 @@ export const isCopyAccepted = (store: Store): boolean => recall(store, ACCEPTED)
 
 /** The hub holds nothing newer any more. */
 export const noteCaughtUp = (store: Store): void => forget(store, ACCEPTED)
+
+/**
+ * What of a key set that shows other copies that this one took over is still to be done, before anything of it leaves: it
+ * is to be made, or made and to be published.
+ */
+export function dueSet(store: Store): 'raise' | 'publish' | undefined {
+  const mark = recall(store, SET_DUE)
+  if (mark === undefined) return undefined
+  return fromUtf8(mark) === 'raise' ? 'raise' : 'publish'
+}
+
+export const noteSetRaised = (store: Store): void => remember(store, SET_DUE, utf8('publish'))
+export const noteSetPublished = (store: Store): void => forget(store, SET_DUE)

@@ -12,7 +12,8 @@ import type { Store } from '../store/open.ts'
 const PLACE = 'place'
 const SECOND = 'second copy'
 const TWIN = 'copy seen'
-/** How long the node that was first tells of a copy. */
+const TAKEN_OVER = 'taken over'
+/** How long a node tells of a copy, and of having taken over. */
 const TOLD_MS = 7 * 86_400_000
 
 /** The number of the folder tells a copy from the folder that it was made of. */
@@ -68,18 +69,54 @@ export function secondCopy(store: Store): string | undefined {
 
 function saySecond({ atMs, former, here }: Second): string {
   const first = former === undefined ? 'on another machine' : `elsewhere (last known at ${sayPlace(former)})`
-  return `this identity already runs ${first}, as was seen at ${new Date(atMs).toISOString()}, so this copy at ${sayPlace(here)} signs nothing; use the other one, or, only if that one is lost, stop this node and run svc evidence accept`
+  return `this identity already runs ${first}, as was seen at ${timeOf(atMs)}, so this copy at ${sayPlace(here)} signs nothing; use the other one, or, only if that one is lost, stop this node and run svc evidence accept`
 }
 
 export const forgetSecond = (store: Store): void => forget(store, SECOND)
 
-/** A copy came after this node and tried to poll the mailbox. */
+/** Another copy tried to poll the mailbox. */
 export const noteTwin = (store: Store, atMs: number): void => remember(store, TWIN, utf8(String(atMs)))
 
-/** What the node that was first says of a copy that it noticed lately. */
-export function twinWarning(store: Store, now: number): string | undefined {
+/** When another copy was last seen, which its owner may let take over at any time. */
+export function twinSeenAt(store: Store): number | undefined {
   const mark = recall(store, TWIN)
-  const atMs = mark === undefined ? undefined : Number(fromUtf8(mark))
-  if (atMs === undefined || now - atMs > TOLD_MS) return undefined
-  return `a copy of this node was started on another machine, last seen at ${new Date(atMs).toISOString()}; this one was first and goes on, the copy signs nothing; remove the copy`
+  return mark === undefined ? undefined : Number(fromUtf8(mark))
 }
+
+/** Why nothing is signed yet where a copy was seen that may have taken over. */
+export const sayMayBeTakenOver = (seenMs: number): string =>
+  `a copy of this node was started on another machine, last seen at ${timeOf(seenMs)}, and may have taken over since; nothing is signed until the hub has answered, which the node goes on asking`
+
+type TakenOver = { atMs: number; former: Place | undefined }
+
+/** By its owner's word this directory goes on in the place of every other copy. */
+export function noteTakenOver(store: Store, atMs: number): void {
+  const taken: TakenOver = { atMs, former: read<Place>(store, PLACE) }
+  remember(store, TAKEN_OVER, utf8(JSON.stringify(taken)))
+  forget(store, TWIN)
+}
+
+/** Whether every other copy gives way to this one. */
+export const hasTakenOver = (store: Store): boolean => recall(store, TAKEN_OVER) !== undefined
+
+/** What a node says of another copy that it noticed lately, and of having taken over. */
+export function copyWarnings(store: Store, now: number): string[] {
+  const seenMs = twinSeenAt(store)
+  const isSeen = seenMs !== undefined && now - seenMs <= TOLD_MS
+  const taken = read<TakenOver>(store, TAKEN_OVER)
+  const isTold = taken !== undefined && now - taken.atMs <= TOLD_MS
+  if (taken !== undefined && (isTold || isSeen))
+    return [`${sayTakenOver(taken)}${isSeen ? `; another copy was seen at ${timeOf(seenMs)}` : ''}`]
+  return isSeen
+    ? [
+        `a copy of this node was started on another machine, last seen at ${timeOf(seenMs)}; this one was first and goes on, the copy signs nothing; remove the copy`,
+      ]
+    : []
+}
+
+function sayTakenOver({ atMs, former }: TakenOver): string {
+  const from = former === undefined ? '' : ` (this directory was last in use at ${sayPlace(former)})`
+  return `this node took over at ${timeOf(atMs)}, by svc evidence accept${from}; any other copy of it is an old one, which signs nothing once it has asked the hub; start none of them`
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString()

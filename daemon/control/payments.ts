@@ -90,6 +90,7 @@ export function paymentOperations(
     },
     async payHeader(given) {
       const paying = requirePayments()
+      requireAsked(ctx)
       const payTo =
         ctx.contacts.resolve(given.pay_to) ?? refuse('unknown_peer', `"${given.pay_to}" is not a contact`)
       const network = given.network ?? networkOf((await accountAt(given.hub)).identity.aid)
@@ -100,6 +101,7 @@ export function paymentOperations(
     },
     async redeem({ hub: url, ...given }) {
       const paying = requirePayments()
+      requireAsked(ctx)
       const own = referenceFor(ctx, given)
       const hub = await (url === undefined ? hubOf(openAt(ctx, given.amount, own) ?? '') : accountAt(url))
       const redeemed = async (signal: AbortSignal) => {
@@ -110,6 +112,7 @@ export function paymentOperations(
     },
     async refund({ interaction_id: id, amount, again }) {
       requirePayments()
+      requireAsked(ctx)
       const interaction =
         ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
       const hub = await hubOf(paymentOf(ctx.store, interaction.key)?.network ?? '')
@@ -127,6 +130,11 @@ export function paymentOperations(
     },
     reconcile: async ({ hub: url }) => reconcile(ctx, requirePayments(), await accountAt(url)),
   }
+}
+
+/** No credits move before the hub was asked whether another copy has moved them. */
+function requireAsked({ hub }: Needs): void {
+  if (hub.unasked !== undefined) refuse('hub_unreachable', hub.unasked)
 }
 
 async function reconcile(ctx: Needs, paying: Pick<Wallet, 'askForReceipts'>, hub: HubClient) {

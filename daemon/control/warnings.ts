@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
-import { twinWarning } from '../chain/place.ts'
+import { copyWarnings, hasTakenOver } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
 import { keyWarning } from '../identity/key-warning.ts'
@@ -80,13 +80,7 @@ export function warningsOf(
       (statSync(ctx.dir).mode & 0o077) !== 0,
       `other users of this machine can enter the data directory; tighten it with: chmod 700 ${ctx.dir}`,
     ],
-    [
-      ctx.hub.home !== undefined &&
-        !ctx.hub.isCompared &&
-        ctx.hub.oldCopy === undefined &&
-        ctx.hub.unsettled === undefined,
-      'the hub could not be asked whether this is the newest copy of the identity; what a copy signs contradicts what another one signed',
-    ],
+    [ctx.hub.oldCopy === undefined && ctx.hub.unsettled === undefined, ctx.hub.unasked],
     [true, keyWarning({ deactivated: ctx.identity.log.deactivated, hasNextKey: ctx.identity.hasNextKey })],
     [true, stoppedWarning(ctx.hub)],
     ...[creditsWarning(ctx), witnessWarning(ctx), ...paymentWarnings(ctx)].map(said),
@@ -113,7 +107,7 @@ export function warningsOf(
       'the hub showed a key state for this identity that differs from the one held here',
     ],
     [
-      ctx.hub.twinSeen,
+      ctx.hub.twinSeen && ctx.hub.oldCopy === undefined && !hasTakenOver(ctx.store),
       'this identity is also running on another machine, which was started later; stop it there',
     ],
     [true, cardWarning(ctx, ctx.hub.last)],
@@ -135,10 +129,15 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    [!ctx.hub.twinSeen, twinWarning(ctx.store, ctx.now())],
-    ...pastWarnings(ctx).map((sentence): [boolean, string] => [true, sentence]),
+    ...[...twinWarnings(ctx), ...pastWarnings(ctx)].map(said),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
+}
+
+/** An old copy is told that it is one, and nothing else of other copies. */
+function twinWarnings({ hub, store, now }: Needs): string[] {
+  if (hub.oldCopy !== undefined || (hub.twinSeen && !hasTakenOver(store))) return []
+  return copyWarnings(store, now())
 }
 
 /** What a restore left to be known, and what others contradicted. */

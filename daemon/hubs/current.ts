@@ -36,6 +36,8 @@ export class CurrentHub {
   oldCopy: string | undefined
   /** Why this machine signs nothing until it knows whether it is one; undefined once it does. */
   unsettled: string | undefined
+  /** Why nothing leaves this machine until the hub was asked whether this is one; undefined once it was. */
+  unasked: string | undefined
   /** Whether the hub was asked since the start whether this is the newest copy of the identity. */
   isCompared = false
   /** The question of the start: nothing is signed before it is answered, or has taken too long. */
@@ -94,6 +96,7 @@ export class CurrentHub {
   leave(): void {
     this.#clock.follow(undefined)
     this.#last = undefined
+    this.unasked = undefined
     this.#refused = undefined
     this.#lose(undefined)
   }

@@ -11,7 +11,7 @@ import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
-import { noteTwin } from '../chain/place.ts'
+import { hasTakenOver, noteTwin } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
 import { describe, isOwnFailure } from '../hubs/failures.ts'
@@ -52,7 +52,7 @@ export class Relay {
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#twins = new TwinWatch(ctx.timings.pollSettledMs)
+    this.#twins = new TwinWatch(ctx.timings.pollSettledMs, hasTakenOver(ctx.store))
     this.#loop = new Loop({
       name: 'relay',
       waker: ctx.wakers.relay,
@@ -133,6 +133,8 @@ export class Relay {
       this.#ctx.hub.halt(hub, CAME_SECOND)
     }
     const twinSeen = verdict === 'was_first'
+    // the other one may have taken over, which the hub then shows
+    if (twinSeen && !this.#ctx.hub.twinSeen) this.#ctx.wakers.rounds.wake()
     this.#ctx.hub.twinSeen = twinSeen
     if (twinSeen) noteTwin(this.#ctx.store, this.#ctx.now())
     return twinSeen && this.#twins.isSettled ? this.#ctx.timings.pollSettledMs * TWIN_PAUSE_SHARE : 0

@@ -44,6 +44,11 @@ describe('polls that somebody else ends', () => {
     expect(polls.at(-1)).toBe('was_first')
   })
 
+  test('from the start on, of a node that took over as its owner said: the other gives way', () => {
+    const watch = new TwinWatch(10_000, true)
+    expect(times(9, ended).map(poll => watch.note(poll))).not.toContain('came_second')
+  })
+
   test('once the other is gone nothing is left of it', () => {
     expect(verdicts([peaceful, ...times(20, ended), peaceful]).at(-1)).toBe('alone')
   })

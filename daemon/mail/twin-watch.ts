@@ -16,14 +16,18 @@ export type HeldPoll = { askedMs: number; heldMs: number; mail: boolean }
 
 export class TwinWatch {
   #settledMs: number
-  #settled = false
+  #settled: boolean
   #ended = 0
   /** For how long polls have been held since the last one that somebody ended. */
   #peaceMs = 0
 
-  /** Polls held for `settledMs` in peace, however often mail ended one, show that nobody else was there. */
-  constructor(settledMs: number) {
+  /**
+   * Polls held for `settledMs` in peace, however often mail ended one, show that nobody else was there. `isFirst`: its owner
+   * said that this node goes on.
+   */
+  constructor(settledMs: number, isFirst = false) {
     this.#settledMs = settledMs
+    this.#settled = isFirst
   }
 
   /** Whether it is certain that this node was there first. */

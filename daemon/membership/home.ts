@@ -2,14 +2,12 @@
  * The node's standing at its hubs: which one is home, joining and leaving, the end of a key or of the identity. A move
  * to another hub is a rotation that names it, durable before it is sent.
  */
-import { setTimeout as pause } from 'node:timers/promises'
-import { Refused } from '../../protocol/contract/client.ts'
+
 import { networkOf } from '../../protocol/proof/payment.ts'
-import { notePlace, noteSecond } from '../chain/place.ts'
-import { noteSettled, restoredAt } from '../chain/restored.ts'
 import { describe } from '../hubs/failures.ts'
 import { type HubClient, type HubInputs, HubStopped, presented, type RegisterReply } from '../hubs/hub.ts'
 import { type HubDoors, hubDoors } from '../hubs/open.ts'
+import { within } from '../platform/within.ts'
 import { refuse } from '../refusal.ts'
 import {
   formerRows,
@@ -25,24 +23,15 @@ import { checkAdmission } from './anew.ts'
 import { watchCard } from './card.ts'
 import { pushLog, pushLogTo } from './former.ts'
 import { eventTime, markNewMailbox, requireClock, settleKeyState } from './key-state.ts'
-import { compareWithHub } from './own-log.ts'
+import { HUB_WAIT_MS, Newest, type WaitingMail } from './newest.ts'
 import { sendRevocations } from './revocations.ts'
 import type { Sync, SyncNeeds } from './sync.ts'
-
-/** How long a start or a key event waits for a hub that does not answer. */
-const HUB_WAIT_MS = 3000
-
-/** What a node does with the mail that waits for it. */
-export type WaitingMail = {
-  /** Looks at it, and whether another node of this identity waits for it too. */
-  watch(hub: HubClient): Promise<'alone' | 'came_second'>
-  drain(hub: HubClient): Promise<unknown>
-}
 
 export class Membership {
   #ctx: SyncNeeds
   #inputs: HubInputs
   #sync: Sync
+  readonly #newest: Newest
   readonly #doors: HubDoors
   #begun = Promise.withResolvers<void>()
 
@@ -51,6 +40,7 @@ export class Membership {
     this.#doors = doors
     this.#inputs = inputs
     this.#sync = sync
+    this.#newest = new Newest(ctx, sync, () => this.#refresh())
   }
 
   /** Takes up the hub of the store; until {@link begin} has ended nothing is signed. */
@@ -63,75 +53,20 @@ export class Membership {
 
   /** Asks the hub what it holds of us, then does what a crash or a failure interrupted. */
   async begin(): Promise<void> {
-    await this.#compareAtStart()
+    await this.#newest.atStart()
     this.#resume()
     this.#ctx.hub.comparing = undefined
     this.#begun.resolve()
   }
 
-  /** Asks the hub before anything is signed; without it the node goes on, and says so. */
-  async #compareAtStart(): Promise<void> {
-    const { hub, log } = this.#ctx
-    const home = hub.home
-    if (home === undefined) return
-    if (hub.oldCopy !== undefined) return hub.halt(home, hub.oldCopy)
-    const asked = this.#compare().catch((error: unknown) =>
-      log.warn({ reason: describe(error) }, 'the hub was not asked whether this is an old copy'),
-    )
-    await within(HUB_WAIT_MS, asked)
+  /** Resolves once the hub has answered to the question of the start. */
+  asked(signal: AbortSignal): Promise<void> {
+    return this.#newest.asked(signal)
   }
 
-  /**
-   * Of a directory that came from an archive: the hub is asked, however long that takes, and the waiting mail looked
-   * through and then taken, before anything else. Then the next key set goes above every one that was given out, so that whoever starts from the same
-   * archive later finds a newer copy.
-   */
-  async settle(mail: WaitingMail, signal: AbortSignal): Promise<void> {
-    const { hub, store, timings, now, dir } = this.#ctx
-    while (hub.oldCopy === undefined && !(await this.#isSettled(mail))) {
-      await pause(timings.settleMs, undefined, { signal }).catch(() => undefined)
-      if (signal.aborted) return
-    }
-    if (hub.oldCopy === undefined) {
-      const madeAtMs = restoredAt(store)
-      this.#sync.raiseSet()
-      if (madeAtMs !== undefined) noteSettled(store, madeAtMs, now())
-      notePlace(store, dir)
-    }
-    hub.unsettled = undefined
-  }
-
-  async #isSettled({ watch, drain }: WaitingMail): Promise<boolean> {
-    const { hub, log } = this.#ctx
-    try {
-      if (hub.home === undefined) return true
-      if (!hub.isCompared) await this.#compare()
-      if (hub.oldCopy === undefined && (await watch(hub.home)) === 'came_second') this.#comeSecond(hub.home)
-      if (hub.oldCopy === undefined) await drain(hub.home)
-      return true
-    } catch (error) {
-      log.info({ reason: describe(error) }, 'the hub was not asked what came after the archive')
-      return error instanceof Refused && hub.isCompared && (await this.#isUnknown(error))
-    }
-  }
-
-  /** Whether a hub that refused knows this identity no longer: then it has no mail, and no other node waits for any. */
-  async #isUnknown({ code }: Refused): Promise<boolean> {
-    const { hub, identity } = this.#ctx
-    if (code === 'admission_required') return true
-    return await (hub.home?.fetchAgent(identity.aid) ?? Promise.resolve(undefined)).then(
-      found => found === undefined,
-      error => error instanceof Refused && error.code === 'unknown_aid',
-    )
-  }
-
-  /** Another node of this identity was first: nothing was published or signed here, and nothing will be. */
-  #comeSecond(home: HubClient): void {
-    const { hub, store, dir, now, log } = this.#ctx
-    const why = noteSecond(store, dir, now())
-    log.error({ reason: why }, 'stopped talking to the hub')
-    hub.oldCopy = why
-    hub.halt(home, why)
+  /** Of a directory that came from an archive, or was in use elsewhere. */
+  settle(mail: WaitingMail, signal: AbortSignal): Promise<void> {
+    return this.#newest.settle(mail, signal)
   }
 
   /** What a crash or a failure interrupted; what it lacks is said, not fatal. */
@@ -175,6 +110,7 @@ export class Membership {
       if (moves) markNewMailbox(this.#ctx)
     }, 'node.join')
     hub.settleAt(home)
+    if (moves) this.#newest.waive()
     settleKeyState(this.#ctx, home)
     this.#wakeMail()
   }
@@ -285,7 +221,7 @@ export class Membership {
     const { hub, log } = this.#ctx
     try {
       if (hub.oldCopy !== undefined) return true
-      await this.#compare()
+      await this.#newest.compare()
       if (hub.oldCopy !== undefined) return true
       if (hub.home !== undefined) await watchCard(this.#ctx, hub.home)
       await this.#sync.run({ signal, profile: false })
@@ -307,15 +243,6 @@ export class Membership {
     wakers.rounds.wake()
     this.#talkAgain()
     return true
-  }
-
-  /** Learns what the home hub has become, and what it holds of this identity. */
-  async #compare(): Promise<void> {
-    const { hub } = this.#ctx
-    await this.#refresh()
-    if (hub.home === undefined) return
-    hub.oldCopy ??= await compareWithHub(this.#ctx, hub.home)
-    hub.isCompared = true
   }
 
   /** Learns a new key of the home hub, and notices when another hub answers in its place. */
@@ -358,10 +285,4 @@ export class Membership {
     this.#ctx.wakers.relay.wake()
     this.#ctx.wakers.outbox.wake()
   }
-}
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const limit = new AbortController()
-  await Promise.race([work, pause(ms, undefined, { signal: limit.signal })])
-  limit.abort()
 }

@@ -8,7 +8,7 @@ import { Refused } from '../../protocol/contract/client.ts'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { compareKel, KelInvalid, type KeyEvent, type VerifiedKel } from '../../protocol/identity/kel.ts'
 import { KeySet } from '../../protocol/identity/keyset.ts'
-import { isCopyAccepted, noteCaughtUp } from '../chain/accept.ts'
+import { dueSet, isCopyAccepted, noteCaughtUp } from '../chain/accept.ts'
 import type { Context } from '../context.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forgetRegistered } from '../store/hubs.ts'
@@ -35,7 +35,7 @@ export async function compareWithHub(ctx: Needs, hub: HubClient): Promise<string
     doubtAtHub(store, ctx.now())
   }
   if (!isBehind && set !== undefined && set.body.setSeq !== own) keys.unconfirm()
-  if (set === undefined || set.body.setSeq <= own) noteCaughtUp(store)
+  if (dueSet(store) === undefined && (set === undefined || set.body.setSeq <= own)) noteCaughtUp(store)
   return undefined
 }
 
@@ -85,7 +85,10 @@ function ownSet({ identity, keys }: Needs, encoded: Uint8Array): KeySet | undefi
 
 /** Sets are durable before anybody sees them: one that is not here was made by a newer copy. */
 function newerSet({ identity, keys, store }: Needs, held: KeySet | undefined): string | undefined {
-  const own = keys.set?.body.kelSeq === identity.log.seq ? keys.set.body.setSeq : 0
-  if (held === undefined || held.body.setSeq <= own || isCopyAccepted(store)) return undefined
-  return `the hub holds key set ${held.body.setSeq} of this identity and this machine ${own}: it is an old copy; stop the node and put the newest copy of its directory in its place, or, if that is lost, run svc evidence accept`
+  const own = keys.set?.body.kelSeq === identity.log.seq ? keys.set : undefined
+  const ownSeq = own?.body.setSeq ?? 0
+  if (held === undefined || held.body.setSeq < ownSeq || isCopyAccepted(store)) return undefined
+  if (own !== undefined && equal(KeySet.encode(held), KeySet.encode(own))) return undefined
+  const here = held.body.setSeq === ownSeq ? 'another one under that number' : ownSeq
+  return `the hub holds key set ${held.body.setSeq} of this identity and this machine ${here}: it is an old copy; stop the node and put the newest copy of its directory in its place, or, if that is lost, run svc evidence accept`
 }

@@ -256,6 +256,20 @@ describe('a round with the hub', () => {
     expect(node.hub.stopped).toBe(why)
   })
 
+  test('finds another key set under the number of its own, which a newer copy has made', async () => {
+    const { compareWithHub } = await import('./own-log.ts')
+    const { identity, keys } = node.ctx
+    expect(await compareWithHub(node.ctx, node.hub)).toBeUndefined()
+    const own = (keys.set as KeySet).body
+    const other = KeySet.sign(identity.seed, { ...own, ts: own.ts + 1 })
+    node.hub.answers({
+      fetchAgent: async () => ({ log: [...identity.log.events], keySet: KeySet.encode(other) }),
+    })
+    expect(await compareWithHub(node.ctx, node.hub)).toMatch(
+      /another one under that number: it is an old copy/,
+    )
+  })
+
   test('leaves a hub, which is forgotten only when it agreed', async () => {
     node.hub.answers({ deregister: () => Promise.reject(refusedWith('unauthorized')) })
     await expect(membership().leave(undefined)).rejects.toMatchObject({ code: 'unauthorized' })

@@ -59,7 +59,11 @@ export class Sync {
 
   /** Tells the hub what it does not know yet; one call after another. Undefined when it had not to register. */
   run(options: SyncOptions): Promise<RegisterReply | undefined> {
-    const turn = this.#running.then(() => this.#run(options))
+    return this.#inTurn(() => this.#run(options))
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#running.then(work)
     this.#running = turn.then(
       () => undefined,
       () => undefined,
@@ -206,6 +210,16 @@ export class Sync {
     const challenge = powChallenge(error)
     const task = { hub: home.identity.aid, aid: this.#ctx.identity.aid, seed: challenge.seed }
     return this.#solver.solve(task, challenge, work)
+  }
+
+  /** Gives a hub that has registered this node the newest set; any other gets it with the registration. */
+  publishSet(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { hub, identity, keys, store } = this.#ctx
+      const home = hub.home
+      if (home === undefined || keys.isConfirmed) return
+      if (hubRow(store, home.url)?.registeredSeq === identity.log.seq) await this.#publish(home, this.#set())
+    })
   }
 
   /** A set above every one that this identity gave out; the hub gets it with the next round. */

@@ -1,4 +1,7 @@
-/** Whether anything may be signed, or only asked: an ended identity and an older copy of one sign nothing. */
+/**
+ * Whether anything may be signed, or only asked: an ended identity and an older copy of one sign nothing, and nothing is
+ * paid before the hub was asked whether this is one.
+ */
 import type { Context } from '../context.ts'
 
 export const maySign = ({ identity, hub }: Pick<Context, 'identity' | 'hub'>): boolean =>
@@ -6,4 +9,4 @@ export const maySign = ({ identity, hub }: Pick<Context, 'identity' | 'hub'>): b
 
 /** An ended identity still asks what became of what it signed before. */
 export const mayAsk = ({ hub }: Pick<Context, 'hub'>): boolean =>
-  hub.oldCopy === undefined && hub.unsettled === undefined
+  hub.oldCopy === undefined && hub.unsettled === undefined && hub.unasked === undefined

@@ -169,7 +169,7 @@ export class Side {
       this.#nextRoundAt = ctx.now() + (isInSync ? ROUND_MS : 0)
       for (const former of parts.membership.draining()) await parts.relay.drain(former, 0).catch(noted)
     }
-    if (hub !== undefined && hub.stopped === undefined) {
+    if (hub !== undefined && hub.stopped === undefined && ctx.hub.unasked === undefined) {
       await node.send()
       await parts.relay.drain(hub, 0).catch(noted)
       await node.ask()

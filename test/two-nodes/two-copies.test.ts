@@ -3,6 +3,7 @@ import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { acceptCopy } from '../../daemon/chain/accept.ts'
 import type { Node } from '../../daemon/node.ts'
 import { delegated, finished, type Lab, never, openPair, until } from './world.ts'
 
@@ -170,4 +171,98 @@ describe('two copies of one identity', () => {
       { numRuns: 6, seed: 33 },
     )
   }, 240_000)
+})
+
+describe('a copy that took over, as its owner said', () => {
+  const accept = (name: string) =>
+    acceptCopy(dirOf(name), { SVC_RUNTIME_DIR: join(lab.folder, `run-${name}`) })
+  const said = async (node: Node) => (await status(node)).warnings.join()
+  const tasks = async (node: Node) => (await node.handlers.inbox({}, never)).items.map(item => item.preview)
+
+  /** A first one and its copy, which noticed it and then took over; both are stopped. */
+  async function takenOver(): Promise<Two> {
+    const [name, copy] = await original(false)
+    const first = [...lab.nodes].findLast(node => node.ctx.dir === dirOf(name)) as Node
+    await new Promise(done => setTimeout(done, 1500))
+    const two = new Two([name, copy], first)
+    await two.start(1)
+    expect((await status(two.up[1] as Node)).old_copy).toBe(true)
+    await two.stop(1)
+    await two.stop(0)
+    accept(copy)
+    return two
+  }
+
+  test('goes on, and the first one knows at its first look that it is behind: it signs nothing', async () => {
+    const two = await takenOver()
+    await two.start(1)
+    const copy = two.up[1] as Node
+    const first = await lab.start(two.names[0])
+    two.up[0] = first
+    const before = first.ctx.chain.length
+    expect(await two.sign()).toEqual([false, true])
+    expect((await status(first)).old_copy).toBe(true)
+    await until('a poll of the copy was held in peace', () => copy.ctx.hub.state.state === 'online')
+    await new Promise(done => setTimeout(done, 1500))
+    expect(await two.sign()).toEqual([false, true])
+    expect(first.ctx.chain.length).toBe(before)
+    expect(await said(first)).toMatch(
+      /the hub holds key set \d+ of this identity and this machine \d+: it is an old copy/,
+    )
+    expect(await said(first)).not.toMatch(/was first|took over|started later/)
+    expect(await said(copy)).toMatch(/this node took over at \d{4}-.* by svc evidence accept/)
+    expect(await said(copy)).not.toMatch(/was first|started later/)
+    for (const which of [0, 1] as const) await two.stop(which)
+  }, 60_000)
+
+  test('has not been asked about while the hub is away: a first one that saw it signs nothing until then', async () => {
+    const two = await takenOver()
+    await two.start(1)
+    await two.stop(1)
+    await lab.line.down()
+    const first = await lab.start(two.names[0])
+    two.up[0] = first
+    const before = first.ctx.chain.length
+    expect(await two.sign()).toEqual([false])
+    expect(await status(first)).toMatchObject({ old_copy: false, hub: { state: 'offline' } })
+    expect(await said(first)).toMatch(
+      /a copy .* may have taken over since; nothing is signed until the hub has answered/,
+    )
+    await lab.line.up()
+    await until('it was asked', () => first.ctx.hub.oldCopy !== undefined)
+    expect(await two.sign()).toEqual([false])
+    expect(first.ctx.chain.length).toBe(before)
+    await two.stop(0)
+  }, 60_000)
+
+  test('is not disturbed by what a first one that never saw it wrote while the hub was away: nothing of that leaves', async () => {
+    const [name, copy] = await original(false)
+    const first = [...lab.nodes].findLast(node => node.ctx.dir === dirOf(name)) as Node
+    await first.stop()
+    accept(copy)
+    const two = new Two([name, copy], await lab.start(copy))
+    await two.stop(0)
+    await lab.line.down()
+    const again = await lab.start(name)
+    await again.handlers.delegate({ to: bob.aid, task: 'written behind' }, never)
+    expect(await said(again)).toMatch(/until it answers, nothing leaves this machine/)
+    await lab.line.up()
+    await until('it was asked', () => again.ctx.hub.oldCopy !== undefined)
+    await new Promise(done => setTimeout(done, 1000))
+    expect(await tasks(bob)).not.toContain('written behind')
+    await again.stop()
+  }, 60_000)
+
+  test('while the first one still runs ends that one, and goes on', async () => {
+    const [name, copy] = await original(false)
+    const first = [...lab.nodes].findLast(node => node.ctx.dir === dirOf(name)) as Node
+    await new Promise(done => setTimeout(done, 1500))
+    accept(copy)
+    const two = new Two([name, copy], first)
+    await two.start(1)
+    await until('the first one gives way', () => first.ctx.hub.oldCopy !== undefined)
+    expect(await two.sign()).toEqual([false, true])
+    expect(await said(two.up[1] as Node)).toMatch(/this node took over/)
+    for (const which of [0, 1] as const) await two.stop(which)
+  }, 60_000)
 })
