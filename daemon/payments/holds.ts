@@ -146,6 +146,28 @@ export class Holds {
     store.transaction(() => markEnded(store, row.interaction, { receipt, moved }), 'node.payment')
   }
 
+  /** A copy of this node that is lost may have ended it: the hub has signed how, and nothing is ordered. */
+  async learnEnd(row: PaymentRow, signal: AbortSignal): Promise<void> {
+    const hub = await this.#hubOf(row)
+    if (hub === undefined) return
+    const said = await this.#answer(row, () => hub.credits.endOf(row.authorization, quoteOfRow(row), signal))
+    if (said === undefined) return
+    const receipt = 'refused' in said ? undefined : said.end
+    if (receipt === undefined) return this.#askLater(row, row.problem)
+    if ((await receiptFault(this.#ctx, row, hub, receipt, 'ended')) !== undefined)
+      return this.#open(row, 'bad_receipt')
+    const { kind, amount } = SettlementReceipt.decode(receipt).body
+    const moved = kind === settlementKinds.captured ? amount : 0
+    const { store, threads } = this.#ctx
+    store.transaction(() => {
+      if (paymentOf(store, row.interaction)?.state !== 'held') return
+      markEnded(store, row.interaction, { receipt, moved })
+      this.#record(threads.byKey(row.interaction), row, moved)
+      const ended = paymentOf(store, row.interaction)
+      if (ended !== undefined) letAnswerGo(this.#ctx, ended)
+    }, 'node.payment')
+  }
+
   /** The order as it was decided, under the key that this node has now. */
   #orderOf(row: PaymentRow, encoded: Uint8Array): Uint8Array {
     const { identity, store } = this.#ctx
@@ -255,12 +277,17 @@ export class Holds {
     }
   }
 
+  #askLater(row: PaymentRow, problem: PaymentProblem | null): void {
+    const { store, hubNow, timings } = this.#ctx
+    const tries = paymentOf(store, row.interaction)?.tries ?? row.tries
+    const pauseMs = Math.min(timings.paymentPauseMs * 2 ** Math.min(tries, 30), BACKOFF_MAX_MS)
+    noteProblem(store, row.interaction, { problem, nextAt: hubNow() + pauseMs })
+  }
+
   #open(row: PaymentRow, problem: PaymentProblem): undefined {
-    const { store, hubNow, timings, threads, events } = this.#ctx
+    const { store, threads, events } = this.#ctx
     store.transaction(() => {
-      const tries = paymentOf(store, row.interaction)?.tries ?? row.tries
-      const pauseMs = Math.min(timings.paymentPauseMs * 2 ** Math.min(tries, 30), BACKOFF_MAX_MS)
-      noteProblem(store, row.interaction, { problem, nextAt: hubNow() + pauseMs })
+      this.#askLater(row, problem)
       const { id: interaction_id, peer } = threads.byKey(row.interaction)
       const isAwaited = row.state === 'ending' && row.endReceipt === null && maySign(this.#ctx)
       if (problem !== 'unanswered' && isAwaited) letAnswerGo(this.#ctx, row)

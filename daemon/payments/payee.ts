@@ -6,9 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { buildEffect, Effect } from '../../protocol/proof/effect.ts'
 import { Authorization, transactionOf } from '../../protocol/proof/payment.ts'
 import type { Quote } from '../../protocol/proof/quote.ts'
+import { lastRestore } from '../chain/restored.ts'
 import { attemptEach, Loop } from '../platform/loop.ts'
 import {
   abandonedPayments,
+  doubtedHolds,
   lapsedHolds,
   nextPaymentAt,
   openOrders,
@@ -227,6 +229,7 @@ export class Payee {
     const now = hubNow()
     if (!maySign(this.#ctx)) return this.#askForStored(now)
     attemptEach(lapsedHolds(store, now - AFTER_LAPSE_MS, ORDERS_MAX), row => this.#noteLapse(row))
+    this.#learnEnds(now)
     const due = [
       ...abandonedPayments(store, now, ORDERS_MAX),
       ...openOrders(store, now, ORDERS_MAX).filter(({ interaction }) => !this.#finishing.has(interaction)),
@@ -235,6 +238,17 @@ export class Payee {
       this.#loop.followAlone(network, () => this.#askEach(rows))
     const dueMs = (nextPaymentAt(store) ?? Number.POSITIVE_INFINITY) - now
     return Math.min(ROUND_MS, Math.max(dueMs, SHORTEST_MS))
+  }
+
+  /** After a restore: the hub is asked whether a copy that is lost has ended a hold. */
+  #learnEnds(now: number): void {
+    const { store } = this.#ctx
+    const restored = lastRestore(store)
+    const doubted = restored === undefined ? [] : doubtedHolds(store, restored.settledMs, now, ORDERS_MAX)
+    for (const [network, rows] of Map.groupBy(doubted, row => row.network))
+      this.#loop.followAlone(`ends at ${network}`, async () => {
+        for (const row of rows) await this.#holds.learnEnd(row, this.#within())
+      })
   }
 
   /** The identity has ended: the hub is asked what became of its orders, and of holds whose time is over. */

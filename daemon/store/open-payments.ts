@@ -20,12 +20,30 @@ export function abandonedPayments(store: Store, now: number, max: number): Payme
   )
 }
 
-/** Holds whose time was over before anybody answered the task in words that they are for. */
+/** Holds whose time was over before anybody answered the task in words that they are for, or that a lost copy has answered. */
 export function lapsedHolds(store: Store, now: number, max: number): PaymentRow[] {
   return camelRows(
     store.all(
       `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
-       WHERE p.side = 'payee' AND p.state = 'held' AND p.hold_until <= ? AND i.capability IS NULL ORDER BY p.at LIMIT ?`,
+       WHERE p.side = 'payee' AND p.state = 'held' AND p.hold_until <= ? AND (i.capability IS NULL OR i.numbered > 0)
+       ORDER BY p.at LIMIT ?`,
+      now,
+      max,
+    ),
+  )
+}
+
+/**
+ * Holds that are older than a restore, so that a copy which is lost may have ended them; not those of calls that are still to
+ * be answered here.
+ */
+export function doubtedHolds(store: Store, restoredAt: number, now: number, max: number): PaymentRow[] {
+  return camelRows(
+    store.all(
+      `SELECT p.* FROM payments AS p JOIN interactions AS i ON i.key = p.interaction
+       WHERE p.side = 'payee' AND p.state = 'held' AND p.at <= ?1 AND p.next_at <= ?2
+         AND (i.capability IS NULL OR i.numbered > 0) ORDER BY p.next_at, p.at LIMIT ?3`,
+      restoredAt,
       now,
       max,
     ),

@@ -1,0 +1,90 @@
+/** Tasks that a restored node no longer has: its correspondents name them, it says which it lacks, and both tell their owners. */
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import type { MessageBody } from '../../protocol/mail/message.ts'
+import { type DelegatedTask, NAMED_MAX, type Numbers } from '../../protocol/mail/numbers.ts'
+import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { lastRestore } from '../chain/restored.ts'
+import type { Context } from '../context.ts'
+import { tasksSince } from '../store/interactions.ts'
+import { type LostTask, lostTasks, noteLost, takeUntold } from '../store/lost.ts'
+import { paymentOf } from '../store/payments.ts'
+
+type Needs = Pick<Context, 'store' | 'threads' | 'contacts' | 'events' | 'now'>
+type Lost = Pick<LostTask, 'id' | 'side' | 'delegatedAt' | 'payment'>
+
+/** Lost tasks of which a stranger's is still named. */
+const LOST_WITH_STRANGERS_MAX = 32
+/** What only a provider says, and only its requester: whoever gets it knows which side of the task it had. */
+const OF_PROVIDER: ReadonlySet<number> = new Set([
+  kinds.result,
+  kinds.receipt,
+  kinds.declined,
+  kinds.settlements,
+])
+const OF_REQUESTER: ReadonlySet<number> = new Set([kinds.counterSignature, kinds.cancelled])
+
+export function queueNumbers({ threads }: Pick<Context, 'threads'>, peer: string, numbers: Numbers): void {
+  const payload = encodePayload(kinds.numbers, numbers)
+  threads.queueLoose(peer, { kind: kinds.numbers, payload, text: '', numbered: false })
+}
+
+/** What happened with a peer since then, and what of it the peer had delegated. */
+export function sinceThen(
+  { store }: Pick<Context, 'store'>,
+  peer: string,
+  since: number,
+): Pick<Numbers, 'since' | 'delegated'> {
+  const tasks = tasksSince(store, peer, since, NAMED_MAX)
+  const delegated = tasks.flatMap(({ key, id, side, startedAt }): DelegatedTask[] => {
+    if (side === 'sent') return []
+    const payment = paymentOf(store, key)?.payment
+    return [{ interactionId: fromBase64url(id), atMs: startedAt, ...present({ payment }) }]
+  })
+  return {
+    since: tasks.map(({ id }) => fromBase64url(id)),
+    ...present({ delegated: delegated.length === 0 ? undefined : delegated }),
+  }
+}
+
+/** What an answer names, from the side of this node. */
+export function lostOf({ since = [], delegated = [] }: Numbers): Lost[] {
+  const own = new Map(delegated.map(one => [toBase64url(one.interactionId), one]))
+  return since.map(toBase64url).map(id => {
+    const task = own.get(id)
+    return task === undefined
+      ? { id, side: 'received', delegatedAt: null, payment: null }
+      : { id, side: 'sent', delegatedAt: task.atMs, payment: task.payment ?? null }
+  })
+}
+
+/** Keeps the names of tasks that only the peer has, and tells it. */
+export function nameLost(ctx: Needs, peer: string, tasks: readonly Lost[]): void {
+  for (const lost of tasks)
+    if (ctx.threads.findById(lost.id) === undefined) noteLost(ctx.store, { ...lost, peer, at: ctx.now() })
+  const untold = takeUntold(ctx.store, peer, NAMED_MAX)
+  if (untold.length > 0) queueNumbers(ctx, peer, { lost: untold.map(id => fromBase64url(id)) })
+}
+
+/**
+ * Somebody writes in a task that is not here: after a restore it is one that was lost. Strangers may make tasks up, so a few
+ * of theirs are named.
+ */
+export function noteUnknownTask(ctx: Needs, { from, interactionId, kind }: MessageBody): void {
+  // a price is no work that anybody misses
+  const isStep = kind !== kinds.delegate && kind !== kinds.quote && interactionId !== undefined
+  if (!isStep || lastRestore(ctx.store) === undefined) return
+  if (!ctx.contacts.isContact(from) && lostTasks(ctx.store).length >= LOST_WITH_STRANGERS_MAX) return
+  const received = OF_REQUESTER.has(kind) ? 'received' : null
+  const side = OF_PROVIDER.has(kind) ? 'sent' : received
+  nameLost(ctx, from, [{ id: toBase64url(interactionId), side, delegatedAt: null, payment: null }])
+}
+
+/** The peer no longer has this task, as far as it knows: what it says there later takes that back. */
+export function takeLoss(ctx: Needs, peer: string, id: string): void {
+  const interaction = ctx.threads.findById(id)
+  if (interaction?.peer !== peer || interaction.lostByPeerAt !== null) return
+  ctx.threads.update(interaction, { lostByPeerAt: ctx.now() })
+  const about = { interaction_id: id, peer, state: interaction.state }
+  ctx.store.afterCommit(() => ctx.events.emit('message', about))
+}
