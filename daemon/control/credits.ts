@@ -6,6 +6,7 @@ import { HoldOrder, networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { paymentSaid } from '../payments/account.ts'
+import { type LostTask, lostTasks } from '../store/lost.ts'
 import { waitingPayments } from '../store/open-payments.ts'
 import { hubAsked } from './hub-call.ts'
 import { paidState } from './payments.ts'
@@ -36,6 +37,10 @@ function becameOf({ store }: Pick<Context, 'store'>, entry: AccountEntry) {
   return { payment, ...(isPaid && { reason: 'paid' as const, paid: row.moved ?? row.amount }) }
 }
 
+/** Whether an entry is about what this node had signed for a task that it lost, by the word of whom it was for. */
+const isPaymentOf = ({ peer, payment }: LostTask, { counterparty, transaction }: AccountEntry): boolean =>
+  payment !== null && counterparty === peer && transaction === cidText(payment)
+
 /** What waits for the word of a hub about payments to this agent, and when the hub is asked again. */
 function openOf({ store, threads }: Pick<Context, 'store' | 'threads'>, hub: string) {
   const network = networkOf(hub)
@@ -59,6 +64,7 @@ export async function balanceOf(
   const account = await hubAsked(ctx.identity, signal => hub.credits.account(ENTRIES_MAX, signal))
   const { network, balance, held, probationUntilMs, trial, entries } = account
   const open = openOf(ctx, hub.identity.aid)
+  const lost = lostTasks(ctx.store)
   return {
     hub: hub.identity.aid,
     network: shownLine(network),
@@ -73,6 +79,7 @@ export async function balanceOf(
       ...present({
         transaction: entry.transaction && shownLine(entry.transaction),
         counterparty: entry.counterparty,
+        lost_task: lost.find(task => isPaymentOf(task, entry))?.id,
         contact: (entry.counterparty && ctx.contacts.petnameOf(entry.counterparty)) ?? undefined,
       }),
     })),

@@ -6,7 +6,7 @@ import { lastRestore } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { knownLostOrders, type LostOrder } from '../payments/lost-orders.ts'
 import { uncertainInteractions } from '../store/interactions.ts'
-import { lostTasks } from '../store/lost.ts'
+import { type LostTask, lostTasks } from '../store/lost.ts'
 
 type Needs = Pick<Context, 'store' | 'contacts' | 'hubNow'>
 
@@ -33,10 +33,11 @@ export function restoredView(ctx: Needs): NodeStatus['restored'] {
   return {
     archive_at: restored === undefined || restored.madeAtMs === 0 ? null : restored.madeAtMs,
     waiting,
-    lost: lost.slice(0, SHOWN_MAX).map(({ id, peer }) => ({
+    lost: lost.slice(0, SHOWN_MAX).map(({ id, peer, side, delegatedAt }) => ({
       interaction_id: id,
       peer,
       peer_name: contacts.petnameOf(peer),
+      ...present({ side: side ?? undefined, delegated_at: delegatedAt ?? undefined }),
     })),
     orders,
   }
@@ -49,7 +50,6 @@ export function restoreWarnings(ctx: Needs): string[] {
   const open = uncertainInteractions(store)
   const of = (numbering: string) => open.filter(one => one.numbering === numbering).map(({ peer }) => peer)
   const [asking, awaiting] = [of('asking'), of('awaiting')]
-  const lost = lostTasks(store)
   const sentences: [readonly string[], string][] = [
     [
       asking,
@@ -59,15 +59,58 @@ export function restoreWarnings(ctx: Needs): string[] {
       awaiting,
       `this node goes on from an older state, and the release of ${named(awaiting)} cannot say which of its messages they hold; nothing new leaves in ${tasks(awaiting.length)} with them until they write there`,
     ],
-    [
-      lost.map(({ peer }) => peer),
-      `${tasks(lost.length)} came after the backup and are lost here: ${listed(lost.map(({ id }) => id))} with ${named(lost.map(({ peer }) => peer))}; ask them to delegate anew`,
-    ],
   ]
   const orders = knownLostOrders(ctx)
-  if (orders.length > 0)
-    sentences.push([orders.map(({ transaction }) => transaction), ordersSentence(orders, contacts)])
-  return sentences.flatMap(([about, sentence]) => (about.length === 0 ? [] : [sentence]))
+  return [
+    ...sentences.flatMap(([about, sentence]) => (about.length === 0 ? [] : [sentence])),
+    ...lostWarnings(ctx),
+    ...(orders.length === 0 ? [] : [ordersSentence(orders, contacts)]),
+  ]
+}
+
+/** What is lost, with what whoever reads it can do: it delegated the tasks, it was given them, or nobody has said yet. */
+function lostWarnings({ store, contacts }: Pick<Needs, 'store' | 'contacts'>): string[] {
+  const lost = lostTasks(store)
+  const said = (side: LostTask['side'], say: (count: string, names: string) => string): string[] => {
+    const found = lost.filter(one => one.side === side)
+    const names = found.map(one => sayLostTask(one, contacts.petnameOf(one.peer) ?? one.peer))
+    return found.length === 0 ? [] : [say(tasks(found.length), listed(names))]
+  }
+  return [
+    ...said(
+      'sent',
+      (count, names) =>
+        `${count} that this node delegated after the backup, it no longer has, and no answer arrives: ${names}; delegate again what you still want; svc balance shows what was paid`,
+    ),
+    ...said(
+      'received',
+      (count, names) =>
+        `${count} that others delegated came after the backup and cannot be answered here: ${names}; they were told and can delegate anew`,
+    ),
+    ...said(
+      null,
+      (count, names) =>
+        `${count} came after the backup and cannot go on here: ${names}; the other side was told, and whoever delegated can do so again`,
+    ),
+  ]
+}
+
+function sayLostTask({ id, side, delegatedAt }: LostTask, peer: string): string {
+  const at = delegatedAt === null ? '' : ` at ${new Date(delegatedAt).toISOString()}`
+  return `${id} ${side === 'sent' ? 'to' : 'with'} ${peer}${at}`
+}
+
+/** What is said of a task that is named and is not here, where a restore lost it. */
+export function sayLostHere(
+  { store, contacts }: Pick<Needs, 'store' | 'contacts'>,
+  id: string,
+): string | undefined {
+  const lost = lostTasks(store).find(one => one.id === id)
+  if (lost === undefined) return undefined
+  const peer = contacts.petnameOf(lost.peer) ?? lost.peer
+  if (lost.side !== 'sent')
+    return `this node was restored from a backup and no longer has ${id}, a task with ${peer}`
+  return `this node was restored from a backup and no longer has ${id}, which it had delegated to ${peer}; delegate it again if you still want it`
 }
 
 function ordersSentence(orders: readonly LostOrder[], contacts: Needs['contacts']): string {

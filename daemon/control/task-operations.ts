@@ -29,6 +29,7 @@ import type { TaskOperations } from './handlers.ts'
 import { listed, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
+import { sayLostHere } from './restored.ts'
 import { searchHistory } from './searching.ts'
 import { answerTurnOf, goOnFrom, hasWordsFrom, turnOf } from './turns.ts'
 import { deliveryView, messageIdText, receiptView, threadView } from './views.ts'
@@ -45,7 +46,8 @@ export type TaskParts = {
 
 export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
   const at = (id: string): Interaction =>
-    ctx.threads.findById(id) ?? refuse('unknown_interaction', `there is no interaction ${id}`)
+    ctx.threads.findById(id) ??
+    refuse('unknown_interaction', sayLostHere(ctx, id) ?? `there is no interaction ${id}`)
   const stateOf = (interaction: Interaction) => ({ interaction_id: interaction.id, state: interaction.state })
 
   return {

@@ -16,17 +16,18 @@ import { type Kind, kinds } from '../../protocol/mail/payload.ts'
 import { Receipt, receiptId } from '../../protocol/proof/receipt.ts'
 import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
-import { LOST_BY_PEER } from '../hubs/failures.ts'
+import { LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import { isSealed } from '../hubs/open.ts'
 import { isOwnReason } from '../mail/own-reasons.ts'
 import { DEACTIVATED } from '../membership/key-state.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { anewOf, isLocal } from '../store/interactions.ts'
 import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
+import { paymentOf } from '../store/payments.ts'
 import { reviewOf } from '../store/reviews.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { mayGiveAnew } from '../tasks/anew.ts'
-import { mayCancel, maySend } from '../tasks/conversation.ts'
+import { mayCancel, mayDecline, maySend } from '../tasks/conversation.ts'
 import { mayAcceptReceipt } from '../tasks/receipt-requester.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
 import { isCut, isRequester } from '../tasks/standing.ts'
@@ -144,7 +145,7 @@ function standing(
   anew_of?: string
 } {
   const { anewAs } = interaction
-  const reason = interaction.reason ?? (interaction.lostByPeerAt === null ? undefined : LOST_BY_PEER)
+  const reason = interaction.reason ?? sayLost(ctx, interaction)
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
   return {
@@ -157,6 +158,17 @@ function standing(
       answer_by: waits ? interaction.deadlineAt : undefined,
     }),
   }
+}
+
+/** What it means that the other side lost the task, to the side that reads it. */
+function sayLost({ store }: Pick<Needs, 'store'>, interaction: Interaction): string | undefined {
+  if (interaction.lostByPeerAt === null) return undefined
+  if (isRequester(interaction)) return LOST_BY_PEER
+  const row = paymentOf(store, interaction.key)
+  if (row?.state !== 'held' || row.holdUntil === null) return LOST_BY_REQUESTER
+  const until = new Date(row.holdUntil).toISOString()
+  const sooner = mayDecline(interaction) ? `; svc decline ${interaction.id} gives them back at once` : ''
+  return `${LOST_BY_REQUESTER}: the credits that are held for it go back by themselves at ${until}${sooner}`
 }
 
 export type ThreadOptions = {

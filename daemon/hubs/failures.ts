@@ -13,9 +13,11 @@ export const confirmationReasons: Record<number, string> = {
   5: 'the interaction had ended',
 }
 
-/** Said of a task whose other side lost it. */
+/** Said of a task whose other side lost it, to its requester and to its provider. */
 export const LOST_BY_PEER =
   'the other side says that it was restored from a backup and no longer has this task; delegate it anew'
+export const LOST_BY_REQUESTER =
+  'the other side says that it was restored from a backup and no longer has this task, which it had delegated; no answer arrives there, and nothing is to be done here'
 
 /** Why the same message would be refused again, by the code with which a hub refused it. */
 export const finalRefusals: Record<string, string> = {

@@ -233,7 +233,7 @@ test('tasks that came after the backup are named on both sides, and the sender h
   await restore()
   alice.askNumbers()
   await minutes(3)
-  expect(lostTasks(alice.ctx.store)).toEqual([{ id: lost, peer: bob.aid }])
+  expect(lostTasks(alice.ctx.store)).toMatchObject([{ id: lost, peer: bob.aid, side: 'received' }])
   expect(bob.thread(lost).lostByPeerAt).not.toBeNull()
   bob.say(lost, 'are you there?')
   await minutes(2)
@@ -243,13 +243,15 @@ test('tasks that came after the backup are named on both sides, and the sender h
   })
 })
 
+const NOTHING_SAID = { side: null, delegatedAt: null, payment: null }
+
 test('a task of a stranger is named once the stranger writes in it, and of many strangers a few', async () => {
   const carol = await world.node('carol')
   const ids = Array.from({ length: 3 }, () => carol.delegate(alice, 'from a stranger').id)
   await world.settle()
   await restore()
   for (let n = 0; n < 31; n++)
-    alice.within(() => noteLost(alice.ctx.store, { id: `known ${n}`, peer: bob.aid, at: n }))
+    alice.within(() => noteLost(alice.ctx.store, { ...NOTHING_SAID, id: `known ${n}`, peer: bob.aid, at: n }))
   for (const one of ids) carol.say(one, 'did you get it?')
   await world.settle()
   expect(lostTasks(alice.ctx.store).filter(({ peer }) => peer === carol.aid)).toHaveLength(1)

@@ -10,15 +10,13 @@ import {
   DIGESTS_MAX,
   DIGESTS_OF_ALL_MAX,
   type HeldNumbers,
-  NAMED_MAX,
   type Numbers,
 } from '../../protocol/mail/numbers.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
 import { areContactsDue, lastRestore, noteContactsAsked } from '../chain/restored.ts'
 import type { Context } from '../context.ts'
-import { idsSince, isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
-import { lostTasks, noteLost, takeUntold } from '../store/lost.ts'
+import { isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
 import { recall, remember } from '../store/memory.ts'
 import {
   claimedCount,
@@ -36,6 +34,7 @@ import { endAsSigned } from '../tasks/receipt-provider.ts'
 import { settleWaiting } from '../tasks/receipt-requester.ts'
 import { noteClaim } from './claims.ts'
 import { giveBack, mayGiveBack } from './given-back.ts'
+import { lostOf, nameLost, queueNumbers, sinceThen, takeLoss } from './lost-tasks.ts'
 
 type Asking = Pick<Context, 'store' | 'threads' | 'contacts' | 'now'>
 export type Telling = ConversationNeeds & Pick<Context, 'log' | 'random'>
@@ -50,14 +49,10 @@ const CLAIMED_MAX = 1024
 const CLAIMED_UNRESTORED_MAX = 16
 /** So long such a word holds a task up without being explained. */
 const UNRESTORED_WAIT_MS = 60_000
-/** Lost tasks of which a stranger's is still named. */
-const LOST_WITH_STRANGERS_MAX = 32
 /** Numbers that stay for the two steps that end a task. */
 const STEPS_LEFT = 2
 export const NOT_OURS =
   'the recipient holds another message under this number, from a copy of this node that is lost; say it again'
-
-const bytesOf = (id: string): Uint8Array => fromBase64url(id)
 
 /**
  * Doubts the numbers of a task whose other side says that it holds more than was sent from here. A store that came from no
@@ -151,12 +146,7 @@ function ask(ctx: Asking, peer: string, open: readonly Interaction[], restoredAt
     after: certainTo ?? 0,
     held: heldTo,
   }))
-  queue(ctx, peer, { restoredAtMs, ...present({ asks: asks.length === 0 ? undefined : asks }) })
-}
-
-function queue({ threads }: Pick<Context, 'threads'>, peer: string, numbers: Numbers): void {
-  const payload = encodePayload(kinds.numbers, numbers)
-  threads.queueLoose(peer, { kind: kinds.numbers, payload, text: '', numbered: false })
+  queueNumbers(ctx, peer, { restoredAtMs, ...present({ asks: asks.length === 0 ? undefined : asks }) })
 }
 
 /** Takes a question, an answer or a loss; false for an answer to nothing that was asked. */
@@ -175,7 +165,7 @@ export function takeNumbers(ctx: Telling, body: MessageBody, numbers: Numbers): 
   }
   const answered = Math.max(question.at, answeredTo(ctx, from))
   remember(ctx.store, answeredName(from), utf8(String(answered)))
-  nameLost(ctx, from, (numbers.since ?? []).map(toBase64url))
+  nameLost(ctx, from, lostOf(numbers))
   return true
 }
 
@@ -197,9 +187,8 @@ function answer(
       { interactionId, highest: interaction.heldHighest, digests, ...present({ last: lastOf(interaction) }) },
     ]
   })
-  const since =
-    restoredAtMs === 0 ? [] : idsSince(ctx.store, from, restoredAtMs - CLOCKS_MS, NAMED_MAX).map(bytesOf)
-  queue(ctx, from, { answers: messageId, holds, since })
+  const since = restoredAtMs === 0 ? { since: [] } : sinceThen(ctx, from, restoredAtMs - CLOCKS_MS)
+  queueNumbers(ctx, from, { answers: messageId, holds, ...since })
 }
 
 /** The last message of the other side in the transcript, and whether it proposed the end. */
@@ -338,32 +327,4 @@ export function noteUnanswered(ctx: Pick<Context, 'threads'>, { kind, payload, r
     if (interaction?.peer === recipient && interaction.numbering === 'asking')
       ctx.threads.update(interaction, { numbering: interaction.state === 'ended' ? 'told' : 'awaiting' })
   }
-}
-
-/** Keeps the names of tasks that only the peer has, and tells it. */
-function nameLost(ctx: Telling, peer: string, ids: readonly string[]): void {
-  for (const id of ids)
-    if (ctx.threads.findById(id) === undefined) noteLost(ctx.store, { id, peer, at: ctx.now() })
-  const untold = takeUntold(ctx.store, peer, NAMED_MAX)
-  if (untold.length > 0) queue(ctx, peer, { lost: untold.map(bytesOf) })
-}
-
-/**
- * Somebody writes in a task that is not here: after a restore it is one that was lost. Strangers may make tasks up, so a few
- * of theirs are named.
- */
-export function noteUnknownTask(ctx: Telling, { from, interactionId, kind }: MessageBody): void {
-  const isStep = kind !== kinds.delegate && interactionId !== undefined
-  if (!isStep || lastRestore(ctx.store) === undefined) return
-  if (!ctx.contacts.isContact(from) && lostTasks(ctx.store).length >= LOST_WITH_STRANGERS_MAX) return
-  nameLost(ctx, from, [toBase64url(interactionId)])
-}
-
-/** The peer no longer has this task, as far as it knows: what it says there later takes that back. */
-function takeLoss(ctx: Telling, peer: string, id: string): void {
-  const interaction = ctx.threads.findById(id)
-  if (interaction?.peer !== peer || interaction.lostByPeerAt !== null) return
-  ctx.threads.update(interaction, { lostByPeerAt: ctx.now() })
-  const about = { interaction_id: id, peer, state: interaction.state }
-  ctx.store.afterCommit(() => ctx.events.emit('message', about))
 }

@@ -1,6 +1,6 @@
 /** Why a message is where it is, in sentences of this node: whatever else is said comes from a hub or a correspondent. */
 import { systemFaults } from '../../protocol/encoding/errors.ts'
-import { confirmationReasons, finalRefusals, LOST_BY_PEER } from '../hubs/failures.ts'
+import { confirmationReasons, finalRefusals, LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import { ACCESS_REFUSED, HELD, OVERTOOK } from '../store/outbox.ts'
 import { NOT_OURS } from './numbers.ts'
 import { QUIET } from './outbox.ts'
@@ -13,6 +13,7 @@ const OWN = new Set([
   ...Object.values(confirmationReasons),
   ...Object.values(finalRefusals),
   LOST_BY_PEER,
+  LOST_BY_REQUESTER,
   ACCESS_REFUSED,
   HELD,
   OVERTOOK,

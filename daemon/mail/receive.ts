@@ -33,7 +33,8 @@ import { isCut, isOver, isRequester } from '../tasks/standing.ts'
 import { noteClaim } from './claims.ts'
 import { confirmByAnswer, confirmByLists } from './confirming.ts'
 import { compareHead, returnHead } from './heads.ts'
-import { noteUnknownTask, takeNumbers } from './numbers.ts'
+import { noteUnknownTask } from './lost-tasks.ts'
+import { takeNumbers } from './numbers.ts'
 import { readableText, requestOf } from './reading.ts'
 
 const PREVIEW_CHARACTERS = 200

@@ -5,7 +5,7 @@ import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import { type Dack, Dack as DackCodec, dackCodes, dackHandle, openDack } from '../../protocol/mail/dack.ts'
 import type { Context } from '../context.ts'
-import { confirmationReasons, describe, LOST_BY_PEER } from '../hubs/failures.ts'
+import { confirmationReasons, describe, LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import type { HubClient, StatusReply } from '../hubs/hub.ts'
 import {
   askAgainAt,
@@ -18,6 +18,7 @@ import {
 } from '../store/outbox.ts'
 import { introduceAgain } from '../store/peers.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
+import { isRequester } from '../tasks/standing.ts'
 import { noteUnanswered } from './numbers.ts'
 import { endIfOverdue, finish, fraction, isExpired, sendAnew, sendLost } from './steps.ts'
 
@@ -122,8 +123,13 @@ function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): v
 /** The recipient does not know what it belongs to, or what it is. */
 function finishUnusable(ctx: Needs, entry: OutboxEntry): void {
   noteUnanswered(ctx, ctx.threads.message(entry.message))
-  const isLost = entry.interaction !== null && ctx.threads.byKey(entry.interaction).lostByPeerAt !== null
-  finish(ctx, entry, 'failed', isLost ? LOST_BY_PEER : (confirmationReasons[dackCodes.malformed] as string))
+  finish(ctx, entry, 'failed', whyLost(ctx, entry) ?? (confirmationReasons[dackCodes.malformed] as string))
+}
+
+function whyLost({ threads }: Needs, { interaction }: OutboxEntry): string | undefined {
+  const task = interaction === null ? undefined : threads.byKey(interaction)
+  if (task === undefined || task.lostByPeerAt === null) return undefined
+  return isRequester(task) ? LOST_BY_PEER : LOST_BY_REQUESTER
 }
 
 /** The confirmation, when it is the recipient's and names this message. */

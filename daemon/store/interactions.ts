@@ -1,5 +1,6 @@
 /** Interactions in the store: one row for each task, whichever side it came from. */
 import type { InteractionState } from '../../protocol/control/shapes.ts'
+import { kinds } from '../../protocol/mail/payload.ts'
 import { blob, columnOf, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow, camelRows } from './rows.ts'
@@ -218,17 +219,26 @@ export function uncertainInteractions(store: Store): Interaction[] {
   )
 }
 
-/** Ids of what happened with a peer since then, the newest first. */
-export function idsSince(store: Store, peer: string, since: number, max: number): string[] {
-  return store
-    .all<{ id: string }>(
-      'SELECT id FROM interactions WHERE peer = ? AND updated_at >= ? AND wire <> ? ORDER BY updated_at DESC LIMIT ?',
+/** What happened with a peer since then, the newest first; a task that was answered with its price, and not paid, is none. */
+export function tasksSince(
+  store: Store,
+  peer: string,
+  since: number,
+  max: number,
+): Pick<Interaction, 'key' | 'id' | 'side' | 'startedAt'>[] {
+  return camelRows(
+    store.all(
+      `SELECT key, id, side, started_at FROM interactions AS i WHERE peer = ? AND updated_at >= ? AND wire <> ?
+         AND (NOT EXISTS (SELECT 1 FROM messages AS m WHERE m.interaction = i.key AND m.kind = ?)
+           OR EXISTS (SELECT 1 FROM payments AS p WHERE p.interaction = i.key))
+       ORDER BY updated_at DESC LIMIT ?`,
       peer,
       since,
       LOCAL_WIRE,
+      kinds.quote,
       max,
-    )
-    .map(({ id }) => id)
+    ),
+  )
 }
 
 /** When anything last happened in this store. */

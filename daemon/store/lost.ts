@@ -1,6 +1,7 @@
 /** Tasks that a restored node no longer has, as its correspondents name them. */
-import { flag, integer, type RowOf, text } from './columns.ts'
+import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
+import { camelRows } from './rows.ts'
 
 export const lostTasksTable = {
   name: 'lost_tasks',
@@ -10,23 +11,37 @@ export const lostTasksTable = {
     at: integer,
     /** The peer knows that it is lost here. */
     told: flag,
+    /** Whether this node had delegated it; null: the peer has not said. */
+    side: orNull(oneOf<'sent' | 'received'>(text)),
+    /** When the peer got it. */
+    delegatedAt: orNull(integer),
+    /** Id of what this node had signed for it, as the peer says. */
+    payment: orNull(blob),
   },
 } as const
 export type LostTask = RowOf<typeof lostTasksTable>
 
 const KEPT_MAX = 1000
 
-/** Keeps a task that is lost; false when it is known, or when too many are. */
-export function noteLost(store: Store, { id, peer, at }: Pick<LostTask, 'id' | 'peer' | 'at'>): boolean {
-  const { changes } = store.run(
-    `INSERT OR IGNORE INTO lost_tasks (id, peer, at)
-     SELECT ?, ?, ? WHERE (SELECT count(*) FROM lost_tasks) < ?`,
+/** Keeps a task that is lost, unless too many are; what is said of one that is known is added to it. */
+export function noteLost(store: Store, lost: Omit<LostTask, 'told'>): void {
+  const { id, peer, at, side, delegatedAt, payment } = lost
+  store.run(
+    `INSERT INTO lost_tasks (id, peer, at, side, delegated_at, payment)
+     SELECT ?, ?, ?, ?, ?, ?
+     WHERE (SELECT count(*) FROM lost_tasks) < ? OR EXISTS (SELECT 1 FROM lost_tasks WHERE id = ?)
+     ON CONFLICT (id) DO UPDATE SET side = coalesce(side, excluded.side),
+       delegated_at = coalesce(delegated_at, excluded.delegated_at), payment = coalesce(payment, excluded.payment)
+     WHERE peer = excluded.peer`,
     id,
     peer,
     at,
+    side,
+    delegatedAt,
+    payment,
     KEPT_MAX,
+    id,
   )
-  return changes > 0
 }
 
 /** Of a peer, what it was not told of; it counts as told. */
@@ -41,8 +56,8 @@ export function takeUntold(store: Store, peer: string, max: number): string[] {
 }
 
 /** What is lost, the newest first. */
-export function lostTasks(store: Store): Pick<LostTask, 'id' | 'peer'>[] {
-  return store.all('SELECT id, peer FROM lost_tasks ORDER BY at DESC, id')
+export function lostTasks(store: Store): LostTask[] {
+  return camelRows(store.all('SELECT * FROM lost_tasks ORDER BY at DESC, id'))
 }
 
 /** It came after all. */

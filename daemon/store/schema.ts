@@ -128,7 +128,11 @@ CREATE TABLE lost_tasks (
   id TEXT PRIMARY KEY,
   peer TEXT NOT NULL,
   at INTEGER NOT NULL,
-  told INTEGER NOT NULL DEFAULT 0
+  told INTEGER NOT NULL DEFAULT 0,
+  -- Whether this node had delegated it, when the peer got it, and the id of what was signed for it: the word of the peer.
+  side TEXT CHECK (side IN ('sent', 'received')),
+  delegated_at INTEGER,
+  payment BLOB
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE messages (

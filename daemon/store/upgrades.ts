@@ -225,4 +225,10 @@ ALTER TABLE payments ADD COLUMN problem TEXT CHECK (problem IN ('unanswered', 'n
 ALTER TABLE payments ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE payments ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
 `,
+  /* sql */ `
+-- Of a lost task, as the peer says: whether this node had delegated it, when the peer got it, what was signed for it.
+ALTER TABLE lost_tasks ADD COLUMN side TEXT CHECK (side IN ('sent', 'received'));
+ALTER TABLE lost_tasks ADD COLUMN delegated_at INTEGER;
+ALTER TABLE lost_tasks ADD COLUMN payment BLOB;
+`,
 ]

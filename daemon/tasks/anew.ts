@@ -24,7 +24,9 @@ export function giveAnew(
     if (!mayGiveAnew(current))
       refuse(
         'wrong_state',
-        'only a task of yours that its recipient lost is delegated anew',
+        isRequester(current)
+          ? 'only a task that its recipient lost is delegated anew'
+          : 'only who delegated a task delegates it anew',
         `svc thread ${lost.id}`,
       )
     const task = taskAsGiven(ctx, current)

@@ -18,7 +18,8 @@ const IS_WORD = `number > 0 AND kind IN (${kinds.delegate}, ${kinds.message}, ${
 export const LAST_WORD_SQL = `SELECT direction, number FROM messages WHERE interaction = ? AND ${IS_WORD} ORDER BY key DESC LIMIT 1`
 /**
  * Open threads of those who may be answered whose last word is the peer's, or whose end it proposed; oldest first. A copy that
- * is lost may have answered already where the other side has not said yet what it holds.
+ * is lost may have answered already where the other side has not said yet what it holds; where that one lost the task, no answer
+ * arrives.
  */
 const WAITING_SQL = `
 SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
@@ -29,7 +30,7 @@ SELECT id, peer, auto_replies, end_by, direction, number, has_image FROM (
   FROM interactions AS i JOIN messages AS m ON m.key = (
     SELECT key FROM messages WHERE interaction = i.key AND ${IS_WORD} ORDER BY key DESC LIMIT 1)
   WHERE i.side = 'received' AND i.state IN ('open', 'end_proposed') AND i.auto_reply = 1 AND i.own_last IS NULL
-    AND i.${NUMBERS_KNOWN}
+    AND i.${NUMBERS_KNOWN} AND i.lost_by_peer_at IS NULL
     AND (?1 OR EXISTS (SELECT 1 FROM contacts AS c
       WHERE c.aid = i.peer AND c.petname IS NOT NULL AND c.blocked = 0))
     AND (m.direction = 'in' OR i.end_by = 'peer')

@@ -33,11 +33,12 @@ const RETRY_MS = 10_000
 const STOPPED = 'the node stopped while this ran; whether it took effect is not known'
 /**
  * Received calls that no agent answers, and tasks in words that are not paid for, without a word of ours so far, also not
- * of a copy that is lost: a few of each peer, so that none holds up others.
+ * of a copy that is lost, and of which an answer arrives: a few of each peer, so that none holds up others.
  */
 const WAITING_SQL = `SELECT key FROM (
   SELECT key, row_number() OVER (PARTITION BY peer ORDER BY key) AS rank FROM interactions AS i
   WHERE side = 'received' AND numbered = 0 AND own_last IS NULL AND ${NUMBERS_KNOWN}
+    AND lost_by_peer_at IS NULL
     AND state IN ('open', 'end_proposed') AND (state = 'open' OR end_by = 'peer')
     AND ((capability IS NOT NULL AND auto_reply = 0)
       OR EXISTS (SELECT 1 FROM memory WHERE name = '${PRICED_MARK}' || i.id))

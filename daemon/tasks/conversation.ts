@@ -254,9 +254,13 @@ function isAnswered(ctx: ConversationNeeds, { key, capability }: Interaction): b
   return whole !== undefined
 }
 
+/** Whether the provider may still refuse the task. */
+export const mayDecline = (interaction: Interaction): boolean =>
+  !isRequester(interaction) && !isOver(interaction) && interaction.ownLast === null
+
 /** The provider does not take the task; a stranger loses what it was given to write with. */
 export function decline(ctx: ConversationNeeds, interaction: Interaction, reason: string): Interaction {
-  if (isRequester(interaction) || isOver(interaction) || interaction.ownLast !== null)
+  if (!mayDecline(interaction))
     refuse('wrong_state', `this interaction is ${interaction.state}; it cannot be declined`)
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const declined = leave(ctx, interaction, kinds.declined, reason)

@@ -326,6 +326,8 @@ export const nodeOperations = {
           /** What its payee took of a hold, which is `paid` from then on; what was left came back in an entry of its own. */
           paid: count.optional(),
           counterparty: aidShape.optional(),
+          /** The task that was paid for, as the counterparty says, which this node lost with a restore. */
+          lost_task: z.string().optional(),
           contact: z.string().optional(),
         }),
       ),

@@ -335,8 +335,16 @@ export const nodeStatusShape = z.strictObject({
       archive_at: millis.nullable(),
       /** Open tasks of which the other side has not said yet what it holds; nothing new of them leaves. */
       waiting: count,
+      /** Tasks of since the backup that only the other side has. */
       lost: z.array(
-        z.strictObject({ interaction_id: z.string(), peer: aidShape, peer_name: z.string().nullable() }),
+        z.strictObject({
+          interaction_id: z.string(),
+          peer: aidShape,
+          peer_name: z.string().nullable(),
+          /** Whether this node had delegated it, and when the other side got it, by its own clock. */
+          side: z.enum(['sent', 'received']).optional(),
+          delegated_at: millis.optional(),
+        }),
       ),
       /** What a lost copy of this node paid after the backup, as its hub has shown it. */
       orders: z.array(lostOrder),

@@ -2,7 +2,8 @@
  * Which messages of the other side somebody holds (objects: numbers held): asked by a node that was restored, before it
  * numbers anything again; answered with digests, because a number alone may stand for another message by now.
  */
-import { Malformed } from '../encoding/bytes.ts'
+import { CID_BYTES, isContentId } from '../crypto/hash.ts'
+import { equal, Malformed } from '../encoding/bytes.ts'
 import {
   bool,
   bytes,
@@ -36,6 +37,11 @@ const bounded = (count: number): number => {
   return count
 }
 const number: Field<number> = mapped(uint, bounded, bounded)
+const contentId = (bytes: Uint8Array): Uint8Array => {
+  if (!isContentId(bytes)) throw new Malformed('the id of a payment is no content id')
+  return bytes
+}
+const cid: Field<Uint8Array> = mapped(bytes(CID_BYTES), contentId, contentId)
 
 const held = record('numbers of an interaction', {
   interactionId: required(1, id),
@@ -47,6 +53,15 @@ const held = record('numbers of an interaction', {
   last: optional(4, tuple<[number, boolean]>(number, bool)),
 })
 export type HeldNumbers = Infer<typeof held>
+
+const delegated = record('task of the asker', {
+  interactionId: required(1, id),
+  /** When the sender got it, by its own clock. */
+  atMs: required(2, uint),
+  /** What was signed for it: the id of the payment. */
+  payment: optional(3, cid),
+})
+export type DelegatedTask = Infer<typeof delegated>
 
 const all = record('numbers held', {
   /** Time of the archive from which the asker was restored; 0 where it does not know it. */
@@ -72,10 +87,12 @@ const all = record('numbers held', {
   since: optional(5, list(id, NAMED_MAX)),
   /** Interactions with the reader that the sender no longer has. */
   lost: optional(6, list(id, NAMED_MAX, 1)),
+  /** Those of `since` that the asker had delegated. */
+  delegated: optional(7, list(delegated, NAMED_MAX, 1)),
 })
 export type Numbers = Infer<typeof all>
 
-/** A question (1, 2?), an answer (3, 4, 5) or what was lost (6). */
+/** A question (1, 2?), an answer (3, 4, 5, 7?) or what was lost (6). */
 export const Numbers: RecordCodec<Numbers> = checked(all, numbers => {
   const { restoredAtMs, asks, answers, holds, since, lost } = numbers
   const isQuestion = restoredAtMs !== undefined
@@ -85,11 +102,21 @@ export const Numbers: RecordCodec<Numbers> = checked(all, numbers => {
   if (isPart || (asks !== undefined && !isQuestion)) throw new Malformed('numbers held lack a member')
   if ([isQuestion, isAnswer, isLoss].filter(Boolean).length !== 1)
     throw new Malformed('numbers held must be a question, an answer or a loss')
-  for (const { highest, digests, last } of holds ?? []) {
+  requireHeld(holds ?? [])
+  requireNamed(numbers)
+})
+
+function requireHeld(holds: readonly HeldNumbers[]): void {
+  for (const { highest, digests, last } of holds) {
     const listed = digests.map(([number]) => number)
     if (listed.some((number, i) => number <= (listed[i - 1] ?? 0) || number > highest))
       throw new Malformed('numbers held must ascend from 1 to the highest')
     if (last !== undefined && (last[0] === 0 || last[0] > highest))
       throw new Malformed('the last message of an interaction must be one that is held')
   }
-})
+}
+
+function requireNamed({ since = [], delegated = [] }: Numbers): void {
+  if (!delegated.every(task => since.some(one => equal(one, task.interactionId))))
+    throw new Malformed('a task of the asker must be one in which something happened since')
+}
