@@ -204,6 +204,14 @@ const other: Column[] = [
     },
   },
   {
+    name: 'both sides are restored from backups',
+    async happen(waiting) {
+      const restores = [await waiting.here.backUp(), await waiting.there.backUp()]
+      await goOn(waiting)
+      for (const restore of restores) await restore()
+    },
+  },
+  {
     name: 'the other side blocks',
     async happen({ here, there }) {
       const { store, contacts, capabilities } = there.ctx
