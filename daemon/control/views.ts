@@ -30,7 +30,7 @@ import { mayGiveAnew } from '../tasks/anew.ts'
 import { mayCancel, mayDecline, maySend } from '../tasks/conversation.ts'
 import { mayAcceptReceipt } from '../tasks/receipt-requester.ts'
 import { reviewStanding } from '../tasks/reviews.ts'
-import { isCut, isRequester } from '../tasks/standing.ts'
+import { isCut, isRequester, waitingFor } from '../tasks/standing.ts'
 import { paymentView } from './payments.ts'
 import { type ShownMessage, shownMessages } from './turns.ts'
 
@@ -198,7 +198,7 @@ export function threadView(ctx: Needs, interaction: Interaction, options: Thread
     turns,
     ...present({ next_turn: next }),
     actions: [...actionsOf(ctx, interaction), ...(payment?.state === 'open' ? ['approve'] : [])],
-    ...present({ receipt, payment }),
+    ...present({ waiting_for: waitingFor(interaction), receipt, payment }),
     ...reviewStanding(ctx, interaction),
   }
 }

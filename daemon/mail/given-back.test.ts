@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fromBase64url } from '../../protocol/encoding/bytes.ts'
 import { encodePayload, kinds } from '../../protocol/mail/payload.ts'
+import { threadView } from '../control/views.ts'
 import { proposeEnd } from '../tasks/conversation.ts'
 import { HOUR_MS, type TestNode, TestWorld } from '../testing/node.ts'
 
@@ -149,6 +150,30 @@ test('nobody ends a task in the place of a node that never was restored', async 
   )
   await minutes(2)
   expect(alice.thread(id)).toMatchObject({ numbering: 'told', state: 'open', ownLast: null })
+})
+
+const waiting = (node: TestNode) =>
+  threadView(node.ctx, node.thread(id), { fromTurn: 1, maxChars: undefined }).waiting_for
+
+describe('a task that ended after the backups of both sides', () => {
+  test('says what its provider waits for, and ends once more', async () => {
+    propose(bob)
+    await world.settle()
+    const archives = [save(alice), save(bob)] as const
+    propose(alice)
+    await minutes(2)
+    agree()
+    alice = await world.restore(alice, archives[0], madeAtMs)
+    bob = await world.restore(bob, archives[1], madeAtMs)
+    expect([alice, bob].map(waiting)).toEqual(['numbers', 'numbers'])
+    for (const node of [alice, bob]) node.askNumbers()
+    await minutes(3)
+    expect([alice, bob].map(waiting)).toEqual([undefined, 'peer'])
+    propose(alice)
+    await minutes(2)
+    agree()
+    expect([alice, bob].map(waiting)).toEqual([undefined, undefined])
+  })
 })
 
 describe('a task that ended after the backup', () => {

@@ -1,5 +1,6 @@
 /** Where an interaction stands: whose it is, whether it is over, and whether its transcript is complete. */
 import type { Context } from '../context.ts'
+import { isNumberOpen } from '../store/interactions.ts'
 import { unseenAbove } from '../store/messages.ts'
 import type { Interaction } from '../store/threads.ts'
 
@@ -13,6 +14,21 @@ export const isOver = (interaction: Pick<Interaction, 'state'>): boolean => OVER
 /** Whether both last messages of the transcript exist. */
 export const isCut = (interaction: Interaction): boolean =>
   interaction.ownLast !== null && interaction.peerLast !== null
+
+/**
+ * What this side waits for from the other one before the task can go on or is signed off by both: what it holds after a
+ * restore, its consent to the end, or what it signs.
+ */
+export function waitingFor(
+  interaction: Interaction,
+): 'numbers' | 'peer' | 'receipt' | 'counter_signature' | undefined {
+  const { state, endBy, receipt, receiptState, counterSignature } = interaction
+  if (isNumberOpen(interaction)) return 'numbers'
+  if (state === 'end_proposed' && endBy === 'me' && !isCut(interaction)) return 'peer'
+  if (state !== 'ended' || !isCut(interaction) || receiptState === 'disputed') return undefined
+  if (isRequester(interaction)) return receipt === null ? 'receipt' : undefined
+  return receipt !== null && counterSignature === null ? 'counter_signature' : undefined
+}
 
 /** What nobody has seen above the end of a task fails. */
 export function failAbove(

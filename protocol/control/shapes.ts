@@ -246,6 +246,11 @@ export const threadShape = z.strictObject({
     ),
   /** Operations that make sense now: message, end, accept_end, approve, decline, cancel, anew, review, accept_receipt. */
   actions: z.array(z.string()),
+  /**
+   * What this side waits for from the other one: what it holds after a restore, its consent to the end, or what it signs.
+   * A payment that waits meanwhile says until when it is held (`payment.held_until`).
+   */
+  waiting_for: z.enum(['numbers', 'peer', 'receipt', 'counter_signature']).optional(),
   receipt: receiptSummary.optional(),
   payment: paymentShape.optional(),
   rating: z.int().min(1).max(5).optional(),
