@@ -42,7 +42,7 @@ export function readAnswer(id: string, args: AnswerArguments, context: ToolConte
   return context.call('thread', body, {}, { signal: context.signal })
 }
 
-export const answerTurns = (thread: Thread) =>
+const answerTurns = (thread: Thread) =>
   thread.turns.filter(turn => !turn.mine && (turn.text !== '' || turn.attachments.length > 0))
 
 export function answerOf(
@@ -85,4 +85,6 @@ export function answerOf(
 
 const HEAD_CHARACTERS = 700
 const OVER: readonly string[] = ['ended', 'declined', 'cancelled', 'failed', 'expired']
-export const isOver = ({ state }: Pick<Thread, 'state'>): boolean => OVER.includes(state)
+const isOver = ({ state }: Pick<Thread, 'state'>): boolean => OVER.includes(state)
+/** The other side wrote, or there is nothing more to wait for. */
+export const isAnswered = (thread: Thread): boolean => answerTurns(thread).length > 0 || isOver(thread)

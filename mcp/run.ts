@@ -8,6 +8,7 @@ import type { Arguments } from './call.ts'
 import { ToolError } from './errors.ts'
 import { fenced, fenceWith, openMarker } from './fence.ts'
 import { explain, isMistake } from './next.ts'
+import { InputNeeded } from './rounds.ts'
 import type { Tool, ToolContext } from './tool.ts'
 
 const MARKER_BYTES = 4
@@ -39,6 +40,7 @@ export async function runTool(tool: Tool, args: Arguments, given: Omit<ToolConte
       ...present({ _meta: metaOf(text, marker) }),
     }
   } catch (thrown) {
+    if (thrown instanceof InputNeeded) throw thrown
     if (isMistake(thrown)) console.error(`svc: ${tool.name} failed:`, thrown)
     const { code, message, next, accepted } = explain(thrown, tool, args, context)
     const listed = accepted === undefined ? '' : ` Accepted: ${accepted.join(', ') || 'no arguments'}.`

@@ -1,54 +1,31 @@
-/**
- * The MCP server: nine tools over the operations of a node, resources, prompts and notices. The only file that imports
- * the SDK, so that another generation of it can take this one's place here.
- */
+/** The MCP server: nine tools over the operations of a node, resources, prompts and notices, in both eras of the protocol. */
 
-import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import {
-  CallToolRequestSchema,
-  ErrorCode,
-  GetPromptRequestSchema,
-  InitializeRequestSchema,
-  JSONRPCErrorResponseSchema,
-  JSONRPCMessageSchema,
-  JSONRPCNotificationSchema,
-  JSONRPCRequestSchema,
-  JSONRPCResultResponseSchema,
-  ListPromptsRequestSchema,
-  ListResourcesRequestSchema,
-  ListResourceTemplatesRequestSchema,
-  ListToolsRequestSchema,
-  McpError,
-  ReadResourceRequestSchema,
-  RootsListChangedNotificationSchema,
-  SetLevelRequestSchema,
-  SubscribeRequestSchema,
-  UnsubscribeRequestSchema,
-} from '@modelcontextprotocol/sdk/types.js'
-import type * as z from 'zod'
-import { faultOf } from '../protocol/contract/fault.ts'
-import { plainLine } from '../protocol/encoding/plain-text.ts'
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server'
+import { serveStdio as serveConnection } from '@modelcontextprotocol/server/stdio'
 import { present } from '../protocol/encoding/present.ts'
-import type { AskUser } from './approval.ts'
-import { channelMessage } from './channel.ts'
+import { type Era, type Roots, rootsBetweenRounds, rootsOf, userOf } from './client.ts'
 import { definitionOf } from './definitions.ts'
-import { openFiles } from './files.ts'
+import { type Files, openFiles } from './files.ts'
 import { instructions } from './instructions.ts'
+import { refusalOf } from './judge.ts'
+import { delegationOf, knowsTasks, serveTasks, TASKS } from './mcp-tasks.ts'
+import { notifyOf } from './notices.ts'
 import { type PromptRow, prompts } from './prompts.ts'
-import { listResources, readerOf, resourceTemplates, STATUS_URI, threadUri } from './resources.ts'
+import { listResources, readerOf, resourceTemplates } from './resources.ts'
+import { InputNeeded, type Round, Rounds } from './rounds.ts'
 import { runTool } from './run.ts'
-import { type Judge, LineTransport } from './stdio.ts'
+import { LineTransport } from './stdio.ts'
 import type { NodeLink, Tool, ToolContext } from './tool.ts'
 import { tools as allTools } from './tools/all.ts'
-import { watch } from './watch.ts'
+import { taskDelegate } from './tools/task-delegate.ts'
 
 const PROGRESS_EVERY_MS = 5_000
-/** As long as a tool may wait for anything. */
-const USER_WAIT_MS = 45_000
-const ROOTS_WAIT_MS = 5_000
-const SUBSCRIPTIONS_MAX = 1_000
-const RESOURCE_NOT_FOUND = -32002
-const CHANNEL = 'notifications/claude/channel'
 
 export const isCompiled: boolean = true
 export { tools } from './tools/all.ts'
@@ -67,11 +44,23 @@ export type ServerOptions = {
   cwd?: string
 }
 
-type Given = Omit<ToolContext, 'fence' | 'signal' | 'askUser'>
+type Given = Omit<ToolContext, 'fence' | 'signal' | 'askUser' | 'files'>
+
+/** One server of one client, in the era that the client opened with. */
+type Serving = {
+  server: Server
+  era: Era
+  tools: readonly Tool[]
+  given: Given
+  filesOf(roots: Roots): Files
+  roots: Roots
+}
 
 /** A server with its own state; one for each transport. */
-export function createServer(link: NodeLink, options: ServerOptions): Server {
+export function createServer(link: NodeLink, options: ServerOptions, era: Era = 'legacy'): Server {
   const tools = options.tools ?? allTools
+  const has = (name: string) => tools.some(tool => tool.name === name)
+  const hasTasks = era === 'modern' && has('task_delegate')
   const server = new Server(
     { name: 'svc', title: 'svc: work with other agents', version: options.version },
     {
@@ -81,147 +70,131 @@ export function createServer(link: NodeLink, options: ServerOptions): Server {
         resources: { subscribe: true },
         logging: {},
         experimental: { 'claude/channel': {} },
+        ...present({ extensions: hasTasks ? { [TASKS]: {} } : undefined }),
       },
       instructions: instructions(tools, options.open ?? 0),
+      // `decisionOf` takes no answer but those that were offered
+      jsonSchemaValidator: {
+        getValidator: () => data => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
     },
   )
-  const given = contextOf(server, link, options)
-  serveTools(server, tools, given)
-  serveResources(server, given)
+  const filesOf = filesOn(link, options)
+  const serving = { server, era, tools, given: contextOf(link, options), filesOf, roots: rootsOf(server) }
+  serveTools(serving)
+  if (hasTasks) serveTasks(server, { ...serving.given, files: filesOf(noRoots) })
+  serveResources(serving)
   servePrompts(
     server,
-    prompts.filter(prompt => prompt.needs.every(name => tools.some(tool => tool.name === name))),
+    prompts.filter(prompt => prompt.needs.every(has)),
   )
-  notifyOf(server, link, name => tools.some(tool => tool.name === name))
+  notifyOf(server, era, link, has)
   return server
 }
 
-function contextOf(server: Server, link: NodeLink, options: ServerOptions): Given {
-  const { command = line => line, readOnly = false, folders = [], cwd = process.cwd() } = options
+function contextOf(link: NodeLink, options: ServerOptions): Given {
+  const { command = line => line, readOnly = false } = options
   const here = options.tools ?? allTools
   const absent = new Set(allTools.filter(tool => !here.includes(tool)).map(tool => tool.name))
-  let dataDir: Promise<string> | undefined
-  const files = openFiles({
-    configured: folders,
-    cwd,
-    roots: rootsOf(server),
-    dataDir: () => {
-      dataDir ??= link.call('status').then(status => status.data_dir)
-      dataDir.catch(() => {
-        dataDir = undefined
-      })
-      return dataDir
-    },
-  })
-  return { call: link.call, asked: new Map(), command, files, readOnly, absent }
+  return { call: link.call, asked: new Map(), command, readOnly, absent }
 }
 
-/** The folders that the client opened, asked once and again whenever it says that they changed. */
-function rootsOf(server: Server): () => Promise<readonly string[] | undefined> {
-  let known: Promise<readonly string[]> | undefined
-  server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
-    known = undefined
-  })
-  return async () => {
-    if (server.getClientCapabilities()?.roots === undefined) return undefined
-    known ??= server.listRoots(undefined, { timeout: ROOTS_WAIT_MS }).then(
-      ({ roots }) => roots.map(root => root.uri),
-      () => [],
-    )
+const noRoots: Roots = async () => undefined
+
+function filesOn(link: NodeLink, { folders = [], cwd = process.cwd() }: ServerOptions) {
+  let known: Promise<string> | undefined
+  const dataDir = () => {
+    known ??= link.call('status').then(status => status.data_dir)
+    known.catch(() => {
+      known = undefined
+    })
     return known
   }
+  return (roots: Roots): Files => openFiles({ configured: folders, cwd, roots, dataDir })
 }
 
-function serveTools(server: Server, tools: readonly Tool[], given: Given): void {
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(definitionOf) }))
-  server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
+function serveTools(serving: Serving): void {
+  const { server, tools } = serving
+  const rounds = new Rounds()
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map(definitionOf) }))
+  server.setRequestHandler('tools/call', async (request, context) => {
     const { name, arguments: args = {} } = request.params
     const tool = tools.find(row => row.name === name)
     if (tool === undefined)
-      throw new McpError(
-        ErrorCode.InvalidParams,
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
         `there is no tool ${name}; expected ${tools.map(row => row.name).join(', ')}`,
       )
-    const token = extra._meta?.progressToken
-    const progress = token === undefined ? undefined : startProgress(token, extra.sendNotification)
+    const { mcpReq } = context
+    const token = mcpReq._meta?.progressToken
+    const progress = token === undefined ? undefined : startProgress(token, mcpReq.notify)
+    const call = JSON.stringify([name, args])
+    const round = rounds.of(call, mcpReq.requestState(), mcpReq.inputResponses)
     try {
-      const { signal } = extra
-      return await runTool(tool, args, { ...given, signal, ...present({ askUser: userOf(server, signal) }) })
+      return await callTool(serving, { tool, args, round }, context)
+    } catch (thrown) {
+      if (thrown instanceof InputNeeded) return rounds.ask(thrown, round)
+      throw thrown
     } finally {
       clearInterval(progress)
     }
   })
 }
 
-function serveResources(server: Server, given: Given): void {
-  server.setRequestHandler(ListResourcesRequestSchema, async () => ({
+type ToolCall = { tool: Tool; args: Record<string, unknown>; round: Round }
+
+function callTool(
+  { server, era, given, filesOf, roots }: Serving,
+  { tool, args, round }: ToolCall,
+  context: ServerContext,
+) {
+  const { signal } = context.mcpReq
+  if (era === 'legacy') {
+    const askUser = userOf(server, era, context, round)
+    return runTool(tool, args, { ...given, files: filesOf(roots), signal, ...present({ askUser }) })
+  }
+  const files = filesOf(rootsBetweenRounds(server, context, round))
+  const inRounds = { ...given, files, signal, callKey: round.key }
+  // the task itself asks what has to be asked
+  if (tool.name === taskDelegate.name && knowsTasks(server, context)) return delegationOf(args, inRounds)
+  return runTool(tool, args, { ...inRounds, ...present({ askUser: userOf(server, era, context, round) }) })
+}
+
+function serveResources({ server, given, filesOf }: Serving): void {
+  const reading = { ...given, files: filesOf(noRoots), readOnly: true }
+  server.setRequestHandler('resources/list', async () => ({
     resources: await listResources(given.call),
   }))
-  server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates }))
-  server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }, { signal }) => {
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }))
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
     const reader = readerOf(uri)
     const tool = allTools.find(row => row.name === reader?.tool)
     if (reader === undefined || tool === undefined)
-      throw new McpError(RESOURCE_NOT_FOUND, `there is no resource ${uri}`)
-    const read = await runTool(tool, reader.args, { ...given, signal, readOnly: true })
+      throw new ResourceNotFoundError(uri, `there is no resource ${uri}`)
+    const read = await runTool(tool, reader.args, { ...reading, signal })
     const text = read.content[0]?.text ?? ''
-    if ('isError' in read) throw new McpError(RESOURCE_NOT_FOUND, text)
+    if ('isError' in read) throw new ResourceNotFoundError(uri, text)
     return { contents: [{ uri, mimeType: 'application/json', text, ...present({ _meta: read._meta }) }] }
   })
 }
 
 function servePrompts(server: Server, offered: readonly PromptRow[]): void {
-  server.setRequestHandler(ListPromptsRequestSchema, () => ({
+  server.setRequestHandler('prompts/list', () => ({
     prompts: offered.map(({ text: _, needs: __, ...row }) => ({ ...row, arguments: [...row.arguments] })),
   }))
-  server.setRequestHandler(GetPromptRequestSchema, ({ params: { name, arguments: args = {} } }) => {
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }) => {
     const prompt = offered.find(row => row.name === name)
-    if (prompt === undefined) throw new McpError(ErrorCode.InvalidParams, `there is no prompt ${name}`)
+    if (prompt === undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `there is no prompt ${name}`)
     const missing = prompt.arguments.find(row => row.required && (args[row.name] ?? '') === '')
     if (missing !== undefined)
-      throw new McpError(ErrorCode.InvalidParams, `${missing.name} is missing: ${missing.description}`)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        `${missing.name} is missing: ${missing.description}`,
+      )
     const content = { type: 'text' as const, text: prompt.text(args) }
     return { description: prompt.description, messages: [{ role: 'user' as const, content }] }
   })
-}
-
-/** Tells the client what comes from others: resources it subscribed to, its channel, and its log. */
-function notifyOf(server: Server, link: NodeLink, has: (tool: string) => boolean): void {
-  const subscribed = new Set<string>()
-  server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }) => {
-    if (readerOf(uri) === undefined) throw new McpError(RESOURCE_NOT_FOUND, `there is no resource ${uri}`)
-    if (subscribed.size >= SUBSCRIPTIONS_MAX)
-      throw new McpError(ErrorCode.InvalidRequest, `at most ${SUBSCRIPTIONS_MAX} subscriptions are kept`)
-    subscribed.add(uri)
-    return {}
-  })
-  server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
-    subscribed.delete(uri)
-    return {}
-  })
-  const tell = (sending: Promise<void>) => void sending.catch(() => {})
-  const updated = (uri: string) => {
-    if (subscribed.has(uri)) tell(server.sendResourceUpdated({ uri }))
-  }
-  server.oninitialized = () => {
-    const stop = watch(link, {
-      task(item) {
-        updated(threadUri(item.interaction_id))
-        const params = channelMessage(item, has)
-        if (params !== undefined) tell(server.notification({ method: CHANNEL, params }))
-      },
-      status: () => updated(STATUS_URI),
-      node: isThere =>
-        tell(
-          server.sendLoggingMessage({
-            level: isThere ? 'info' : 'warning',
-            logger: 'svc',
-            data: isThere ? 'the node answers again' : 'the node does not answer',
-          }),
-        ),
-    })
-    server.onclose = stop
-  }
 }
 
 type Notify = (notification: {
@@ -239,72 +212,12 @@ function startProgress(progressToken: string | number, notify: Notify): NodeJS.T
   return timer
 }
 
-/** The user behind a client that declares elicitation; one who does not answer in time has said nothing. */
-function userOf(server: Server, signal: AbortSignal): AskUser | undefined {
-  if (server.getClientCapabilities()?.elicitation === undefined) return undefined
-  return async (question, answers) => {
-    const [names, titles] = [Object.keys(answers), Object.values(answers)]
-    const decision = { type: 'string' as const, title: 'Your decision', enum: names, enumNames: titles }
-    const requestedSchema = { type: 'object' as const, properties: { decision }, required: ['decision'] }
-    const options = { timeout: USER_WAIT_MS, signal }
-    const answer = await server
-      .elicitInput({ message: question, requestedSchema }, options)
-      .catch(() => undefined)
-    const decided = answer?.action === 'accept' ? answer.content?.['decision'] : undefined
-    return typeof decided === 'string' ? decided : undefined
-  }
-}
-
-const FAULT_CHARACTERS_MAX = 300
-const requestForms = new Map(
-  [
-    CallToolRequestSchema,
-    GetPromptRequestSchema,
-    InitializeRequestSchema,
-    ListPromptsRequestSchema,
-    ListResourcesRequestSchema,
-    ListResourceTemplatesRequestSchema,
-    ListToolsRequestSchema,
-    ReadResourceRequestSchema,
-    SetLevelRequestSchema,
-    SubscribeRequestSchema,
-    UnsubscribeRequestSchema,
-  ].map(form => [form.shape.method.value as string, form] as const),
-)
-
-/** Why the SDK would not take a message, which it says nothing of, or only in the words of its own schemas. */
-export const refusalOf: Judge = message => {
-  const fault = (form: z.ZodType) => {
-    const { error } = form.safeParse(message)
-    return error && plainLine(faultOf(error, message, 'the message'), FAULT_CHARACTERS_MAX)
-  }
-  if (!JSONRPCMessageSchema.safeParse(message).success)
-    return {
-      code: ErrorCode.InvalidRequest,
-      sentence: `expected a message of JSON-RPC 2.0; ${fault(messageForm(message))}`,
-    }
-  const { id, method = '' } = message as { id?: unknown; method?: string }
-  const form = id === undefined ? undefined : requestForms.get(method)
-  const sentence = form && fault(form)
-  return sentence === undefined ? undefined : { code: ErrorCode.InvalidParams, sentence }
-}
-
-/** What a message was meant to be, by its members. */
-function messageForm(message: unknown): z.ZodType {
-  const members = Object(message) as object
-  if ('result' in members) return JSONRPCResultResponseSchema
-  if ('error' in members) return JSONRPCErrorResponseSchema
-  return 'id' in members ? JSONRPCRequestSchema : JSONRPCNotificationSchema
-}
-
 /**
  * Serves one server on this process's stdio until the client is gone; resolves with the reason. Nothing but protocol
  * goes to stdout.
  */
-export async function serveStdio(create: () => Server): Promise<string> {
+export async function serveStdio(create: (era: Era) => Server): Promise<string> {
   console.log = console.info = console.debug = console.error
-  const server = create()
-  server.onerror = error => console.error(`svc: ${error.message}`)
   const { promise, resolve } = Promise.withResolvers<string>()
   process.stdin.on('end', () => resolve('its client closed standard input'))
   process.stdin.on('close', () => resolve('its client closed standard input'))
@@ -316,9 +229,12 @@ export async function serveStdio(create: () => Server): Promise<string> {
   }, 2_000)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => resolve(`it received ${signal}`))
-  await server.connect(new LineTransport(process.stdin, process.stdout, refusalOf))
+  const served = serveConnection(({ era }) => create(era), {
+    transport: new LineTransport(process.stdin, process.stdout, refusalOf),
+    onerror: error => console.error(`svc: ${error.message}`),
+  })
   const reason = await promise
   clearInterval(look)
-  await server.close().catch(() => {})
+  await served.close().catch(() => {})
   return reason
 }

@@ -1,7 +1,7 @@
 /** The connection over standard input and output: limits, broken lines, split lines. */
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { refusalOf } from './server.ts'
+import { refusalOf } from './judge.ts'
 import { LineTransport, MESSAGE_BYTES_MAX } from './stdio.ts'
 
 function connection() {

@@ -46,6 +46,8 @@ export type ToolContext = {
   askUser?: AskUser
   /** How often the user was asked about an interaction in this session. */
   asked: Map<string, number>
+  /** The same in each round of one call. */
+  callKey?: string
 }
 
 export type Tool<I extends z.ZodObject = z.ZodObject> = {

@@ -174,6 +174,21 @@ const withoutDebugger: Plugin = {
   },
 }
 
+/** The MCP server judges the answers of users itself: the SDK's compiler of JSON Schema has nothing to do there. */
+const withoutSchemaCompiler: Plugin = {
+  name: 'without-schema-compiler',
+  setup(build) {
+    build.onResolve({ filter: /^@modelcontextprotocol\/server\/_shims$/ }, ({ path }) => ({
+      path,
+      namespace: 'schema-compiler',
+    }))
+    build.onLoad({ filter: /./, namespace: 'schema-compiler' }, () => ({
+      contents:
+        "export { default as process } from 'node:process'; export class DefaultJsonSchemaValidator {}",
+    }))
+  },
+}
+
 const bundle = (outdir: string, entryPoints: Record<string, string>) =>
   build({
     ...shared,
@@ -181,7 +196,7 @@ const bundle = (outdir: string, entryPoints: Record<string, string>) =>
     outdir,
     splitting: true,
     chunkNames: 'part-[hash]',
-    plugins: [withoutDebugger],
+    plugins: [withoutDebugger, withoutSchemaCompiler],
   })
 const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOptions['define'] = {}) =>
   build({

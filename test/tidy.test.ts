@@ -37,7 +37,12 @@ test('every package that is installed is pinned by its content', () => {
 describe('imports', () => {
   test.each([
     ['node:sqlite', ['daemon/platform/sqlite.ts', 'hub/store/sqlite/database.ts']],
-    ['@modelcontextprotocol/sdk', ['mcp/server.ts', 'cli/demo/tool-client.ts']],
+    ['@modelcontextprotocol/sdk', ['cli/demo/tool-client.ts']],
+    ['@modelcontextprotocol/core', ['mcp/judge.ts']],
+    [
+      '@modelcontextprotocol/server',
+      ['client', 'mcp-tasks', 'notices', 'rounds', 'server'].map(name => `mcp/${name}.ts`),
+    ],
     ['openai', ['autoreply/openai.ts']],
     ['clipanion', ['cli/parse.ts']],
   ])('%s is imported in its own files only', (name, files) => {

@@ -105,8 +105,8 @@ async function runStdio(io: Io, input: Input): Promise<number> {
   const open = await openTasks(call)
   const link = { call: toolCalls(call), listen: listenAgain(seat.stream) }
   sayOnTerminal(io, SERVED)
-  const reason = await mcp.serveStdio(() =>
-    mcp.createServer(link, { version: buildInfo.version, open, ...settings }),
+  const reason = await mcp.serveStdio(era =>
+    mcp.createServer(link, { version: buildInfo.version, open, ...settings }, era),
   )
   notice(io, `the MCP server ends: ${reason}`)
   await seat.leave()

@@ -30,8 +30,8 @@ export async function runClient(
   const open = await openTasks(call)
   const link = { call: toolCalls(call), listen: listenAgain(eventsOf(io, session)) }
   sayOnTerminal(io, SERVED)
-  const reason = await mcp.serveStdio(() =>
-    mcp.createServer(link, { version: buildInfo.version, open, ...settings }),
+  const reason = await mcp.serveStdio(era =>
+    mcp.createServer(link, { version: buildInfo.version, open, ...settings }, era),
   )
   notice(io, `the MCP server ends: ${reason}`)
   return 0

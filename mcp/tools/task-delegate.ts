@@ -5,7 +5,7 @@ import type { ReplyOf } from '../../protocol/contract/route.ts'
 import type { Operations } from '../../protocol/control/operations.ts'
 import { plainLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { answerMembers, answerOf, answerTurns, isOver } from '../answer.ts'
+import { answerMembers, answerOf, isAnswered } from '../answer.ts'
 import { RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { askUserTo, isBlank } from '../call.ts'
 import { ToolError } from '../errors.ts'
@@ -13,6 +13,7 @@ import { own } from '../fence.ts'
 import { opened } from '../files.ts'
 import { offeredCall } from '../offered.ts'
 import { waitArgument } from '../rows.ts'
+import { settledPrice } from '../spending.ts'
 import { sends, type ToolContext, tool } from '../tool.ts'
 
 type Payment = NonNullable<ReplyOf<Operations['delegate']>['payment']>
@@ -50,10 +51,13 @@ export const taskDelegate = tool({
     const { wait_s: waitSeconds = 0, ...words } = args
     const isCall = args.capability !== undefined
     const delegated = { ...words, ...(await opened(words, context)) }
-    const asked = { ...delegated, pay_as: 'agent' as const }
+    const key = args.idempotency_key ?? context.callKey
+    const asked = { ...delegated, ...present({ idempotency_key: key }), pay_as: 'agent' as const }
     const body = isCall ? { ...asked, ...present({ wait_s: args.wait_s }) } : asked
     const reply = await context.call('delegate', body, {}, { signal: context.signal })
     const { interaction_id, warning } = reply
+    const settled = await settledPrice(reply, context)
+    if (settled !== undefined) return goesOn(settled, waitSeconds, context)
     if (!isCall && waitSeconds > 0 && warning === undefined) {
       const answered = await awaitAnswer(interaction_id, waitSeconds, context)
       if (answered !== undefined) return answered
@@ -79,12 +83,14 @@ export const taskDelegate = tool({
   },
 })
 
-/** The first words of the other side, or the end of the task; undefined when neither came in time. */
-async function awaitAnswer(
-  id: string,
-  waitSeconds: number,
-  context: ToolContext,
-): Promise<Record<string, unknown> | undefined> {
+/** A task about whose price the user decided just now. */
+async function goesOn(id: string, waitSeconds: number, context: ToolContext) {
+  const thread = await readSince(id, waitSeconds, context)
+  return answerOf(thread, {}, context)
+}
+
+/** What the other side wrote since the first turn, and how the task stands. */
+export function readSince(id: string, waitSeconds: number, context: Pick<ToolContext, 'call' | 'signal'>) {
   const body = {
     interaction_id: id,
     from_turn: 2,
@@ -92,9 +98,19 @@ async function awaitAnswer(
     text_files: true,
     max_chars: RESULT_CHARACTERS_MAX,
   }
-  const thread = await context.call('thread', body, {}, { signal: context.signal })
-  const isAnswered = answerTurns(thread).length > 0 || isOver(thread)
-  return isAnswered ? answerOf(thread, {}, context) : undefined
+  return context.call('thread', body, {}, { signal: context.signal })
+}
+
+/** The first words of the other side, or the end of the task; undefined when neither came in time. */
+async function awaitAnswer(
+  id: string,
+  waitSeconds: number,
+  context: ToolContext,
+): Promise<Record<string, unknown> | undefined> {
+  const thread = await readSince(id, waitSeconds, context)
+  const settled = await settledPrice(thread, context)
+  if (settled !== undefined) return goesOn(settled, 0, context)
+  return isAnswered(thread) ? answerOf(thread, {}, context) : undefined
 }
 
 /** What it costs and what became of that; why not may be in words of the provider or of a hub. */

@@ -12,6 +12,7 @@ import {
 } from '../attachment.ts'
 import { RESULT_CHARACTERS_MAX } from '../budget.ts'
 import { interactionArgument, limitArgument, waitArgument } from '../rows.ts'
+import { settledPrice } from '../spending.ts'
 import { taskList } from '../task-list.ts'
 import { reads, tool } from '../tool.ts'
 
@@ -39,8 +40,11 @@ export const taskResults = tool({
     requireWhole(args)
     if (id !== undefined && cid !== undefined)
       return attachmentOf('task_results', { ...args, id, cid }, context)
-    if (args.interaction_id !== undefined)
-      return answerOf(await readAnswer(args.interaction_id, args, context), args, context)
+    if (id !== undefined) {
+      const found = await readAnswer(id, args, context)
+      const settled = await settledPrice(found, context)
+      return answerOf(settled === undefined ? found : await readAnswer(settled, {}, context), args, context)
+    }
     return taskList(args, context, async (limit, waitSeconds) => {
       const query = {
         limit: String(limit),
