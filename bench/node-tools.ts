@@ -8,7 +8,7 @@ import { fillStore } from './lib/stored-tasks.ts'
 
 const CALLS = 300
 const STORED = 100_000
-const DEFINITIONS_CHARACTERS_MAX = 9_000
+const DEFINITIONS_CHARACTERS_MAX = 9_500
 const RECEIVED_CHARACTERS_MAX = 6_500
 
 export async function run(): Promise<Row[]> {
