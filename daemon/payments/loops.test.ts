@@ -278,6 +278,8 @@ describe('a disk that fails', () => {
     await expect.poll(isDone, { timeout: 8000 }).toBe(true)
     disk.mend()
     const turns = said.filter(words => words === 'a turn failed; it is tried again')
-    expect(turns.length).toBe(disk.failed === 0 ? 0 : 1)
+    // a later write may be that of the chain's file, which no turn waits for
+    expect(turns.length).toBeLessThanOrEqual(1)
+    if (from === 1) expect(turns).toHaveLength(disk.failed === 0 ? 0 : 1)
   })
 })

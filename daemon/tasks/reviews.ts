@@ -194,13 +194,14 @@ export class ReviewUploads {
     if (hub === undefined) return this.#postpone(row, own(SAYS.noHub), now + RETRY_MS)
     const upload = this.#uploadOf(row)
     if (upload === undefined) return this.#settle(row, 'refused', own(SAYS.incomplete))
-    try {
-      const attestation = await hub.uploadReview(upload)
-      const holds = await attestationHolds(hub, upload, attestation)
-      this.#settle(row, 'uploaded', holds ? NOTHING : own(SAYS.unattested), attestation)
-    } catch (error) {
-      this.#afterFailure(row, hub, error)
-    }
+    const answer = await this.#upload(hub, upload).catch((error: unknown) => ({ error }))
+    if ('error' in answer) return this.#afterFailure(row, hub, answer.error)
+    this.#settle(row, 'uploaded', answer.holds ? NOTHING : own(SAYS.unattested), answer.attestation)
+  }
+
+  async #upload(hub: HubClient, upload: ReviewUpload) {
+    const attestation = await hub.uploadReview(upload)
+    return { attestation, holds: await attestationHolds(hub, upload, attestation) }
   }
 
   #uploadOf(row: ReviewRow): ReviewUpload | undefined {
