@@ -144,7 +144,8 @@ def late_settlements(payload):
 
 def numbers(payload):
     """A question, an answer or a loss."""
-    need(isinstance(payload, dict) and set(payload) in ({1, 2}, {3, 4, 5}, {6}), "none of the three")
+    need(isinstance(payload, dict) and set(payload) - {7} in ({1, 2}, {3, 4, 5}, {6}), "none of the three")
+    need(7 not in payload or 3 in payload, "tasks of the asker outside of an answer")
     if 1 in payload:
         uint(payload[1])
         for ask in items(payload[2], 1, 64):
@@ -157,6 +158,12 @@ def numbers(payload):
         fixed(payload[3], 16)
         for holds in items(payload[4], 0, 64):
             holding(holds)
+    for task in items(payload[7], 1, 256) if 7 in payload else ():
+        fields(task, (1, 2), (3,))
+        need(task[1] in payload[5], "a task of the asker in which nothing happened since")
+        uint(task[2])
+        if 3 in task:
+            need(fixed(task[3], 36).startswith(objects.CID_PREFIX), "no payment id")
 
 
 def holding(holds):
