@@ -345,7 +345,7 @@ test.runIf(hasScript)(
         env,
         input,
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 60_000,
       })
       return ran.stdout
     }
@@ -353,7 +353,7 @@ test.runIf(hasScript)(
     shell(`${command} up`)
     const mcp = 'svc: serving MCP on standard input and output, for a coding agent to start;'
     expect(inTerminal(`${command} mcp`, '\u0004')).toContain(mcp)
-    expect(inTerminal(`${command} watch & sleep 1; kill %1`, '')).toContain(
+    expect(inTerminal(`${command} watch & sleep 5; kill %1`, '')).toContain(
       'svc: waiting for events of the node;',
     )
     expect(inTerminal(`${command} delegate nobody -`, '\u0004')).toContain(
@@ -362,7 +362,7 @@ test.runIf(hasScript)(
     shell(`${command} stop`)
     expect(inTerminal(`${command} daemon --stdio`, '\u0004')).toContain(mcp)
   },
-  60_000,
+  180_000,
 )
 
 test.runIf(hasScript)(
@@ -375,7 +375,7 @@ test.runIf(hasScript)(
         env,
         input,
         encoding: 'utf8',
-        timeout: 20_000,
+        timeout: 60_000,
       }).stdout
     }
     const file = join(mkdtempSync(join(tmpdir(), 'svc-typed-')), 'a.svc')
@@ -389,5 +389,5 @@ test.runIf(hasScript)(
     expect(said).toContain(`"archive": "${file}"`)
     expect(said.split('passphrase: ')[1]).not.toContain('correct horse')
   },
-  60_000,
+  180_000,
 )
