@@ -89,7 +89,8 @@ function keepFitting(
   receipt: Receipt,
   log: VerifiedKel | undefined,
 ): Interaction {
-  if (mayAcceptReceipt(ctx, interaction) || log === undefined) return interaction
+  if (interaction.counterSignature !== null || log === undefined) return interaction
+  if (mayAcceptReceipt(ctx, interaction)) return interaction
   const fits = verifyReceipt(receipt, log) !== undefined && !compare(ctx, interaction, receipt, log.seq)
   return fits ? ctx.threads.update(interaction, { contradicting: Receipt.encode(receipt) }) : interaction
 }

@@ -238,7 +238,7 @@ describe('a requester', () => {
     taken(other)
     taken(receipt)
     expect(records(alice, 'svc.receipt.contradiction')).toHaveLength(1)
-    expect(of(alice).receiptState).toBe('disputed')
+    expect(of(alice)).toMatchObject({ receiptState: 'disputed', contradicting: Receipt.encode(other) })
     expect(warningsOf(alice.ctx).join()).toContain('two receipts of one task')
     expect(verifyInteraction(alice.ctx, of(alice), true).verdict).toBe('invalid')
     const uploads = { firstAnswer: async () => {} }
