@@ -117,7 +117,7 @@ export async function attachmentOf(
 /** The attachment with this content, in whichever turn it came. */
 async function find(id: string, cid: string, context: ToolContext): Promise<Attachment> {
   for (let turn: number | undefined = 1; turn !== undefined; ) {
-    const body = { interaction_id: id, from_turn: turn, max_chars: 1, own_chars: 1, mark_read: false }
+    const body = { interaction_id: id, from_turn: turn, own_chars: 1, mark_read: false }
     const thread: Thread = await context.call('thread', body, {}, { signal: context.signal })
     const found = thread.turns.flatMap(({ attachments }) => attachments).find(each => each.cid === cid)
     if (found !== undefined) return found
