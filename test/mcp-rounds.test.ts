@@ -1,8 +1,11 @@
 /** The tools in the protocol's later era (MCP 2026-07-28): its own client, and lines as they stand on the wire, against the built programs. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -54,13 +57,16 @@ async function clientOf(
       questions.push(params.message)
       return { action: 'accept', content: { decision: answers.shift() ?? 'later' } }
     })
-  await made.connect(
-    new StdioClientTransport({
-      command: process.execPath,
-      args: [programs.svc, 'mcp', '--start'],
-      env: world.env(name),
-    }),
-  )
+  return connected(made, name)
+}
+
+async function connected(made: Client, name: 'alice' | 'bob'): Promise<Client> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [programs.svc, 'mcp', '--start'],
+    env: world.env(name),
+  })
+  await made.connect(transport)
   clients.push(made)
   return made
 }
@@ -154,6 +160,49 @@ describe('a price', () => {
       await world.svc('bob', 'price', 'rm', 'task')
     },
   )
+})
+
+test('a price that was paid by hand while its question stood is not paid again', async () => {
+  await world.svc('bob', 'price', 'set', 'task', '3')
+  const user = await clientOf('alice', [])
+  const sent = async () =>
+    (await world.svc('alice', 'results', '--all'))['items'] as { interaction_id: string }[]
+  const before = (await sent()).length
+  user.setRequestHandler('elicitation/create', async () => {
+    const [newest] = await sent()
+    await world.svc('alice', 'approve', String(newest?.interaction_id))
+    return { action: 'accept', content: { decision: 'approve' } }
+  })
+  const priced = { to: bob, task: 'a ballad', pay: true, max_credits: 50, wait_s: 10 }
+  await user.callTool({ name: 'task_delegate', arguments: priced })
+  // the one that asked for the price, and the one that goes on with the payment
+  expect(await sent()).toHaveLength(before + 2)
+  await world.svc('bob', 'price', 'rm', 'task')
+})
+
+test('a client of the later era is asked for its folders between the rounds, and files of no other are sent', async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'svc-roots-')))
+  const [open, shut] = ['open', 'shut'].map(name => {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'notes.md'), 'words')
+    return join(folder, name)
+  }) as [string, string]
+  const made = new Client(
+    { name: 'test', version: '1' },
+    { capabilities: { roots: {} }, versionNegotiation: { mode: { pin: VERSION } } },
+  )
+  let asked = 0
+  made.setRequestHandler('roots/list', () => {
+    asked += 1
+    return { roots: [{ uri: pathToFileURL(open).href }] }
+  })
+  const user = await connected(made, 'alice')
+  const attaching = (path: string) =>
+    user.callTool({ name: 'task_delegate', arguments: { to: bob, task: 'read it', attach: [path] } })
+  const refused = (await attaching(join(shut, 'notes.md'))) as Result
+  expect([refused.isError, refused.content[0]?.text]).toEqual([true, expect.stringContaining('is not open')])
+  const sent = (await attaching(join(open, 'notes.md'))) as Result
+  expect([sent.isError, asked]).toEqual([undefined, 2])
 })
 
 /** A server whose lines are read and written as they are. */
