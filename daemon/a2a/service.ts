@@ -1,11 +1,13 @@
 /** The methods of A2A by their names: parameters read, agent found, answered by the desk. Both bindings call this alone. */
 import type { Logger } from 'pino'
 import { faultIn } from '../../protocol/contract/fault.ts'
+import { controlCodes } from '../../protocol/control/codes.ts'
 import { OperationRefused } from '../../protocol/control/refusal.ts'
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../protocol/encoding/json.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import type { Context } from '../context.ts'
+import { isOutOfRoom } from '../platform/room.ts'
 import type { A2aTaskRow } from '../store/a2a.ts'
 import { agentCard, ownCard } from './cards.ts'
 import type { Course } from './course.ts'
@@ -224,9 +226,14 @@ const errorOf: Partial<Record<OperationRefused['code'], A2aError>> = {
 /** Whatever was thrown, as a client is told it; mistakes of ours are logged and not told. */
 export function refusedAs(error: unknown, log: Logger): A2aRefused | PaymentNeeded {
   if (error instanceof A2aRefused || error instanceof PaymentNeeded) return error
+  if (isFull(error))
+    return new A2aRefused('Internal', `the disk of the node is full; ${controlCodes.disk_full.next}`)
   if (error instanceof OperationRefused)
     return new A2aRefused(errorOf[error.code] ?? 'Internal', error.message)
   if (error instanceof Malformed) return new A2aRefused('InvalidParams', error.message)
   log.error({ err: error }, 'a2a')
   return new A2aRefused('Internal', 'the node failed to handle the request')
 }
+
+const isFull = (error: unknown): boolean =>
+  isOutOfRoom(error) || (error instanceof OperationRefused && error.code === 'disk_full')
