@@ -60,6 +60,7 @@ def unhex(text):
 
 
 def check(folder):
+    import vectors_cards
     import vectors_compared
     import vectors_documents
     import vectors_effects
@@ -71,10 +72,12 @@ def check(folder):
     import vectors_payment
     import vectors_proof
     import vectors_shown
+    import vectors_steps
 
     held = Fixtures(folder)
     parts = [vectors_encoding, vectors_others, vectors_identity, vectors_mail, vectors_proof, vectors_shown]
-    parts += [vectors_documents, vectors_compared, vectors_effects, vectors_hostile, vectors_payment]
+    parts += [vectors_documents, vectors_compared, vectors_effects, vectors_hostile, vectors_payment, vectors_cards]
+    parts += [vectors_steps]
     for part in parts:
         part.check(held)
     unread = [path for path in held.all() if path not in held.seen]
