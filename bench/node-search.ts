@@ -5,8 +5,18 @@ import { fillStore } from './lib/stored-tasks.ts'
 
 const STORED = 100_000
 const ROUNDS = 40
-/** `task` and `please` stand in every message, a number in one; `1*` begins a tenth of the numbers. */
-const WORDS = ['task', 'please', 'task please', 'task number 77777', '4321', 'nowhere', 'please 9*']
+/** `task` and `please` stand in every message, a number in one; `p*` begins 46,000 words beside `please`. */
+const WORDS = [
+  'task',
+  'please',
+  'task please',
+  'task number 77777',
+  '4321',
+  'nowhere',
+  'please 9*',
+  'p*',
+  't* a*',
+]
 
 export async function run(): Promise<Row[]> {
   await using world = benchWorld()

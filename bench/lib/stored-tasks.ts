@@ -2,6 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { openStore } from '../../daemon/store/open.ts'
 
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+const WORDS_OF_ONE = 12
+
 /** Received tasks of the past, written straight into the store of a stopped node. */
 export function fillStore(dir: string, own: string, count: number): void {
   const store = openStore(dir)
@@ -42,6 +45,13 @@ function insertTask(store: ReturnType<typeof openStore>, i: number, own: string)
     at,
     new Uint8Array(8),
     randomBytes(32),
-    `task number ${i}, please do it`,
+    `task number ${i}, please do it: ${ownWords(i)}`,
   )
 }
+
+/** Words that stand nowhere else, a hundred and more of them with each first letter in every thousand messages. */
+const ownWords = (i: number): string =>
+  Array.from(
+    { length: WORDS_OF_ONE },
+    (_, n) => LETTERS[(i + n * 7) % LETTERS.length] + (i * WORDS_OF_ONE + n).toString(36),
+  ).join(' ')

@@ -371,5 +371,5 @@ CREATE INDEX chain_undrained ON chain (drained, seq) WHERE drained = 0;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE memory (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
 
-CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key');
+CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key', prefix = '1');
 `

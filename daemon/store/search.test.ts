@@ -1,4 +1,7 @@
 /** Threads found by the words of their messages. */
+import { copyFileSync, mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openStoreAt, type Store } from './open.ts'
 import { HAS_WORDS, indexMessages, MESSAGES_FOUND_MAX, PAGE_OF_WORDS, phrase, wordsOf } from './search.ts'
@@ -109,5 +112,27 @@ test('a word of every message costs a page, and no sorting of all that hold it',
   const threads = found(store, 'report')
   expect([threads.length, threads[0]]).toEqual([MESSAGES_FOUND_MAX, 101])
   expect(found(store, 'the report 7')).toEqual([8])
+  store.close()
+})
+
+const homes = new URL('../../fixtures/homes/', import.meta.url)
+
+test.each(readdirSync(homes))('every message that %s left is found by its words, and by a letter', home => {
+  const path = join(mkdtempSync(join(tmpdir(), 'svc-search-')), 'store.db')
+  copyFileSync(new URL(`${home}/node/interactions/store.db`, homes), path)
+  const store = openStoreAt(path)
+  const messages = store.all<{ interaction: number; text: string }>(
+    "SELECT interaction, text FROM messages WHERE text GLOB '[a-zA-Z]*'",
+  )
+  expect(messages.length).toBeGreaterThan(0)
+  for (const { interaction, text } of messages) {
+    const [first = ''] = text.split(/\W/)
+    expect(found(store, first)).toContain(interaction)
+    const byLetter = store.all<{ key: number }>(
+      `SELECT key FROM interactions WHERE ${HAS_WORDS}`,
+      wordsOf(`${first.slice(0, 1)}*`),
+    )
+    expect(byLetter.map(({ key }) => key)).toContain(interaction)
+  }
   store.close()
 })
