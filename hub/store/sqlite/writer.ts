@@ -3,7 +3,7 @@
  * group, and answers a group only after its commit.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { collectAfterStart } from '../../lean-memory.ts'
+import { collectWhenQuiet } from '../../lean-memory.ts'
 import { faultClass, openWriter } from './database.ts'
 import { type Job, type Outcome, runGroup, type WriteArgument } from './writes.ts'
 
@@ -15,7 +15,7 @@ const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')
 const { path, groupMax, bytesMax } = workerData as WriterData
 const db = openWriter(path, bytesMax)
-collectAfterStart()
+collectWhenQuiet()
 
 port.on('message', (first: ToWriter) => {
   const jobs: (Job & { ticket: number })[] = []
