@@ -5,6 +5,7 @@
  */
 import { cidText, parseCid } from '../../protocol/crypto/hash.ts'
 import { fromUtf8, Malformed, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
@@ -29,7 +30,13 @@ type Needs = Pick<
   'store' | 'chain' | 'threads' | 'identity' | 'hubNow' | 'log' | 'events' | 'wakers'
 >
 /** Up to where the entries of an account were added up; `sum` may be less where older ones were not shown. */
-type Checkpoint = { seq: number; sum: number; atMs: number }
+type Checkpoint = {
+  seq: number
+  sum: number
+  atMs: number
+  /** Up to where a person went on with whatever was shown. */
+  acceptedSeq?: number
+}
 
 export type AccountView = {
   entries: AccountEntry[]
@@ -43,6 +50,8 @@ export type AccountView = {
   lost: PaymentRow[]
   /** Orders about what it lost go to it once more. */
   again: boolean
+  /** Entries are shown in such a number that the last comparison is not among them. */
+  isCut: boolean
   /** What the entries come to, where the balance is less. */
   short: { sum: number; balance: number } | undefined
   /** What the entries up to one come to at least. */
@@ -95,7 +104,8 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const orders = await lostOrders(ctx, hub, entries, signal)
   const oldest = entries.length < ENTRIES_MAX ? undefined : entries.at(-1)
   const isShown = shownIn(entries)
-  const isListed = ({ payment }: PaymentRow) => isShown({ transaction: cidText(payment), kind: 'received' })
+  const gained = new Set(entries.filter(({ delta }) => delta > 0).map(({ transaction }) => transaction))
+  const isListed = ({ payment }: PaymentRow) => gained.has(cidText(payment))
   const back = received.filter(row => row.state === 'ending' && isListed(row))
   endShown(ctx, back)
   const isGone = (row: PaymentRow) =>
@@ -103,15 +113,17 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
   const again = reopenLost(ctx, received.filter(isGone))
   const shown = signed.filter(({ atMs }) => oldest === undefined || atMs > oldest.atMs)
   const restored = restoredFrom(entries, authorized, aid)
-  const isStale = ({ seq, atMs }: Checkpoint) => atMs < nowMs - WINDOW_MS || seq < (oldest?.seq ?? 0)
+  const isCutBefore = ({ seq }: Checkpoint) => seq < (oldest?.seq ?? 0)
+  const isLongAgo = ({ atMs }: Checkpoint) => atMs < nowMs - WINDOW_MS
   const kept = read<Checkpoint>(ctx, nameOf(aid))
-  const base = kept === undefined || isStale(kept) ? { seq: 0, sum: 0 } : kept
+  const base = kept === undefined || isLongAgo(kept) || isCutBefore(kept) ? { seq: 0, sum: 0 } : kept
   const from = kept === undefined && acceptedMs > 0 ? acceptedBase(ctx, entries, balance) : base
+  const isAccepted = acceptedIn(entries, { acceptedMs, kept })
   const sum = from.sum + total(entries.filter(({ seq }) => seq > from.seq))
   return {
     entries,
     ...explained(
-      unsignedOf(entries, authorized, restored).filter(({ atMs }) => atMs > acceptedMs),
+      unsignedOf(entries, authorized, restored).filter(entry => !isAccepted.holds(entry)),
       orders,
     ),
     missing: shown.filter(
@@ -123,9 +135,29 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
       balance !== undefined && balance + orderedAgain(ctx.store, networkOf(aid)) < sum
         ? { sum, balance }
         : undefined,
+    isCut: kept !== undefined && isCutBefore(kept) && !isLongAgo(kept),
     sumAt: seq => sum - total(entries.filter(entry => entry.seq > seq)),
-    checkpoint: { seq: entries[0]?.seq ?? from.seq, sum, atMs: nowMs },
+    checkpoint: {
+      seq: entries[0]?.seq ?? from.seq,
+      sum,
+      atMs: nowMs,
+      ...present({ acceptedSeq: isAccepted.upTo }),
+    },
   }
+}
+
+/**
+ * What a person went on with: at the first look since, every entry that is dated before; later what stood there then, since
+ * a hub dates its entries as it likes.
+ */
+function acceptedIn(
+  entries: readonly AccountEntry[],
+  { acceptedMs, kept }: { acceptedMs: number; kept: Checkpoint | undefined },
+): { upTo: number | undefined; holds(entry: AccountEntry): boolean } {
+  if (acceptedMs === 0) return { upTo: undefined, holds: () => false }
+  const known = kept?.acceptedSeq ?? kept?.seq
+  if (known !== undefined) return { upTo: known, holds: ({ seq }) => seq <= known }
+  return { upTo: entries[0]?.seq ?? 0, holds: ({ atMs }) => atMs <= acceptedMs }
 }
 
 const total = (entries: readonly AccountEntry[]): number => entries.reduce((sum, { delta }) => sum + delta, 0)
@@ -187,9 +219,16 @@ function unsignedOf(
   authorized: readonly Authorized[],
   restored: ReadonlyMap<string, AccountEntry>,
 ): AccountEntry[] {
-  const signed = new Set(authorized.map(({ transaction }) => transaction))
+  const signed = new Map(authorized.map(({ transaction, amount }) => [transaction, amount]))
   const known = new Set(restored.values())
-  return entries.filter(entry => entry.delta < 0 && !signed.has(entry.transaction ?? '') && !known.has(entry))
+  // each was signed for one debit, the oldest
+  for (const entry of entries.toReversed()) {
+    const { transaction = '', delta } = entry
+    if (signed.get(transaction) !== -delta) continue
+    known.add(entry)
+    signed.delete(transaction)
+  }
+  return entries.filter(entry => entry.delta < 0 && !known.has(entry))
 }
 
 /** Debits that are not known here, without those that a restore explains, and these. */
@@ -206,15 +245,13 @@ function explained(
   }
 }
 
-/** Whether the ledger has the entry of what was signed. */
-function shownIn(
-  entries: readonly AccountEntry[],
-): (signed: Pick<Signed, 'transaction' | 'kind'>) => boolean {
-  const of = (sign: number) =>
-    new Set(entries.filter(({ delta }) => delta * sign > 0).map(({ transaction }) => transaction))
-  const [gained, given] = [of(1), of(-1)]
-  return ({ transaction, kind }) =>
-    (kind === 'received' || kind === 'returned' ? gained : given).has(transaction)
+/** Whether the ledger has the entry of what was signed, with the amount that was signed. */
+function shownIn(entries: readonly AccountEntry[]): (signed: Signed) => boolean {
+  const shown = new Set(entries.map(({ transaction, delta }) => `${transaction} ${delta}`))
+  return ({ transaction, kind, amount }) => {
+    const isGain = kind === 'received' || kind === 'returned'
+    return shown.has(`${transaction} ${isGain ? amount : -amount}`)
+  }
 }
 
 const MOVED: Record<Signed['kind'], string> = {
@@ -226,7 +263,7 @@ const MOVED: Record<Signed['kind'], string> = {
 
 /** Why this cannot be all that the hub owes; undefined where it can. */
 export function accountFault(view: AccountView): string | undefined {
-  const { unsigned, afterBackup, missing, lost: gone, short } = view
+  const { unsigned, afterBackup, missing, lost: gone, isCut, short } = view
   const [debit] = unsigned
   if (debit !== undefined)
     return (
@@ -237,9 +274,11 @@ export function accountFault(view: AccountView): string | undefined {
   if (unproven !== undefined) return unprovenFault(unproven)
   const [lost] = missing
   if (lost !== undefined)
-    return `it signed that ${lost.transaction} ${MOVED[lost.kind]}, and its ledger has no such entry`
+    return `it signed that ${lost.transaction} ${MOVED[lost.kind]}, and its ledger has no such entry of ${lost.amount} credits`
   const [hold] = gone
   if (hold !== undefined) return lostFault(hold)
+  if (isCut)
+    return `it shows more than ${ENTRIES_MAX} entries since the last comparison, so that what came before cannot be compared`
   return (
     short && `its ledger comes to ${short.sum} credits for this agent, and its balance says ${short.balance}`
   )

@@ -85,6 +85,20 @@ describe('a refund that a lost copy ordered', () => {
     expect(backIn(node, id)).toBe(PART)
   })
 
+  test('for which the hub signs no receipt is not counted, and not given again without a word', async () => {
+    const { id, archive, madeAtMs } = await taken()
+    await refund(bob.node, id, PART)
+    const node = await world.restore(bob.node, archive, madeAtMs)
+    const { settle } = node.hub.credits
+    Object.assign(node.hub.credits, { settle: async () => ({ refused: 'key_retired', says: 'no' }) })
+    await compare(node)
+    expect(backIn(node, id)).toBe(0)
+    await expect(refund(node, id, PART)).rejects.toMatchObject({ next: `svc refund ${id} --again` })
+    Object.assign(node.hub.credits, { settle })
+    await compare(node)
+    expect(backIn(node, id)).toBe(PART)
+  })
+
   test('is not given again while the hub does not answer', async () => {
     const { id, archive, madeAtMs } = await taken()
     await refund(bob.node, id, PART)

@@ -4,7 +4,7 @@
  * time for which it shows none may be as honest, or not: nobody can tell, so a person decides.
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
-import { fromBase64, fromUtf8, Malformed, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { equal, fromBase64, fromUtf8, Malformed, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
@@ -18,7 +18,7 @@ import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { refuse } from '../refusal.ts'
 import { namesStarting, recall, remember } from '../store/memory.ts'
-import { paymentById } from '../store/payments.ts'
+import { paymentById, paymentOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { authorizedSince } from './own-records.ts'
 import { isNoted, type RefundNeeds, takeUpRefund } from './refunds.ts'
@@ -51,6 +51,8 @@ type Kept = {
 const LOST = 'signed by a lost copy '
 /** What happened this long before an archive was made may be missing in it, as clocks differ; and after it went on. */
 const CLOCKS_MS = 3_600_000
+/** A hub moves nothing by an order that is over, but for the clocks of two. */
+const SETTLED_LATE_MS = 10 * 60_000
 /** So long is a hub asked about it. */
 const SHOWN_MS = 13 * 86_400_000
 
@@ -80,15 +82,34 @@ export async function lostOrders(
     await learn(ctx, hub, open, { sinceMs, signal })
   await takeUpRefunds(ctx, hub, signal)
   const within = restores(ctx.store)
+  const signed = signedDebits(ctx, open)
   return open.flatMap(entry => {
     const { seq, delta, atMs, transaction = '', counterparty, reason } = entry
-    const isSigned = keptOf(ctx.store, transaction) !== undefined
+    const isSigned = signed.has(entry)
     const isOfThen = within.some(one => isWithin(atMs, one, AUTHORIZATION_LIFE_MAX_MS))
     if (!isSigned && !isOfThen) return []
     const state = isSigned ? ('signed' as const) : ('unproven' as const)
     return [{ state, seq, transaction, amount: -delta, atMs, counterparty, reason }]
   })
 }
+
+/** Debits that are known to be ordered: each order is for one, the oldest of its amount. */
+function signedDebits(
+  { store }: Pick<Needs, 'store'>,
+  entries: readonly AccountEntry[],
+): ReadonlySet<AccountEntry> {
+  const found = new Map<string, AccountEntry>()
+  for (const entry of entries.toReversed()) {
+    const { transaction = '', delta } = entry
+    const kept = keptOf(store, transaction)
+    if (kept !== undefined && amountOf(kept) === -delta && !found.has(transaction))
+      found.set(transaction, entry)
+  }
+  return new Set(found.values())
+}
+
+const amountOf = ({ authorization }: Kept): number =>
+  Authorization.decode(fromBase64(authorization)).body.amount
 
 /** Keeps what this identity can be seen to have signed. */
 async function learn(
@@ -110,11 +131,14 @@ async function learn(
   }, 'node.audit')
 }
 
-/** Whether this identity signed that very debit, in a time of which this store knows nothing. */
+/**
+ * Whether this identity signed that very debit, in a time of which this store knows nothing. Of a key that was rotated away
+ * since nothing is believed that was not shown before: whoever has it dates as he likes.
+ */
 function isOwn(
   { identity, store }: Pick<Needs, 'identity' | 'store'>,
   network: string,
-  { transaction, delta }: AccountEntry,
+  { transaction, delta, atMs }: AccountEntry,
   encoded: Uint8Array,
 ): boolean {
   try {
@@ -127,6 +151,8 @@ function isOwn(
       body.amount === -delta &&
       cidText(transactionOf(authorization)) === transaction &&
       restores(store).some(one => isWithin(body.notBefore, one)) &&
+      atMs <= body.notAfter + SETTLED_LATE_MS &&
+      body.payerKelSeq === identity.log.seq &&
       key !== undefined &&
       Authorization.verify(key, authorization)
     )
@@ -149,7 +175,7 @@ export function knownLostOrders({ store, hubNow }: Pick<Needs, 'store' | 'hubNow
       const kept = keptOf(store, transaction)
       if (kept === undefined || kept.atMs < hubNow() - SHOWN_MS) return []
       const { seq, atMs, counterparty, reason } = kept
-      const { amount } = Authorization.decode(fromBase64(kept.authorization)).body
+      const amount = amountOf(kept)
       return [{ state: 'signed' as const, seq, transaction, amount, atMs, counterparty, reason }]
     })
     .sort((a, b) => b.atMs - a.atMs)
@@ -188,9 +214,10 @@ export async function requireRefundsKnown(
   if (missingSince(ctx) === undefined) return
   const entries = await hub.credits.entriesAfter(0, signal)
   const orders = await lostOrders(ctx, hub, entries, signal)
+  const isOpen = ({ state, transaction }: LostOrder) =>
+    state === 'unproven' || isUncounted(ctx, transaction, interaction)
   const lost = orders.find(
-    ({ state, reason, counterparty }) =>
-      state === 'unproven' && reason === 'refund' && counterparty === interaction.peer,
+    order => order.reason === 'refund' && order.counterparty === interaction.peer && isOpen(order),
   )
   if (lost === undefined || again) return
   refuse(
@@ -198,4 +225,14 @@ export async function requireRefundsKnown(
     `this node was restored, and its hub gave ${lost.amount} credits back to this agent since by ${lost.transaction}, which a copy that is lost may have ordered for this task; nothing was given back now`,
     `svc refund ${shellWord(interaction.id)} --again`,
   )
+}
+
+/** Whether a lost copy ordered to give this task's payment back, and its hub has shown no receipt of it. */
+function isUncounted({ store }: Pick<Needs, 'store'>, transaction: string, { key }: Interaction): boolean {
+  const kept = keptOf(store, transaction)
+  const payment = paymentOf(store, key)?.payment
+  if (kept === undefined || payment === undefined) return false
+  const encoded = fromBase64(kept.authorization)
+  const { refundOf } = Authorization.decode(encoded).body
+  return refundOf !== undefined && equal(refundOf, payment) && !isNoted(store, encoded)
 }

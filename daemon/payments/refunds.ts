@@ -212,7 +212,10 @@ export async function settleTaken(ctx: Needs, home: HubClient, signal: AbortSign
 export const isNoted = (store: Context['store'], encoded: Uint8Array): boolean =>
   recall(store, doneName(transactionIn(encoded))) !== undefined
 
-/** Counts a refund that its hub shows and this node has no record of: the hub gives its receipt to whoever repeats it. */
+/**
+ * Counts a refund that its hub shows and this node has no record of: the hub gives its receipt to whoever repeats it. One
+ * for which it gives none is not counted, and asked about again.
+ */
 export async function takeUpRefund(
   ctx: RefundNeeds,
   home: Asked,
@@ -220,13 +223,16 @@ export async function takeUpRefund(
   { encoded, signal }: { encoded: Uint8Array; signal: AbortSignal },
 ): Promise<void> {
   const settled = await ask(ctx, home, interaction, encoded, signal)
-  const { amount } = Authorization.decode(encoded).body
-  if ('says' in settled) ctx.log.error({ says: settled.says }, 'the hub shows a refund and signs no receipt')
+  if ('says' in settled || !settled.verified) {
+    const says = 'says' in settled ? settled.says : 'a receipt that does not hold'
+    ctx.log.error({ says }, 'the hub shows a refund and signs no receipt')
+    return
+  }
   ctx.store.transaction(() => {
     if (isNoted(ctx.store, encoded)) return
-    remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(amount)))
-    addGivenBack(ctx.store, encoded, amount)
-    if (!('says' in settled)) record(ctx, interaction, settled)
+    remember(ctx.store, doneName(transactionIn(encoded)), utf8(String(settled.amount)))
+    addGivenBack(ctx.store, encoded, settled.amount)
+    record(ctx, interaction, settled)
   }, 'node.payment')
 }
 

@@ -150,7 +150,7 @@ export const creditRoutes = {
           z.strictObject({
             seq: count,
             at: moment,
-            delta: z.int(),
+            delta: z.int().refine(moved => moved !== 0, { error: 'expected an entry that moves something' }),
             reason: nameText,
             transaction: nameText.optional(),
             counterparty: aidShape.optional(),
