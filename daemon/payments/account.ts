@@ -147,8 +147,8 @@ export async function compareAccount(ctx: Needs, hub: HubClient, signal: AbortSi
 }
 
 /**
- * What a person went on with: at the first look since, every entry that is dated before; later what stood there then, since
- * a hub dates its entries as it likes.
+ * What a person went on with: at the first look since, every entry that is dated before; later what stood there then as
+ * well, since a hub dates its entries as it likes.
  */
 function acceptedIn(
   entries: readonly AccountEntry[],
@@ -156,7 +156,8 @@ function acceptedIn(
 ): { upTo: number | undefined; holds(entry: AccountEntry): boolean } {
   if (acceptedMs === 0) return { upTo: undefined, holds: () => false }
   const known = kept?.acceptedSeq ?? kept?.seq
-  if (known !== undefined) return { upTo: known, holds: ({ seq }) => seq <= known }
+  if (known !== undefined)
+    return { upTo: known, holds: ({ seq, atMs }) => seq <= known && atMs <= acceptedMs }
   return { upTo: entries[0]?.seq ?? 0, holds: ({ atMs }) => atMs <= acceptedMs }
 }
 
