@@ -16,6 +16,12 @@ if (RELEASED_SCHEMA === 0) throw new Error(`say which schema ${version} was rele
 /** Whether a store was brought here from that schema. */
 export const isUpgraded = (dir: string): boolean => existsSync(`${storePath(dir)}.schema-${RELEASED_SCHEMA}`)
 
+/** What was made anew since, as that release had it. */
+const MADE_ANEW: Readonly<Record<string, string>> = {
+  messages_text: `CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key');
+    INSERT INTO messages_text (rowid, text) SELECT key, text FROM messages`,
+}
+
 /** Takes back every step since; what only this build writes goes with its columns and tables. */
 export function undoUpgrades(dir: string): void {
   const store = openStoreAt(storePath(dir))
@@ -36,10 +42,12 @@ const statementsOf = (step: string): string[] =>
 
 /** Nothing for what fills a new column: it goes with the column, and the words that it was told by stand beside it. */
 function undone(statement: string): string | undefined {
-  if (statement.startsWith('UPDATE ')) return undefined
+  if (/^(UPDATE|INSERT) /.test(statement)) return undefined
+  const dropped = /^DROP TABLE (\w+)/.exec(statement)?.[1]
+  if (dropped !== undefined && MADE_ANEW[dropped] !== undefined) return MADE_ANEW[dropped]
   const column = /^ALTER TABLE (\w+) ADD COLUMN (\w+)/.exec(statement)
   if (column !== null) return `ALTER TABLE ${column[1]} DROP COLUMN ${column[2]}`
-  const made = /^CREATE (TABLE|INDEX) (\w+)/.exec(statement)
+  const made = /^CREATE (?:VIRTUAL )?(TABLE|INDEX) (\w+)/.exec(statement)
   if (made !== null) return `DROP ${made[1]} ${made[2]}`
   throw new Error(`nothing is known that undoes: ${statement}`)
 }
