@@ -110,7 +110,7 @@ function answer(row: RouteRow) {
     events: 'text/event-stream',
     bytes: 'application/octet-stream',
   }
-  const type = row.produces === undefined ? 'application/json' : types[row.produces]
+  const type = row.produces === undefined ? (row.mediaType ?? 'application/json') : types[row.produces]
   const schema = row.reply === undefined ? { type: 'string' } : schemaOf(row.reply)
   return { description: 'The answer.', headers: wireAnswered, content: { [type]: { schema } } }
 }
@@ -165,6 +165,7 @@ function refusals(row: RouteRow) {
         description: reasons.join(', '),
         headers: refusalHeaders(reasons),
         content: {
+          ...(status === 404 && isPageOfOne(row) && { 'text/html': { schema: { type: 'string' } } }),
           'application/json': {
             schema: {
               $ref: '#/components/schemas/Refusal',
@@ -176,6 +177,9 @@ function refusals(row: RouteRow) {
     ]),
   )
 }
+
+/** A page about something says to people what is not there. */
+const isPageOfOne = ({ produces, path }: RouteRow): boolean => produces === 'html' && path.includes('{')
 
 function wireParameter(row: RouteRow) {
   const required = row.method === 'POST' || row.path.startsWith('/relay/')

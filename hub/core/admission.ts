@@ -14,6 +14,7 @@ import { Refusal } from './refusal.ts'
 export const MODE_SETTING = 'admission'
 const RANGE_LABEL = 'svc-hub-range/v1'
 const RANGE_BYTES = 16
+const WORK_USED = 'its seed was used already'
 
 export type Newcomer = {
   aid: string
@@ -46,7 +47,8 @@ export class Admission {
     // Both are judged again where the account is stored; here they keep signatures from being checked in vain.
     if ((await store.signUps(this.#place(address))) >= limits.registrationsPerDay)
       throw this.refused('rangeFull', given.aid)
-    if (!(await this.#hasWorked(given))) throw this.refused('proofUsed', given.aid)
+    const why = await this.#workMissing(given)
+    if (why !== undefined) throw new Refusal('powRequired', { why, challenge: this.#challenge(given.aid) })
     return 'open'
   }
 
@@ -64,7 +66,8 @@ export class Admission {
 
   /** Why an account that came by work is not made. */
   refused(why: SignUpRefused, aid: string): Refusal {
-    if (why === 'proofUsed') return new Refusal('powRequired', { challenge: this.#challenge(aid) })
+    if (why === 'proofUsed')
+      return new Refusal('powRequired', { why: WORK_USED, challenge: this.#challenge(aid) })
     return new Refusal('registrationQuota', { retryAfterMs: DAY_MS - (this.#context.now() % DAY_MS) })
   }
 
@@ -97,13 +100,16 @@ export class Admission {
     return (await this.#context.store.setting(MODE_SETTING)) === 'open'
   }
 
-  async #hasWorked({ aid, pow }: Newcomer): Promise<boolean> {
-    if (pow === undefined) return false
+  /** Why what came is no work for this account. */
+  async #workMissing({ aid, pow }: Newcomer): Promise<string | undefined> {
+    if (pow === undefined) return 'none came'
     const { secret, identity, limits, now, store } = this.#context
     const notAfterMs = powSeedNotAfter(secret, aid, pow.seed)
-    if (notAfterMs === undefined || notAfterMs < now()) return false
-    if (powBits({ hub: identity.aid, aid, seed: pow.seed }, pow.nonce) < limits.powBits) return false
-    return !(await store.isProofUsed(pow.seed))
+    if (notAfterMs === undefined) return 'this hub gave no such seed to this AID'
+    if (notAfterMs < now()) return 'the time of its seed is over'
+    if (powBits({ hub: identity.aid, aid, seed: pow.seed }, pow.nonce) < limits.powBits)
+      return `the nonce does not bring ${limits.powBits} bits with its seed`
+    return (await store.isProofUsed(pow.seed)) ? WORK_USED : undefined
   }
 
   #challenge(aid: string): { seed: Uint8Array; bits: number; notAfterMs: number } {

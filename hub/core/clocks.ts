@@ -46,7 +46,10 @@ export class SignerClocks {
     if (tsMs <= last) throw new Refusal('timeStale', { floorMs: last })
     if (tsMs < nowMs - CLOCK_WINDOW_MS) throw new Refusal('timeStale', { floorMs: Math.max(last, nowMs) })
     if (tsMs > nowMs + CLOCK_WINDOW_MS)
-      throw new Refusal('signatureInvalid', { why: "its time is ahead of this hub's clock" })
+      throw new Refusal('signatureInvalid', {
+        why: "its time is ahead of this hub's clock",
+        step: 'set the clock, then sign again',
+      })
     this.#lastMs.set(aid, tsMs)
     this.#signatures.set(seen, tsMs)
     this.#prune(nowMs)

@@ -142,6 +142,17 @@ export function eventsOf(aid: string, kel: Uint8Array): KeyEvent[] {
   }
 }
 
+/** The last event of a log as it shows it; nothing of it is verified. */
+export function lastBody(events: readonly KeyEvent[]): KeyEvent['body'] {
+  try {
+    const last = events.at(-1)
+    if (last === undefined) throw new KelInvalid('empty')
+    return last.body
+  } catch (error) {
+    throw invalidOr(error)
+  }
+}
+
 /** The longer of the held log and a verified one; a log that lost the race to a longer one stays as held. */
 export function newest(held: VerifiedKel, verified: VerifiedKel): VerifiedKel {
   const verdict = compareKel(held, verified.events, () => true)

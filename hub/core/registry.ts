@@ -4,11 +4,19 @@
  */
 import { Malformed } from '../../protocol/encoding/bytes.ts'
 import { CARD_BYTES_MAX, cardText, isPlainCard, verifyCard } from '../../protocol/identity/card.ts'
-import { compareKel, encodeKel, type VerifiedKel, witnessKel } from '../../protocol/identity/kel.ts'
-import { timesAcceptable } from '../../protocol/identity/kel-times.ts'
+import {
+  compareKel,
+  DEACTIVATION,
+  encodeKel,
+  type KeyEvent,
+  type VerifiedKel,
+  witnessKel,
+} from '../../protocol/identity/kel.ts'
+import { isFresh, timesAcceptable } from '../../protocol/identity/kel-times.ts'
 import {
   KEY_GRACE_MS,
   KeySet,
+  type KeySetFault,
   KeySetInvalid,
   keySetVerdict,
   verifyKeySet,
@@ -18,13 +26,15 @@ import { addressBucket } from './address.ts'
 import { Admission } from './admission.ts'
 import { type Agent, type Agents, type SignUpTerms, withKeys, withLog, withoutAccount } from './agents.ts'
 import type { HubContext } from './context.ts'
-import { eventsOf, type KeyLogs, newest } from './key-logs.ts'
+import { eventsOf, type KeyLogs, lastBody, newest } from './key-logs.ts'
 import { leave, required } from './leaving.ts'
 import type { Issuance, Trial } from './ledger/issuance.ts'
 import { CLOCK_WINDOW_MS, DAY_MS } from './limits.ts'
 import { RateBuckets } from './rate.ts'
 import { Refusal } from './refusal.ts'
 import { RefusedNewcomers } from './refused-lately.ts'
+
+const MEND_FIRST = 'mend that first, then solve the challenge and register again'
 
 export type Profile = { name?: string; caps?: string[]; summary?: string; readme?: string }
 export type Registration = {
@@ -87,7 +97,7 @@ export class Registry {
     const events = eventsOf(given.aid, given.kel)
     const held = await this.#agents.find(given.aid)
     const isNew = held?.row.registered !== true
-    const admitted = isNew ? await this.#judgeNewcomer(given, address) : 'admitted'
+    const admitted = isNew ? await this.#judgeNewcomer(given, address, events) : 'admitted'
     const log = await this.#keyLogs.judge({ aid: given.aid, events, address }, given.kel, held?.log)
     if (log.deactivated) throw new Refusal('identityDeactivated')
     await verifySigner(log)
@@ -99,14 +109,36 @@ export class Registry {
     return await this.#store(given, address, log, admitted === 'open')
   }
 
-  async #judgeNewcomer(given: Registration, address: string): Promise<'admitted' | 'open'> {
+  async #judgeNewcomer(
+    given: Registration,
+    address: string,
+    events: readonly KeyEvent[],
+  ): Promise<'admitted' | 'open'> {
     try {
       return await this.#admission.judge(given, address)
     } catch (error) {
+      if (error instanceof Refusal && error.code === 'powRequired') throw this.#warned(error, given, events)
       if (error instanceof Refusal && error.code !== 'powRequired')
         this.refused.note(given.aid, error, this.#context.now())
       throw error
     }
+  }
+
+  /** Nobody works for an account that his log or key set, as he shows them, would not be given. */
+  #warned({ code, facts }: Refusal, { keys }: Registration, events: readonly KeyEvent[]): Refusal {
+    const fault = this.#faultOfClaims(lastBody(events), keys)
+    if (fault === undefined) return new Refusal(code, facts)
+    return new Refusal(code, { ...facts, why: `${facts.why}, and ${fault}`, step: MEND_FIRST })
+  }
+
+  #faultOfClaims(last: KeyEvent['body'], keys: Uint8Array | undefined): string | undefined {
+    const { identity, now } = this.#context
+    if (last.type === DEACTIVATION) return 'the log ends its identity'
+    if (last.witnesses[0] !== identity.aid)
+      return 'the last event of the log does not name this hub as witness'
+    if (!isFresh(last.ts, now())) return "the time of its last event is too far from this hub's clock"
+    const isOfLast = keys === undefined || decodedSet(keys).body.kelSeq === last.seq
+    return isOfLast ? undefined : 'the key set is not that of the last event'
   }
 
   async #store(
@@ -207,15 +239,14 @@ export class Registry {
   #verifiedSet(log: VerifiedKel, bytes: Uint8Array): KeySet {
     const nowMs = this.#context.now()
     try {
-      const set = verifyKeySet(log, KeySet.decode(bytes))
+      const set = verifyKeySet(log, decodedSet(bytes))
       if (set.body.ts > nowMs + CLOCK_WINDOW_MS || set.body.exp <= nowMs)
         throw new Refusal('requestMalformed', {
           why: "the times of the key set do not fit this hub's clock",
         })
       return set
     } catch (error) {
-      if (error instanceof KeySetInvalid) throw new Refusal('keyLogInvalid', { why: error.message })
-      if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+      if (error instanceof KeySetInvalid) throw setInvalid(error.code)
       throw error
     }
   }
@@ -300,3 +331,19 @@ function withProfile(agent: Agent, profile: Profile): Agent {
 function refuse(refusal: Refusal): never {
   throw refusal
 }
+
+function decodedSet(bytes: Uint8Array): KeySet {
+  try {
+    return KeySet.decode(bytes)
+  } catch (error) {
+    if (error instanceof Malformed) throw new Refusal('requestMalformed', { why: error.message })
+    throw error
+  }
+}
+
+const setInvalid = (fault: KeySetFault): Refusal =>
+  new Refusal('keyLogInvalid', {
+    part: 'key set',
+    why: fault.replaceAll('_', ' '),
+    step: 'sign a key set under the last event of the log',
+  })

@@ -68,7 +68,11 @@ export class Authenticator {
       requestDigest(line.method, line.path, line.body),
     )
     const key = given.seq > log.seq ? undefined : keyAt(log, given.seq)
-    if (key === undefined) throw unauthorized('this hub does not hold that key event yet')
+    if (key === undefined)
+      throw unauthorized(
+        'this hub does not hold that key event yet',
+        'send the log to /register with a new key set, or to /agents/kel:push, then sign again',
+      )
     if (!(await this.#verifier.verify(key, text, given.signature)))
       throw unauthorized('it does not cover this request')
     if (given.seq < log.seq) throw new Refusal('keyRetired')

@@ -11,6 +11,7 @@ import {
   keptCard,
   namesHub,
 } from '../../protocol/identity/card.ts'
+import { AI_CATALOG_TYPE } from '../../protocol/wire3/routes/public.ts'
 import type { Agent } from '../core/agents.ts'
 import type { Hub } from '../core/hub.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -20,7 +21,6 @@ import { afterAid, entryOf, limitOf } from './directory.ts'
 import type { Part } from './handler.ts'
 
 const CATALOG_MAX = 100
-const CATALOG_TYPE = 'application/ai-catalog+json'
 
 type Names = 'a2aAgents' | 'a2aCard' | 'cardKeys' | 'aiCatalog'
 
@@ -57,7 +57,11 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     },
     async a2aCard({ params }) {
       const card = cardOf((await registered(params['aid'])).row)
-      if (card === undefined) throw new Refusal('resourceUnknown')
+      if (card === undefined)
+        throw new Refusal('resourceUnknown', {
+          why: 'the agent has no card here',
+          step: 'look for it in /agents/{aid}',
+        })
       return textReply('application/json', shownJson(cardText(card)))
     },
     async cardKeys({ params }) {
@@ -81,7 +85,7 @@ export function cardHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
       })
       const host = { displayName: baseUrl(), identifier: `did:svc:${hub.context.identity.aid}` }
       return textReply(
-        CATALOG_TYPE,
+        AI_CATALOG_TYPE,
         jsonText({
           specVersion: '1.0',
           host,

@@ -41,6 +41,10 @@ export function decodeQuery(row: RouteRow, query: string): unknown {
 }
 
 function parse(bytes: Uint8Array, valuesMax: number): unknown {
+  if (bytes.length === 0)
+    throw new Refusal('requestMalformed', {
+      why: 'the body is empty where a JSON object is due',
+    })
   try {
     return parseJson(bytes, { valuesMax })
   } catch (error) {

@@ -81,7 +81,7 @@ export function refusalAnswer(code: Code, facts: Facts, baseUrl: string, spread:
   const members = memberValues(facts)
   const body: Record<string, unknown> = {
     reason: code,
-    error: sentence(row.sentence, members, facts, baseUrl),
+    error: sentence(row, members, facts, baseUrl),
   }
   for (const name of row.members) body[name] = members[name]
   return { status: row.status, headers: refusalHeaders(code, row, facts, spread), body }
@@ -143,14 +143,16 @@ function headMembers({ heads }: Facts): Record<string, unknown> {
   }
 }
 
-function sentence(template: string, members: Record<string, unknown>, facts: Facts, baseUrl: string): string {
+function sentence(row: CodeRow, members: Record<string, unknown>, facts: Facts, baseUrl: string): string {
   const values: Record<string, unknown> = {
     ...members,
-    why: facts.why ?? 'its form is wrong',
-    step: facts.step ?? 'sign with the current key for this hub',
+    why: facts.why ?? row.why ?? 'its form is wrong',
+    step: facts.step,
     limit: facts.limitBytes,
-    part: facts.part ?? 'body',
+    part: facts.part ?? row.part ?? 'body',
     base_url: baseUrl,
   }
+  // the usual step of a row has facts of its own
+  const template = facts.step === undefined ? row.sentence.replace('{step}', row.step ?? '') : row.sentence
   return template.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
 }

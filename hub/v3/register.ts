@@ -46,7 +46,11 @@ export function registerHandlers(hub: Hub, baseUrl: () => string): Part<Names> {
     async agentKeys({ params }) {
       const agent = await agents.find(params['aid'] ?? '')
       if (agent === undefined) throw new Refusal('unknownAgent')
-      if (!agent.row.registered || agent.keys === undefined) throw new Refusal('resourceUnknown')
+      if (!agent.row.registered || agent.keys === undefined)
+        throw new Refusal('resourceUnknown', {
+          why: 'the agent has no key set here',
+          step: 'ask again once it has published one',
+        })
       return {
         aid: agent.row.aid,
         keys: toBase64url(KeySet.encode(agent.keys)),

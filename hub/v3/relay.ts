@@ -80,7 +80,11 @@ function sendAnswer(sent: { status: 'queued' | 'duplicate'; rid: Uint8Array; rec
 /** The credential of the header; what is no Access record at all is not accepted as one. */
 function readAccess(given: IncomingHttpHeaders): { accessBytes: Uint8Array; access: Access } {
   const text = header(given, headers.access)
-  if (text === undefined) throw new Refusal('accessInvalid')
+  if (text === undefined)
+    throw new Refusal('accessInvalid', {
+      why: 'no delivery credential came',
+      step: `send it in ${headers.access}`,
+    })
   try {
     const accessBytes = fromBase64url(text)
     if (accessBytes.length > ACCESS_HEADER_BYTES_MAX) throw new Refusal('accessInvalid')

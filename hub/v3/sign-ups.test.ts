@@ -1,10 +1,11 @@
 /** Accounts that come by work: so many of an address range in a day, and each proof for one account (hub API §4.2). */
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { DAY_MS } from '../core/limits.ts'
 import { openReader } from '../store/sqlite/database.ts'
 import { DATABASE_FILE } from '../store/sqlite/open.ts'
-import { startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { random, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { newcomer, registerFrom, workFor } from '../testing/sign-ups.ts'
 
@@ -74,6 +75,41 @@ describe('a proof of work', () => {
     agent.target = hub
     expectRefusal(await registerFrom(agent, ONE, pow), 'pow_required', { challenge: expect.anything() })
     expect((await registerFrom(agent, ONE, await workFor(agent, ONE))).status).toBe(200)
+  })
+
+  const told = async (agent: TestAgent, more: object): Promise<string> => {
+    const body = { aid: agent.aid, kel: agent.kel, ...more }
+    const { json } = await agent.call('register', body, { headers: { 'X-Forwarded-For': ONE } })
+    expect(json['reason']).toBe('pow_required')
+    return String(json['error'])
+  }
+
+  test('that is none is told why', async () => {
+    const { agent, pow } = await newcomer(hub, ONE)
+    const other = await newcomer(hub, ONE)
+    let nonce = toBase64url(random(8))
+    while ((await told(agent, { pow: { seed: pow.seed, nonce } })).includes('bits') === false)
+      nonce = toBase64url(random(8))
+    expect(await told(agent, {})).toMatch(/: none came; solve the challenge/)
+    expect(await told(agent, { pow: other.pow })).toMatch(/gave no such seed to this AID; solve/)
+    hub.clock.advance(11 * 60_000)
+    expect(await told(agent, { pow })).toMatch(/the time of its seed is over/)
+  })
+
+  test('is not asked of anybody without a word of what would be refused after it', async () => {
+    const agent = new TestAgent(hub)
+    const lacks = async (more: object = {}) => (await told(agent, more)).replace(/.*none came/, '')
+    expect(await lacks()).toMatch(
+      /^, and the last event .* does not name this hub as witness; mend that first/,
+    )
+    const keys = agent.makeKeys()
+    agent.rotate()
+    expect(await lacks({ enc_keys: keys })).toMatch(/^, and the key set is not that of the last event; mend/)
+    expect(await lacks({ enc_keys: agent.makeKeys() })).toMatch(/^; solve the challenge/)
+    hub.clock.advance(11 * 60_000)
+    expect(await lacks()).toMatch(/^, and the time of its last event/)
+    agent.end()
+    expect(await lacks()).toMatch(/^, and the log ends its identity/)
   })
 
   test('is not used up by a registration that was refused', async () => {

@@ -41,6 +41,8 @@ export type RouteRow = {
   readonly query?: Shape
   /** JSON reply; absent for text, pages and streams. */
   readonly reply?: Shape
+  /** Type of a JSON answer that has one of its own. */
+  readonly mediaType?: string
   readonly produces?: 'text' | 'html' | 'events' | 'bytes'
   /** Codes beyond the common ones that this route answers. */
   readonly codes: readonly string[]

@@ -20,5 +20,9 @@ export function timesAcceptable(
   const fresh = log.events.slice(fromSeq)
   if (fresh.some(event => isAhead(event.body.ts, now))) return false
   if (fresh.length === 0 || registeringAt === undefined || log.home !== registeringAt) return true
-  return log.ts >= now - EVENT_BEHIND_MAX_MS
+  return isFresh(log.ts, now)
 }
+
+/** Whether the last event of a log that is new to a hub may have this time. */
+export const isFresh = (ts: number, now: number): boolean =>
+  !isAhead(ts, now) && ts >= now - EVENT_BEHIND_MAX_MS

@@ -8,6 +8,10 @@ export type CodeRow = {
   /** Members beside `reason` and `error`. */
   readonly members: readonly string[]
   readonly sentence: string
+  /** What fills `{why}`, `{step}` and `{part}` where the refusal does not say it. */
+  readonly why?: string
+  readonly step?: string
+  readonly part?: string
   /** Seconds sent as Retry-After unless the refusal knows better; required for 429, 502, 503 and 507. */
   readonly retryAfter?: number
 }
@@ -20,7 +24,10 @@ const row = (status: number, sentence: string, more: Partial<CodeRow> = {}): Cod
 })
 
 export const codes = {
-  access_invalid: row(403, 'the delivery credential is not accepted; refresh the key set and use another'),
+  access_invalid: row(403, '{why}; {step}', {
+    why: 'the delivery credential is not accepted',
+    step: 'refresh the key set and use another',
+  }),
   admission_required: row(
     403,
     '{aid} is not registered here, and only the operator can let it in; ask the operator to run: svc-hub admit {aid} (or, if it is blocked: svc-hub unblock {aid})',
@@ -34,7 +41,10 @@ export const codes = {
   bad_envelope: row(400, 'the body is not an acceptable sealed envelope: {why}; seal it again'),
   bad_exp: row(400, 'the envelope expires further ahead than 14 days; seal it with an earlier expiry'),
   bad_request: row(400, 'the request is not accepted: {why}; correct it and send it again'),
-  bad_status_query: row(400, 'a status query takes 1 to 64 items of one hub; correct it and send it again'),
+  bad_status_query: row(
+    400,
+    'a status query takes 1 to 64 items of one hub, with rid and handle as base64url of 16 bytes without padding; correct it and send it again',
+  ),
   bucket_too_narrow: row(
     400,
     'the bucket is narrower than this hub serves; ask for at most {max_bits} bits',
@@ -59,7 +69,10 @@ export const codes = {
   internal: row(500, 'the hub failed to handle the request; retry, and tell the operator if it stays'),
   invite_removed: row(400, 'invites are no longer used; register without the member invite'),
   kel_fork: row(409, 'the key history conflicts with the one held; do not use this copy of the identity'),
-  kel_invalid: row(400, 'the key history does not verify: {why}; send the whole log as it was written'),
+  kel_invalid: row(400, 'the {part} does not verify: {why}; {step}', {
+    part: 'key history',
+    step: 'send the whole log as it was written',
+  }),
   kel_rollback: row(409, 'the key history is older than the one held; send the newest log'),
   kel_ts_out_of_window: row(
     400,
@@ -76,10 +89,15 @@ export const codes = {
   mailbox_full: row(507, 'the mailbox of the recipient is full; retry after the stated time', {
     retryAfter: 600,
   }),
-  not_found: row(404, 'there is no such route or resource; see {base_url}/llms.txt'),
+  not_found: row(404, '{why}; {step}', {
+    why: 'there is no such route or resource',
+    step: 'see {base_url}/llms.txt',
+  }),
   not_peer: row(403, 'the calling hub is not a listed peer; ask the operator to list it'),
-  pow_required: row(403, 'registration needs proof of work; solve the challenge and register again', {
+  pow_required: row(403, 'registration needs proof of work: {why}; {step}', {
     members: ['challenge'],
+    why: 'none came',
+    step: 'solve the challenge and register again',
   }),
   probation: row(403, 'a new account uploads no reviews during probation; retry when it is over'),
   proof_unavailable: row(404, 'there is no balance proof for that period; proofs are kept 14 days'),
@@ -133,7 +151,9 @@ export const codes = {
       members: ['floor'],
     },
   ),
-  unauthorized: row(401, 'the signature is not accepted: {why}; {step}'),
+  unauthorized: row(401, 'the signature is not accepted: {why}; {step}', {
+    step: 'sign with the current key for this hub',
+  }),
   unavailable: row(503, 'the hub takes no more work at the moment; retry after the stated time', {
     retryAfter: 5,
   }),

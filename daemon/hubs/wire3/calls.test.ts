@@ -98,6 +98,17 @@ test('on ts_stale the same body goes once more, above the floor', async () => {
   expect(times()[2]).toBeGreaterThan(now + 90_001)
 })
 
+test('a floor above the date of the hub, as one that has just started has it, moves no clock', async () => {
+  const early = now - (now % 1000)
+  time = early
+  answers = [
+    { ...refused('ts_stale', { floor: early + 2000 }), headers: { Date: new Date(early).toUTCString() } },
+  ]
+  await update('early')
+  expect(times()).toEqual([early, early + 2001])
+  expect(calls.timeMs).toBe(early)
+})
+
 test('a second refusal is told, not tried for ever', async () => {
   answers = [refused('ts_stale', { floor: now + 1 }), refused('ts_stale', { floor: now + 2 })]
   await expect(update('x')).rejects.toMatchObject({ code: 'ts_stale' })

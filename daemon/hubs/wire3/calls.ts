@@ -210,10 +210,17 @@ export class Wire3Calls {
       if (typeof floor === 'number') {
         this.#checkClock(Math.max(0, floor - this.#inputs.now()))
         this.#lastTs = Math.max(this.#lastTs, floor)
-        if (floor > this.timeMs) this.#clockOffset = floor - this.#inputs.now()
+        if (floor > this.timeMs) this.#clockOffset = this.#offsetOf(floor)
       }
       return attempt()
     }
+  }
+
+  /** The floor of a hub that has just started lies above its clock, so its date says how far it may be followed. */
+  #offsetOf(floor: number): number {
+    const offset = floor - this.#inputs.now()
+    if (this.#hubDate === undefined) return offset
+    return Math.max(this.#clockOffset, Math.min(offset, this.#hubDate.date - this.#hubDate.seenAt))
   }
 
   #tellRefused(): void {

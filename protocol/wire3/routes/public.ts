@@ -4,6 +4,8 @@ import { route } from '../../contract/route.ts'
 import { aidShape, bytesText, count, visibilityShape } from '../../contract/shapes.ts'
 import { agentEntry, codes, kel, LISTING_WEIGHT, page } from './shapes.ts'
 
+export const AI_CATALOG_TYPE = 'application/ai-catalog+json'
+
 const rating = z.strictObject({ reviews: count, avg_rating: z.number().nullable() })
 /** A listing reads as much as several requests; it counts as so many in the bucket of its address. */
 const term = z.string().min(1).max(256)
@@ -100,6 +102,7 @@ export const publicRoutes = {
     path: '/.well-known/ai-catalog.json',
     auth: 'none',
     own: true,
+    mediaType: AI_CATALOG_TYPE,
     query: z.strictObject({ cursor: page.cursor }),
     reply: z.strictObject({
       specVersion: z.literal('1.0'),
