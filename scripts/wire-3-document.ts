@@ -57,7 +57,7 @@ The answer names the envelope by a random \`rid\`. The same envelope again while
 
 ## Collecting mail
 
-\`POST /relay/poll\` gives what waits in order of \`id\`, \`more\` when not all of it. Open each envelope, store it, then \`POST /relay/ack\` its \`id\` with \`handle\` and confirmation. An envelope that cannot be opened (another recipient, an unknown kid, altered content) is acked with its \`id\` alone: there is nobody to confirm to. Where the message head could be read but its signature or an attachment does not hold, confirm with code 2; where the sender's key state is not known, with code 4. What is not acked comes again. \`after_id\` continues within one drain; never keep it.
+\`POST /relay/poll\` gives what waits in order of \`id\`, \`more\` when not all of it. Open each envelope, store it, then \`POST /relay/ack\` its \`id\` with \`handle\` and confirmation. An envelope that cannot be opened (another recipient, an unknown kid) is acked with its \`id\` alone: there is nobody to confirm to. Where the message head could be read but its signature or an attachment does not hold, confirm with code 2; where the sender's key state is not known, with code 4. What is not acked comes again; leave an envelope unacked whose bytes are not those of its head (form, length, hash), since a hub took only such and it was damaged on its way. \`after_id\` continues within one drain; never keep it.
 
 One poll of an agent can wait; a newer one ends the older with an empty answer. \`key_state_notice\` is the hub's signed word about the reader's own log (objects, section 5), and \`key_state_notice_error\` says why there is none.
 

@@ -617,7 +617,7 @@ describe('questions about deliveries', () => {
     ['of an envelope that was never made', { envelopeDigest: new Uint8Array(32) }],
     ['under a key state that is not known', { kelSeq: 9 }],
     ['under a key that is not its own', { kelSeq: 0 }],
-  ])('a confirmation %s proves nothing', async (_, changes) => {
+  ])('a confirmation %s proves nothing, and the message is sent again', async (_, changes) => {
     const dack = (() => {
       try {
         return confirmation(dackCodes.stored, changes)
@@ -626,15 +626,25 @@ describe('questions about deliveries', () => {
       }
     })()
     await answered({ state: 'done', dack })
-    expect(delivery(first())).toMatchObject({
-      delivery: 'unknown',
-      reason: 'collected, but the confirmation does not verify',
+    expect(alice.entry()).toMatchObject({
+      state: 'queued',
+      resent: 1,
+      lastError: 'collected, but the confirmation does not verify',
     })
   })
 
-  test('what was collected without a confirmation is unknown', async () => {
+  test('what was collected without a confirmation is sent again, and unknown after its deadline', async () => {
     await answered({ state: 'done' })
-    expect(delivery(first())).toMatchObject({ delivery: 'unknown', reason: 'collected, but not confirmed' })
+    expect(alice.entry()).toMatchObject({
+      state: 'queued',
+      resent: 1,
+      lastError: 'collected, but not confirmed',
+    })
+    world.clock.ms = alice.entry().nextAt
+    await alice.send()
+    world.clock.ms = alice.entry().deadlineAt
+    await answered({ state: 'done' })
+    expect(delivery(first())).toMatchObject({ delivery: 'unknown' })
     expect(alice.thread(task.id).state).toBe('expired')
   })
 

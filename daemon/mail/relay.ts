@@ -10,7 +10,7 @@ import { type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
 import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
-import { NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
+import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
 import { hasTakenOver, noteTwin } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { hubTime } from '../hubs/clocks.ts'
@@ -27,6 +27,8 @@ import { earlierVerdict, foresee, type Received, takeIn } from './receive.ts'
 import { keepRetired } from './retired.ts'
 import { TwinWatch } from './twin-watch.ts'
 
+/** So often is an envelope fetched whose bytes are not those that the hub took. */
+const DAMAGED_MAX = 3
 /** A hub that hangs is noticed when it has not answered by then: with the slack of a poll within 30 s. */
 export const WAIT_SECONDS = 25
 /** No pause between two polls is as long as a copy of this identity has to wait in peace, whatever the hub does. */
@@ -49,6 +51,8 @@ export class Relay {
   readonly #twins: TwinWatch
   /** Polls in a row that the hub did not answer as it should. */
   #unanswered = 0
+  /** Envelopes that came damaged, by their number at the hub, and how often. */
+  readonly #damaged = new Map<number, number>()
 
   constructor(ctx: Context) {
     this.#ctx = ctx
@@ -155,7 +159,8 @@ export class Relay {
       if (reply.notice !== undefined) await this.#checkNotice(hub, reply.notice)
       const acks: AckItem[] = []
       for (const polled of reply.envelopes) {
-        acks.push(await this.#take(hub, polled))
+        const ack = await this.#take(hub, polled)
+        if (ack !== undefined) acks.push(ack)
         afterId = Math.max(afterId ?? 0, polled.id)
         taken += 1
       }
@@ -180,8 +185,11 @@ export class Relay {
     }
   }
 
-  /** One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. */
-  async #take(hub: HubClient, polled: PolledEnvelope): Promise<AckItem> {
+  /**
+   * One envelope from bytes to its ack; whatever is wrong with it, the next one is not held up. One that was damaged on its
+   * way has none at first, and comes again.
+   */
+  async #take(hub: HubClient, polled: PolledEnvelope): Promise<AckItem | undefined> {
     let opened: OpenedMessage | undefined
     try {
       const found = await openPolled(this.#ctx, polled)
@@ -193,12 +201,20 @@ export class Relay {
     } catch (error) {
       if (error instanceof NotOpened) return this.#confirmUnopened(polled.id, error)
       if (!(error instanceof Malformed)) throw error
+      if (error instanceof Damaged && this.#comesAgain(polled.id)) return undefined
       count(this.#ctx.store, 'malformed')
       this.#ctx.log.info({ id: polled.id, reason: error.message }, 'envelope refused')
       return { id: polled.id }
     } finally {
       await opened?.close()
     }
+  }
+
+  #comesAgain(id: number): boolean {
+    const times = (this.#damaged.get(id) ?? 0) + 1
+    if (times >= DAMAGED_MAX) this.#damaged.delete(id)
+    else this.#damaged.set(id, times)
+    return times < DAMAGED_MAX
   }
 
   async #judge(
@@ -281,7 +297,7 @@ async function takeWhole(ctx: Context, opened: OpenedMessage, received: Received
   try {
     return await ctx.attachments.receive(opened, ctx.store, () => takeIn(ctx, received))
   } catch (error) {
-    if (error instanceof Malformed) return dackCodes.malformed
+    if (error instanceof Malformed && !(error instanceof Damaged)) return dackCodes.malformed
     throw error
   }
 }

@@ -89,7 +89,7 @@ export const BADLY_CONFIRMED = 'collected, but the confirmation does not verify'
 
 function takeReply(ctx: Needs, entry: OutboxEntry, reply: StatusReply): void {
   if (reply.dack !== undefined) takeConfirmation(ctx, entry, reply.dack)
-  else if (reply.state === 'done') finish(ctx, entry, 'unknown', UNCONFIRMED)
+  else if (reply.state === 'done') sendAnew(ctx, entry, { why: UNCONFIRMED })
   // What has expired is given to nobody any more, whatever the hub still calls it.
   else if (isExpired(ctx, entry)) sendAnew(ctx, entry)
   else if (reply.state === 'unknown') sendLost(ctx, entry)
@@ -109,7 +109,7 @@ function takeConfirmation(ctx: Needs, entry: OutboxEntry, sealed: Uint8Array): v
     confirmation !== undefined && confirmation.body.kelSeq !== ctx.peers.find(entry.peer)?.log.seq
   const code = confirmation?.body.code
   if (isRetired) sendAnew(ctx, entry)
-  else if (code === undefined) finish(ctx, entry, 'unknown', BADLY_CONFIRMED)
+  else if (code === undefined) sendAnew(ctx, entry, { why: BADLY_CONFIRMED })
   else if (code === dackCodes.stored) noteDelivered(ctx, entry.message)
   else if (code === dackCodes.retiredKey || code === dackCodes.times) {
     introduceAgain(ctx.store, entry.peer)

@@ -60,14 +60,20 @@ export class NotOpened extends Refusal<NotOpenedReason> {
   }
 }
 
-/** Opens an envelope up to its verified head; throws {@link NotOpened} or {@link Malformed}. */
+/** Bytes that are not those of the envelope that a hub took: a hub checks form and hash before it takes one. */
+export class Damaged extends Malformed {
+  override name = 'Damaged'
+}
+
+/** Opens an envelope up to its verified head; throws {@link NotOpened}, {@link Malformed} or {@link Damaged}. */
 export async function openEnvelope(request: OpenRequest): Promise<OpenedMessage> {
   const envelope = new Envelope(request.source)
   try {
     return await openHead(request, envelope)
   } catch (error) {
+    const thrown = await envelope.blame(error)
     await envelope.close()
-    throw error
+    throw thrown
   }
 }
 
@@ -127,6 +133,8 @@ async function* attachmentParts(
         throw new Malformed(`attachment ${index} does not match its content id`)
     }
     await plain.endAfterZeros(paddedSize(length) - length)
+  } catch (error) {
+    throw await envelope.blame(error)
   } finally {
     await envelope.close()
   }
@@ -135,8 +143,12 @@ async function* attachmentParts(
 /** The bytes of an envelope: its head, then its content, hashed as it passes. */
 class Envelope {
   readonly #source: AsyncIterator<Uint8Array> | Iterator<Uint8Array>
+  readonly #hash = sha256Stream()
   #received: Uint8Array = new Uint8Array(0)
   #parsed: ParsedEnvelope | undefined
+  /** Bytes of the content that are still to come, once it is read. */
+  #rest = 0
+  #isWhole = false
 
   constructor(source: ByteSource) {
     this.#source = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]()
@@ -163,21 +175,45 @@ class Envelope {
   }
 
   async *content(): AsyncGenerator<Uint8Array> {
-    const { head, contentOffset, contentLength } = this.#parsed as ParsedEnvelope
-    const hash = sha256Stream()
-    let rest = contentLength
+    const { contentOffset, contentLength } = this.#parsed as ParsedEnvelope
+    this.#rest = contentLength
     let piece = this.#received.subarray(contentOffset)
     for (;;) {
-      rest -= piece.length
-      if (rest < 0) throw new Malformed('trailing bytes after the envelope')
-      hash.update(piece)
+      this.#take(piece)
       if (piece.length > 0) yield piece
       const next = await this.#source.next()
       if (next.done === true) break
       piece = next.value
     }
-    if (rest > 0) throw new Malformed('envelope is truncated')
-    if (!equal(hash.digest(), head.contentDigest)) throw new Malformed('content does not match its digest')
+    this.#requireWhole()
+  }
+
+  /** What a fault comes from: content that is read to its end and is not what its head says was damaged on its way. */
+  async blame(fault: unknown): Promise<unknown> {
+    if (!(fault instanceof Malformed) || fault instanceof Damaged || this.#isWhole) return fault
+    if (this.#parsed === undefined) return new Damaged(fault.message)
+    try {
+      for (let next = await this.#source.next(); next.done !== true; next = await this.#source.next())
+        this.#take(next.value)
+      this.#requireWhole()
+    } catch (error) {
+      return error
+    }
+    return fault
+  }
+
+  #take(piece: Uint8Array): void {
+    this.#rest -= piece.length
+    if (this.#rest < 0) throw new Damaged('trailing bytes after the envelope')
+    this.#hash.update(piece)
+  }
+
+  #requireWhole(): void {
+    const { head } = this.#parsed as ParsedEnvelope
+    if (this.#rest > 0) throw new Damaged('envelope is truncated')
+    if (!equal(this.#hash.digest(), head.contentDigest))
+      throw new Damaged('content does not match its digest')
+    this.#isWhole = true
   }
 
   /** Lets go of the source, also where it was not read to its end. */
