@@ -28,6 +28,13 @@ function sayApart(offset: number): string {
   return `the clock of the hub is ${hours} hours ${side} the one of this machine; set this machine's clock, or use another hub if its clock is wrong`
 }
 
+/** Says until when a hub takes no request of this identity, although both clocks are right now. */
+export function floorAhead(floorMs: number): DatedAhead {
+  return new DatedAhead(
+    `the hub takes no request of this identity before ${new Date(floorMs).toISOString()}, because it has taken one that was dated so when a clock ran ahead; the clock of this machine agrees with that of the hub now, so leave it as it is, and ask the operator, to whom svc-hub clock says more`,
+  )
+}
+
 /** Says until when a hub takes no event of this identity. */
 export function datedAhead(eventMs: number, hubMs: number): DatedAhead {
   const hours = Math.round((eventMs - hubMs) / HOUR_MS)

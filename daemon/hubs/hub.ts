@@ -289,7 +289,7 @@ export class ClocksApart extends Failure {
   override name: string = 'ClocksApart'
 }
 
-/** A key event of this identity lies in the future of the hub. */
+/** Something of this identity lies in the future of the hub; neither clock needs to be set. */
 export class DatedAhead extends ClocksApart {
   override name = 'DatedAhead'
 }

@@ -13,7 +13,7 @@ import { encodeKel, incept } from '../../../protocol/identity/kel.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
-import { ClocksApart } from '../hub.ts'
+import { ClocksApart, DatedAhead } from '../hub.ts'
 import { OrgScoped, Publication } from '../publication.ts'
 import { Wire3Calls } from './calls.ts'
 
@@ -107,6 +107,16 @@ test('a floor above the date of the hub, as one that has just started has it, mo
   await update('early')
   expect(times()).toEqual([early, early + 2001])
   expect(calls.timeMs).toBe(early)
+})
+
+test('a floor days ahead of the date of the hub is told as that: neither clock is called wrong', async () => {
+  answers = [refused('ts_stale', { floor: now + 216 * HOUR_MS })]
+  const thrown = await update('early').catch((error: unknown) => error)
+  expect(thrown).toBeInstanceOf(DatedAhead)
+  expect(String(thrown)).toMatch(/takes no request of this identity before 2026-06-0.*leave it as it is/)
+  expect(calls.timeMs).toBe(now)
+  await update('later')
+  expect(seen).toHaveLength(2)
 })
 
 test('a second refusal is told, not tried for ever', async () => {

@@ -20,7 +20,7 @@ import { codes } from '../../../protocol/wire3/codes.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
-import { CLOCKS_APART_MAX_MS, clocksApart } from '../clocks.ts'
+import { CLOCKS_APART_MAX_MS, clocksApart, floorAhead } from '../clocks.ts'
 import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
@@ -208,7 +208,7 @@ export class Wire3Calls {
       if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
       const floor = error.members['floor']
       if (typeof floor === 'number') {
-        this.#checkClock(Math.max(0, floor - this.#inputs.now()))
+        this.#checkFloor(floor)
         this.#lastTs = Math.max(this.#lastTs, floor)
         if (floor > this.timeMs) this.#clockOffset = this.#offsetOf(floor)
       }
@@ -238,6 +238,15 @@ export class Wire3Calls {
     this.#clockOffset = offset
     this.#lastTs = 0
     return true
+  }
+
+  /** The floor of a hub whose date is near our own is no sign of its clock. */
+  #checkFloor(floor: number): void {
+    const ahead = Math.max(0, floor - this.#inputs.now())
+    const apart = this.#hubDate && Math.abs(this.#hubDate.date - this.#hubDate.seenAt)
+    if (ahead > CLOCKS_APART_MAX_MS && apart !== undefined && apart <= CLOCKS_APART_MAX_MS)
+      throw floorAhead(floor)
+    this.#checkClock(ahead)
   }
 
   /** Says that one of the two clocks is wrong; nothing is lost, and the next call tries again. */
