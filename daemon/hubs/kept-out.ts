@@ -19,7 +19,7 @@ export async function isKeptOut(
 }
 
 export const sayKeptOut = (aid: string, url: string): string =>
-  `the operator of the hub has blocked or removed this identity; ${stepOfOperator(aid)}; after an admit run here: svc hub-register ${url}`
+  `the hub does not let this identity in any more: its operator has blocked or removed it, or has put the hub back to a backup from before it was let in; ${stepOfOperator(aid)}; after an admit run here: svc hub-register ${url}`
 
 /** Both commands, since no hub says which of the two it needs. */
 export const stepOfOperator = (aid: string): string =>

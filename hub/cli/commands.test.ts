@@ -52,7 +52,7 @@ test('an address that is in use, or is not of this machine, is refused with what
 test('a grant is repeated by hand under the id that the first one printed', () => {
   const id = 'ab'.repeat(16)
   const given = { command: 'grant', aid: 'A', amount: 5, reason: 'x' }
-  expect(grantOrder('A', '5', { reason: 'x', id })).toEqual({ ...given, id })
+  expect(grantOrder('A', '5', { reason: 'x', id })).toEqual({ ...given, id, repeat: true })
   expect(grantOrder('A', '5', { reason: 'x' })).toEqual({
     ...given,
     id: expect.stringMatching(/^[0-9a-f]{32}$/),

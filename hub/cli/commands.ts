@@ -232,7 +232,9 @@ const MOMENT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/
 
 function timeOf(text: string | boolean): number {
   const ms = typeof text === 'string' && (DAY.test(text) || MOMENT.test(text)) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms) || ms < 0)
+  // a day that no month has is taken for one of the next
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(String(text).slice(0, 10))
+  if (!isDay || ms < 0)
     throw new UsageError('--since expects a date such as 2026-01-31 or 2026-01-31T12:00:00Z')
   return ms
 }
@@ -302,7 +304,8 @@ export function grantOrder(aid: string, amount: string | undefined, flags: Flags
   const id = flags['id'] ?? toHex(systemRandom(GRANT_ID_BYTES))
   if (typeof id !== 'string' || !GRANT_ID.test(id))
     throw new UsageError('--id expects the id that a grant printed: 32 characters of 0-9 and a-f')
-  return { command: 'grant', aid, amount: Number(amount), reason, id }
+  const repeat = flags['id'] === undefined ? {} : { repeat: true as const }
+  return { command: 'grant', aid, amount: Number(amount), reason, id, ...repeat }
 }
 
 export function clockOrder(what: string | undefined): Order {

@@ -1,4 +1,6 @@
 /** What an operator does about single agents and address ranges, and what those then meet. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import { callRoute, registeredAgent, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
@@ -144,6 +146,19 @@ test('a removed agent loses profile, keys, mail and admission; its key history s
   await order({ command: 'admit', aid: agent.aid })
   expect((await agent.register()).status).toBe(200)
   expect((await agent.poll()).messages).toEqual([])
+})
+
+test('what a removed agent had published stands in no file of the hub any more, nor in a backup of it', async () => {
+  const agent = await registeredAgent(hub)
+  const readme = 'erasablewords '.repeat(4000)
+  const name = 'Erasablename'
+  await agent.call('updateProfile', { name, readme, summary: 'erasablewords', caps: ['erasablewords.cap'] })
+  await order({ command: 'remove', aid: agent.aid })
+  await hub.restart()
+  const found = readdirSync(hub.directory, { recursive: true, withFileTypes: true })
+    .filter(file => file.isFile())
+    .filter(file => /erasable/i.test(readFileSync(join(file.parentPath, file.name), 'latin1')))
+  expect(found.map(({ name: file }) => file)).toEqual([])
 })
 
 test('nobody is removed who is neither registered nor admitted', async () => {

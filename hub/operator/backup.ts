@@ -36,6 +36,9 @@ export type BackupOptions = {
   alone: boolean
 }
 
+/** Another backup has taken the name meanwhile. */
+const TAKEN = new Set(['ENOTEMPTY', 'EEXIST'])
+
 /** Writes a backup of `directory` to the new folder `target`; whoever calls keeps its files from being removed. */
 export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const target = resolve(options.target)
@@ -48,7 +51,10 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   try {
     const manifest = await fill(draft, options)
     await requireRestorable(draft)
-    await rename(draft, target)
+    await rename(draft, target).catch(error => {
+      if (!TAKEN.has(systemCode(error) ?? '')) throw error
+      throw new StoreRefused(`${target} already exists; choose a new folder`)
+    })
     await syncFolder(dirname(target))
     return manifest
   } catch (error) {

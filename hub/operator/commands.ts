@@ -7,7 +7,9 @@ import { type HubIdentity, readIdentity, settleRotation } from '../core/identity
 import { partsOf, refuseForeign, refuseUnusable } from '../data-dir.ts'
 import { makeFolder } from '../store/files.ts'
 import { StoreRefused } from '../store/port.ts'
+import { openReader } from '../store/sqlite/database.ts'
 import { lockDirectory, whenFree } from '../store/sqlite/lock.ts'
+import { DATABASE_FILE } from '../store/sqlite/open.ts'
 import { EXIT_FAILED, keepPrivate, print } from '../terminal.ts'
 import { writeBackup } from './backup.ts'
 import { nameOfNow, ofFuture, removeOlder } from './kept-backups.ts'
@@ -121,7 +123,12 @@ export async function restore(folder: string, { dataDir }: Config): Promise<numb
   return print({
     data_dir: dataDir,
     ...facts(manifest),
-    notes: [...(notesOn(manifest) ?? []), floorNote(manifest, nowMs)],
+    notes: [
+      ...(notesOn(manifest) ?? []),
+      floorNote(manifest, nowMs),
+      ordersNote(manifest),
+      chainNote(hasWitness(dataDir)),
+    ],
     next: `svc-hub serve --data-dir ${dataDir}`,
   })
 }
@@ -135,6 +142,25 @@ function floorNote(manifest: Manifest, nowMs: number): string {
   return floorMs === nowMs
     ? `${refused}, the time of this machine, is accepted; if its clock is wrong, set it and restore again, to another new folder, before you serve`
     : `${refused}, the time of the backup, is accepted, because the clock of this machine is behind it at ${shownTime(nowMs)}; set the clock and restore again, to another new folder, before you serve; if it is right, the backup was made while a clock ran ahead, so restore an older one`
+}
+
+/** The operator's own word is older now, too. */
+const ordersNote = ({ made_ms }: Manifest): string =>
+  `orders given since ${shownTime(made_ms)} are undone (admit, block, remove, quota, ranges, admission, witness): the lines "event":"order" of the log have them, repeat them; whoever was admitted since can't register before that, and grants are repeated with --id`
+
+/** Whoever followed the chain further than the backup sees another history in what is signed from here on. */
+const chainNote = (isWitnessed: boolean): string =>
+  isWitnessed
+    ? 'the supply chain ends where the backup was made; before you serve, take the rest back from a witness: svc-hub restore --from-witness <url>'
+    : 'the supply chain ends where the backup was made, and this backup names no witness; if credits were granted or redeemed since, nodes that saw it pay nothing more here until their person accepts (svc audit-hub --accept), so before you serve take the rest back from any witness that followed this hub: svc-hub restore --from-witness <url>, then svc-hub witness add'
+
+function hasWitness(dataDir: string): boolean {
+  const db = openReader(join(dataDir, DATABASE_FILE))
+  try {
+    return db.one('SELECT 1 AS found FROM witness LIMIT 1') !== undefined
+  } finally {
+    db.close()
+  }
 }
 
 function facts(manifest: Manifest): Record<string, unknown> {

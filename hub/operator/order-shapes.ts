@@ -62,6 +62,8 @@ export const orderShape = z.discriminatedUnion('command', [
     reason: z.string().min(1).max(GRANT_REASON_CHARS_MAX),
     /** Names this order: repeated, it gives nothing more. */
     id: z.string().regex(/^[0-9a-f]{32}$/),
+    /** The id was said by the operator. */
+    repeat: z.literal(true).optional(),
   }),
   z.strictObject({
     command: z.literal('redemptions'),
@@ -100,7 +102,7 @@ export type OperatorContext = {
   /** Rotates the hub's own key. */
   rotate: () => HubIdentity
   /** Writes down what an operator changed. */
-  audit: (order: Order) => void
+  audit: (order: Order & { granted?: number }) => void
   /** Tells a running hub that what it remembers of an AID has changed. */
   changed: (aid: string) => void
   /** Ends what an agent holds open at a running hub. */

@@ -51,7 +51,8 @@ const carriers: { [C in Order['command']]: Carrier<C> } = {
 export async function carryOut(order: Order, context: OperatorContext): Promise<OrderResult> {
   const carrier = carriers[order.command] as Carrier<Order['command']>
   const result = await withRoom(() => carrier(order as never, context), context)
-  if (isChange(order)) context.audit(order)
+  const gaveNothing = order.command === 'grant' && result['granted'] === 0
+  if (isChange(order)) context.audit(gaveNothing ? { ...order, granted: 0 } : order)
   return result
 }
 
@@ -108,6 +109,12 @@ async function admission({ mode }: OrderOf<'admission'>, { store }: OperatorCont
   return { admission: (await store.setting(MODE_SETTING)) ?? 'closed' }
 }
 
+const NOTES = {
+  repeated: 'this order was carried out already',
+  returned:
+    'a grant of this amount to this agent came back after the restore, and stands for this order; for another one leave --id out',
+}
+
 async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise<OrderResult> {
   const { aid, amount, id } = order
   const agent = await context.agents.find(aid)
@@ -127,10 +134,12 @@ async function grant(order: OrderOf<'grant'>, context: OperatorContext): Promise
       `a hub issues ${CREDITS_MAX} credits at most, and ${issued} were issued already; give ${CREDITS_MAX - issued} or fewer`,
     )
   const issuance = await context.issuance()
-  if (!(await issuance.grant(aid, amount, fromHex(id))))
+  const became = await issuance.grant(aid, amount, fromHex(id), order.repeat === true)
+  if (became === 'other')
     throw new StoreRefused(`the order ${id} was carried out already, as another grant; nothing was given now`)
   const { balance, held } = await context.store.holdings(aid, context.now())
-  return { aid, granted: amount, balance, held, id }
+  const given = { aid, granted: became === 'given' ? amount : 0, balance, held, id }
+  return became === 'given' ? given : { ...given, note: `${NOTES[became]}; nothing was given now` }
 }
 
 async function rotate(_: OrderOf<'rotate'>, { leases, rotate }: OperatorContext): Promise<OrderResult> {

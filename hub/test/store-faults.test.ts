@@ -82,6 +82,12 @@ test('a store that is taken away or replaced ends the hub, before it takes what 
   await endsByItself(again.hub, /hub\.db was removed or replaced while the hub ran/)
 })
 
+test('a hub whose lock is taken away ends, before a second one could open its directory', async () => {
+  const { hub, directory } = await serving()
+  rmSync(join(directory, 'lock'))
+  await endsByItself(hub, /lock was removed or replaced while the hub ran/)
+})
+
 test('a store that was cut ends the hub as soon as that is seen', async () => {
   const { hub, agent, sent, file } = await serving()
   // the log beside the file goes into it with a checkpoint

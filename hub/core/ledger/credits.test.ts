@@ -401,10 +401,10 @@ describe('a redemption', () => {
 describe('credits that come to be', () => {
   test('are granted once for each order, which stands for nothing else', async () => {
     const command = random(16)
-    expect(await issuance.grant(bob.aid, 7, command)).toBe(true)
-    expect(await issuance.grant(bob.aid, 7, command)).toBe(true)
-    expect(await issuance.grant(bob.aid, 8, command)).toBe(false)
-    expect(await issuance.grant(alice.aid, 7, command)).toBe(false)
+    expect(await issuance.grant(bob.aid, 7, command)).toBe('given')
+    expect(await issuance.grant(bob.aid, 7, command)).toBe('repeated')
+    expect(await issuance.grant(bob.aid, 8, command)).toBe('other')
+    expect(await issuance.grant(alice.aid, 7, command)).toBe('other')
     expect(await has(bob)).toEqual([7, 0])
   })
 

@@ -1,13 +1,21 @@
 /** Credits that come to be: what a new account is given, and what the operator grants. Each is in the supply chain. */
+import { toHex } from '../../../protocol/encoding/bytes.ts'
 import type { NewSupplyRecord, PostedTransfer, Posting, PostResult } from '../../store/ledger-port.ts'
 import type { HubContext } from '../context.ts'
 import { DAY_MS } from '../limits.ts'
 import type { SupplyChain } from '../supply/chain.ts'
 import { agentAccount, grantId, ISSUE, trialId } from './names.ts'
 import { checkPosted, type Halted } from './refused.ts'
+import { isReturned } from './returned-grants.ts'
 
 /** Trial credits of an account: still to come, or given; a hub that gives none has no word for it. */
 export type Trial = 'pending' | 'granted'
+
+/**
+ * What became of an order: `repeated`, it was carried out before · `returned`, it came back after a restore · `other`, it
+ * stands for another grant.
+ */
+export type Granted = 'given' | 'repeated' | 'returned' | 'other'
 
 type Change = { aid: string; amount: number; reason: 'grant' | 'trial' }
 
@@ -21,14 +29,19 @@ export class Issuance {
   }
 
   /**
-   * Credits that the operator gives; `command`, 16 bytes, names the order, so that a repeated one gives them once. False
-   * when it stands for another grant. Throws where there would be too many credits.
+   * Credits that the operator gives; `command`, 16 bytes, names the order, so that a repeated one gives them once: also one
+   * that a restored hub knows from its supply chain alone. Throws where there would be too many credits.
    */
-  async grant(aid: string, amount: number, command: Uint8Array): Promise<boolean> {
+  async grant(aid: string, amount: number, command: Uint8Array, isRepeat = false): Promise<Granted> {
     const change: Change = { aid, amount, reason: 'grant' }
-    const result = await this.#issue({ id: grantId(command), reason: 'grant' }, change)
+    const id = grantId(command)
+    const { store } = this.#context
+    const isUnknown = isRepeat && (await store.transfer(id)) === undefined
+    if (isUnknown && (await isReturned(store, { aid, amount, order: toHex(command) }))) return 'returned'
+    const result = await this.#issue({ id, reason: 'grant' }, change)
     checkPosted(result)
-    return result.outcome !== 'held' || (await this.#isOf(result.transfer, change))
+    if (result.outcome !== 'held') return 'given'
+    return (await this.#isOf(result.transfer, change)) ? 'repeated' : 'other'
   }
 
   async #isOf({ seq, amount }: PostedTransfer, change: Change): Promise<boolean> {

@@ -14,6 +14,7 @@ import {
 import { agent } from '../../../protocol/testing/agents.ts'
 import type { SupplyHead } from '../../store/ledger-port.ts'
 import { openCore, type TestCore } from '../../testing/core.ts'
+import { Issuance } from '../ledger/issuance.ts'
 import { DAY_MS } from '../limits.ts'
 import { SupplyChain } from './chain.ts'
 import { epochOfNothing } from './epochs.ts'
@@ -112,4 +113,28 @@ test('a trial that came back is not given once more', async () => {
   head = (await core.context.store.supplyHead()) as SupplyHead
   issued(ONE, 100, 'trial')
   await expect(take()).rejects.toThrow(/not posted: held/)
+})
+
+test('a grant that came back is not given again under the name of its order, once for each', async () => {
+  issued(ONE, 41, 'grant')
+  issued(ONE, 41, 'grant')
+  await take()
+  await take().catch(() => undefined)
+  const issuance = new Issuance(core.context, await SupplyChain.open(core.context))
+  const order = (n: number) => new Uint8Array(16).fill(n)
+  const grant = (n: number, amount = 41) => issuance.grant(ONE, amount, order(n), true)
+  for (const n of [1, 2, 1, 2]) expect(await grant(n)).toBe('returned')
+  expect(await balance(ONE)).toBe(82)
+  expect(await grant(3)).toBe('given')
+  expect(await grant(3)).toBe('repeated')
+  expect(await grant(4, 40)).toBe('given')
+  expect(await issuance.grant(TWO, 41, order(5), true)).toBe('given')
+  expect(await balance(ONE)).toBe(82 + 41 + 40)
+})
+
+test('a new order of the same amount is no repetition', async () => {
+  issued(ONE, 41, 'grant')
+  await take()
+  const issuance = new Issuance(core.context, await SupplyChain.open(core.context))
+  expect(await issuance.grant(ONE, 41, new Uint8Array(16))).toBe('given')
 })

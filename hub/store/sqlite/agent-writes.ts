@@ -4,7 +4,17 @@ import type { Database } from './database.ts'
 import { addMailbox, emptyMailbox } from './mail-writes.ts'
 import { takeSignUp } from './sign-ups.ts'
 
+/** What an agent had published and takes back is overwritten where it stood; of mail, which is sealed, nothing is. */
 export function putAgent(db: Database, change: PutAgent): PutAgentResult {
+  db.exec('PRAGMA secure_delete = ON')
+  try {
+    return putRow(db, change)
+  } finally {
+    db.exec('PRAGMA secure_delete = OFF')
+  }
+}
+
+function putRow(db: Database, change: PutAgent): PutAgentResult {
   const { row } = change
   const held = db.one<{ number: number; version: number }>(
     'SELECT number, version FROM agent WHERE aid = ?',

@@ -8,6 +8,7 @@ import type { WitnessStore } from '../witness-port.ts'
 import { type Database, faultClass, openReader, openWriter, usedBytes } from './database.ts'
 import { ledgerOver } from './ledger-store.ts'
 import { readList } from './listings.ts'
+import { LOCK_FILE } from './lock.ts'
 import { isRevoked } from './mail-writes.ts'
 import { type Migrated, migrate } from './migrate.ts'
 import { readOverview, readOverviewOf, readRefusedRanges } from './operator-reads.ts'
@@ -67,11 +68,13 @@ export function openStore(options: StoreOptions): Store {
     writer.fail(broken)
     return broken
   }
-  const stopWatching = watchFile(path, error => writer.fail(error))
+  // without its lock a second hub could open the directory
+  const watched = [path, join(options.directory, LOCK_FILE)].filter(file => existsSync(file))
+  const watches = watched.map(file => watchFile(file, error => writer.fail(error)))
   const room = () => roomOf(options.directory, reader, bytesMax)
   const store = { ...storeOver(reader, writer, reserve), ...witnessesOver(path, reader, writer) }
   const close = async () => {
-    stopWatching()
+    for (const stop of watches) stop()
     await store.close()
   }
   return { ...store, path, room, close }
