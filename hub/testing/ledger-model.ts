@@ -240,6 +240,8 @@ const steps = {
   release: (model: Model) => end(model, () => 0),
   async time(model: Model) {
     model.core.clock.ms += model.draw(20) * 60_000
+    // a hub looks at its clock all the time: several steps are no jump
+    model.credits.holds.clock.now()
   },
   async sweep(model: Model) {
     await model.credits.holds.lapse()
