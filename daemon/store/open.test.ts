@@ -92,6 +92,20 @@ describe('the store', () => {
     expect(readdirSync(join(dir, 'interactions')).filter(name => name.includes('.schema-'))).toEqual([])
   })
 
+  test.each([
+    ['trigger "eager"', 'CREATE TRIGGER eager AFTER INSERT ON counters BEGIN DELETE FROM counters; END'],
+    ['view "other"', 'CREATE VIEW other AS SELECT * FROM counters'],
+    ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a))'],
+    ['computed column "more.b"', 'CREATE TABLE more (a, b AS (a || a) STORED)'],
+  ])('that holds a %s is opened by nobody', (what, sql) => {
+    const { dir, path } = filled()
+    const store = openStore(dir)
+    store.database.exec(sql)
+    store.close()
+    for (const open of [() => openStore(dir), () => openStoreAt(path), () => peekStore(dir)])
+      expect(open).toThrow(`holds the ${what}, which no release of svc writes`)
+  })
+
   test('that is damaged is named with what helps, whoever opens it', () => {
     const { dir, path } = filled()
     truncateSync(path, statSync(path).size - 8192)

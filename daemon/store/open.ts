@@ -15,6 +15,7 @@ import {
   transaction,
   withPlainLimit,
 } from '../platform/sqlite.ts'
+import { foreignIn } from './foreign-schema.ts'
 import { schema } from './schema.ts'
 import { upgrades } from './upgrades.ts'
 
@@ -164,6 +165,7 @@ function opened(
   try {
     const database = open(path)
     try {
+      requireOwn(database, path)
       prepare(database)
     } catch (error) {
       database.close()
@@ -174,6 +176,15 @@ function opened(
     if (isDamage(error)) throw damaged(path, wordsOf(error), error)
     throw error
   }
+}
+
+/** Before anything is read or written: what it holds would run with that. */
+function requireOwn(database: Database, path: string): void {
+  const foreign = foreignIn(database)
+  if (foreign !== undefined)
+    throw new StoreError(
+      `${path} holds the ${foreign}, which no release of svc writes and which would run here; do not use it, and take another backup or archive`,
+    )
 }
 
 const damaged = (path: string, why: string, cause?: unknown) =>
