@@ -2,6 +2,9 @@
 import { readdirSync } from 'node:fs'
 import type { Row } from './lib/hub-load.ts'
 
+/** Some figures are told for themselves. */
+const goal = ({ target }: Row): string => (Number.isFinite(target) ? ` (must reach ${target})` : '')
+
 const known = readdirSync(new URL('.', import.meta.url))
   .filter(file => file.endsWith('.ts') && file !== 'main.ts')
   .map(file => file.replace('.ts', ''))
@@ -19,7 +22,7 @@ if (unknown.length > 0) {
       results.push({ bench: name, ...row })
       if (!process.argv.includes('--json')) {
         process.stdout.write(
-          `${row.ok ? 'ok  ' : 'MISS'} ${name}: ${row.name}: ${row.value} ${row.unit} (must reach ${row.target})\n`,
+          `${row.ok ? 'ok  ' : 'MISS'} ${name}: ${row.name}: ${row.value} ${row.unit}${goal(row)}\n`,
         )
       }
     }

@@ -1,7 +1,7 @@
 /** Load on a hub: the process under test, agents registered there, and connections that cost the client little. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,6 +46,8 @@ export type HubProcessOptions = {
   directory?: string
   /** Check signatures with node:crypto, also where the optional engine is installed. */
   standard?: boolean
+  /** File for what the hub logs. */
+  log?: string
   /** What stands between the hub and its disk. */
   env?: Record<string, string>
 }
@@ -56,7 +58,8 @@ export async function startHubProcess(options: HubProcessOptions = {}): Promise<
   const args =
     options.built === true ? builtProgram(directory, options.program) : sourceProgram(directory, options)
   const env = { ...process.env, ...options.env }
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'], env })
+  const log = options.log === undefined ? ('inherit' as const) : openSync(options.log, 'a')
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', log, 'ipc'], env })
   const { url, aid } = await announced(child)
   // Signing times must lie above the floor of the start.
   const clock = { now: () => Date.now() + PAST_START_FLOOR_MS, advance: () => undefined }
