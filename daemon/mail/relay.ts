@@ -7,7 +7,7 @@ import { setImmediate as immediate } from 'node:timers/promises'
 import { equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { type VerifiedKel, witnessedAt } from '../../protocol/identity/kel.ts'
-import { KeyStateNotice, noticeAgrees } from '../../protocol/identity/keyset.ts'
+import { KeyStateNotice, noticeAgrees, noticeIsOf } from '../../protocol/identity/keyset.ts'
 import { Dack, type DackCode, dackCodes, dackHandle, sealDack } from '../../protocol/mail/dack.ts'
 import { type MessageBody, messageDigest } from '../../protocol/mail/message.ts'
 import { Damaged, NotOpened, type OpenedMessage, timesFit } from '../../protocol/mail/open.ts'
@@ -177,6 +177,8 @@ export class Relay {
     try {
       const notice = KeyStateNotice.decode(encoded)
       await learnHubKey(hub, notice.body.hubSeq)
+      // what it did not sign says nothing of it: a bit was another one on its way
+      if (!noticeIsOf(notice, hub.identity.log)) return
       if (notice.body.seq !== identity.log.seq || noticeAgrees(notice, identity.log, hub.identity.log)) return
       count(store, 'notice_differs')
       log.warn({ seq: notice.body.seq }, 'the hub shows another key state for this identity')

@@ -133,12 +133,16 @@ export type KeyStateNoticeBody = Infer<typeof KeyStateNoticeBody>
 export const KeyStateNotice = signed('svc-ksn/v1', KeyStateNoticeBody, 256)
 export type KeyStateNotice = Signed<KeyStateNoticeBody>
 
+/** Whether the hub of this log signed a notice. */
+export function noticeIsOf(notice: KeyStateNotice, hub: VerifiedKel): boolean {
+  const key = notice.body.hub === hub.aid ? keyAt(hub, notice.body.hubSeq) : undefined
+  return key !== undefined && KeyStateNotice.verify(key, notice)
+}
+
 /** Whether the notice is the hub's and agrees with the log. */
 export function noticeAgrees(notice: KeyStateNotice, log: VerifiedKel, hub: VerifiedKel): boolean {
-  const key = notice.body.hub === hub.aid ? keyAt(hub, notice.body.hubSeq) : undefined
   return (
-    key !== undefined &&
-    KeyStateNotice.verify(key, notice) &&
+    noticeIsOf(notice, hub) &&
     notice.body.aid === log.aid &&
     notice.body.seq === log.seq &&
     equal(notice.body.headDigest, log.headDigest)
