@@ -7,8 +7,9 @@ import { present } from '../../protocol/encoding/present.ts'
 import type { Input, Run } from '../command.ts'
 import { type AgentTool, agentTools, type Launch, READING_TOOLS, SENDING_TOOLS } from '../install/agents.ts'
 import { backupPath, keepBackup, leaveFolders, writeText } from '../install/files.ts'
+import { type Root, rememberIdentity } from '../install/known-projects.ts'
 import type { Env } from '../install/places.ts'
-import { type Change, planInstall, planRemoval, standing, type Wish } from '../install/plan.ts'
+import { type Change, planInstall, planRemoval, type Standing, standing, type Wish } from '../install/plan.ts'
 import { type Project, projectAt } from '../install/project.ts'
 import { hint, type Io, printReply, UsageRefused } from '../io.ts'
 import { start } from './start.ts'
@@ -30,20 +31,36 @@ async function change(io: Io, input: Input, scope: Scope, tool: AgentTool): Prom
   const wish = wishOf(input, tool, isRemoval)
   const changes = isRemoval ? planRemoval(tool, io.env, launch) : planInstall(tool, io.env, launch, wish)
   const isTrial = input.flags.has('--dry-run')
-  if (!isTrial) carryOut(changes, isRemoval)
-  const diff = changes.filter(isChange).map(patch).join('')
   const isLasting = !isTrial && !isRemoval
+  const altered = isRemoval ? undefined : sayAltered(tool, standing(tool, io.env, launch), { wish, isTrial })
+  if (project !== undefined && isLasting) rememberIdentity(project.root, project.id)
+  if (!isTrial) carryOut(changes, isRemoval, tool.root)
   const made = isLasting && (await makeIdentity(io, input, project))
   printReply(io, {
     tool: tool.id,
-    ...present({ project: project && { folder: project.folder, identity: project.id, made } }),
+    ...present({ project: project && { folder: project.root.folder, identity: project.id, made } }),
     dry_run: isTrial,
     changes: changes.map(change => ({ part: change.part, path: change.path, state: stateOf(change) })),
-    ...present({ diff: isTrial ? diff : undefined }),
+    ...present({
+      altered,
+      diff: isTrial ? changes.filter(isChange).map(patch).join('') : undefined,
+    }),
     ...(wish.allowSend ? opened(tool) : wish.mcp ? closed(tool) : {}),
   })
   if (isLasting) sayNext(io, { call: wish.mcp ? undefined : again(tool, scope), made, project })
   return 0
+}
+
+/** What becomes of a server that stands in a project otherwise than this installation writes it. */
+function sayAltered(
+  tool: AgentTool,
+  { mcp }: Standing,
+  { wish, isTrial }: { wish: Wish; isTrial: boolean },
+): string | undefined {
+  if (mcp !== 'altered') return undefined
+  const what = `the server svc that stood in the files of ${tool.name} in this project was not as this installation writes it, and may have started anything`
+  if (!wish.mcp) return `${what}; svc install ${tool.id} --mcp --project writes it anew`
+  return `${what}; it ${isTrial ? 'would be' : 'was'} written anew whole`
 }
 
 type Next = { call: string | undefined; made: boolean; project: Project | undefined }
@@ -120,7 +137,9 @@ function suggest(io: Io, input: Input, scope: Scope): number {
   const rows = found.map(tool => ({ tool: tool.id, name: tool.name, ...standing(tool, io.env, launch) }))
   printReply(io, {
     found: rows,
-    would: found.filter((_, n) => rows[n]?.why === undefined).map(tool => `${again(tool, scope)} --mcp`),
+    would: found
+      .filter((_, n) => Object.values(rows[n] ?? {}).every(word => word !== 'unreadable'))
+      .map(tool => `${again(tool, scope)} --mcp`),
     ...present({ note: found.length === 0 ? none : undefined }),
   })
   return 0
@@ -173,13 +192,17 @@ function isInstalled(tool: AgentTool, env: Env): boolean {
   return folders.some(folder => fs.existsSync(join(folder, tool.program)))
 }
 
-export function carryOut(changes: readonly Change[], isRemoval: boolean): void {
+export function carryOut(changes: readonly Change[], isRemoval: boolean, root?: Root): void {
   for (const change of changes.filter(isChange)) {
-    if (change.backup && !isRemoval) keepBackup(change.path)
-    writeText(change.path, change.after)
-    if (change.backup && isRemoval) fs.rmSync(backupPath(change.path), { force: true })
+    if (change.backup && !isRemoval) keepBackup(change.path, root)
+    writeText(change.path, change.after, root)
+    if (change.backup && isRemoval) fs.rmSync(backupPath(change.path, root), { force: true })
   }
-  if (isRemoval) leaveFolders(changes.map(({ path }) => path))
+  if (isRemoval)
+    leaveFolders(
+      changes.map(({ path }) => path),
+      root,
+    )
 }
 
 export const isChange = ({ before, after }: Change) => before !== after
@@ -190,5 +213,10 @@ export function stateOf({ before, after }: Change): 'created' | 'changed' | 'rem
   return after === undefined ? 'removed' : 'changed'
 }
 
-const patch = ({ path, before, after }: Change) =>
-  createTwoFilesPatch(path, path, before ?? '', after ?? '', undefined, undefined, { context: 2 })
+const PATCH_WAIT_MS = 2000
+
+const patch = ({ path, before, after }: Change): string =>
+  createTwoFilesPatch(path, path, before ?? '', after ?? '', undefined, undefined, {
+    context: 2,
+    timeout: PATCH_WAIT_MS,
+  }) ?? `--- ${path}\n+++ ${path}\n(too much differs to be shown)\n`

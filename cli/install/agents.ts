@@ -1,6 +1,8 @@
 /** The coding agents that svc installs itself into: where each keeps its instructions and its MCP servers. */
+import { present } from '../../protocol/encoding/present.ts'
 import { shellWord } from '../../protocol/shell.ts'
 import { codexTables } from './codex-table.ts'
+import type { Root } from './known-projects.ts'
 import { type Env, type Place, type Places, userPlaces } from './places.ts'
 import { type Entry, mergedEntry } from './server-entry.ts'
 import type { Setting } from './settings.ts'
@@ -26,6 +28,8 @@ export type Registration = { readonly path: string } & (
 export type AgentTool = {
   readonly id: string
   readonly name: string
+  /** The project whose files these are; undefined of those of the user. */
+  readonly root?: Root
   /** The program on the PATH that shows it is installed. */
   readonly program: string
   persona(env: Env): string
@@ -78,11 +82,17 @@ const entry = (launch: Launch) => ({
   env: { ...launch.env },
 })
 
-/** Our server among those of a tool, which leaves what its owner added and refuses what is somebody else's. */
-const server = (launch: Launch, path: readonly string[], value: Entry): Setting => ({
+/**
+ * Our server among those of a tool, which refuses what is somebody else's. It leaves what its owner added to his own
+ * files; in those of a project, which anybody may have written, nothing stays that this installation does not write.
+ */
+const server = ({ root }: Place, launch: Launch, path: readonly string[], value: Entry): Setting => ({
   path,
   value,
-  over: held => mergedEntry(held, value, launch),
+  over: held => {
+    const merged = mergedEntry(held, value, launch)
+    return merged === undefined || root === undefined ? merged : value
+  },
 })
 
 /** Settings that have `svc hook inbox` run at these events of a tool. */
@@ -106,17 +116,25 @@ function copilotHooks(launch: Launch, events: readonly string[]): Setting[] {
   return [{ path: ['version'], value: 1 }, ...hooks]
 }
 
-const isOurHook = (entry: unknown): boolean => /svc\.js.* hook inbox --format /.test(JSON.stringify(entry))
+function isOurHook(entry: unknown): boolean {
+  const text = JSON.stringify(entry)
+  const program = text.indexOf('svc.js')
+  return program >= 0 && text.includes(' hook inbox --format ', program)
+}
 
 /** Of a tool that keeps its servers in one JSON file, where one that is trusted asks for nothing. */
-function trusting({ servers }: Place, more: Entry = {}) {
-  const place = ['mcpServers', SERVER]
+function trusting(place: Place, more: Entry = {}) {
+  const { servers } = place
+  const path = ['mcpServers', SERVER]
   return {
     register: (env: Env, launch: Launch) => [
-      { path: servers(env), settings: [server(launch, place, { ...entry(launch), ...more })] },
+      { path: servers(env), settings: [server(place, launch, path, { ...entry(launch), ...more })] },
     ],
     allowSend: (env: Env, launch: Launch) => [
-      { path: servers(env), settings: [server(launch, place, { ...entry(launch), ...more, trust: true })] },
+      {
+        path: servers(env),
+        settings: [server(place, launch, path, { ...entry(launch), ...more, trust: true })],
+      },
     ],
     trustsAll: true as const,
   }
@@ -145,11 +163,15 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
       {
         path: place.servers(env),
         settings: [
-          server(launch, ['mcpServers', SERVER], { type: 'stdio', ...entry(launch), alwaysLoad: true }),
+          server(place, launch, ['mcpServers', SERVER], {
+            type: 'stdio',
+            ...entry(launch),
+            alwaysLoad: true,
+          }),
         ],
       },
       claudeAllows(place.settings(env), READING_TOOLS),
-      ...(place.isProject
+      ...(place.root !== undefined
         ? [{ path: place.settings(env), settings: [{ path: ['enabledMcpjsonServers'], add: [SERVER] }] }]
         : []),
     ],
@@ -167,9 +189,9 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
     name: 'Codex',
     program: 'codex',
     persona: place.persona,
-    register: (env, launch) => [codexServer(place.servers(env), launch, [])],
+    register: (env, launch) => [codexServer(place, place.servers(env), launch, [])],
     hooks: hooksIn(place, launch => hookSettings(launch, 'codex', CLAUDE_EVENTS)),
-    allowSend: (env, launch) => [codexServer(place.servers(env), launch, SENDING_TOOLS)],
+    allowSend: (env, launch) => [codexServer(place, place.servers(env), launch, SENDING_TOOLS)],
   }),
   gemini: place => ({
     id: 'gemini',
@@ -191,7 +213,7 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
       {
         path: place.servers(env),
         settings: [
-          server(launch, ['mcp', SERVER], {
+          server(place, launch, ['mcp', SERVER], {
             type: 'local',
             command: [launch.command, ...serverArgs(launch)],
             enabled: true,
@@ -210,7 +232,7 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
       {
         path: place.servers(env),
         settings: [
-          server(launch, ['mcp', 'servers', SERVER], entry(launch)),
+          server(place, launch, ['mcp', 'servers', SERVER], entry(launch)),
           { path: ['tools', 'toolSearch'], value: false },
         ],
       },
@@ -225,7 +247,9 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
     register: (env, launch) => [
       {
         path: place.servers(env),
-        settings: [server(launch, ['mcpServers', SERVER], { type: 'local', ...entry(launch), tools: ['*'] })],
+        settings: [
+          server(place, launch, ['mcpServers', SERVER], { type: 'local', ...entry(launch), tools: ['*'] }),
+        ],
       },
     ],
     // what a hook prints as its user says something reaches nobody there
@@ -252,15 +276,22 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
 export const toolsAt = (places: Partial<Places>): AgentTool[] =>
   (Object.keys(rows) as (keyof Places)[]).flatMap(id => {
     const place = places[id]
-    return place === undefined ? [] : [rows[id](place)]
+    return place === undefined ? [] : [{ ...rows[id](place), ...present({ root: place.root }) }]
   })
 
 /** The tools with the files of their user. */
 export const agentTools: readonly AgentTool[] = toolsAt(userPlaces)
 
-function codexServer(path: string, launch: Launch, approved: readonly string[]): Registration {
+function codexServer(
+  { root }: Place,
+  path: string,
+  launch: Launch,
+  approved: readonly string[],
+): Registration {
   const { command, env } = launch
   const start = { command, args: serverArgs(launch), env }
-  const over = (held: string) => codexTables(start, approved, held, { ...launch, tools: SENDING_TOOLS })
-  return { path, toml: codexTables(start, approved), over }
+  const toml = codexTables(start, approved)
+  const over = (held: string) =>
+    root === undefined ? codexTables(start, approved, held, { ...launch, tools: SENDING_TOOLS }) : toml
+  return { path, toml, over }
 }

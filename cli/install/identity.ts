@@ -9,14 +9,19 @@ import { addedWords, environmentOf, wordsOf } from './server-entry.ts'
 import { memberAt } from './settings.ts'
 
 const SELECTING = ['SVC_HOME', 'SVC_DATA_DIR']
-/** What starts the node, as instructions say it: settings of the environment, and the identity. */
-const START = /`((?:SVC_\w+=(?:'[^']*'|\S+) )*)\S+ \S+ (?:--id (\S+) )?up`/
+/** A word of a shell as {@link shellWord} writes it; its parts begin in different signs, so that none is read twice. */
+const WORD = /(?:[^\s'\\]|\\\S|'[^']*')+/g
+const PART = /'([^']*)'|\\(\S)/g
+const SETTING = /^(SVC_\w+)=(.*)$/s
 
 type Held = { id: string | undefined; env: Readonly<Record<string, string>> }
 
-/** The launch with the identity that stands in the server's entry, or in the instructions where there is none. */
+/**
+ * The launch with the identity that stands in the server's entry, or in the instructions where there is none. The
+ * files of a project say nothing of that: whoever wrote them may be a stranger.
+ */
 export function withStandingIdentity(tool: AgentTool, env: Env, launch: Launch): Launch {
-  const held = heldIdentity(tool, env, launch)
+  const held = tool.root === undefined ? heldIdentity(tool, env, launch) : undefined
   if (held === undefined) return launch
   const selecting = Object.entries(held.env).filter(([name]) => SELECTING.includes(name))
   return {
@@ -44,12 +49,12 @@ function ofServer(tool: AgentTool, env: Env, launch: Launch): Held | undefined {
   const held =
     'toml' in server
       ? startOf(bodyIn(text, server.path) ?? '')
-      : startIn(memberAt(text, member?.path ?? [], server.path))
+      : servedBy(memberAt(text, member?.path ?? [], server.path))
   const added = addedWords(held.words, { program: launch.program, id: undefined })
   return added === undefined ? undefined : { id: idIn(added), env: held.env }
 }
 
-const startIn = (held: unknown) => ({ words: wordsOf(held), env: environmentOf(held) })
+const servedBy = (held: unknown) => ({ words: wordsOf(held), env: environmentOf(held) })
 
 function idIn(words: readonly string[]): string | undefined {
   const at = words.indexOf('--id')
@@ -58,8 +63,21 @@ function idIn(words: readonly string[]): string | undefined {
 
 function ofInstructions(tool: AgentTool, env: Env): Held | undefined {
   const path = tool.persona(env)
-  const [found, settings = '', id] = START.exec(bodyIn(readText(path) ?? '', path) ?? '') ?? []
-  if (found === undefined) return undefined
-  const members = [...settings.matchAll(/(\w+)=(?:'([^']*)'|(\S+)) /g)]
-  return { id, env: Object.fromEntries(members.map(([, name, word, plain]) => [name, word ?? plain])) }
+  const body = bodyIn(readText(path) ?? '', path) ?? ''
+  const starts = body.split('`').flatMap((line, n) => (n % 2 === 0 ? [] : (startIn(line) ?? [])))
+  return starts[0]
+}
+
+/** What starts the node, as instructions say it: settings of the environment, the program, and the identity. */
+function startIn(line: string): Held | undefined {
+  if (!line.endsWith(' up')) return undefined
+  const words = (line.match(WORD) ?? []).map(word =>
+    word.replace(PART, (_, quoted?: string, escaped?: string) => quoted ?? escaped ?? ''),
+  )
+  const count = words.findIndex(word => !SETTING.test(word))
+  const [, , ...rest] = words.slice(count)
+  const id = rest[0] === '--id' ? rest[1] : undefined
+  if (rest.length !== (id === undefined ? 1 : 3) || rest.at(-1) !== 'up') return undefined
+  const members = words.slice(0, count).map(word => (SETTING.exec(word) ?? []).slice(1) as [string, string])
+  return { id, env: Object.fromEntries(members) }
 }

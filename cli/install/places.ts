@@ -1,6 +1,8 @@
 /** Where each coding agent keeps what svc writes: the files of its user, and those of one project. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { present } from '../../protocol/encoding/present.ts'
+import type { Root } from './known-projects.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 type PathIn = (env: Env) => string
@@ -14,16 +16,17 @@ export type Place = {
   /** Permissions and switches. */
   readonly settings: PathIn
   readonly hooks: PathIn
-  readonly isProject: boolean
+  /** The project whose files these are; undefined of those of the user. */
+  readonly root?: Root
 }
 export type Places = Readonly<
   Record<'claude' | 'codex' | 'gemini' | 'opencode' | 'openclaw' | 'copilot' | 'qwen', Place>
 >
 
 type Files = { persona: PathIn; servers: PathIn; settings?: PathIn; hooks?: PathIn }
-const place = (files: Files, isProject: boolean): Place => {
+const place = (files: Files, root?: Root): Place => {
   const settings = files.settings ?? files.servers
-  return { ...files, settings, hooks: files.hooks ?? settings, isProject }
+  return { ...files, settings, hooks: files.hooks ?? settings, ...present({ root }) }
 }
 
 const home = (env: Env) => env['HOME'] || homedir()
@@ -41,7 +44,7 @@ const openClawFolder = (env: Env) =>
 const openClawWorkspace = (env: Env) =>
   env['OPENCLAW_WORKSPACE_DIR'] || join(openClawFolder(env), 'workspace')
 
-const ofUser = (files: Files) => place(files, false)
+const ofUser = (files: Files) => place(files)
 
 /** Files of the user, for every project. */
 export const userPlaces: Places = {
@@ -78,13 +81,13 @@ export const userPlaces: Places = {
   }),
 }
 
-/** Files of the project in `folder`, of each tool that has any; the workspace of openclaw belongs to its user. */
-export function projectPlaces(folder: string): Omit<Places, 'openclaw'> {
+/** Files of a project, of each tool that has any; the workspace of openclaw belongs to its user. */
+export function projectPlaces(root: Root): Omit<Places, 'openclaw'> {
   const at =
     (...path: string[]) =>
     () =>
-      join(folder, ...path)
-  const ofProject = (files: Files) => place(files, true)
+      join(root.folder, ...path)
+  const ofProject = (files: Files) => place(files, root)
   return {
     claude: ofProject({
       persona: at('CLAUDE.md'),

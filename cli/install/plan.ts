@@ -3,8 +3,9 @@ import { parse, TomlError } from 'smol-toml'
 import { present } from '../../protocol/encoding/present.ts'
 import { CommandFailed } from '../io.ts'
 import { type AgentTool, type Launch, type Registration, SERVER } from './agents.ts'
-import { backupPath, readText } from './files.ts'
+import { readBackup, readText } from './files.ts'
 import { withStandingIdentity } from './identity.ts'
+import type { Root } from './known-projects.ts'
 import { bodyIn, hasBlock, hash, markdown, withBlock, withoutBlock } from './managed-block.ts'
 import { persona } from './persona.ts'
 import type { Env } from './places.ts'
@@ -33,7 +34,7 @@ export type Wish = { mcp: boolean; allowSend: boolean; hooks: boolean }
 export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish): Change[] {
   const launch = withStandingIdentity(tool, env, given)
   const path = tool.persona(env)
-  const before = readText(path)
+  const before = readText(path, tool.root)
   const instructions: Change = {
     path,
     part: 'persona',
@@ -46,15 +47,15 @@ export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish
   return [
     instructions,
     ...registrations(tool, env, launch, wish).map(one =>
-      withoutFormer(withoutPermissions(register(one), refused), outdated),
+      withoutFormer(withoutPermissions(register(one, tool.root), refused, tool.root), outdated, tool.root),
     ),
   ]
 }
 
 /** What an earlier release wrote goes, and comes back as it was before; what stood there without svc stays. */
-function withoutFormer(change: Change, outdated: readonly Registration[]): Change {
+function withoutFormer(change: Change, outdated: readonly Registration[], root: Root | undefined): Change {
   const one = outdated.find(({ path }) => path === change.path)
-  const copy = readText(backupPath(change.path))
+  const copy = readBackup(change.path, root)
   const { after } = change
   if (one === undefined || !('settings' in one) || copy === undefined || after === undefined) return change
   const ours = one.settings.filter(
@@ -70,10 +71,14 @@ const permissions = (tool: AgentTool, env: Env, launch: Launch): Registration[] 
   )
 
 /** What an earlier run allowed goes, and what its owner had allowed before that stays. */
-function withoutPermissions(change: Change, refused: readonly Registration[]): Change {
+function withoutPermissions(
+  change: Change,
+  refused: readonly Registration[],
+  root: Root | undefined,
+): Change {
   const one = refused.find(({ path }) => path === change.path)
   if (one === undefined || !('settings' in one) || change.after === undefined) return change
-  const former = readText(backupPath(change.path)) || undefined
+  const former = readBackup(change.path, root) || undefined
   return { ...change, after: withoutSettings(change.after, one.settings, former, change.path) }
 }
 
@@ -81,7 +86,7 @@ function withoutPermissions(change: Change, refused: readonly Registration[]): C
 export function planRemoval(tool: AgentTool, env: Env, given: Launch): Change[] {
   const launch = withStandingIdentity(tool, env, given)
   const path = tool.persona(env)
-  const before = readText(path)
+  const before = readText(path, tool.root)
   const instructions: Change = {
     path,
     part: 'persona',
@@ -95,13 +100,16 @@ export function planRemoval(tool: AgentTool, env: Env, given: Launch): Change[] 
 
 export type Standing = {
   persona: 'installed' | 'outdated' | 'absent' | 'unreadable'
-  /** `other`: a server of our name that somebody else registered. */
-  mcp: 'registered' | 'outdated' | 'other' | 'absent' | 'unreadable'
+  /**
+   * `other`: a server of our name that somebody else registered. `altered`: one in a project that runs this program
+   * otherwise than this installation would.
+   */
+  mcp: 'registered' | 'outdated' | 'altered' | 'other' | 'absent' | 'unreadable'
   /** undefined where the tool has no hooks that are known here. */
   hooks?: 'installed' | 'absent' | 'unreadable'
   /** Whether the tool sends without asking; undefined where it cannot, or has no server of ours. */
   allow_send?: boolean
-  /** What keeps a file from being read, in sentences. */
+  /** What keeps a file from being read, or is to be looked at, in sentences. */
   why?: string
 }
 
@@ -120,8 +128,9 @@ export function standing(tool: AgentTool, env: Env, given: Launch): Standing {
   }
   const persona = read(() => personaStanding(tool, env, launch))
   const servers = registersOf(tool, env, launch)
-  const mcp = read(() => serverStanding(readText(servers[0].path), servers))
-  const hooks = read(() => hookStanding(tool.hooks?.(env, launch)))
+  const mcp = read(() => serverStanding(readText(servers[0].path, tool.root), servers, tool.root))
+  if (mcp === 'altered') faults.add(sayAltered(tool, servers[0].path))
+  const hooks = read(() => hookStanding(tool.hooks?.(env, launch), tool.root))
   const isServed = mcp === 'registered' || mcp === 'outdated'
   const sends = isServed ? read(() => sendsFreely(tool, env, launch)) : undefined
   return {
@@ -135,16 +144,19 @@ export function standing(tool: AgentTool, env: Env, given: Launch): Standing {
   }
 }
 
+const sayAltered = ({ id }: AgentTool, path: string): string =>
+  `${path} holds a server svc that this installation did not write so, and which may start anything; look at it, then svc install ${id} --mcp --project writes it anew`
+
 function personaStanding(tool: AgentTool, env: Env, launch: Launch): Standing['persona'] {
   const path = tool.persona(env)
-  const text = readText(path)
+  const text = readText(path, tool.root)
   if (text === undefined || !hasBlock(text, path)) return 'absent'
   return withBlock(text, persona(launch), markdown, path) === text ? 'installed' : 'outdated'
 }
 
 function sendsFreely(tool: AgentTool, env: Env, launch: Launch): boolean | undefined {
   return tool.allowSend?.(env, launch).some(one => {
-    const text = readText(one.path)
+    const text = readText(one.path, tool.root)
     if (text === undefined) return false
     if ('toml' in one) return /approval_mode\s*=\s*"approve"/.test(bodyIn(text, one.path) ?? '')
     return one.settings.some(setting => {
@@ -162,10 +174,10 @@ function covers(entry: unknown, tool: unknown): boolean {
   return entry.endsWith('*') && tool.startsWith(entry.slice(0, -1))
 }
 
-function hookStanding(hooks: readonly Registration[] | undefined): Standing['hooks'] {
+function hookStanding(hooks: readonly Registration[] | undefined, root: Root | undefined): Standing['hooks'] {
   if (hooks === undefined) return undefined
   const stands = hooks.every(one => {
-    const text = readText(one.path)
+    const text = readText(one.path, root)
     return 'settings' in one && text !== undefined && holdsSettings(text, one.settings, one.path)
   })
   return stands ? 'installed' : 'absent'
@@ -180,20 +192,24 @@ function registersOf(tool: AgentTool, env: Env, launch: Launch): [Registration, 
 function serverStanding(
   text: string | undefined,
   [server, ...others]: [Registration, ...Registration[]],
+  root: Root | undefined,
 ): Standing['mcp'] {
   if (text === undefined) return 'absent'
+  const otherwise = root === undefined ? 'outdated' : 'altered'
   if ('toml' in server) {
     const body = bodyIn(text, server.path)
-    if (body === undefined) return hasForeignTable(text) ? 'other' : 'absent'
-    const isCurrent = [server, ...others].some(one => 'toml' in one && one.over(body) === body)
-    return isCurrent ? 'registered' : 'outdated'
+    if (body === undefined) return tableIn(text, server.path) === undefined ? 'absent' : 'other'
+    const isCurrent = [server, ...others].some(
+      one => 'toml' in one && one.over(body) === body && (root === undefined || isAlone(text, one)),
+    )
+    return isCurrent ? 'registered' : otherwise
   }
   const [member] = server.settings as [Setting]
   const held = memberAt(text, member.path, server.path)
   if (held === undefined) return 'absent'
   if (isForeign(text, member)) return 'other'
   const forms = [server, ...others].flatMap(one => ('settings' in one ? one.settings.slice(0, 1) : []))
-  return forms.some(form => holdsSettings(text, [form], server.path)) ? 'registered' : 'outdated'
+  return forms.some(form => holdsSettings(text, [form], server.path)) ? 'registered' : otherwise
 }
 
 const EVERYTHING: Wish = { mcp: true, allowSend: true, hooks: true }
@@ -232,15 +248,14 @@ function joined(first: readonly Setting[], second: readonly Setting[]): Setting[
 
 const nameOf = ({ path }: Setting) => path.join('\0')
 
-function register(registration: Registration): Change {
+function register(registration: Registration, root: Root | undefined): Change {
   const { path } = registration
-  const before = readText(path)
+  const before = readText(path, root)
   if ('settings' in registration) {
     const after = withSettings(before, registration.settings, path)
     return { path, part: 'configuration', before, after, backup: true }
   }
-  requireToml(before ?? '', path)
-  if (before !== undefined && !hasBlock(before, path) && hasForeignTable(before))
+  if (!hasBlock(before ?? '', path) && tableIn(before ?? '', path) !== undefined)
     throw new CommandFailed(
       `${path} already has a table [mcp_servers.svc] that svc did not write; nothing was changed`,
       'take that table out, then run this again',
@@ -248,12 +263,19 @@ function register(registration: Registration): Change {
   const body = bodyIn(before ?? '', path)
   const toml = body === undefined ? registration.toml : registration.over(body)
   const after = withBlock(before, toml, hash, path)
+  if (root !== undefined && !isAlone(after, registration))
+    throw new CommandFailed(
+      `${path} says something of [mcp_servers.svc] outside of the lines of svc; nothing was changed`,
+      'take that out, then run this again',
+    )
   return { path, part: 'configuration', before, after, backup: true }
 }
 
-function requireToml(text: string, path: string): void {
+/** The server of our name in the configuration of codex, however it is written; throws {@link CommandFailed}. */
+function tableIn(text: string, path: string): unknown {
   try {
-    parse(text)
+    const { mcp_servers: servers } = parse(text) as { mcp_servers?: Record<string, unknown> }
+    return servers?.[SERVER]
   } catch (error) {
     if (!(error instanceof TomlError)) throw error
     throw new CommandFailed(
@@ -263,19 +285,18 @@ function requireToml(text: string, path: string): void {
   }
 }
 
-/** A table of our name, or the same as a dotted key or as a member of the table above it. */
-const hasForeignTable = (text: string) =>
-  /^\s*\[?\s*mcp_servers\s*\.\s*["']?svc["']?\s*[.\]=]/m.test(text) ||
-  /^\s*\[\s*mcp_servers\s*\](?:[^\n]*\n(?!\s*\[))*?\s*["']?svc["']?\s*[.=]/m.test(text)
+/** Whether a configuration of codex says of the server what stands between our markers, and no word more. */
+const isAlone = (text: string, { path, toml }: { path: string; toml: string }): boolean =>
+  isEqual(tableIn(text, path), tableIn(toml, path))
 
 function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Change {
-  const before = readText(path)
+  const before = readText(path, tool.root)
   const change = { path, part: 'configuration' as const, before, backup: true }
   if (before === undefined) return { ...change, after: undefined }
   const all = WISHES.flatMap(wish => registrations(tool, env, launch, wish).filter(one => one.path === path))
   const [widest] = all as [Registration]
   if ('toml' in widest) return { ...change, after: withoutBlock(before, path) }
-  const copy = readText(backupPath(path))
+  const copy = readBackup(path, tool.root)
   const former = copy === '' ? undefined : copy
   const isUntouched = all.some(
     one => 'settings' in one && withSettings(former, overriding(former, one.settings), path) === before,
@@ -286,6 +307,7 @@ function unregister(tool: AgentTool, env: Env, launch: Launch, path: string): Ch
   const less = withoutFormer(
     { ...change, after: withoutSettings(before, ours, former, path) },
     tool.former?.(env) ?? [],
+    tool.root,
   )
   return copy === '' && isEqual(memberAt(less.after ?? '', [], path), {})
     ? { ...less, after: undefined }

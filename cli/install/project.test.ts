@@ -1,6 +1,5 @@
 /** `svc install --project`: the files of one project alone, under one identity of its own. */
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,7 +12,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Launch } from './agents.ts'
-import { backupPath, keepBackup, leaveFolders, readText, writeText } from './files.ts'
+import { keepBackup, leaveFolders, readText, writeText } from './files.ts'
+import { rememberIdentity } from './known-projects.ts'
 import { planInstall, planRemoval } from './plan.ts'
 import { projectAt } from './project.ts'
 
@@ -43,9 +43,10 @@ function installed(id: string, wish = all) {
     { ...wish, hooks },
   )) {
     if (before === after) continue
-    if (backup) keepBackup(path)
-    writeText(path, after)
+    if (backup) keepBackup(path, tool.root)
+    writeText(path, after, tool.root)
   }
+  rememberIdentity(project.root, project.id)
   return { tool, id: project.id }
 }
 
@@ -58,7 +59,8 @@ describe.each(['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'])('%s'
   test('writes into the project alone, with the identity of the project, and takes all of it out again', () => {
     writeFileSync(join(folder, 'README.md'), 'mine')
     const { tool, id: identity } = installed(id)
-    expect(readdirSync(home)).toEqual(['My Project'])
+    expect(readdirSync(home).filter(name => name !== '.svc')).toEqual(['My Project'])
+    expect(readdirSync(join(home, '.svc'))).toEqual(['projects'])
     const texts = files()
       .map(name => readText(join(folder, name)) ?? '')
       .join('\n')
@@ -66,15 +68,15 @@ describe.each(['claude', 'codex', 'gemini', 'opencode', 'copilot', 'qwen'])('%s'
     expect(identity).toBe('My-Project')
     const changes = planRemoval(tool, env(), { ...launch, id: identity })
     for (const { path, before, after } of changes) {
-      if (before !== after) writeText(path, after)
-      rmBackup(path)
+      if (before !== after) writeText(path, after, tool.root)
     }
-    leaveFolders(changes.map(({ path }) => path))
+    leaveFolders(
+      changes.map(({ path }) => path),
+      tool.root,
+    )
     expect(readdirSync(folder)).toEqual(['README.md'])
   })
 })
-
-const rmBackup = (path: string) => existsSync(backupPath(path)) && writeText(backupPath(path), undefined)
 
 describe('the identity of a project', () => {
   test('is one for all agents of it, and stays when they are installed again', () => {

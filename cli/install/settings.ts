@@ -4,6 +4,7 @@ import {
   findNodeAtLocation,
   getNodeValue,
   modify,
+  type Node,
   type ParseError,
   parseTree,
 } from 'jsonc-parser'
@@ -31,7 +32,8 @@ export type Setting =
 /** The text with the settings in it; an empty or missing file becomes an object. */
 export function withSettings(text: string | undefined, settings: readonly Setting[], file: string): string {
   let changed = text === undefined || text.trim() === '' ? `{}${lineEndOf(text)}` : text
-  rootOf(changed, file)
+  const root = rootOf(changed, file)
+  for (const setting of settings) requireOnce(root, setting.path, file)
   for (const setting of settings) {
     const held = valueAt(changed, setting.path)
     if ('value' in setting) {
@@ -131,11 +133,11 @@ function set(text: string, path: readonly string[], value: unknown): string {
 /** What stands at this place; throws {@link CommandFailed} for what is no JSON object. */
 export function memberAt(text: string, path: readonly string[], file: string): unknown {
   if (text.trim() === '') return undefined
-  rootOf(text, file)
+  requireOnce(rootOf(text, file), path, file)
   return valueAt(text, path)
 }
 
-function rootOf(text: string, file: string): void {
+function rootOf(text: string, file: string): Node {
   const errors: ParseError[] = []
   const root = parseTree(asJson(text).text, errors, { allowTrailingComma: true })
   if (errors.length > 0 || root?.type !== 'object')
@@ -143,6 +145,37 @@ function rootOf(text: string, file: string): void {
       `${file} is not a JSON object that svc can read; nothing was changed`,
       'add the entry by hand: see docs/agents.md',
     )
+  return root
+}
+
+/** Of a member that stands twice one program reads the first and another the last. */
+function requireOnce(root: Node, path: readonly string[], file: string): void {
+  const above = path.flatMap((name, depth) => {
+    const node = findNodeAtLocation(root, path.slice(0, depth))
+    return node !== undefined && doubleIn(node)(name) ? [name] : []
+  })
+  const held = findNodeAtLocation(root, [...path])
+  const [double] = [...above, ...(held === undefined ? [] : doublesBelow(held))]
+  if (double === undefined) return
+  throw new CommandFailed(
+    `${file} has ${plainLine(double, 60)} twice; nothing was changed`,
+    'take one of the two out, then run this again',
+  )
+}
+
+/** Which names an object has more than once. */
+function doubleIn(node: Node): (name: string) => boolean {
+  const seen = new Set<string>()
+  const doubles = new Set<string>()
+  for (const name of namesOf(node)) (seen.has(name) ? doubles : seen).add(name)
+  return name => doubles.has(name)
+}
+
+const namesOf = ({ type, children = [] }: Node): string[] =>
+  type === 'object' ? children.map(member => member.children?.[0]?.value as string) : []
+
+function doublesBelow(node: Node): string[] {
+  return [...namesOf(node).filter(doubleIn(node)), ...(node.children ?? []).flatMap(doublesBelow)]
 }
 
 function valueAt(text: string, path: readonly string[]): unknown {

@@ -41,6 +41,7 @@ const UNUSED = new Set([
   'a2a_token.txt',
   'ids',
   'current',
+  'projects',
 ])
 
 export type LoadOptions = {

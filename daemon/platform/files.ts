@@ -23,17 +23,17 @@ export function findFile(path: string): Buffer | undefined {
 export const FILE_BYTES_MAX = 64 * 1024 * 1024
 
 /** Opens a file that a person named; a pipe or a device, which may never end, is refused. */
-export function openRegular(path: string): number {
-  const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+export function openRegular(path: string, flags = 0): number {
+  const file = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK | flags)
   const stat = fs.fstatSync(file)
   if (stat.isFile()) return file
   fs.closeSync(file)
   throw new NotReadable(stat.isDirectory() ? 'EISDIR' : 'ENXIO')
 }
 
-/** Bytes of such a file; one that is larger than `bytesMax` is refused. */
-export function readRegular(path: string, bytesMax = Number.POSITIVE_INFINITY): Buffer {
-  const file = openRegular(path)
+/** Bytes of such a file; one that is larger than `bytesMax` is refused. `flags` are further ones to open it with. */
+export function readRegular(path: string, bytesMax = Number.POSITIVE_INFINITY, flags = 0): Buffer {
+  const file = openRegular(path, flags)
   try {
     if (fs.fstatSync(file).size > bytesMax) throw new NotReadable('EFBIG')
     return fs.readFileSync(file)
