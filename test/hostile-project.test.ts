@@ -245,3 +245,21 @@ test('a link inside of the project is followed, and copies lie with the user, fo
   expect(read('conf/mcp.json')).toBe('{"mine":1}')
   expect(readdirSync(project).sort()).toEqual(['.mcp.json', 'conf'])
 })
+
+test.each([
+  ['CLAUDE.md', `<!-- svc:begin v1 -->\n\`${"SVC_A='a' ".repeat(40)}!\n<!-- svc:end -->\n`],
+  ['CLAUDE.md', `<!-- svc:end${' '.repeat(200_000)}x\n`],
+  ['CLAUDE.md', '<!-- svc:begin v1 -->\n'.repeat(200_000)],
+  ['CLAUDE.md', `<!-- svc:begin v1 -->\n${'a\nb\n'.repeat(100_000)}<!-- svc:end -->\n`],
+  ['.codex/config.toml', '\n'.repeat(20_000)],
+  ['.gemini/settings.json', '/*'.repeat(400_000)],
+  ['.gemini/settings.json', '"\\'.repeat(400_000)],
+  ['.gemini/settings.json', JSON.stringify({ hooks: { AfterTool: ['svc.js'.repeat(200_000)] } })],
+])('no file holds the installation up: %s, %#', (path, text) => {
+  given(path, text)
+  const began = Date.now()
+  const id = path.includes('codex') ? 'codex' : path.includes('gemini') ? 'gemini' : 'claude'
+  expect(run('install', id, '--list', '--project').code).toBe(0)
+  expect(run('install', id, '--mcp', '--project', '--dry-run').code).not.toBeNull()
+  expect(Date.now() - began).toBeLessThan(20_000)
+})

@@ -50,7 +50,10 @@ function partsOf(text: string): Part[] {
   }
   for (let at = 0; at < text.length; ) {
     const skipped = match(SPACE_OR_COMMENT, at)
-    const token = skipped ?? match(STRING, at) ?? match(NUMBER, at) ?? match(WORD, at) ?? (text[at] as string)
+    const known = skipped ?? match(STRING, at) ?? match(NUMBER, at) ?? match(WORD, at)
+    // a string or a comment without an end: the rest is no JSON5, and is not looked through again from each of its signs
+    if (known === undefined && (/["']/.test(text[at] as string) || text.startsWith('/*', at))) break
+    const token = known ?? (text[at] as string)
     const words = skipped === undefined ? jsonOf(token) : token.replaceAll('\uFEFF', '')
     if (words !== token) parts.push({ at, length: token.length, words })
     at += token.length

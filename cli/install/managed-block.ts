@@ -13,7 +13,9 @@ const VERSION = 1
 const BEGIN = /^(?:<!-- |# )svc:begin v(\d+)( new)?(?: -->)?\s*$/
 const END = /^(?:<!-- |# )svc:end(?: -->)?\s*$/
 /** A marker as somebody may have typed it, of which neither form above is made. */
-const TYPED = /^\s*(<!--|#)\s*svc:(begin|end)(?:\s+v?\d+)?(?:\s+new)?\s*(?:-->)?\s*$/i
+const TYPED = /^(<!--|#) ?svc:(begin|end)(?: v?\d+)?(?: new)? ?(?:-->)?$/i
+/** Blanks as one each: forms that begin and end in any number of them take a square of the time. */
+const squeezed = (line: string): string => line.trim().replace(/\s+/g, ' ')
 
 type Place = { begin: number; end: number; isNew: boolean }
 
@@ -57,9 +59,8 @@ function find(text: string, file: string): Place | undefined {
   const lines = text.split(/(?<=\n)/)
   const starts = lines.flatMap((line, index) => (BEGIN.test(line) ? [index] : []))
   const ends = lines.flatMap((line, index) => (END.test(line) ? [index] : []))
-  const typed = lines.findIndex(
-    (line, index) => TYPED.test(line) && !starts.includes(index) && !ends.includes(index),
-  )
+  const exact = new Set([...starts, ...ends])
+  const typed = lines.findIndex((line, index) => !exact.has(index) && TYPED.test(squeezed(line)))
   if (typed >= 0) refuseTyped(lines[typed] as string, typed + 1, file)
   if (starts.length === 0 && ends.length === 0) return undefined
   const [start = -1, end = -1] = [starts[0], ends[0]]
@@ -76,7 +77,7 @@ function find(text: string, file: string): Place | undefined {
 }
 
 function refuseTyped(line: string, number: number, file: string): never {
-  const [, open, word] = TYPED.exec(line) as RegExpExecArray
+  const [, open, word] = TYPED.exec(squeezed(line)) as RegExpExecArray
   const { open: before, close } = open === '#' ? hash : markdown
   const exact = word?.toLowerCase() === 'begin' ? `svc:begin v${VERSION}` : 'svc:end'
   throw new CommandFailed(
@@ -85,8 +86,10 @@ function refuseTyped(line: string, number: number, file: string): never {
   )
 }
 
+const LINES_NAMED_MAX = 4
 const lineOf = (starts: number[], ends: number[]) =>
   [...starts, ...ends]
     .sort((a, b) => a - b)
+    .slice(0, LINES_NAMED_MAX)
     .map(line => line + 1)
     .join(', ')
