@@ -1,16 +1,16 @@
 /** One attachment of a task: its text in pages, or a copy of it in a folder that the client or its user opened. */
 import * as fs from 'node:fs'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import * as z from 'zod'
 import type { Turn } from '../protocol/control/shapes.ts'
 import { wordsOf } from '../protocol/encoding/errors.ts'
-import { fileName } from '../protocol/encoding/file-names.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { longestThatFits, RESULT_CHARACTERS_DEFAULT } from './budget.ts'
 import { type Arguments, callText } from './call.ts'
 import { ToolError } from './errors.ts'
 import { own } from './fence.ts'
 import { fileRow } from './rows.ts'
+import { savedName } from './saved-name.ts'
 import type { ToolContext } from './tool.ts'
 import type { Thread } from './turns.ts'
 
@@ -65,21 +65,6 @@ export const attachmentCall = (name: string, id: string, turns: readonly Row[]):
 
 /** Members of a result that {@link attachmentOf} makes. */
 export const attachmentMembers = ['attachment', 'text', 'next_char', 'saved'] as const
-
-/** What these extensions stand for, where a name has none. */
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'text/plain': '.txt',
-  'text/markdown': '.md',
-  'text/csv': '.csv',
-  'text/html': '.html',
-  'application/json': '.json',
-  'application/pdf': '.pdf',
-  'application/zip': '.zip',
-  'image/png': '.png',
-  'image/jpeg': '.jpg',
-  'image/gif': '.gif',
-  'image/webp': '.webp',
-}
 
 /** One attachment as the tool `name` shows it; throws {@link ToolError}. */
 export async function attachmentOf(
@@ -144,16 +129,10 @@ function textIn(path: string): string | undefined {
   }
 }
 
-/**
- * Copies the file under a name that nothing looks for by itself: part of its content id stands in it, so that no name of
- * a stranger's choice becomes a file with a meaning in a project, and the same file is saved once.
- */
+/** Copies the file under a name that nothing looks for; the same file is saved once. */
 function save({ name, media_type: type, cid }: Attachment, from: string, folder: string): string {
-  const plain = fileName(name)
-  const known = extname(plain)
-  const extension = known === '' ? (EXTENSIONS[type] ?? '') : known
-  const stem = known === '' ? plain : plain.slice(0, -known.length)
-  const path = join(folder, `${stem}-${cid.slice(-CID_CHARACTERS)}${extension}`)
+  const isText = () => textIn(from) !== undefined
+  const path = join(folder, savedName(name, { type, mark: cid.slice(-CID_CHARACTERS), isText }))
   return reading(path, () => {
     if (isSame(from, path)) return path
     fs.copyFileSync(from, path, fs.constants.COPYFILE_EXCL)
