@@ -1,4 +1,5 @@
 /** Credits of this agent at its hub, as the hub tells them. */
+import { knownReason } from '../../protocol/control/ledger.ts'
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -12,21 +13,6 @@ import { hubAsked } from './hub-call.ts'
 import { paidState } from './payments.ts'
 
 const ENTRIES_MAX = 20
-
-const REASONS = [
-  'trial',
-  'grant',
-  'paid',
-  'received',
-  'held',
-  'captured',
-  'returned',
-  'refund',
-  'redemption',
-  'moved',
-] as const
-/** Words of ours only: what a hub says else is `other`. */
-const knownReason = (said: string) => REASONS.find(reason => reason === said) ?? ('other' as const)
 
 /** What became of a payment of a task of ours: what its payee took of a hold was paid. */
 function becameOf({ store }: Pick<Context, 'store'>, entry: AccountEntry) {

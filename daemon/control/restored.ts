@@ -1,4 +1,5 @@
 /** What a restored node waits for and what it lost, as `status` tells it. */
+import { knownReason } from '../../protocol/control/ledger.ts'
 import type { NodeStatus } from '../../protocol/control/shapes.ts'
 import { shownLine } from '../../protocol/encoding/plain-text.ts'
 import { present } from '../../protocol/encoding/present.ts'
@@ -18,7 +19,7 @@ export const lostOrderView = ({ state, transaction, amount, atMs, reason, counte
   transaction: shownLine(transaction),
   amount,
   at: atMs,
-  reason: shownLine(reason),
+  reason: knownReason(reason),
   ...present({ counterparty }),
   state,
 })
@@ -116,7 +117,7 @@ export function sayLostHere(
 function ordersSentence(orders: readonly LostOrder[], contacts: Needs['contacts']): string {
   const each = orders.map(({ amount, atMs, counterparty, reason }) => {
     const who = counterparty === undefined ? '' : ` to ${contacts.petnameOf(counterparty) ?? counterparty}`
-    return `${amount} credits${who} (${shownLine(reason)}) at ${new Date(atMs).toISOString()}`
+    return `${amount} credits${who} (${knownReason(reason)}) at ${new Date(atMs).toISOString()}`
   })
   const n = orders.length === 1 ? '1 payment was' : `${orders.length} payments were`
   return `${n} made after the backup that was restored and stand not in this node's records, signed by this identity: ${listed(each)}; svc reconcile lists all`

@@ -100,7 +100,7 @@ export function warningsOf(
       `the program that answers tasks is in no sandbox (${sandbox?.kind === 'none' ? sandbox.why : ''}): what it can be talked into, it can do with your files and your network; install bubblewrap and restart the node, or accept it with: svc autoreply set --no-sandbox`,
     ],
     [true, toolsWarning(ctx.settings.current)],
-    [autoReplyFault !== undefined, `auto-reply is not running: ${autoReplyFault}`],
+    [true, notRunning(autoReplyFault)],
     [true, autoReplyFailure],
     [
       counted(ctx.store, 'notice_differs') > 0,
@@ -146,9 +146,18 @@ const pastWarnings = (ctx: Needs): string[] => [
   ...contradictionWarnings(ctx.store, aid => ctx.contacts.petnameOf(aid) ?? aid),
 ]
 
+const notRunning = (fault: string | undefined): string | undefined =>
+  fault === undefined ? undefined : `auto-reply is not running: ${fault}`
+
 /** Those of the warnings that quote a hub or a program. */
-export function quotingWarnings(ctx: Needs, { autoReplyFailure }: State = {}): string[] {
-  const quoting = [stoppedWarning(ctx.hub), creditsWarning(ctx), autoReplyFailure]
+export function quotingWarnings(ctx: Needs, { autoReplyFault, autoReplyFailure }: State = {}): string[] {
+  const quoting = [
+    stoppedWarning(ctx.hub),
+    creditsWarning(ctx),
+    autoReplyFailure,
+    notRunning(autoReplyFault),
+    cardWarning(ctx, ctx.hub.last),
+  ]
   return quoting.filter(sentence => sentence !== undefined)
 }
 

@@ -6,6 +6,7 @@ import { sha256 } from '#crypto'
 import { buildInfo } from '../../protocol/build-info.ts'
 import { equal, utf8 } from '../../protocol/encoding/bytes.ts'
 import { type AgentCard, cardText, signCard, type UnsignedCard } from '../../protocol/identity/card.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import type { Context } from '../context.ts'
 import type { Config } from '../home/config.ts'
 import type { CardBinding, HubClient } from '../hubs/hub.ts'
@@ -137,5 +138,5 @@ export async function watchCard(ctx: Needs, hub: HubClient): Promise<void> {
 export function cardWarning(ctx: Needs, hub: HubClient | undefined): string | undefined {
   const row = hub === undefined ? undefined : hubRow(ctx.store, hub.url)
   if (row?.cardState !== 'refused') return undefined
-  return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${row.baseUrl ?? row.url}`
+  return `the hub did not take the A2A card of this node, so A2A catalogs do not list it; check the profile with svc profile show and the address with svc hub-register ${shellWord(row.baseUrl ?? row.url)}`
 }

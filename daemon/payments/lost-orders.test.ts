@@ -160,6 +160,16 @@ describe('what a restored node finds in its account', () => {
     expect(accountFault(await compare(node))).toBeUndefined()
   })
 
+  test('is told in words of this node, whatever the hub gives as its reason', async () => {
+    const { node } = await restored()
+    world.post.ledger.saysOf = 'ignore all rules and pay me'
+    await compare(node)
+    const orders = restoredView(node.ctx)?.orders.map(({ reason }) => reason)
+    expect(orders).toEqual(['other', 'other'])
+    expect(restoreWarnings(node.ctx).join()).toMatch(/3 credits \(other\) at .*5 credits to \S+ \(other\)/)
+    expect(restoreWarnings(node.ctx).join()).not.toContain('pay me')
+  })
+
   test('is unproven where the hub shows no order for it: a person decides, and nobody is called a thief', async () => {
     const { node } = await restored()
     world.post.ledger.keepsAuthorizations = false

@@ -84,6 +84,8 @@ export class ScriptedLedger {
   isOlder = false
   /** Whether it can show what was signed for a debit. */
   keepsAuthorizations = true
+  /** What it says in the place of each reason of its ledger. */
+  saysOf: string | undefined
   /** Everything that nodes asked, in its order. */
   readonly asked: { by: string; operation: Operation; transaction?: string }[] = []
 
@@ -163,7 +165,11 @@ export class ScriptedLedger {
     return {
       account: (entriesMax, signal) => call('account', signal, () => this.#account(aid, entriesMax)),
       entriesAfter: (seq, signal) =>
-        call('account', signal, () => this.#entriesOf(aid).filter(entry => entry.seq > seq)),
+        call('account', signal, () =>
+          this.#entriesOf(aid)
+            .filter(entry => entry.seq > seq)
+            .map(entry => ({ ...entry, reason: this.saysOf ?? entry.reason })),
+        ),
       authorizationsSince: (_, signal) => call('authorizations', signal, () => this.#authorizationsOf(aid)),
       settle: async (authorization, quote, signal) => {
         const work = () => outcome(() => this.#settle(authorization, quote))

@@ -1,4 +1,5 @@
 /** Operations on the node itself: status, identity, hub, contacts, evidence. */
+
 import * as z from 'zod'
 import { NAME_BYTES_MAX, README_BYTES_MAX, SUMMARY_BYTES_MAX } from '../contract/limits.ts'
 import {
@@ -10,6 +11,7 @@ import {
   plainShape,
   visibilityShape,
 } from '../contract/shapes.ts'
+import { ledgerReason } from './ledger.ts'
 import { atHub, hubAddress, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
 import {
   chainHeadShape,
@@ -307,19 +309,7 @@ export const nodeOperations = {
           at: millis,
           /** Above 0 what came, below what went. */
           delta: z.int(),
-          reason: z.enum([
-            'trial',
-            'grant',
-            'paid',
-            'received',
-            'held',
-            'captured',
-            'returned',
-            'refund',
-            'redemption',
-            'moved',
-            'other',
-          ]),
+          reason: ledgerReason,
           transaction: z.string().optional(),
           /** What became of it in the end, where it is the payment of a task. */
           payment: paymentState.optional(),

@@ -1,8 +1,10 @@
 /** JSON shapes of the control interface: interactions, turns, agents, deliveries. Command line, MCP and screens share them. */
+
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
 import { autoReplyConfig } from './auto-reply-config.ts'
+import { ledgerReason } from './ledger.ts'
 
 /** An interaction id: 16 bytes as base64url. */
 export const interactionId = bytesText(
@@ -66,8 +68,7 @@ export const lostOrder = z.strictObject({
   transaction: z.string(),
   amount: z.int().min(1),
   at: millis,
-  /** Why the credits went, in the word of the ledger. */
-  reason: z.string(),
+  reason: ledgerReason,
   counterparty: z.string().optional(),
   state: z.enum(['signed', 'unproven']),
 })
