@@ -260,6 +260,35 @@ describe.each(agentTools.filter(tool => tool.hooks).map(tool => [tool.id, tool] 
   },
 )
 
+test.each([
+  ['settings that are many', `\`${"SVC_A='a' ".repeat(40)}!`],
+  ['quotes that are many', `\`${"'".repeat(100_001)} up\``],
+  ['spans that are many', '` up`'.repeat(50_000)],
+])('instructions hold no installation up with %s', (_, body) => {
+  const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
+  given('.claude/CLAUDE.md', `<!-- svc:begin v1 -->\n${body}\n<!-- svc:end -->\n`)
+  const began = performance.now()
+  installed(claude)
+  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(standing(claude, env(), launch).persona).toBe('installed')
+})
+
+test('the identity in instructions is read as a shell would read it', () => {
+  const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
+  const spaced = {
+    command: "/it's/node",
+    program: '/my programs/svc.js',
+    id: 'work',
+    env: { SVC_HOME: "/o'h x" },
+  }
+  for (const { path, after } of planInstall(claude, env(), spaced, { ...all, mcp: false }))
+    writeText(path, after)
+  const again = planInstall(claude, env(), { ...launch, id: undefined, env: {} }, all)
+  const server = JSON.parse(again.find(({ path }) => path.endsWith('.claude.json'))?.after ?? '{}').mcpServers
+    .svc
+  expect([server.env, server.args.slice(-2)]).toEqual([{ SVC_HOME: "/o'h x" }, ['--id', 'work']])
+})
+
 test('a file that never ends is refused, not waited for', () => {
   const claude = agentTools.find(({ id }) => id === 'claude') as AgentTool
   fs.mkdirSync(join(home, '.claude'))
