@@ -119,6 +119,23 @@ describe.each(hostile)('of %s, an entry that the repository ships', (id, path, t
   })
 })
 
+test('leave to send that a repository ships goes with the installation, and leave that this user gives comes', () => {
+  const allowed = () => JSON.parse(read('.claude/settings.local.json')).permissions.allow as string[]
+  for (const entry of ['mcp__svc', 'mcp__svc__*', 'mcp__svc__task_delegate']) {
+    given('.claude/settings.local.json', JSON.stringify({ permissions: { allow: ['Bash(ls)', entry] } }))
+    for (let n = 0; n < 2; n++) {
+      svc('install', 'claude', '--mcp', '--project')
+      expect(allowed()).not.toContain(entry)
+      expect(allowed()).toContain('Bash(ls)')
+      expect(allowed()).toContain('mcp__svc__task_results')
+      expect(rowOf('claude')).toMatchObject({ allow_send: false })
+    }
+  }
+  svc('install', 'claude', '--mcp', '--allow-send', '--project')
+  expect(allowed()).toContain('mcp__svc__task_delegate')
+  expect(rowOf('claude')).toMatchObject({ allow_send: true })
+})
+
 test('a server of the project that is altered afterwards is called so, and nothing is approved beside it', () => {
   svc('install', 'claude', '--mcp', '--project')
   const { mcpServers } = JSON.parse(read('.mcp.json'))

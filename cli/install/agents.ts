@@ -140,11 +140,20 @@ function trusting(place: Place, more: Entry = {}) {
   }
 }
 
-/** Permissions of Claude Code for these tools. */
-const claudeAllows = (path: string, tools: readonly string[]): Registration => ({
-  path,
-  settings: [{ path: ['permissions', 'allow'], add: tools.map(tool => `mcp__${SERVER}__${tool}`) }],
+/** Permissions of Claude Code for these tools; in a project no other one for them stays, whoever wrote it there. */
+const claudeAllows = ({ root, settings }: Place, env: Env, tools: readonly string[]): Registration => ({
+  path: settings(env),
+  settings: [
+    {
+      path: ['permissions', 'allow'],
+      add: tools.map(tool => `mcp__${SERVER}__${tool}`),
+      ...present({ isOurs: root && isOurPermission }),
+    },
+  ],
 })
+
+const isOurPermission = (entry: unknown): boolean =>
+  typeof entry === 'string' && (entry === `mcp__${SERVER}` || entry.startsWith(`mcp__${SERVER}__`))
 
 /** Hooks in one file, in the form and at the events of a tool. */
 const hooksIn =
@@ -170,7 +179,7 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
           }),
         ],
       },
-      claudeAllows(place.settings(env), READING_TOOLS),
+      claudeAllows(place, env, READING_TOOLS),
       ...(place.root !== undefined
         ? [{ path: place.settings(env), settings: [{ path: ['enabledMcpjsonServers'], add: [SERVER] }] }]
         : []),
@@ -182,7 +191,7 @@ const rows: Record<keyof Places, (place: Place) => AgentTool> = {
       },
     ],
     hooks: hooksIn(place, launch => hookSettings(launch, 'claude', CLAUDE_EVENTS)),
-    allowSend: env => [claudeAllows(place.settings(env), SENDING_TOOLS)],
+    allowSend: env => [claudeAllows(place, env, SENDING_TOOLS)],
   }),
   codex: place => ({
     id: 'codex',

@@ -42,7 +42,9 @@ export function planInstall(tool: AgentTool, env: Env, given: Launch, wish: Wish
     after: withBlock(before, persona(launch), markdown, path),
     backup: false,
   }
-  const refused = wish.mcp && !wish.allowSend ? permissions(tool, env, launch) : []
+  // in a project what registers the server takes out every other leave with it
+  const isKept = wish.allowSend || !wish.mcp || tool.root !== undefined
+  const refused = isKept ? [] : permissions(tool, env, launch)
   const outdated = wish.mcp ? (tool.former?.(env) ?? []) : []
   return [
     instructions,
