@@ -10,8 +10,8 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
+import { interactionId } from '../protocol/control/ids.ts'
 import { OperationRefused } from '../protocol/control/refusal.ts'
-import { interactionId } from '../protocol/control/shapes.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'
 import { answerOf, isAnswered } from './answer.ts'

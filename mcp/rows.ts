@@ -1,12 +1,8 @@
 /** Rows as tools show them: the members a model needs, a peer's words fenced, times of ISO 8601. */
 
 import * as z from 'zod'
-import {
-  type Delivery,
-  type InteractionSummary,
-  interactionId,
-  type Turn,
-} from '../protocol/control/shapes.ts'
+import { interactionId } from '../protocol/control/ids.ts'
+import type { Delivery, InteractionSummary, Turn } from '../protocol/control/shapes.ts'
 import { fileName } from '../protocol/encoding/file-names.ts'
 import { plainLine } from '../protocol/encoding/plain-text.ts'
 import { present } from '../protocol/encoding/present.ts'

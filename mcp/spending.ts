@@ -9,6 +9,9 @@ import type { Thread } from './turns.ts'
 const NAME_CHARACTERS_MAX = 100
 export const SPENDING = { approve: 'pay it', decline: 'do not pay' } as const
 
+const LOST =
+  'After the backup that was restored, a copy of this node that is lost has paid this agent, maybe for this task: a yes pays once more.'
+
 type Priced = Pick<Thread, 'interaction_id' | 'peer' | 'peer_name' | 'payment' | 'turns' | 'state'>
 
 /** What the user is asked; undefined where no price waits for a person. */
@@ -20,6 +23,7 @@ export function paymentQuestion({ peer, peer_name, payment, turns }: Priced): st
     `${who} asks ${payment.amount} credits of ${payment.network} for this task of your agent: “${quoted(task)}”.`,
     ...(payment.unheld === true ? ['They go over at once, and nothing of them comes back.'] : []),
     ...(payment.starts === undefined ? [] : [`Withdrawn after it began, it costs ${payment.starts}.`]),
+    ...(payment.lost_payments === undefined ? [] : [LOST]),
     ...(payment.says === undefined ? [] : [`Its own words: “${quoted(payment.says)}”.`]),
   ].join(' ')
 }
@@ -41,8 +45,9 @@ export async function payAgreed(
   if (answer !== 'approve') return undefined
   const now = await pricedThread(id, context)
   if (paymentQuestion(now) !== question) return undefined
-  const unheld = now.payment?.unheld
-  return (await context.call('approve', { interaction_id: id, ...present({ unheld }) })).interaction_id
+  const { unheld, lost_payments: lost } = now.payment ?? {}
+  const terms = present({ unheld, again: lost === undefined ? undefined : true })
+  return (await context.call('approve', { interaction_id: id, ...terms })).interaction_id
 }
 
 /** Asks about the price of a task where it waits for a person; resolves to the task that goes on once it is paid. */

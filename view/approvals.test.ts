@@ -39,6 +39,10 @@ describe('an approval', () => {
     })
     expect(factsOf({ unheld: true })['risk']).toBe('nothing of it comes back, whatever the answer is')
     expect(asked({ starts: 3 })?.order).toEqual({ interaction_id: idOf(1) })
+    expect(asked({ lost_payments: [{ state: 'said' }] })).toMatchObject({
+      asks: 'Pay 20 credits to bob, maybe once more?',
+      order: { interaction_id: idOf(1), again: true },
+    })
     expect(factsOf({ starts: 3 })['risk']).toMatch(/costs 3 credits once/)
     expect(factsOf({ starts: 0 })['risk']).toMatch(/costs nothing once/)
     expect(factsOf({ says: 'only\u202e 2 credits' })['their words']).toBe('“only 2 credits”')

@@ -12,7 +12,7 @@ export type Approval = {
   kind: 'task' | 'payment'
   interactionId: string
   /** What the yes says to the node. */
-  order: { interaction_id: string; unheld?: true }
+  order: { interaction_id: string; unheld?: true; again?: true }
   /** The question of one line. */
   asks: string
   /** What the answer means, line by line, as name and value. */
@@ -66,13 +66,14 @@ function filesOf(view: View, item: InteractionSummary): string {
 }
 
 function paymentApproval(view: View, item: InteractionSummary): Approval {
-  const { amount = 0, network = '', reason, unheld, says } = item.payment ?? {}
+  const { amount = 0, network = '', reason, unheld, says, lost_payments: lost } = item.payment ?? {}
+  const again = lost === undefined ? undefined : (true as const)
   const peer = peerName(item)
   return {
     kind: 'payment',
     interactionId: item.interaction_id,
-    order: { interaction_id: item.interaction_id, ...present({ unheld }) },
-    asks: `Pay ${sayCredits(amount)} to ${peer}${unheld === true ? ' at once, without a hold' : ''}?`,
+    order: { interaction_id: item.interaction_id, ...present({ unheld, again }) },
+    asks: `Pay ${sayCredits(amount)} to ${peer}${unheld === true ? ' at once, without a hold' : ''}${again ? ', maybe once more' : ''}?`,
     facts: [
       ['payee', `${peer} ${cleanLine(item.peer)}`],
       ['amount', sayCredits(amount)],

@@ -117,7 +117,10 @@ export const search = asks((control, input) =>
 export const approve = asks((control, input) =>
   control.call('approve', {
     interaction_id: first(input),
-    ...present({ unheld: input.flags.has('--unheld') || undefined }),
+    ...present({
+      unheld: input.flags.has('--unheld') || undefined,
+      again: input.flags.has('--again') || undefined,
+    }),
   }),
 )
 

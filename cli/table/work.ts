@@ -121,7 +121,10 @@ export const workCommands: readonly CommandRow[] = [
     client: true,
     summary: 'accept a waiting task from a stranger, or pay what a task of yours costs',
     positionals: [need('id', 'the interaction, as svc inbox and svc results list it')],
-    flags: [on('--unheld', 'pay also where the price is asked at once: nothing of it comes back')],
+    flags: [
+      on('--unheld', 'pay also where the price is asked at once: nothing of it comes back'),
+      on('--again', 'although a lost copy of this node may have paid it'),
+    ],
     example: 'svc approve <id>',
     load: async () => (await work()).approve,
   },

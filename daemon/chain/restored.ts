@@ -1,10 +1,16 @@
 /** The mark of a store that came from an archive: what its identity signed since is not known here until the hub was asked. */
 import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import type { Store } from '../store/open.ts'
 
 /** What happened in between is not known here. */
-export type Restore = { madeAtMs: number; settledMs: number }
+export type Restore = {
+  madeAtMs: number
+  settledMs: number
+  /** Key of the newest task that the store had: a copy that is lost may have gone on with it. */
+  lastTask?: number
+}
 
 const RESTORED = 'restored from an archive'
 const LAST = 'last restore'
@@ -24,8 +30,10 @@ export function restoredAt(store: Store): number | undefined {
 /** The hub was asked; what the correspondents hold is asked next. */
 export function noteSettled(store: Store, madeAtMs: number, settledMs: number): void {
   forget(store, RESTORED)
-  const all = [...restores(store), { madeAtMs, settledMs }].slice(-KEPT_MAX)
-  remember(store, LAST, utf8(JSON.stringify({ madeAtMs, settledMs })))
+  const lastTask = store.get<{ key: number }>('SELECT coalesce(max(key), 0) AS key FROM interactions')?.key
+  const restore: Restore = { madeAtMs, settledMs, ...present({ lastTask }) }
+  const all = [...restores(store), restore].slice(-KEPT_MAX)
+  remember(store, LAST, utf8(JSON.stringify(restore)))
   remember(store, ALL, utf8(JSON.stringify(all)))
   remember(store, CONTACTS_DUE, utf8('yes'))
 }
@@ -49,3 +57,14 @@ export const areContactsDue = (store: Store): boolean => recall(store, CONTACTS_
 
 /** Every one of them has its question in the queue. */
 export const noteContactsAsked = (store: Store): void => forget(store, CONTACTS_DUE)
+
+const answeredName = (peer: string): string => `numbers answered by ${peer}`
+
+/** When the newest question was asked what a peer holds that it has answered; 0 for none. */
+export function answeredTo(store: Store, peer: string): number {
+  const at = recall(store, answeredName(peer))
+  return at === undefined ? 0 : Number(fromUtf8(at))
+}
+
+export const noteAnswered = (store: Store, peer: string, askedAtMs: number): void =>
+  remember(store, answeredName(peer), utf8(String(Math.max(askedAtMs, answeredTo(store, peer)))))

@@ -7,6 +7,7 @@ import { HoldOrder, networkOf } from '../../protocol/proof/payment.ts'
 import type { Context } from '../context.ts'
 import type { AccountEntry, HubClient } from '../hubs/hub.ts'
 import { paymentSaid } from '../payments/account.ts'
+import { lostHoldSaid } from '../payments/lost-orders.ts'
 import { type LostTask, lostTasks } from '../store/lost.ts'
 import { waitingPayments } from '../store/open-payments.ts'
 import { hubAsked } from './hub-call.ts'
@@ -17,10 +18,16 @@ const ENTRIES_MAX = 20
 /** What became of a payment of a task of ours: what its payee took of a hold was paid. */
 function becameOf({ store }: Pick<Context, 'store'>, entry: AccountEntry) {
   const row = entry.transaction === undefined ? undefined : paymentSaid(store, entry.transaction)
-  if (row === undefined) return {}
+  if (row === undefined) return lostBecame(store, entry)
   const payment = paidState(store, row)
   const isPaid = payment === 'taken' && row.side === 'payer' && entry.reason === 'held'
   return { payment, ...(isPaid && { reason: 'paid' as const, paid: row.moved ?? row.amount }) }
+}
+
+/** The same of what a copy that is lost had ordered. */
+function lostBecame(store: Context['store'], { transaction, reason }: AccountEntry) {
+  const lost = reason === 'held' && transaction !== undefined ? lostHoldSaid(store, transaction) : undefined
+  return lost?.payment === 'taken' ? { ...lost, reason: 'paid' as const } : (lost ?? {})
 }
 
 /** Whether an entry is about what this node had signed for a task that it lost, by the word of whom it was for. */

@@ -15,11 +15,11 @@ import type { Modules } from '../modules/modules.ts'
 import { type AccountView, compareAccount } from '../payments/account.ts'
 import type { Audit, AuditReport } from '../payments/audit.ts'
 import { requireRefundsKnown } from '../payments/lost-orders.ts'
+import { doubtOf, type LostPayment, sayDoubt, spentWithLost } from '../payments/lost-payments.ts'
 import { openAt, referenceFor, requireNoneLost } from '../payments/redemptions.ts'
 import { givenBack, type PreparedRefund, prepareRefund, settleRefund } from '../payments/refunds.ts'
 import type { Wallet } from '../payments/wallet.ts'
 import { refuse } from '../refusal.ts'
-import { spentSince } from '../store/open-payments.ts'
 import { type PaymentRow, paymentOf } from '../store/payments.ts'
 import { type QuoteRow, quoteOf } from '../store/quotes.ts'
 import type { Interaction } from '../store/threads.ts'
@@ -79,7 +79,7 @@ export function paymentOperations(
     },
     async spend() {
       const today = Math.floor(ctx.hubNow() / DAY_MS) * DAY_MS
-      return { ...spendOf(ctx), spent_today: spentSince(ctx.store, today, undefined) }
+      return { ...spendOf(ctx), spent_today: spentWithLost(ctx, today, undefined) }
     },
     async spendSet(given) {
       requirePayments()
@@ -332,10 +332,8 @@ function termsView(
 }
 
 /** What a task costs, and what became of it; undefined where it has no price. */
-export function paymentView(
-  { store, threads }: Pick<Context, 'store' | 'threads'>,
-  interaction: Interaction,
-) {
+export function paymentView(ctx: Pick<Context, 'store' | 'threads' | 'hubNow'>, interaction: Interaction) {
+  const { store, threads } = ctx
   const own = paymentOf(store, interaction.key)
   if (own !== undefined) {
     const { amount, network, reason } = own
@@ -353,8 +351,24 @@ export function paymentView(
       paid_as: paidAs === null ? undefined : threads.byKey(paidAs).id,
       reason: paid?.reason ?? reason ?? undefined,
     }),
+    ...(quote.state === 'open' ? doubtView(ctx, quote) : {}),
   }
 }
+
+/** What a price waits for after a restore, and what a lost copy may have paid it with. */
+function doubtView(ctx: Pick<Context, 'store' | 'threads' | 'hubNow'>, quote: QuoteRow) {
+  const doubt = doubtOf(ctx, quote)
+  if (doubt === undefined) return {}
+  if (doubt.state === 'paid')
+    return { lost_payments: doubt.payments.map(lostPaymentView), reason: sayDoubt(doubt) }
+  // where a person decides anyway, nothing waits
+  return quote.reason === null ? { waits_for: doubt.state, reason: sayDoubt(doubt) } : {}
+}
+
+const lostPaymentView = ({ state, transaction, amount, atMs, lostTask }: LostPayment) => ({
+  state,
+  ...present({ transaction, amount, at: atMs, lost_task: lostTask }),
+})
 
 const openView = ({ amount, starts, holdSeconds, says }: QuoteRow) => ({
   state: 'open' as const,

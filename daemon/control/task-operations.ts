@@ -26,6 +26,7 @@ import { verifyNow } from '../tasks/verify.ts'
 import { linkTo } from './attachments.ts'
 import { suggestPeers, unlistedWarning } from './directory.ts'
 import type { TaskOperations } from './handlers.ts'
+import { hubAsked } from './hub-call.ts'
 import { listed, markRead, pullMail, waitFor, waitingList, withTexts } from './listing.ts'
 import { paymentView } from './payments.ts'
 import { messagesOf, pullFiles } from './pulling.ts'
@@ -41,7 +42,7 @@ export type TaskParts = {
   token: string
   reviews: Pick<ReviewUploads, 'firstAnswer'>
   /** Undefined in a build that pays nobody. */
-  payer: Pick<Payer, 'pay'> | undefined
+  payer: Pick<Payer, 'pay' | 'askForLost'> | undefined
 }
 
 export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
@@ -197,8 +198,12 @@ export function taskOperations(ctx: Context, parts: TaskParts): TaskOperations {
 
     async approve(given) {
       const quoted = at(given.interaction_id)
-      if (isRequester(quoted) && parts.payer !== undefined)
-        return stateOf(parts.payer.pay(quoted, { unheld: given.unheld === true }))
+      const { payer } = parts
+      if (isRequester(quoted) && payer !== undefined) {
+        await hubAsked(ctx.identity, signal => payer.askForLost(quoted, signal))
+        const { unheld, again } = given
+        return stateOf(payer.pay(at(quoted.id), present({ unheld, again })))
+      }
       return stateOf(
         change(ctx, () => {
           const interaction = at(given.interaction_id)

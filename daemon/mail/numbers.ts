@@ -2,7 +2,7 @@
  * Numbers after a restore: this node asks each correspondent which of its messages it holds, gives no number of an open
  * task out before that, and goes on above them. What correspondents have and this node lost is named on both sides.
  */
-import { equal, fromBase64url, fromUtf8, toBase64url, utf8 } from '../../protocol/encoding/bytes.ts'
+import { equal, fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { MESSAGE_ID_BYTES, type MessageBody } from '../../protocol/mail/message.ts'
 import {
@@ -14,10 +14,15 @@ import {
 } from '../../protocol/mail/numbers.ts'
 import { decodePayload, encodePayload, kinds } from '../../protocol/mail/payload.ts'
 import { MESSAGES_MAX } from '../../protocol/proof/receipt.ts'
-import { areContactsDue, lastRestore, noteContactsAsked } from '../chain/restored.ts'
+import {
+  answeredTo,
+  areContactsDue,
+  lastRestore,
+  noteAnswered,
+  noteContactsAsked,
+} from '../chain/restored.ts'
 import type { Context } from '../context.ts'
 import { isNumberOpen, uncertainInteractions } from '../store/interactions.ts'
-import { recall, remember } from '../store/memory.ts'
 import {
   claimedCount,
   digestsAbove,
@@ -26,6 +31,7 @@ import {
   putInPlace,
   writeDelivery,
 } from '../store/messages.ts'
+import { payeesOfOpenQuotes } from '../store/quotes.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { agreeIfDue, type ConversationNeeds } from '../tasks/conversation.ts'
 import { noteDelivered } from '../tasks/delivery.ts'
@@ -96,10 +102,11 @@ function goOnUnexplained(ctx: Asking): void {
   }
 }
 
-/** Every contact is asked once after a restore. */
+/** Every contact is asked once after a restore, and whoever may have been paid meanwhile. */
 function contactsToAsk({ store, contacts }: Asking): string[] {
   if (!areContactsDue(store)) return []
-  return contacts.list().flatMap(({ aid, petname }) => (petname === null ? [] : [aid]))
+  const named = contacts.list().flatMap(({ aid, petname }) => (petname === null ? [] : [aid]))
+  return [...named, ...payeesOfOpenQuotes(store)]
 }
 
 type Question = { at: number; asks: ReadonlySet<string> }
@@ -123,16 +130,8 @@ const questionsSince = ({ store }: Pick<Context, 'store'>, peer: string, since: 
 /** Whether a question about this task waits for its answer; one of a clock that ran ahead is not waited for. */
 const isAsked = (ctx: Asking, asked: readonly Question[], { id, peer }: Interaction): boolean => {
   const now = ctx.now()
-  const since = Math.max(now - ASKED_EVERY_MS, answeredTo(ctx, peer) + 1)
+  const since = Math.max(now - ASKED_EVERY_MS, answeredTo(ctx.store, peer) + 1)
   return asked.some(({ at, asks }) => asks.has(id) && at >= since && at <= now)
-}
-
-const answeredName = (peer: string): string => `numbers answered by ${peer}`
-
-/** When the newest question was asked that a peer has answered; whatever was doubted since needs another one. */
-function answeredTo({ store }: Pick<Context, 'store'>, peer: string): number {
-  const at = recall(store, answeredName(peer))
-  return at === undefined ? 0 : Number(fromUtf8(at))
 }
 
 function numbersIn(payload: Uint8Array): Numbers | undefined {
@@ -163,9 +162,10 @@ export function takeNumbers(ctx: Telling, body: MessageBody, numbers: Numbers): 
     if (interaction?.peer === from && isNumberOpen(interaction))
       goOn(ctx, interaction, believable(ctx, interaction, told.get(interaction.id)))
   }
-  const answered = Math.max(question.at, answeredTo(ctx, from))
-  remember(ctx.store, answeredName(from), utf8(String(answered)))
+  noteAnswered(ctx.store, from, question.at)
   nameLost(ctx, from, lostOf(numbers))
+  // prices wait for what it says that it was paid
+  ctx.store.afterCommit(() => ctx.wakers.spending.wake())
   return true
 }
 

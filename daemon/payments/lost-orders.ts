@@ -5,11 +5,14 @@
  */
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { equal, fromBase64, fromUtf8, Malformed, toBase64, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
 import { keyAt } from '../../protocol/identity/kel.ts'
 import {
   AUTHORIZATION_LIFE_MAX_MS,
   Authorization,
   networkOf,
+  SettlementReceipt,
+  settlementKinds,
   transactionOf,
 } from '../../protocol/proof/payment.ts'
 import { shellWord } from '../../protocol/shell.ts'
@@ -21,10 +24,12 @@ import { namesStarting, recall, remember } from '../store/memory.ts'
 import { paymentById, paymentOf } from '../store/payments.ts'
 import type { Interaction } from '../store/threads.ts'
 import { authorizedSince } from './own-records.ts'
+import { faultOf, quoteOfRow } from './receipts.ts'
 import { isNoted, type RefundNeeds, takeUpRefund } from './refunds.ts'
 
-type Needs = RefundNeeds & Pick<Context, 'threads'>
-type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>
+export type LostOrderNeeds = RefundNeeds & Pick<Context, 'threads'>
+type Needs = LostOrderNeeds
+export type Asked = Pick<HubClient, 'credits' | 'identity' | 'refresh' | 'pushLog'>
 
 /**
  * `signed`: the hub showed what this identity signed for it · `unproven`: it showed nothing, and the debit is of the time
@@ -39,6 +44,8 @@ export type LostOrder = {
   atMs: number
   counterparty: string | undefined
   reason: string
+  /** What its payee took of the hold, once the hub has signed how that ended. */
+  moved?: number
 }
 type Kept = {
   seq: number
@@ -46,6 +53,7 @@ type Kept = {
   reason: string
   counterparty?: string | undefined
   authorization: string
+  moved?: number
 }
 
 const LOST = 'signed by a lost copy '
@@ -53,11 +61,13 @@ const LOST = 'signed by a lost copy '
 const CLOCKS_MS = 3_600_000
 /** A hub moves nothing by an order that is over, but for the clocks of two. */
 const SETTLED_LATE_MS = 10 * 60_000
+/** So many holds are asked about at once. */
+const ENDS_ASKED_MAX = 64
 /** So long is a hub asked about it. */
 const SHOWN_MS = 13 * 86_400_000
 
 /** From when on something may be missing here; undefined where this node was not restored in the time that hubs show. */
-function missingSince({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): number | undefined {
+export function missingSince({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>): number | undefined {
   const recent = restores(store).filter(({ settledMs }) => settledMs > hubNow() - SHOWN_MS)
   return recent.length === 0 ? undefined : Math.min(...recent.map(({ madeAtMs }) => madeAtMs)) - CLOCKS_MS
 }
@@ -81,6 +91,7 @@ export async function lostOrders(
   if (open.some(({ transaction = '' }) => keptOf(ctx.store, transaction) === undefined))
     await learn(ctx, hub, open, { sinceMs, signal })
   await takeUpRefunds(ctx, hub, signal)
+  await learnEnds(ctx, hub, signal)
   const within = restores(ctx.store)
   const signed = signedDebits(ctx, open)
   return open.flatMap(entry => {
@@ -90,6 +101,42 @@ export async function lostOrders(
     if (!isSigned && !isOfThen) return []
     const state = isSigned ? ('signed' as const) : ('unproven' as const)
     return [{ state, seq, transaction, amount: -delta, atMs, counterparty, reason }]
+  })
+}
+
+/** Asks how holds that a lost copy ordered have ended: the account of their payer does not say it. */
+async function learnEnds(ctx: Needs, hub: Asked, signal: AbortSignal): Promise<void> {
+  const network = networkOf(hub.identity.aid)
+  for (const transaction of openLostHolds(ctx.store, network).slice(0, ENDS_ASKED_MAX)) {
+    const kept = keptOf(ctx.store, transaction)
+    if (kept === undefined) continue
+    const encoded = fromBase64(kept.authorization)
+    const said = await hub.credits.endOf(encoded, quoteOfRow({ authorization: encoded }), signal)
+    if ('refused' in said || said.end === undefined) continue
+    const { captured, returned } = settlementKinds
+    const authorization = Authorization.decode(encoded)
+    const fault = await faultOf(ctx, hub, said.end, { authorization, kinds: [captured, returned] })
+    if (fault !== undefined) {
+      ctx.log.error({ fault, transaction }, 'the receipt of a payment of a lost copy does not hold')
+      continue
+    }
+    const { kind, amount } = SettlementReceipt.decode(said.end).body
+    const moved = kind === captured ? amount : 0
+    ctx.store.transaction(() => {
+      remember(ctx.store, `${LOST}${transaction}`, utf8(JSON.stringify({ ...kept, moved })))
+      ctx.store.afterCommit(() => ctx.events.emit('hub'))
+    }, 'node.audit')
+  }
+}
+
+/** Transactions of holds that lost copies ordered in the credits of a hub, and of whose end it has signed nothing. */
+export function openLostHolds(store: Context['store'], network: string): string[] {
+  return namesStarting(store, LOST).flatMap(name => {
+    const transaction = name.slice(LOST.length)
+    const kept = keptOf(store, transaction)
+    if (kept === undefined || kept.moved !== undefined) return []
+    const { network: of, holdUntil } = Authorization.decode(fromBase64(kept.authorization)).body
+    return of === network && holdUntil !== undefined ? [transaction] : []
   })
 }
 
@@ -174,11 +221,24 @@ export function knownLostOrders({ store, hubNow }: Pick<Needs, 'store' | 'hubNow
       const transaction = name.slice(LOST.length)
       const kept = keptOf(store, transaction)
       if (kept === undefined || kept.atMs < hubNow() - SHOWN_MS) return []
-      const { seq, atMs, counterparty, reason } = kept
+      const { seq, atMs, counterparty, reason, moved } = kept
       const amount = amountOf(kept)
-      return [{ state: 'signed' as const, seq, transaction, amount, atMs, counterparty, reason }]
+      const order = { state: 'signed' as const, seq, transaction, amount, atMs, counterparty, reason }
+      return [{ ...order, ...present({ moved }) }]
     })
     .sort((a, b) => b.atMs - a.atMs)
+}
+
+/** What became of a hold that a lost copy ordered, as its hub has shown; undefined for any other transaction. */
+export function lostHoldSaid(
+  store: Context['store'],
+  transaction: string,
+): { payment: 'held' | 'taken' | 'returned'; paid?: number } | undefined {
+  const kept = keptOf(store, transaction)
+  if (kept?.reason !== 'held') return undefined
+  const { moved } = kept
+  if (moved === undefined) return { payment: 'held' }
+  return moved === 0 ? { payment: 'returned' } : { payment: 'taken', paid: moved }
 }
 
 /** It accuses nobody; but credits may be gone that nobody of this identity gave, so a person looks at it first. */

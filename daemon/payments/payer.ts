@@ -30,6 +30,8 @@ import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
 import { askForEnds, countOpenEnds } from './ends.ts'
+import { missingSince } from './lost-orders.ts'
+import { askForLost, doubtOf, lostAskedInMs, requireUnpaid } from './lost-payments.ts'
 import { maySign } from './may-sign.ts'
 import { noteEnd, noteTaken } from './proven.ts'
 import { askForReceipts, faultOf } from './receipts.ts'
@@ -40,6 +42,7 @@ const ROUND_MS = 3_600_000
 /** A hold whose task is over is asked about soon, and then ever less often. */
 const ENDS_FIRST_MS = 5_000
 const AT_ONCE_MAX = 64
+const FRESH_MAX = 4096
 const ASK_MS = 60_000
 const NONCE_BYTES = 16
 
@@ -74,6 +77,8 @@ export class Payer {
   #open = 0
   #pauseMs = ROUND_MS
   #hasReopened = false
+  /** Pause before the home is asked once more what lost copies signed. */
+  #lostPauseMs = ENDS_FIRST_MS
 
   constructor(ctx: Needs, commit: Commit, accounts: Accounts = homeOnly(ctx)) {
     this.#ctx = ctx
@@ -98,7 +103,7 @@ export class Payer {
   }
 
   /** Pays what a task of ours was quoted, on the word of a person; the task that was delegated anew for it. */
-  pay(interaction: Interaction, { unheld = false } = {}): Interaction {
+  pay(interaction: Interaction, { unheld = false, again = false } = {}): Interaction {
     const { store } = this.#ctx
     return store.transaction(() => {
       const quote = quoteOf(store, interaction.key)
@@ -112,8 +117,17 @@ export class Payer {
         )
       const home = this.#home(quote)
       if (typeof home === 'string') return refuse('no_credits', home)
+      if (!again) requireUnpaid(this.#ctx, quote, interaction)
       return this.#pay(quote, interaction, { home, by: 'person' })
     }, 'node.pay')
+  }
+
+  /** Before a person pays a price on a node that was restored: its hub is asked what lost copies have paid. */
+  async askForLost({ key }: Pick<Interaction, 'key'>, signal: AbortSignal): Promise<void> {
+    const { store, hub } = this.#ctx
+    const isOpen = quoteOf(store, key)?.state === 'open'
+    if (isOpen && hub.home !== undefined && missingSince(this.#ctx) !== undefined)
+      await askForLost(this.#ctx, hub.home, signal)
   }
 
   /** Everything that is due now, once, and what the hubs say to it. */
@@ -131,12 +145,32 @@ export class Payer {
       this.#loop.followAlone(`receipts of ${network}`, () => this.#noteEach(rows))
     for (const network of openNetworks(this.#ctx))
       this.#loop.followAlone(network, () => this.#askForReceipts(network))
-    attemptEach(freshQuotes(store, AT_ONCE_MAX), quote => this.#judge(quote))
+    const lostAgainMs = this.#askForLost()
+    const isDue = (quote: QuoteRow) => !isWaiting(this.#ctx, quote)
+    const fresh = freshQuotes(store, FRESH_MAX).filter(isDue).slice(0, AT_ONCE_MAX)
+    attemptEach(fresh, quote => this.#judge(quote))
     const open = countOpenEnds(this.#ctx)
     const isNew = open > this.#open
     this.#pauseMs = open === 0 ? ROUND_MS : isNew ? ENDS_FIRST_MS : Math.min(2 * this.#pauseMs, ROUND_MS)
     this.#open = open
-    return this.#pauseMs
+    return Math.min(this.#pauseMs, lostAgainMs)
+  }
+
+  /** The home is asked soon after a restore what copies that are lost have signed; when the next look is due. */
+  #askForLost(): number {
+    const { home } = this.#ctx.hub
+    const waitMs = home === undefined ? undefined : lostAskedInMs(this.#ctx, home.identity.aid)
+    if (home === undefined || waitMs === undefined || waitMs > 0) {
+      this.#lostPauseMs = ENDS_FIRST_MS
+      return waitMs ?? ROUND_MS
+    }
+    const signal = AbortSignal.any([this.#loop.signal, AbortSignal.timeout(ASK_MS)])
+    this.#loop.followAlone('orders of lost copies', () =>
+      askForLost(this.#ctx, home, signal).catch(error => this.#noteFailed(error)),
+    )
+    const pauseMs = this.#lostPauseMs
+    this.#lostPauseMs = Math.min(2 * pauseMs, ROUND_MS)
+    return pauseMs
   }
 
   async #noteEach(rows: readonly PaymentRow[]): Promise<void> {
@@ -159,7 +193,7 @@ export class Payer {
   /** A hub that gave no answer is asked at the next turn. */
   #noteFailed(error: unknown): void {
     if (isOwnFailure(error)) throw error
-    this.#ctx.log.warn({ err: error }, 'the hub was not asked for receipts')
+    this.#ctx.log.warn({ err: error }, 'the hub was not asked about payments')
   }
 
   /** Pays a price that nobody has to be asked about; else says what a person has to decide. */
@@ -169,7 +203,7 @@ export class Payer {
       const interaction = threads.byKey(quote.interaction)
       const home = this.#home(quote)
       const rules = { spend: settings.current.spend, nowMs: hubNow(), payee: interaction.peer }
-      const why = typeof home === 'string' ? home : whyNotPaid(store, quote, rules)
+      const why = typeof home === 'string' ? home : whyNotPaid(this.#ctx, quote, rules)
       if (why === undefined)
         this.#pay(quote, interaction, { home: home as HubClient, by: quote.orderedBy ?? 'node' })
       else sayWhyUnpaid(store, quote.interaction, why)
@@ -296,6 +330,14 @@ export class Payer {
 /** Networks of which payments that went out, or what came back of them, are open. */
 function openNetworks(ctx: Pick<Needs, 'store' | 'threads'>): string[] {
   return [...new Set([...openNetworksOf(ctx.store), ...takenNetworks(ctx)])]
+}
+
+/** Whether a price in credits of the home cannot be judged yet, since nobody has said what lost copies paid. */
+function isWaiting(ctx: Pick<Needs, 'store' | 'threads' | 'hub' | 'hubNow'>, quote: QuoteRow): boolean {
+  const { home } = ctx.hub
+  if (home === undefined || quote.network !== networkOf(home.identity.aid)) return false
+  const doubt = doubtOf(ctx, quote)
+  return doubt !== undefined && doubt.state !== 'paid'
 }
 
 function priceIn({ amount, network, holdSeconds, settleSeconds }: QuoteRow) {

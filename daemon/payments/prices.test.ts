@@ -59,7 +59,7 @@ const rowOf = (id: string) => {
 }
 const generous = { auto_max: 1000, agent_max: 1000, day_max: 9000, payee_day_max: 9000 }
 const why = (id: string) =>
-  whyNotPaid(alice.ctx.store, rowOf(id), { spend: generous, nowMs: world.clock.ms, payee: bob.aid })
+  whyNotPaid(alice.ctx, rowOf(id), { spend: generous, nowMs: world.clock.ms, payee: bob.aid })
 const viewOf = (id: string) => paymentView(alice.ctx, alice.thread(id))
 
 describe('a price without a hold', () => {

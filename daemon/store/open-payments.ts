@@ -192,6 +192,17 @@ export function spentSince(store: Store, since: number, to: string | undefined):
   return row?.sum ?? 0
 }
 
+/** Key of the first of the tasks in whose place, one after the other, this one was delegated anew. */
+export function firstGiven(store: Store, interaction: number): number {
+  const row = store.get<{ key: number }>(
+    `WITH RECURSIVE former (key) AS (
+       SELECT ?1 UNION SELECT i.key FROM former AS f JOIN interactions AS i ON i.anew_as = f.key)
+     SELECT min(key) AS key FROM former`,
+    interaction,
+  )
+  return row?.key ?? interaction
+}
+
 /** Whether credits went out for a task in whose place this one was delegated anew, and did not all come back. */
 export const wasPaidBefore = (store: Store, interaction: number): boolean =>
   store.get(

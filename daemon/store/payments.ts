@@ -1,5 +1,5 @@
 /** What tasks cost and what was paid for them. A payment of somebody counts once: its id stands here for good. */
-import type { paymentProblem } from '../../protocol/control/shapes.ts'
+import type { paymentProblem } from '../../protocol/control/payment-shapes.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
 import { camelRow } from './rows.ts'

@@ -128,3 +128,12 @@ export function freshQuotes(store: Store, max: number): QuoteRow[] {
     ),
   )
 }
+
+/** Who asks a price that was neither paid nor refused. */
+export const payeesOfOpenQuotes = (store: Store): string[] =>
+  store
+    .all<{ peer: string }>(
+      `SELECT DISTINCT i.peer FROM quotes AS q JOIN interactions AS i ON i.key = q.interaction
+       WHERE q.state = 'open' AND i.side = 'sent'`,
+    )
+    .map(({ peer }) => peer)

@@ -2,8 +2,8 @@
 import * as z from 'zod'
 import { count, millis } from '../contract/shapes.ts'
 import { autoReplyConfig } from './auto-reply-config.ts'
+import { interactionId } from './ids.ts'
 import { LONG_MS, operation, text } from './operation.ts'
-import { interactionId } from './shapes.ts'
 
 const autoReplyView = z.strictObject({
   enabled: z.boolean(),

@@ -11,17 +11,16 @@ import {
   plainShape,
   visibilityShape,
 } from '../contract/shapes.ts'
+import { interactionId } from './ids.ts'
 import { ledgerReason } from './ledger.ts'
 import { atHub, hubAddress, LONG_MS, operation, paging, TEXT_BODY_BYTES, text } from './operation.ts'
+import { paymentProblem, paymentState } from './payment-shapes.ts'
 import {
   chainHeadShape,
   contactShape,
   evidenceRecordShape,
   foundAgent,
-  interactionId,
   nodeStatusShape,
-  paymentProblem,
-  paymentState,
   peerName,
 } from './shapes.ts'
 

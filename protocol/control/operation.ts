@@ -1,7 +1,7 @@
 /** What an operation of a node is, and the members that several of them share. */
 import * as z from 'zod'
 import { BODY_BYTES_DEFAULT, type Given, route } from '../contract/route.ts'
-import { interactionId } from './shapes.ts'
+import { interactionId } from './ids.ts'
 
 /** How long a caller waits for what may take its time. */
 export const LONG_MS = 15 * 60_000

@@ -2,8 +2,10 @@
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
 import { capTag, count, millis } from '../contract/shapes.ts'
+import { interactionId } from './ids.ts'
 import { atHub, LONG_MS, operation } from './operation.ts'
-import { interactionId, lostOrder, paymentProblem, peerName, spendShape } from './shapes.ts'
+import { lostOrder, paymentProblem } from './payment-shapes.ts'
+import { peerName, spendShape } from './shapes.ts'
 
 const REFERENCE_CHARS_MAX = 256
 const credits = z.int().min(0).max(CREDITS_MAX)

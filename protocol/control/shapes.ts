@@ -2,15 +2,11 @@
 
 import * as z from 'zod'
 import { CREDITS_MAX } from '../contract/limits.ts'
-import { aidShape, bytesText, count, millis } from '../contract/shapes.ts'
+import { aidShape, count, millis } from '../contract/shapes.ts'
 import { autoReplyConfig } from './auto-reply-config.ts'
-import { ledgerReason } from './ledger.ts'
+import { interactionId } from './ids.ts'
+import { lostOrder, paymentShape } from './payment-shapes.ts'
 
-/** An interaction id: 16 bytes as base64url. */
-export const interactionId = bytesText(
-  16,
-  'expected an interaction id: 22 characters, as inbox and results list it',
-)
 export const WAIT_S_MAX = 45
 export const wait = z.int().min(0).max(WAIT_S_MAX)
 /** An AID or a petname. */
@@ -56,70 +52,6 @@ export const receiptSummary = z.strictObject({
   awaits_counter_signature: z.literal(true).optional(),
   /** Says what differs when it is not verified. */
   fault: z.string().optional(),
-})
-
-export const paymentState = z.enum(['open', 'authorized', 'held', 'taken', 'returned', 'refused'])
-
-/**
- * A debit from after the backup that was restored, of which this node has no record: `signed`, the hub showed what this
- * identity signed for it; `unproven`, it showed nothing, and a copy that is lost may have signed it.
- */
-export const lostOrder = z.strictObject({
-  transaction: z.string(),
-  amount: z.int().min(1),
-  at: millis,
-  reason: ledgerReason,
-  counterparty: z.string().optional(),
-  state: z.enum(['signed', 'unproven']),
-})
-
-/**
- * Why a payment waits. `unanswered`: the hub does not answer · `no_account`: this identity has none at that hub ·
- * `key_unknown`: the hub does not know the newest key · `refused` · `hold_ended`: the hub says so, and signed nothing ·
- * `hold_lost`: it does not have what it signed · `bad_receipt`: what it signed does not hold · `false_receipt`: what the
- * provider sent does not hold · `said_refused`: the provider says so, and the hub is asked · `still_held`: the task is over, and the hub holds the credits still ·
- * `unproven`: its ledger shows how the hold ended, and it has not signed that
- */
-export const paymentProblem = z.enum([
-  'unanswered',
-  'no_account',
-  'key_unknown',
-  'refused',
-  'hold_ended',
-  'hold_lost',
-  'bad_receipt',
-  'false_receipt',
-  'said_refused',
-  'still_held',
-  'unproven',
-])
-
-/** What a task costs, and what became of it. */
-export const paymentShape = z.strictObject({
-  amount: count,
-  network: z.string(),
-  /**
-   * `open`: a person decides (`approve`) · `authorized`: on its way · `held` by the hub while the work runs · `taken` by
-   * the provider · `returned`, at once or all of it later · `refused`
-   */
-  state: paymentState,
-  /** It goes over at once, and nothing of it comes back: only while it may still be lost. */
-  unheld: z.literal(true).optional(),
-  /** What the provider takes when the work is withdrawn after it began; before that it costs nothing. */
-  starts: count.optional(),
-  /** The provider's own words beside the price, where they are others than its terms make. */
-  says: z.string().optional(),
-  /** What was taken, where it was less than the price. */
-  taken: count.optional(),
-  /** What the provider gave back of what it took. */
-  given_back: count.optional(),
-  /** The task that was delegated anew, with the payment. */
-  paid_as: interactionId.optional(),
-  /** Why it was not paid, or not without a person. */
-  reason: z.string().optional(),
-  problem: paymentProblem.optional(),
-  /** Until when the hub holds it at most, while it may hold it. */
-  held_until: millis.optional(),
 })
 
 /** What the other side did after the cursor of a list, or at all, that nobody read yet. */

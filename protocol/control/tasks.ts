@@ -1,6 +1,7 @@
 /** Operations on tasks: delegate, talk, end, and what proves it. */
 import * as z from 'zod'
 import { aidShape, capTag, count, millis } from '../contract/shapes.ts'
+import { interactionId } from './ids.ts'
 import {
   byInteraction,
   LONG_MS,
@@ -11,13 +12,12 @@ import {
   text,
   wholeText,
 } from './operation.ts'
+import { paymentShape } from './payment-shapes.ts'
 import {
   attachmentShape,
   deliveryShape,
-  interactionId,
   interactionStates,
   interactionSummary,
-  paymentShape,
   peerName,
   receiptSummary,
   threadShape,
@@ -275,9 +275,11 @@ export const taskOperations = {
     request: byInteraction.extend({
       /** Pays a price also where nothing of it can come back. */
       unheld: z.boolean().optional(),
+      /** Also where a copy of this node that is lost may have paid it. */
+      again: z.boolean().optional(),
     }),
     reply: stateReply,
-    codes: ['unknown_interaction', 'wrong_state'],
+    codes: ['unknown_interaction', 'wrong_state', 'hub_unreachable', 'hub_refused', 'hub_incompatible'],
   }),
   decline: operation('/decline', {
     reads: false,

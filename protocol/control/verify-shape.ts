@@ -1,7 +1,7 @@
 /** What `verify` answers. */
 import * as z from 'zod'
 import { aidShape, millis } from '../contract/shapes.ts'
-import { interactionId } from './shapes.ts'
+import { interactionId } from './ids.ts'
 
 /** Verdicts of `verify`. */
 export const verifyShape = z.strictObject({

@@ -1,0 +1,197 @@
+/**
+ * What a copy of this node that is lost may have paid for tasks that are still here. After a restore the hub is asked what
+ * it was shown to have signed, and whoever asks a price what it holds; until then nothing is paid by itself, and what was
+ * paid is paid once more by a person alone.
+ */
+import { cidText } from '../../protocol/crypto/hash.ts'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { present } from '../../protocol/encoding/present.ts'
+import { AUTHORIZATION_LIFE_MAX_MS, hubOfNetwork, networkOf } from '../../protocol/proof/payment.ts'
+import { shellWord } from '../../protocol/shell.ts'
+import { answeredTo, lastRestore } from '../chain/restored.ts'
+import type { Context } from '../context.ts'
+import { refuse } from '../refusal.ts'
+import { isNumberOpen } from '../store/interactions.ts'
+import { lostTasks } from '../store/lost.ts'
+import { namesStarting, recall, remember } from '../store/memory.ts'
+import { firstGiven, spentSince } from '../store/open-payments.ts'
+import { paymentById } from '../store/payments.ts'
+import type { QuoteRow } from '../store/quotes.ts'
+import type { Interaction } from '../store/threads.ts'
+import {
+  type Asked,
+  knownLostOrders,
+  type LostOrder,
+  type LostOrderNeeds,
+  lostOrders,
+  missingSince,
+  openLostHolds,
+} from './lost-orders.ts'
+
+type Needs = Pick<Context, 'store' | 'hubNow'>
+type Priced = Pick<QuoteRow, 'interaction' | 'network'>
+
+/**
+ * `signed`, `unproven`: as its hub shows it ({@link LostOrder}) · `said`: by the word of whom it went to, and the hub has
+ * not shown it.
+ */
+export type LostPayment = {
+  state: 'signed' | 'unproven' | 'said'
+  transaction?: string
+  amount?: number
+  atMs?: number
+  /** The task that it was for, as its payee says. */
+  lostTask?: string
+}
+/** `hub`, `peer`: what they know is not known here yet · `paid`: it may have been paid for. */
+export type Doubt = { state: 'hub' | 'peer' } | { state: 'paid'; payments: readonly LostPayment[] }
+
+type AskedOf = { settledMs: number; atMs: number; unproven: LostOrder[] }
+
+const ASKED = 'lost orders asked of '
+/** What an order of a lost copy can still move is looked at so often. */
+const AGAIN_MS = 3_600_000
+/** An order may be carried out so long after the restore. */
+const LATE_MS = AUTHORIZATION_LIFE_MAX_MS + 3_600_000
+
+function askedOf({ store }: Pick<Needs, 'store'>, hub: string): AskedOf | undefined {
+  const kept = recall(store, `${ASKED}${hub}`)
+  const asked = kept === undefined ? undefined : (JSON.parse(fromUtf8(kept)) as AskedOf)
+  // a backup may have been made after the question of an earlier restore
+  return asked?.settledMs === lastRestore(store)?.settledMs ? asked : undefined
+}
+
+/** In how long a hub is to be asked what lost copies ordered there; undefined where nothing more can come of it. */
+export function lostAskedInMs(ctx: Needs, hub: string): number | undefined {
+  if (missingSince(ctx) === undefined) return undefined
+  const asked = askedOf(ctx, hub)
+  if (asked === undefined) return 0
+  const isOver =
+    asked.atMs > asked.settledMs + LATE_MS && openLostHolds(ctx.store, networkOf(hub)).length === 0
+  return isOver ? undefined : Math.max(0, Math.min(AGAIN_MS, asked.atMs + AGAIN_MS - ctx.hubNow()))
+}
+
+/** Asks a hub what lost copies ordered there, and keeps that it was asked. */
+export async function askForLost(ctx: LostOrderNeeds, hub: Asked, signal: AbortSignal): Promise<void> {
+  const settledMs = lastRestore(ctx.store)?.settledMs
+  if (settledMs === undefined) return
+  const atMs = ctx.hubNow()
+  const orders = await lostOrders(ctx, hub, await hub.credits.entriesAfter(0, signal), signal)
+  const unproven = orders.filter(({ state }) => state === 'unproven')
+  ctx.store.transaction(() => {
+    const asked: AskedOf = { settledMs, atMs, unproven }
+    remember(ctx.store, `${ASKED}${hub.identity.aid}`, utf8(JSON.stringify(asked)))
+    ctx.store.afterCommit(() => ctx.wakers.spending.wake())
+  }, 'node.audit')
+}
+
+/** What has to be known, or a person has to decide, before a price is paid by itself; undefined where nothing has. */
+export function doubtOf(ctx: Needs & Pick<Context, 'threads'>, quote: Priced): Doubt | undefined {
+  const hub = hubOfNetwork(quote.network ?? '')
+  if (hub === undefined || missingSince(ctx) === undefined) return undefined
+  if (askedOf(ctx, hub) === undefined) return { state: 'hub' }
+  const interaction = ctx.threads.byKey(quote.interaction)
+  if (!mayBePaid(ctx, interaction)) return undefined
+  const payments = lostPaymentsTo(ctx, interaction.peer)
+  if (payments.length > 0) return { state: 'paid', payments }
+  const { settledMs = 0 } = lastRestore(ctx.store) ?? {}
+  const isSaid = !isNumberOpen(interaction) && answeredTo(ctx.store, interaction.peer) >= settledMs
+  return isSaid ? undefined : { state: 'peer' }
+}
+
+/** Whether a lost copy had this task, or one in whose place it was delegated anew. */
+function mayBePaid({ store }: Needs, { key, startedAt }: Interaction): boolean {
+  const { lastTask, settledMs = 0 } = lastRestore(store) ?? {}
+  return lastTask === undefined ? startedAt <= settledMs : firstGiven(store, key) <= lastTask
+}
+
+const isPayment = ({ reason, moved }: LostOrder): boolean =>
+  reason !== 'refund' && reason !== 'redemption' && moved !== 0
+
+/** Every payment that lost copies made, as far as hubs show it, without what came back. */
+function lostOutgoing(ctx: Needs): LostOrder[] {
+  const known = knownLostOrders(ctx)
+  const shown = new Set(known.map(({ transaction }) => transaction))
+  const unproven = namesStarting(ctx.store, ASKED).flatMap(
+    name => askedOf(ctx, name.slice(ASKED.length))?.unproven ?? [],
+  )
+  return [...known, ...unproven.filter(({ transaction }) => !shown.has(transaction))].filter(isPayment)
+}
+
+/** What lost copies paid to an agent, by what hubs show and by its own word. */
+function lostPaymentsTo(ctx: Needs, peer: string): LostPayment[] {
+  const shown = lostOutgoing(ctx).filter(({ counterparty }) => counterparty === peer)
+  const returned = new Set(knownLostOrders(ctx).flatMap(one => (one.moved === 0 ? [one.transaction] : [])))
+  const said = lostTasks(ctx.store).flatMap(({ id, peer: by, payment }) =>
+    by !== peer || payment === null || paymentById(ctx.store, payment) !== undefined
+      ? []
+      : [{ id, transaction: cidText(payment) }],
+  )
+  const taskOf = new Map(said.map(({ id, transaction }) => [transaction, id]))
+  const isShown = (transaction: string) => shown.some(one => one.transaction === transaction)
+  return [
+    ...shown.map(({ state, transaction, amount, atMs }) => ({
+      state,
+      amount,
+      atMs,
+      // what a hub calls an order that it does not show is its own word
+      ...present({
+        transaction: state === 'signed' ? transaction : undefined,
+        lostTask: taskOf.get(transaction),
+      }),
+    })),
+    ...said.flatMap(({ id, transaction }) =>
+      isShown(transaction) || returned.has(transaction)
+        ? []
+        : [{ state: 'said' as const, transaction, lostTask: id }],
+    ),
+  ]
+}
+
+const KNOWN_BY: Record<LostPayment['state'], string> = {
+  signed: 'as its hub shows',
+  unproven: 'as its hub says without showing an order',
+  said: 'as the other side says',
+}
+
+/** What is known of the payments that a price may have been paid with, in words that go on with what it costs. */
+export function sayPaid(payments: readonly LostPayment[]): string {
+  const each = payments.slice(0, 3).map(({ state, amount, atMs, lostTask }) => {
+    const credits = amount === undefined ? 'credits' : `${amount} credits`
+    const at = atMs === undefined ? '' : ` at ${new Date(atMs).toISOString()}`
+    return `${credits} to this agent${at}${lostTask === undefined ? '' : ` for ${lostTask}`} (${KNOWN_BY[state]})`
+  })
+  const more = payments.length > each.length ? ` and ${payments.length - each.length} times more` : ''
+  return `after the backup that was restored, a copy of this node that is lost paid ${each.join(', ')}${more}, maybe for this task; a person says whether it is paid once more`
+}
+
+const WAITING = {
+  hub: 'it is paid by itself once the hub was asked what a copy of this node that is lost has paid since the backup',
+  peer: 'it is paid by itself once the other side has said what it holds since the backup that was restored here',
+}
+
+/** The sentence of a doubt about a price, in words that stand alone. */
+export const sayDoubt = (doubt: Doubt): string =>
+  doubt.state === 'paid' ? sayPaid(doubt.payments) : WAITING[doubt.state]
+
+/** A person pays once more what a lost copy may have paid only where that is said; its hub was asked before. */
+export function requireUnpaid(
+  ctx: Needs & Pick<Context, 'threads'>,
+  quote: Priced & Pick<QuoteRow, 'holdSeconds'>,
+  { id }: Pick<Interaction, 'id'>,
+): void {
+  const doubt = doubtOf(ctx, quote)
+  if (doubt?.state !== 'paid') return
+  const unheld = quote.holdSeconds === null ? ' --unheld' : ''
+  const next = `svc approve ${shellWord(id)} --again${unheld}`
+  refuse('wrong_state', `${sayPaid(doubt.payments)}; nothing was paid now`, next)
+}
+
+/** What went out without a person since a time, and whatever lost copies paid then: to all, or to one agent. */
+export function spentWithLost(ctx: Needs, since: number, to: string | undefined): number {
+  const lost = lostOutgoing(ctx).filter(
+    ({ atMs, counterparty }) => atMs >= since && (to === undefined || counterparty === to),
+  )
+  const sum = lost.reduce((all, { amount, moved = amount }) => all + moved, 0)
+  return spentSince(ctx.store, since, to) + sum
+}
