@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ForeignAnswer } from '../../../protocol/contract/client.ts'
 import { toBase64url, utf8 } from '../../../protocol/encoding/bytes.ts'
 import type { JsonValue } from '../../../protocol/encoding/json.ts'
-import { encodeKel, incept } from '../../../protocol/identity/kel.ts'
+import { encodeKel, incept, type VerifiedKel } from '../../../protocol/identity/kel.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { openIdentity } from '../../identity/identity.ts'
 import { Connections } from '../http.ts'
@@ -35,6 +35,7 @@ let open = 0
 const connections = new Connections()
 let calls: Wire3Calls
 let time = now
+let log: VerifiedKel
 
 beforeAll(async () => {
   server = createServer((request, response) => {
@@ -63,6 +64,7 @@ beforeEach(() => {
   answers = []
   const random = (length: number) => crypto.getRandomValues(new Uint8Array(length))
   const identity = openIdentity(mkdtempSync(join(tmpdir(), 'svc-calls-')), { now: () => now, random })
+  log = identity.log
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   calls = new Wire3Calls(url, identity.aid, {
     identity,
@@ -123,6 +125,38 @@ test('a second refusal is told, not tried for ever', async () => {
   answers = [refused('ts_stale', { floor: now + 1 }), refused('ts_stale', { floor: now + 2 })]
   await expect(update('x')).rejects.toMatchObject({ code: 'ts_stale' })
   expect(seen).toHaveLength(2)
+})
+
+describe('a hub that refuses the key', () => {
+  const taken = (unchanged: boolean): Answer => {
+    const head = toBase64url(new Uint8Array(32))
+    return { status: 200, body: { aid: log.aid, seq: log.seq, head, unchanged } }
+  }
+
+  test('is shown the whole log, and asked once more', async () => {
+    answers = [refused('unauthorized'), taken(false)]
+    await update('again')
+    expect(seen.map(({ body }) => JSON.parse(body))).toEqual([
+      { name: 'again' },
+      { aid: log.aid, kel: toBase64url(encodeKel(log.events)) },
+      { name: 'again' },
+    ])
+  })
+
+  test.each([
+    ['knows the log', () => taken(true)],
+    ['takes no log', () => refused('unknown_aid')],
+    ['answers to it with something else', () => ({ ...stored, body: {} })],
+  ])('and %s is asked no more, and not shown it with every call', async (_, answer) => {
+    answers = [refused('unauthorized'), answer(), refused('unauthorized')]
+    await expect(update('a')).rejects.toMatchObject({ code: 'unauthorized' })
+    await expect(update('b')).rejects.toMatchObject({ code: 'unauthorized' })
+    expect(seen).toHaveLength(3)
+    time += HOUR_MS / 60
+    answers = [refused('unauthorized'), taken(false)]
+    await update('c')
+    expect(seen).toHaveLength(6)
+  })
 })
 
 test('replayed means that the answer is not known: the same body goes once more under a new time', async () => {

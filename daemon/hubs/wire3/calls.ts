@@ -14,18 +14,21 @@ import {
   type Send,
 } from '../../../protocol/contract/client.ts'
 import type { ReplyOf, RouteRow } from '../../../protocol/contract/route.ts'
-import { fromBase64url } from '../../../protocol/encoding/bytes.ts'
-import { decodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
+import { fromBase64url, toBase64url } from '../../../protocol/encoding/bytes.ts'
+import { decodeKel, encodeKel, verifyKel } from '../../../protocol/identity/kel.ts'
 import { codes } from '../../../protocol/wire3/codes.ts'
 import { headers as names, WIRE } from '../../../protocol/wire3/headers.ts'
 import { wire3Routes as routes } from '../../../protocol/wire3/routes.ts'
 import { signRequest } from '../../../protocol/wire3/signed-request.ts'
 import { CLOCKS_APART_MAX_MS, clocksApart, floorAhead } from '../clocks.ts'
+import { isOwnFailure } from '../failures.ts'
 import { HubHalted, type HubIdentity, type HubInputs, HubStopped, OtherWire } from '../hub.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 /** Others wait behind a signed call. */
 const SIGNED_TIMEOUT_MS = 20_000
+/** A hub that refuses for another reason is not shown the log with each call. */
+const PUSHED_EVERY_MS = 60_000
 /** Two dates further apart are those of a clock that was set. */
 const DATES_APART_MS = 2000
 const CLOCK_CORRECTED_MIN_MS = 4 * 60_000
@@ -80,6 +83,8 @@ export class Wire3Calls {
   #lastTs = 0
   /** Newest key event under which this hub refused a signature. */
   #refusedSeq: number | undefined
+  /** When this hub was last shown the log because it refused a signature, and up to which event. */
+  #pushed: { seq: number; atMs: number } | undefined
   #clockOffset = 0
   #hubDate: { date: number; seenAt: number } | undefined
 
@@ -203,9 +208,11 @@ export class Wire3Calls {
       return await attempt()
     } catch (error) {
       if (!(error instanceof Refused)) throw error
-      const clockMoved = error.code === 'unauthorized' && this.#takeClock()
-      if (error.code === 'unauthorized' && !clockMoved) this.#tellRefused()
-      if (error.code !== 'ts_stale' && error.code !== 'replayed' && !clockMoved) throw error
+      const isHealed =
+        error.code === 'unauthorized'
+          ? this.#takeClock() || (await this.#toldKey())
+          : error.code === 'ts_stale' || error.code === 'replayed'
+      if (!isHealed) throw error
       const floor = error.members['floor']
       if (typeof floor === 'number') {
         this.#checkFloor(floor)
@@ -221,6 +228,26 @@ export class Wire3Calls {
     const offset = floor - this.#inputs.now()
     if (this.#hubDate === undefined) return offset
     return Math.max(this.#clockOffset, Math.min(offset, this.#hubDate.date - this.#hubDate.seenAt))
+  }
+
+  /**
+   * A hub that was restored may know an older key of ours than it did: it is shown the whole log, where that was not done in
+   * the last while. Whether it learned something from it.
+   */
+  async #toldKey(): Promise<boolean> {
+    this.#tellRefused()
+    const { log } = this.#inputs.identity
+    const isNew = this.#pushed?.seq !== log.seq || this.#pushed.atMs > this.#inputs.now()
+    if (!isNew && this.#inputs.now() - (this.#pushed?.atMs ?? 0) < PUSHED_EVERY_MS) return false
+    this.#pushed = { seq: log.seq, atMs: this.#inputs.now() }
+    const body = { aid: log.aid, kel: toBase64url(encodeKel(log.events)) }
+    try {
+      const { unchanged } = await this.plain(routes.pushKel, this.#inputs.connections.signed, { body })
+      return !unchanged
+    } catch (error) {
+      if (isOwnFailure(error)) throw error
+      return false
+    }
   }
 
   #tellRefused(): void {
