@@ -156,7 +156,7 @@ async function assemble(
   const token = ensureToken(ctx.dir, random)
   declareSecrets(publication, ctx, token)
   const payee = payments && new payments.Payee(ctx, membership)
-  const audit = payments && new payments.Audit(ctx)
+  const audit = payments && new payments.Audit(ctx, membership)
   const payer = payments && new payments.Payer(ctx, (task, pay) => commitTask(ctx, task, pay), membership)
   const autoReply = new AutoReply(ctx, options.env, () => [token, ...a2a.secrets])
   const control = new ControlAddress()

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Sandbox } from '../../autoreply/sandbox.ts'
 import { buildInfo } from '../../protocol/build-info.ts'
+import { shellWord } from '../../protocol/shell.ts'
 import { copyWarnings, hasTakenOver } from '../chain/place.ts'
 import type { Context } from '../context.ts'
 import { type Config, controlHost, LOOPBACK_HOSTS, settingsWithoutEffect } from '../home/config.ts'
@@ -9,6 +10,7 @@ import { keyWarning } from '../identity/key-warning.ts'
 import { hasClaim } from '../mail/claims.ts'
 import { anewWarning } from '../membership/anew.ts'
 import { cardWarning } from '../membership/card.ts'
+import { refusingHubs } from '../payments/former-accounts.ts'
 import { contradictionWarnings } from '../peers/contradictions.ts'
 import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
@@ -54,6 +56,13 @@ function creditsWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | 
     ? undefined
     : `nothing is paid in credits of ${home?.url}: ${alarm}; svc audit-hub --all shows it, and svc audit-hub --accept goes on`
 }
+
+/** Hubs that were left, hold something of this node, and do not show it. */
+const formerWarnings = (ctx: Pick<Needs, 'store'>): string[] =>
+  refusingHubs(ctx).map(
+    ({ url, code }) =>
+      `${url}, which this node left, refuses to show its account there (${code}), and credits or holds of it remain: svc balance --hub ${shellWord(url)} asks again; ask its operator where that fails`,
+  )
 
 /** Of a hub that had witnesses, as the last audit found it. */
 function witnessWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | undefined {
@@ -129,7 +138,7 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    ...[...twinWarnings(ctx), ...pastWarnings(ctx)].map(said),
+    ...[...twinWarnings(ctx), ...pastWarnings(ctx), ...formerWarnings(ctx)].map(said),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }

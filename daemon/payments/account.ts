@@ -83,6 +83,10 @@ export function keepCheckpoint(
   remember(store, nameOf(hub), utf8(JSON.stringify(checkpoint)))
 }
 
+/** What the entries of an account came to at the last comparison. */
+export const owedBefore = (store: Context['store'], hub: string): number =>
+  read<Checkpoint>({ store }, nameOf(hub))?.sum ?? 0
+
 /** A person goes on with what the hub shows of this account now, whatever was moved before. */
 export function acceptAccount({ store, hubNow }: Pick<Needs, 'store' | 'hubNow'>, hub: string): void {
   forget(store, nameOf(hub))

@@ -14,6 +14,7 @@ import {
 import { ChainInvalid, ChainRecord, chainDid } from '../../protocol/proof/evidence.ts'
 import { leafOf, liabilityKey, pathFault } from '../../protocol/proof/liability.ts'
 import { CompactRange } from '../../protocol/proof/merkle.ts'
+import { networkOf } from '../../protocol/proof/payment.ts'
 import { supplyEventOf } from '../../protocol/proof/supply.ts'
 import { SupplyFault, type SupplyPlace, SupplyReader } from '../../protocol/proof/supply-reader.ts'
 import type { Context } from '../context.ts'
@@ -24,7 +25,9 @@ import { endAlarm, raiseAlarm } from '../store/alarms.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { forgetWitnessed } from '../store/witnessed.ts'
 import { type AccountView, acceptAccount, accountFault, compareAccount, keepCheckpoint } from './account.ts'
+import { type Accounts, homeOnly } from './accounts.ts'
 import { askCosigned, type Cosignatures, cosignersOf, requireCosigned } from './cosigned.ts'
+import { noteAnswer, watchedNetworks } from './former-accounts.ts'
 import type { LostOrder } from './lost-orders.ts'
 import { maySign } from './may-sign.ts'
 import { noteKeyState } from './receipts.ts'
@@ -46,6 +49,9 @@ type Needs = Pick<
   | 'settings'
   | 'timings'
 >
+
+/** `accounts`: at every hub that knows this identity. */
+type KnownAccounts = Accounts & { accounts(): HubClient[] }
 
 const EVERY_MS = 6 * 3_600_000
 const FIRST_MS = 10 * 60_000
@@ -95,11 +101,13 @@ type KeptPlace = Omit<SupplyPlace, 'head'> & { head: string; roots?: string[] }
 const placeName = (hub: string): string => `supply of ${hub}`
 export class Audit {
   readonly #ctx: Needs
+  readonly #accounts: KnownAccounts
   readonly #loop: Loop
   #nextAt: number
 
-  constructor(ctx: Needs) {
+  constructor(ctx: Needs, accounts: KnownAccounts = { ...homeOnly(ctx), accounts: () => [] }) {
     this.#ctx = ctx
+    this.#accounts = accounts
     this.#nextAt = ctx.now() + FIRST_MS
     this.#loop = new Loop({
       name: 'audits',
@@ -126,20 +134,45 @@ export class Audit {
   }
 
   async #turn(lifetime: AbortSignal): Promise<number> {
-    const { log, hub, now } = this.#ctx
+    const { hub, now } = this.#ctx
     const waitMs = this.#nextAt - now()
     // a wait longer than the usual one is from a clock that ran ahead
     const isDue = waitMs <= 0 || waitMs > EVERY_MS
-    if (!isDue || hub.home === undefined) return ROUND_MS
+    if (!isDue) return ROUND_MS
     const signal = AbortSignal.any([lifetime, AbortSignal.timeout(AUDIT_MS)])
-    try {
-      await this.run(hub.home, { all: false, signal })
-    } catch (error) {
-      if (isOwnFailure(error)) throw error
-      log.warn({ err: error }, 'the hub could not be audited')
+    if (hub.home !== undefined)
+      await this.run(hub.home, { all: false, signal }).catch(error => this.#noteFailed(error))
+    const former = this.#accounts.accounts()
+    for (const network of watchedNetworks(this.#ctx, former)) {
+      const left = former.find(({ identity }) => networkOf(identity.aid) === network)
+      if (left !== undefined) await this.#lookAtFormer(left, lifetime)
     }
     this.#nextAt = now() + EVERY_MS
     return ROUND_MS
+  }
+
+  /** A hub that was left may have lost what it signed, or the key of this node, as any other. */
+  async #lookAtFormer(hub: HubClient, lifetime: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([lifetime, AbortSignal.timeout(AUDIT_MS)])
+    try {
+      const asked = await this.#accounts.accountOf(networkOf(hub.identity.aid))
+      if (asked === undefined) return
+      const account = await compareAccount(this.#ctx, asked, signal)
+      const fault = accountFault(account)
+      this.#ctx.store.transaction(() => {
+        if (fault === undefined) keepCheckpoint(this.#ctx, hub.identity.aid, account)
+        else this.#alarm(hub.identity.aid, fault)
+        noteAnswer(this.#ctx, hub)
+      }, 'node.audit')
+    } catch (error) {
+      this.#noteFailed(error)
+      noteAnswer(this.#ctx, hub, error)
+    }
+  }
+
+  #noteFailed(error: unknown): void {
+    if (isOwnFailure(error)) throw error
+    this.#ctx.log.warn({ err: error }, 'the hub could not be audited')
   }
 
   /** A person goes on with a hub in spite of what was found. */

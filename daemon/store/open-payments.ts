@@ -114,6 +114,24 @@ export function openNetworksOf(store: Store): string[] {
     .map(({ network }) => network)
 }
 
+/** Networks in whose credits any payment is open, on either side. */
+export const openNetworks = (store: Store): string[] =>
+  store
+    .all<{ network: string }>(
+      `SELECT DISTINCT network FROM payments WHERE side IN ('payer', 'payee') AND state IN ('authorized', 'held', 'ending')`,
+    )
+    .map(({ network }) => network)
+
+/** Payments that were made since a time and have ended, on either side. */
+export function endedPayments(store: Store, since: number): PaymentRow[] {
+  return camelRows(
+    store.all(
+      "SELECT * FROM payments WHERE side IN ('payer', 'payee') AND state = 'ended' AND at >= ? AND end_receipt IS NOT NULL",
+      since,
+    ),
+  )
+}
+
 /** Payments that went out, of whose receipts one has not been judged. */
 export function unjudgedPayments(store: Store, max: number): PaymentRow[] {
   return camelRows(

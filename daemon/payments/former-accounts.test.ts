@@ -1,0 +1,77 @@
+/** The account at a hub that a node left is compared by itself, and a hub that refuses to show it is named. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { networkOf } from '../../protocol/proof/payment.ts'
+import { warningsOf } from '../control/warnings.ts'
+import { HOUR_MS } from '../testing/node.ts'
+import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
+import { refusedWith } from '../testing/scripted-hub.ts'
+import { Audit } from './audit.ts'
+import { watchedNetworks } from './former-accounts.ts'
+
+let world: PaidWorld
+let alice: PayingNode
+let bob: PayingNode
+
+beforeEach(async () => {
+  world = new PaidWorld()
+  ;({ alice, bob } = await world.paid())
+})
+afterEach(() => world[Symbol.asyncDispose]())
+
+/** Audits of bob, at whichever hub he has an account. */
+function auditOf({ node }: PayingNode): Audit {
+  const accountOf = async (network: string) =>
+    network === networkOf(node.hub.identity.aid) ? node.hub : undefined
+  const audit = new Audit(node.ctx, { accountOf, accounts: () => [node.hub] })
+  world.pass(HOUR_MS)
+  return audit
+}
+const balance = () => world.post.ledger.balanceOf(bob.node.aid).balance
+const refusing = () => warningsOf(bob.node.ctx).filter(said => said.includes('which this node left'))
+
+/** Bob was paid, and moved; the hub that he left lost that it had paid him. */
+async function lostByFormer() {
+  const id = await world.held(alice, bob)
+  const restore = world.post.backup()
+  bob.node.say(id, 'roses are red')
+  await world.turns(3)
+  expect([bob.payment(id)?.moved, balance()]).toEqual([PRICE, PRICE])
+  world.move(bob)
+  restore()
+  expect(balance()).toBe(0)
+  return id
+}
+
+test('what a former hub took, and lost, is ordered there again by itself', async () => {
+  await lostByFormer()
+  await auditOf(bob).look()
+  await world.turns(2)
+  expect(balance()).toBe(PRICE)
+})
+
+test('a former hub that refuses to show the account is named until it shows it', async () => {
+  await lostByFormer()
+  const { credits } = bob.node.hub
+  const { entriesAfter } = credits
+  Object.assign(credits, { entriesAfter: () => Promise.reject(refusedWith('unauthorized')) })
+  await auditOf(bob).look()
+  expect(refusing()).toEqual([expect.stringContaining(`svc balance --hub ${bob.node.hub.url}`)])
+  Object.assign(credits, { entriesAfter })
+  await auditOf(bob).look()
+  expect(refusing()).toEqual([])
+})
+
+test('a former hub is left alone once nothing is open or left there, and nothing was taken for two weeks', async () => {
+  const watched = () => watchedNetworks(bob.node.ctx, [bob.node.hub])
+  expect(watched()).toEqual([])
+  const id = await world.held(alice, bob)
+  expect(watched()).toEqual([])
+  world.move(bob)
+  expect(watched()).toEqual([world.network])
+  bob.node.say(id, 'roses are red')
+  await world.turns(3)
+  world.pass(13 * 24 * HOUR_MS)
+  expect(watched()).toEqual([world.network])
+  world.pass(24 * HOUR_MS)
+  expect(watched()).toEqual([])
+})

@@ -1,0 +1,47 @@
+/** Accounts at hubs that this node left: which are still compared, and which of them refuse to show it theirs. */
+import { Refused } from '../../protocol/contract/client.ts'
+import { fromUtf8, utf8 } from '../../protocol/encoding/bytes.ts'
+import { networkOf, SettlementReceipt } from '../../protocol/proof/payment.ts'
+import type { Context } from '../context.ts'
+import { forget, namesStarting, recall, remember } from '../store/memory.ts'
+import { endedPayments, openNetworks } from '../store/open-payments.ts'
+import { owedBefore } from './account.ts'
+
+type Needs = Pick<Context, 'store' | 'hub' | 'hubNow'>
+type Former = { identity: { aid: string }; url: string }
+
+/** What was taken is compared for as long as a hub shows it. */
+const TAKEN_MS = 14 * 86_400_000
+/** The work may last as long as a hold. */
+const WORK_MS = 31 * 86_400_000
+const REFUSED = 'account refused by '
+
+/** Networks of hubs that are no home any more, where something is open, was taken lately, or was left. */
+export function watchedNetworks({ store, hub, hubNow }: Needs, former: readonly Former[]): string[] {
+  const since = hubNow() - TAKEN_MS
+  const taken = endedPayments(store, since - WORK_MS).flatMap(({ network, endReceipt }) =>
+    endReceipt !== null && SettlementReceipt.decode(endReceipt).body.settledAt >= since ? [network] : [],
+  )
+  const left = former.map(({ identity: { aid } }) => aid).filter(aid => owedBefore(store, aid) > 0)
+  const home = hub.last === undefined ? undefined : networkOf(hub.last.identity.aid)
+  const all = new Set([...openNetworks(store), ...taken, ...left.map(networkOf)])
+  return [...all].filter(network => network !== home)
+}
+
+/** A hub that shows the account, or does not answer, refuses nothing. */
+export function noteAnswer(
+  { store }: Pick<Needs, 'store'>,
+  { identity, url }: Former,
+  error?: unknown,
+): void {
+  const name = `${REFUSED}${identity.aid}`
+  if (error instanceof Refused) remember(store, name, utf8(JSON.stringify({ url, code: error.code })))
+  else if (error === undefined) forget(store, name)
+}
+
+/** Hubs that refused to show this node its account when they were asked last, with the code of that. */
+export const refusingHubs = ({ store }: Pick<Needs, 'store'>): { url: string; code: string }[] =>
+  namesStarting(store, REFUSED).flatMap(name => {
+    const kept = recall(store, name)
+    return kept === undefined ? [] : [JSON.parse(fromUtf8(kept)) as { url: string; code: string }]
+  })
