@@ -8,7 +8,7 @@ type Options = NonNullable<ConstructorParameters<typeof Agent>[0]>
 
 const proxies = proxiesIn(process.env)
 // most machines have no proxy, and load nothing of it; its part alone lacks what a sealed connection needs
-const Proxied = proxies === undefined ? undefined : (await import('undici')).EnvHttpProxyAgent
+const Proxied = proxies === undefined ? undefined : (await import('undici')).default.EnvHttpProxyAgent
 
 export const newPool = (options: Options): Pool =>
   Proxied === undefined || proxies === undefined

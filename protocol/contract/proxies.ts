@@ -3,15 +3,36 @@
  * asked for by way of one.
  */
 
+import { Failure } from '../encoding/errors.ts'
+
 const NEVER = ['localhost', '.localhost', '127.0.0.1', '::1', '[::1]']
+
+/** A variable that should name a proxy does not; its value may hold a password and is not shown. */
+export class ProxyInvalid extends Failure {
+  override name = 'ProxyInvalid'
+  constructor(variable: string) {
+    super(
+      `${variable} of the environment is no address of a proxy; write it as http://<host>:<port>, or unset it`,
+    )
+  }
+}
+
+function isAddress(value: string): boolean {
+  return URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)
+}
 
 export type Proxies = { HTTP_PROXY: string; HTTPS_PROXY: string; NO_PROXY: string }
 
-/** Undefined where no proxy is named; an empty value names none. */
+/** Undefined where no proxy is named; an empty value names none. Throws {@link ProxyInvalid}. */
 export function proxiesIn(env: Readonly<Record<string, string | undefined>>): Proxies | undefined {
   const named = (name: string): string | undefined => env[name.toLowerCase()] || env[name] || undefined
-  const http = named('HTTP_PROXY')
-  const https = named('HTTPS_PROXY') ?? http
+  const address = (name: string): string | undefined => {
+    const value = named(name)
+    if (value !== undefined && !isAddress(value)) throw new ProxyInvalid(name)
+    return value
+  }
+  const http = address('HTTP_PROXY')
+  const https = address('HTTPS_PROXY') ?? http
   if (http === undefined && https === undefined) return undefined
   return {
     HTTP_PROXY: http ?? '',
