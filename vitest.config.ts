@@ -7,7 +7,7 @@ const programs = [
   'test/{tool-words,tool-attachments,tool-foreign-words,project,hostile-project}.test.ts',
   'test/packages.test.ts',
   'test/matrix/processes.test.ts',
-  'test/matrix/restored-{money,price}.test.ts',
+  'test/matrix/{former-hub,restored-money,restored-price}.test.ts',
   'test/{canary,conformance,console,second-client,tui,x402}/*.test.ts',
   'daemon/platform/stream-memory.test.ts',
   'test/a2a/{door,payments,surface}.test.ts',

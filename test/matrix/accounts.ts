@@ -25,6 +25,27 @@ export function faultsOfAccounts(world: MatrixWorld): string[] {
   return found
 }
 
+/** Whatever is lost and done again, alice has paid for each of her tasks once at most. */
+export function faultsOfPaying(world: MatrixWorld): string[] {
+  const { paid, held, returned } = settlementKinds
+  const bodies = world.post.ledger.receipts().map(bytes => SettlementReceipt.decode(bytes).body)
+  const back = new Set(bodies.flatMap(one => (one.kind === returned ? [cidText(one.transaction)] : [])))
+  const { aid } = world.alice
+  const out = bodies.filter(
+    ({ kind, payer, payee }) => (kind === held || kind === paid) && payer === aid && payee === world.bob.aid,
+  )
+  const payments = new Set(out.map(({ transaction }) => cidText(transaction)).filter(one => !back.has(one)))
+  // a task that is delegated with its payment, or anew, has the same request
+  const tasks = new Set(
+    world.sides.flatMap(({ ctx }) =>
+      ctx.store
+        .all<{ request_cid: string }>('SELECT request_cid FROM interactions WHERE delegator = ?', aid)
+        .map(({ request_cid }) => request_cid),
+    ),
+  )
+  return payments.size > tasks.size ? [`alice paid ${payments.size} times for ${tasks.size} tasks`] : []
+}
+
 function sumOf(receipts: readonly SettlementReceipt[], aid: string): { moved: number; held: number } {
   const { paid, held, captured, returned, redeemed } = settlementKinds
   const ended = new Set(

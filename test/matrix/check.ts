@@ -9,7 +9,7 @@ import { isOver } from '../../daemon/tasks/standing.ts'
 import { kinds } from '../../protocol/mail/payload.ts'
 import { SettlementReceipt, settlementKinds } from '../../protocol/proof/payment.ts'
 import { Receipt } from '../../protocol/proof/receipt.ts'
-import { faultsOfAccounts } from './accounts.ts'
+import { faultsOfAccounts, faultsOfPaying } from './accounts.ts'
 import {
   faultsOfFiles,
   faultsOfPushes,
@@ -36,6 +36,7 @@ export function faults(world: MatrixWorld): string[] {
     ...world.sides.flatMap(side => interactionsOf(side).flatMap(one => faultsOfTask(world, side, one))),
     ...faultsOfCredits(world),
     ...faultsOfAccounts(world),
+    ...faultsOfPaying(world),
     ...world.sides.flatMap(faultsOfFiles),
     ...faultsOfRatings(world),
     ...faultsOfPushes(world),

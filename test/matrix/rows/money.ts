@@ -67,7 +67,19 @@ async function taken(world: MatrixWorld): Promise<Waiting> {
   return { world, here: world.bob, there: world.alice, id }
 }
 
+/** A price on its way to alice, about which nobody has to be asked. */
+async function ruled(world: MatrixWorld): Promise<Waiting> {
+  const id = await toBeAsked(world)
+  const { alice, bob } = world
+  const day = 10 * PRICE
+  alice.ctx.settings.change({
+    spend: { auto_max: PRICE, agent_max: 0, day_max: day, payee_day_max: day },
+  })
+  return { world, here: alice, there: bob, id }
+}
+
 export const money: Row[] = [
+  { name: 'a price that a rule pays', cannot: priced, begin: ruled },
   {
     name: 'a quote that nobody has answered',
     cannot: priced,
