@@ -166,8 +166,8 @@ export function sayPaid(payments: readonly LostPayment[]): string {
 }
 
 const WAITING = {
-  hub: 'it is paid by itself once the hub was asked what a copy of this node that is lost has paid since the backup',
-  peer: 'it is paid by itself once the other side has said what it holds since the backup that was restored here',
+  hub: 'the rules of this node decide about it once its hub has shown what a copy of it that is lost has paid since the backup',
+  peer: 'the rules of this node decide about it once the other side has said what it holds since the backup that was restored here',
 }
 
 /** The sentence of a doubt about a price, in words that stand alone. */
