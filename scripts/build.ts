@@ -3,8 +3,10 @@
  * demand, hub/dist/svc-hub.js with its workers, and the package svc-x402. Version, commit and time of the build are written in. Nothing is
  * done when nothing changed.
  */
+
 import { execFileSync } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { readOperationIndex } from '../cli/client/operation-index-source.ts'
 import { chosenModules } from './build-modules.ts'
@@ -13,7 +15,7 @@ import { consolePage } from './console-page.ts'
 import { verifyPage } from './verify-page.ts'
 
 const root = new URL('..', import.meta.url)
-const at = (path: string) => new URL(path, root).pathname
+const at = (path: string) => fileURLToPath(new URL(path, root))
 const manifest = JSON.parse(readFileSync(at('package.json'), 'utf8')) as { version: string }
 
 function commit(): string {

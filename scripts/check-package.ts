@@ -1,9 +1,11 @@
 /** Checks the packages as they would be published: manifest, entry points, file list. */
+
 import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 
-const root = new URL('..', import.meta.url).pathname
+const root = fileURLToPath(new URL('..', import.meta.url))
 let faults = 0
 
 for (const folder of ['.', 'hub', 'x402']) {

@@ -1,5 +1,7 @@
 /** The console of a node as one file: HTML with its stylesheet and its module inside; the node writes nonce and boot in. */
+
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { bootMarks } from '../protocol/control/console.ts'
 import { operations } from '../protocol/control/operations.ts'
@@ -9,7 +11,7 @@ const read = (name: string): string => readFileSync(new URL(name, folder), 'utf8
 
 async function bundled(entry: string, format?: 'esm'): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [new URL(entry, folder).pathname],
+    entryPoints: [fileURLToPath(new URL(entry, folder))],
     bundle: true,
     write: false,
     ...(format === undefined ? {} : { format }),

@@ -2,9 +2,11 @@
  * Keeps one hub and one node directory as this release leaves them, under fixtures/homes/: every later build must open
  * them. Run it once when a release is finished: node scripts/keep-homes.ts <name>.
  */
+
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { World } from '../cli/demo/world.ts'
 
 const LEFT_OUT = /(-wal|-shm|\/lock|\.lock|\.log|\.sock|\.tmp|reserve.*)$/
@@ -13,7 +15,7 @@ const LOOK_MS = 50
 
 const name = process.argv[2]
 if (name === undefined) throw new Error('give the folder a name, for example 0.3.0-main-job')
-const at = (path: string) => new URL(`../${path}`, import.meta.url).pathname
+const at = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const target = at(`fixtures/homes/${name}`)
 
 await using world = new World({ svc: at('dist/svc.js'), hub: at('hub/dist/svc-hub.js') })

@@ -1,9 +1,11 @@
 /** What docs/mcp.md has from the code: the table of tools from their rows, and the states of tasks and messages. */
+
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { tools } from '../mcp/tools/all.ts'
 import type { Delivery, InteractionState } from '../protocol/control/shapes.ts'
 
-const path = new URL('../docs/mcp.md', import.meta.url).pathname
+const path = fileURLToPath(new URL('../docs/mcp.md', import.meta.url))
 
 /** The document with its tables as the code has them; the rest of it is written by hand. */
 export function mcpDocument(): string {

@@ -1,6 +1,8 @@
 /** The page that verifies, as one file: HTML with its stylesheet and its module inside, under a policy that names both. */
+
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const folder = new URL('../console/verify/', import.meta.url)
@@ -9,7 +11,7 @@ const hash = (text: string): string => `'sha256-${createHash('sha256').update(te
 
 async function script(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [new URL('main.ts', folder).pathname],
+    entryPoints: [fileURLToPath(new URL('main.ts', folder))],
     bundle: true,
     write: false,
     format: 'iife',

@@ -2,9 +2,11 @@
  * The steps of the demo. Each compares a value that it read from the other side (process, file or hub) with what was
  * sent; each can be spoiled, and then must fail.
  */
+
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { shellWord } from '../../protocol/shell.ts'
 import {
   type Facts,
   getJson,
@@ -59,14 +61,15 @@ export const alice: Step = {
   },
 }
 
+const answerer = (world: World): string => `${shellWord(world.node)} ${shellWord(world.dir('answer.mjs'))}`
+
 const bob: Step = {
   name: 'bob',
   title: 'a node for bob, whose auto-reply answers',
   async run(world, facts, spoiled) {
     const script = world.dir('answer.mjs')
     writeFileSync(script, ANSWERER, { mode: 0o600 })
-    const command = `${world.node} ${script}`
-    facts.bob = await startNode(world, 'bob', { SVC_EXEC_COMMAND: command }, spoiled)
+    facts.bob = await startNode(world, 'bob', { SVC_EXEC_COMMAND: answerer(world) }, spoiled)
     const reply = await world.svc('bob', 'autoreply', 'set', '--backend', 'exec', '--poll-interval', '1')
     same('auto-reply', reply['enabled'], true)
     return `identity ${short(facts.bob)}, auto-reply: exec`
@@ -262,7 +265,7 @@ const chains: Step = {
     const chain = world.dir('bob', 'evidence.ael.jsonl')
     if (spoiled) rewriteRecord(chain, facts.alice)
     await refusesAlteredChain(world, facts.alice)
-    await world.startNode('bob', { SVC_EXEC_COMMAND: `${world.node} ${world.dir('answer.mjs')}` })
+    await world.startNode('bob', { SVC_EXEC_COMMAND: answerer(world) })
     const again = await evidenceOf(world, 'bob', 'svc.interaction.receipt')
     same('head after reopening', again.head.head_id, issued.head.head_id)
     return `alice ${accepted.head.length} records, bob ${issued.head.length}; an altered copy does not open`
