@@ -75,7 +75,7 @@ async function detach(io: Io, input: Input): Promise<number> {
   if (fresh)
     notice(
       io,
-      `made a new identity in ${selection.dir}; nobody can restore it for you, so keep a backup on another machine: svc backup <file>`,
+      `made a new identity in ${selection.dir}; nobody can restore it for you, so keep a backup on another machine: ${['svc backup <file>', ...id].join(' ')}`,
     )
   sayNext(io, selection.dir, status)
   return 0

@@ -15,7 +15,7 @@ import { lockDirectory } from './lock.ts'
 
 /** What a node and the commands put into a data directory. */
 const OWN_FILES =
-  /^(identity\.(kel|next)|mailbox\.keys|config\.json|(control|a2a)_token\.txt|control\.sock|interactions|evidence\.ael\.jsonl.*|drafts|seen\.json|stopped|exported|daemon\.log(\.1)?|lock(-journal)?|run|current|projects|daemon\.lock|store-copy\.db\.tmp-.*)$/
+  /^(identity\.(kel|next)|mailbox\.keys|config\.json|(control|a2a)_token\.txt|control\.sock|interactions|evidence\.ael\.jsonl.*|drafts|seen\.json|stopped|exported|daemon\.log(\.1)?|lock(-journal)?|run|current|projects|autoreply|daemon\.lock|store-copy\.db\.tmp-.*)$/
 
 /** Removes the runtime folders of a user whose nodes have ended; the folders that are gone. */
 export function removeRuntime(env: Environment): string[] {

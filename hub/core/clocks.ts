@@ -43,8 +43,9 @@ export class SignerClocks {
     const seen = toBase64url(signature)
     if (this.#signatures.has(seen)) throw new Refusal('replayed')
     const last = Math.max(this.#lastMs.get(aid) ?? Math.max(this.#startFloorMs, stored), stored)
-    if (tsMs <= last) throw new Refusal('timeStale', { floorMs: last })
-    if (tsMs < nowMs - CLOCK_WINDOW_MS) throw new Refusal('timeStale', { floorMs: Math.max(last, nowMs) })
+    const isOld = tsMs < nowMs - CLOCK_WINDOW_MS
+    if (tsMs <= last || isOld)
+      throw new Refusal('timeStale', { floorMs: isOld ? Math.max(last, nowMs) : last })
     if (tsMs > nowMs + CLOCK_WINDOW_MS)
       throw new Refusal('signatureInvalid', {
         why: "its time is ahead of this hub's clock",

@@ -111,6 +111,20 @@ test('a floor above the date of the hub, as one that has just started has it, mo
   expect(calls.timeMs).toBe(early)
 })
 
+test('a clock that is an hour behind is put right by the date, whatever the floor of a young hub is', async () => {
+  const early = now - (now % 1000)
+  time = early - HOUR_MS
+  answers = [
+    {
+      ...refused('ts_stale', { floor: early - 20 * 60_000 }),
+      headers: { Date: new Date(early).toUTCString() },
+    },
+  ]
+  await update('behind')
+  expect(seen).toHaveLength(2)
+  expect(calls.timeMs).toBe(early)
+})
+
 test('a floor days ahead of the date of the hub is told as that: neither clock is called wrong', async () => {
   answers = [refused('ts_stale', { floor: now + 216 * HOUR_MS })]
   const thrown = await update('early').catch((error: unknown) => error)

@@ -227,7 +227,10 @@ export class Wire3Calls {
   #offsetOf(floor: number): number {
     const offset = floor - this.#inputs.now()
     if (this.#hubDate === undefined) return offset
-    return Math.max(this.#clockOffset, Math.min(offset, this.#hubDate.date - this.#hubDate.seenAt))
+    const told = this.#hubDate.date - this.#hubDate.seenAt
+    // it takes nothing that is further behind its clock
+    if (told >= CLOCK_CORRECTED_MIN_MS) return told
+    return Math.max(this.#clockOffset, Math.min(offset, told))
   }
 
   /**
