@@ -210,7 +210,7 @@ const file = (outfile: string, entry: string, plugins: Plugin[], define: BuildOp
   })
 
 // a package holds one build
-const only = process.argv.includes('--alone') ? { keep: 1 } : {}
+const only = process.argv.includes('--alone') ? { alone: true } : {}
 // another folder than that of the checkout holds the node alone
 const elsewhereAt = process.argv.indexOf('--dist')
 const dist = elsewhereAt < 0 ? at('dist') : (process.argv[elsewhereAt + 1] ?? at('dist'))

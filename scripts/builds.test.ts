@@ -1,4 +1,5 @@
 /** Builds beside each other: a program that runs keeps its parts, and nothing is done when nothing changed. */
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +10,9 @@ import { BUILDS_KEPT, fingerprint, folderOf, install } from './builds.ts'
 const fresh = () => mkdtempSync(join(tmpdir(), 'svc-builds-'))
 
 /** A program of two parts, the second of which loads when it is asked for. */
-const built = (dist: string, id: string) =>
+const built = (dist: string, id: string, alone = false) =>
   install({
+    alone,
     dist,
     id,
     entry: 'program.mjs',
@@ -78,4 +80,22 @@ test('the name of a build changes with every source, and with no test', () => {
   expect(name()).not.toBe(first)
   rmSync(join(root, 'src', 'b.ts'))
   expect([name(), name('commit') === first]).toEqual([first, false])
+})
+
+test('a package holds the build that is made for it, and the others stay for whoever runs from them', async () => {
+  const folder = fresh()
+  const dist = join(folder, 'dist')
+  writeFileSync(join(folder, 'package.json'), '{"name": "packed", "version": "1.0.0", "files": ["dist"]}')
+  await built(dist, 'one')
+  const running = await load(dist, 'one')
+  await built(dist, 'two', true)
+  await built(dist, 'two', true)
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json'], { cwd: folder, encoding: 'utf8' }),
+  ) as [{ files: { path: string }[] }]
+  const builds = packed.files.map(({ path }) => path).filter(path => path.startsWith('dist/'))
+  expect(builds.sort()).toEqual(
+    ['first.mjs', 'second.mjs'].map(name => `dist/${folderOf('two')}/${name}`).concat('dist/program.mjs'),
+  )
+  expect((await running.later()).build).toBe('one')
 })

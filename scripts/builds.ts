@@ -13,11 +13,13 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
 
 /** How many builds stay, the current one included. */
 export const BUILDS_KEPT = 8
+const IGNORED = '.npmignore'
 const ID_CHARACTERS = 12
 const UNFINISHED_MS = 3_600_000
 const OTHER_FOLDERS = /^(?:node_modules|dist|test|testing)$/
@@ -50,23 +52,17 @@ export type Build = {
   parts(folder: string): Promise<void>
   /** Writes the entry file, which loads its parts from `folder` beside it. */
   start(file: string, folder: string): Promise<void>
-  keep?: number
+  /** Only this build goes into a package; the others stay for whoever runs from them. */
+  alone?: boolean
 }
 
 export const folderOf = (id: string): string => `build-${id}`
 
 /** Makes the build and switches to it; says whether there was anything to do. */
-export async function install({
-  dist,
-  id,
-  entry,
-  parts,
-  start,
-  keep = BUILDS_KEPT,
-}: Build): Promise<boolean> {
+export async function install({ dist, id, entry, parts, start, alone = false }: Build): Promise<boolean> {
   const [folder, current] = [join(dist, folderOf(id)), join(dist, entry)]
   if (existsSync(folder) && existsSync(current) && readFileSync(current, 'utf8').includes(folderOf(id))) {
-    if (keep < BUILDS_KEPT) removeOld(dist, entry, keep)
+    if (alone) leaveOut(dist, id)
     return false
   }
   mkdirSync(dist, { recursive: true })
@@ -79,7 +75,8 @@ export async function install({
   renameSync(newEntry, current)
   const now = new Date()
   utimesSync(folder, now, now)
-  removeOld(dist, entry, keep)
+  removeOld(dist, entry)
+  if (alone) leaveOut(dist, id)
   return true
 }
 
@@ -93,14 +90,20 @@ function settle(made: string, folder: string): void {
   }
 }
 
+/** Tells npm which builds are no part of a package that is made now. */
+function leaveOut(dist: string, id: string): void {
+  const others = readdirSync(dist).filter(name => /^(build|new)-/.test(name) && name !== folderOf(id))
+  writeFileSync(join(dist, IGNORED), `${[IGNORED, ...others].join('\n')}\n`)
+}
+
 /** Removes all but the newest builds, and what an interrupted build or a release without folders left. */
-function removeOld(dist: string, entry: string, keep: number): void {
+function removeOld(dist: string, entry: string): void {
   const time = (name: string) => statSync(join(dist, name)).mtimeMs
   const names = readdirSync(dist).filter(name => name !== entry)
   const old = names
     .filter(name => name.startsWith('build-'))
     .sort((a, b) => time(b) - time(a))
-    .slice(keep)
+    .slice(BUILDS_KEPT)
   const isUnderWay = (name: string) => name.startsWith('new-') && time(name) > Date.now() - UNFINISHED_MS
   const strays = names.filter(name => !name.startsWith('build-') && !isUnderWay(name))
   for (const name of [...old, ...strays]) rmSync(join(dist, name), { recursive: true, force: true })
