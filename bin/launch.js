@@ -66,7 +66,7 @@ export async function start(url) {
   if (runtime === undefined) {
     fail(
       name,
-      `Node ${process.versions.node} is too old and no newer runtime is installed beside it; install Node ${NEEDED.join('.')} or newer.`,
+      `Node ${process.versions.node} is too old and no newer runtime is installed beside it; in a checkout run npm ci without --ignore-scripts and --omit, elsewhere install Node ${NEEDED.join('.')} or newer.`,
     )
   }
   handOver(name, runtime, program)

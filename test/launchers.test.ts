@@ -51,7 +51,7 @@ describe('a launcher', () => {
     const ran = spawnSync(process.execPath, launch(old), { env, encoding: 'utf8' })
     expect(ran.status).toBe(1)
     expect(ran.stderr).toBe(
-      'svc: Node 20.20.2 is too old and no newer runtime is installed beside it; install Node 24.15 or newer.\n',
+      'svc: Node 20.20.2 is too old and no newer runtime is installed beside it; in a checkout run npm ci without --ignore-scripts and --omit, elsewhere install Node 24.15 or newer.\n',
     )
   })
 

@@ -45,10 +45,11 @@ export function restoredView(ctx: Needs): NodeStatus['restored'] {
 }
 
 /** Sentences of what a restore leaves to be known. */
-export function restoreWarnings(ctx: Needs): string[] {
-  const { store, contacts } = ctx
+export function restoreWarnings(ctx: Needs & Pick<Context, 'hub'>): string[] {
+  const { store, contacts, hub } = ctx
   const named = (peers: readonly string[]) => listed(peers.map(peer => contacts.petnameOf(peer) ?? peer))
-  const open = uncertainInteractions(store)
+  // a copy that signs nothing has asked nobody
+  const open = hub.oldCopy === undefined ? uncertainInteractions(store) : []
   const of = (numbering: string) => open.filter(one => one.numbering === numbering).map(({ peer }) => peer)
   const [asking, awaiting] = [of('asking'), of('awaiting')]
   const sentences: [readonly string[], string][] = [

@@ -111,7 +111,10 @@ describe('pointer files', () => {
     )
     const file = join(fresh(), 'run')
     writeFileSync(file, '')
-    expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: file })).toThrow()
+    for (const path of [file, join(file, 'below')])
+      expect(() => runtimeDirectory({ SVC_RUNTIME_DIR: path })).toThrow(
+        /^(the runtime folder )?\S+ (is no folder; move it away|cannot be made: .*; mend that), or name another .*SVC_RUNTIME_DIR$/,
+      )
   })
 
   test('new identities scan upward from 39811 for a free port', async () => {

@@ -159,7 +159,7 @@ function isPrivate(path: string): boolean {
 
 /** Makes the folder if need be, closes one that others could only look into, and refuses one that they could change. */
 function privateDirectory(path: string): string {
-  ensureSecretDirectory(path)
+  made(path)
   const stat = fs.lstatSync(path)
   if (!stat.isDirectory())
     throw new HomeError(`${path} is no folder; move it away, or name another with SVC_RUNTIME_DIR`)
@@ -168,8 +168,19 @@ function privateDirectory(path: string): string {
   if ((stat.mode & 0o022) !== 0)
     throw new HomeError(`other users can change ${path}; look through it, then: chmod 700 ${shellWord(path)}`)
   if ((stat.mode & 0o077) !== 0) fs.chmodSync(path, SECRET_DIRECTORY_MODE)
-  ensureSecretDirectory(join(path, 'daemons'))
+  made(join(path, 'daemons'))
   return path
+}
+
+function made(path: string): void {
+  try {
+    ensureSecretDirectory(path)
+  } catch (error) {
+    throw new HomeError(
+      `the runtime folder ${path} cannot be made: ${wordsOf(error)}; mend that, or name another folder with SVC_RUNTIME_DIR`,
+      { cause: error },
+    )
+  }
 }
 
 /** Daemons of this user that are alive, whichever folder names them. */
