@@ -140,7 +140,7 @@ async function meet(load: Load, stranger: TestAgent, n: number): Promise<void> {
 }
 
 /** New agents join. */
-async function join200(load: Load): Promise<void> {
+async function newcomers(load: Load): Promise<void> {
   const { hub, record } = load
   while (!isOver(load)) {
     const agent = new TestAgent(hub)
@@ -182,7 +182,7 @@ async function loaded(given: Pick<Load, 'hub' | 'strangers' | 'readers'>, log: s
     ...load.readers.map((reader, n) => read(load, reader, n)),
     ...Array.from({ length: SENDERS }, (_, n) => send(load, 1000 + n)),
     ...load.strangers.map((stranger, n) => meet(load, stranger, 2000 + n)),
-    join200(load),
+    newcomers(load),
   ])
   return { record: load.record, minutes }
 }

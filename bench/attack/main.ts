@@ -1,6 +1,7 @@
 /**
  * `npm run -s attack -- [name …] [--seconds N] [--hub <svc-hub.js>] [--json]`: what another address's sends lose while an attack runs, beside
- * what they lose to the attacking process alone. Bounded in time and number, loopback only.
+ * what they lose to the attacking process alone. Bounded in time and number, loopback only. `machine`, and no name at all,
+ * runs the attacks on a machine and its owner as well.
  */
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
@@ -13,6 +14,7 @@ import {
   startHubProcess,
 } from '../lib/hub-load.ts'
 import { type Attack, attacks, type Orders, startIdleListener } from './attacks.ts'
+import { attackMachine } from './machine.ts'
 
 const CLIENTS = 8
 const PREPARED_A_SECOND = 4000
@@ -31,7 +33,8 @@ const seconds = Number(flag('--seconds') ?? 5)
 const asked = process.argv
   .slice(2)
   .filter((word, i, words) => !/^--/.test(word) && !withValue.includes(words[i - 1] ?? ''))
-const unknown = asked.filter(name => !attacks.some(attack => attack.name === name))
+const MACHINE = 'machine'
+const unknown = asked.filter(name => name !== MACHINE && !attacks.some(attack => attack.name === name))
 
 type Served = { perSecond: number; p99Ms: number; failed: number }
 type Outcome = {
@@ -124,7 +127,7 @@ async function during(
 
 if (unknown.length > 0) {
   process.stderr.write(
-    `attack: unknown: ${unknown.join(', ')}; attacks: ${attacks.map(each => each.name).join(', ')}\n`,
+    `attack: unknown: ${unknown.join(', ')}; attacks: ${[...attacks.map(each => each.name), MACHINE].join(', ')}\n`,
   )
   process.exitCode = 1
 } else {
@@ -140,4 +143,6 @@ if (unknown.length > 0) {
   }
   if (process.argv.includes('--json')) process.stdout.write(`${JSON.stringify(outcomes, null, 2)}\n`)
   if (outcomes.some(outcome => !outcome.holds)) process.exitCode = 1
+  const isWhole = asked.length === 0 && !process.argv.includes('--json')
+  if ((isWhole || asked.includes(MACHINE)) && !attackMachine()) process.exitCode = 1
 }
