@@ -425,7 +425,7 @@ describe('time', () => {
     expect((await lab.hub.running.hub.agents.find(node.aid))?.log.seq).toBe(rotated.seq)
   })
 
-  test('a rotation that waited 30 days for its hub is taken by one more rotation', async () => {
+  test('a rotation that waited 30 days for its hub is shown to it, and no further one is made', async () => {
     const late = await lab.member('late')
     await lab.line.down()
     await late.handlers.idRotate({}, never)
@@ -433,6 +433,8 @@ describe('time', () => {
     lab.hub.clock.advance(30 * DAY_MS)
     await lab.line.up()
     late.wake()
-    await until('in sync', () => late.ctx.identity.log.seq === 3 && late.ctx.keys.isConfirmed)
+    await until('in sync', () => late.ctx.keys.isConfirmed && late.ctx.hub.state.state === 'online')
+    expect(late.ctx.identity.log.seq).toBe(2)
+    expect((await late.handlers.balance({}, never)).hub).toBe(lab.hub.aid)
   })
 })
