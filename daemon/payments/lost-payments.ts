@@ -182,8 +182,8 @@ export function requireUnpaid(
 ): void {
   const doubt = doubtOf(ctx, quote)
   if (doubt?.state !== 'paid') return
-  const unheld = quote.holdSeconds === null ? ' --unheld' : ''
-  const next = `svc approve ${shellWord(id)} --again${unheld}`
+  const again = `svc approve ${shellWord(id)} --again`
+  const next = quote.holdSeconds === null ? `${again} --unheld` : again
   refuse('wrong_state', `${sayPaid(doubt.payments)}; nothing was paid now`, next)
 }
 

@@ -152,7 +152,7 @@ const ordersNote = ({ made_ms }: Manifest): string =>
 const chainNote = (isWitnessed: boolean): string =>
   isWitnessed
     ? 'the supply chain ends where the backup was made; before you serve, take the rest back from a witness: svc-hub restore --from-witness <url>'
-    : 'the supply chain ends where the backup was made, and this backup names no witness; if credits were granted or redeemed since, nodes that saw it pay nothing more here until their person accepts (svc audit-hub --accept), so before you serve take the rest back from any witness that followed this hub: svc-hub restore --from-witness <url>, then svc-hub witness add'
+    : 'the supply chain ends where the backup was made, and this backup names no witness; if credits were granted or redeemed since, nodes that saw it pay nothing more here until their person accepts (svc audit-hub --accept), so before you serve take the rest back from any witness that followed this hub: svc-hub restore --from-witness <url> – then name that witness: svc-hub witness add <AID>'
 
 function hasWitness(dataDir: string): boolean {
   const db = openReader(join(dataDir, DATABASE_FILE))
