@@ -28,7 +28,8 @@ const STRANGERS = 20
 const SENDERS = 24
 const KIB = 1024
 const USES = 30
-const EVERY_MS = { contact: 400, register: 2000, status: 50 }
+const EVERY_MS = { contact: 400, register: 2000, status: 50, refused: 5000 }
+const NO_SESSION = 'POST /relay/session'
 const DACK_BYTES = 540
 const HELD_SECONDS = 20
 const UNTOLD = Number.POSITIVE_INFINITY
@@ -127,7 +128,13 @@ async function meet(load: Load, stranger: TestAgent, n: number): Promise<void> {
   while (!isOver(load)) {
     if (session === undefined || session.uses >= session.held.quota) {
       const started = performance.now()
-      session = { held: await stranger.openSession(), uses: 0 }
+      const opened = await stranger.openSession().catch(() => undefined)
+      if (opened === undefined) {
+        record.refused.set(NO_SESSION, (record.refused.get(NO_SESSION) ?? 0) + 1)
+        await pause(EVERY_MS.refused)
+        continue
+      }
+      session = { held: opened, uses: 0 }
       const times = record.times.get('POST /relay/session') ?? []
       record.times.set('POST /relay/session', [...times, performance.now() - started])
     }
