@@ -1,11 +1,12 @@
 /** Accounts that come by work: so many of an address range in a day, and each proof for one account (hub API §4.2). */
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
+import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
+import { powBits } from '../../protocol/identity/pow.ts'
 import { DAY_MS } from '../core/limits.ts'
 import { openReader } from '../store/sqlite/database.ts'
 import { DATABASE_FILE } from '../store/sqlite/open.ts'
-import { random, startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
+import { startTestHub, TestAgent, type TestHub } from '../testing/hub.ts'
 import { expectRefusal } from '../testing/refusals.ts'
 import { newcomer, registerFrom, workFor } from '../testing/sign-ups.ts'
 
@@ -87,9 +88,13 @@ describe('a proof of work', () => {
   test('that is none is told why', async () => {
     const { agent, pow } = await newcomer(hub, ONE)
     const other = await newcomer(hub, ONE)
-    let nonce = toBase64url(random(8))
-    while ((await told(agent, { pow: { seed: pow.seed, nonce } })).includes('bits') === false)
-      nonce = toBase64url(random(8))
+    const task = { hub: hub.aid, aid: agent.aid, seed: fromBase64url(pow.seed) }
+    const nonces = Array.from({ length: 64 }, (_, n) => new Uint8Array(8).fill(n))
+    const wrong = nonces.find(nonce => powBits(task, nonce) < 4) as Uint8Array
+    const nonce = toBase64url(wrong)
+    expect(await told(agent, { pow: { seed: pow.seed, nonce } })).toMatch(
+      /does not bring 4 bits with its seed/,
+    )
     expect(await told(agent, {})).toMatch(/: none came; solve the challenge/)
     expect(await told(agent, { pow: other.pow })).toMatch(/gave no such seed to this AID; solve/)
     hub.clock.advance(11 * 60_000)
