@@ -29,6 +29,7 @@ import { TwinWatch } from './twin-watch.ts'
 
 /** So often is an envelope fetched whose bytes are not those that the hub took. */
 const DAMAGED_MAX = 3
+const DAMAGED_KEPT = 1000
 /** A hub that hangs is noticed when it has not answered by then: with the slack of a poll within 30 s. */
 export const WAIT_SECONDS = 25
 /** No pause between two polls is as long as a copy of this identity has to wait in peace, whatever the hub does. */
@@ -197,6 +198,7 @@ export class Relay {
       const found = await openPolled(this.#ctx, polled)
       opened = found.opened
       const code = await this.#judge(hub, opened, found.log, polled.acceptedAtMs)
+      this.#damaged.delete(polled.id)
       // whoever follows this node hears of the message before its confirmation is made
       await immediate()
       return this.#confirm(polled.id, opened, code)
@@ -214,6 +216,8 @@ export class Relay {
 
   #comesAgain(id: number): boolean {
     const times = (this.#damaged.get(id) ?? 0) + 1
+    // a hub may name as many as it likes
+    if (this.#damaged.size >= DAMAGED_KEPT) this.#damaged.clear()
     if (times >= DAMAGED_MAX) this.#damaged.delete(id)
     else this.#damaged.set(id, times)
     return times < DAMAGED_MAX

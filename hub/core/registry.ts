@@ -117,9 +117,9 @@ export class Registry {
     try {
       return await this.#admission.judge(given, address)
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'powRequired') throw this.#warned(error, given, events)
-      if (error instanceof Refusal && error.code !== 'powRequired')
-        this.refused.note(given.aid, error, this.#context.now())
+      if (!(error instanceof Refusal)) throw error
+      if (error.code === 'powRequired') throw this.#warned(error, given, events)
+      this.refused.note(given.aid, error, this.#context.now())
       throw error
     }
   }
