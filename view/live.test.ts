@@ -106,6 +106,18 @@ describe('a view', () => {
     expect(live.view.connection.state).toBe('stopped')
   })
 
+  test('keeps saying that the node was stopped until it answers', async () => {
+    const node = new ScriptedNode()
+    const { live, clock } = await following(node)
+    node.isDown = true
+    node.emit('shutdown')
+    await clock.pass(60_000)
+    expect(live.view.connection.state).toBe('stopped')
+    node.isDown = false
+    await clock.pass(60_000)
+    expect(live.view.connection.state).toBe('live')
+  })
+
   test('loads everything anew where too much was missed', async () => {
     const node = new ScriptedNode()
     const { clock } = await following(node)

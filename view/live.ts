@@ -317,7 +317,8 @@ export class Live {
     const since = before.state === 'lost' || before.state === 'stopped' ? before.since : this.#around.now()
     const { says, next } = this.#refusal(this.#fault)
     const lost = { state: 'lost' as const, says, since, retryAt, ...present({ next }) }
-    const connection = wasStopped ? { state: 'stopped' as const, since, retryAt } : lost
+    const isStopped = wasStopped || (before.state === 'stopped' && this.#fault instanceof NodeGone)
+    const connection = isStopped ? { state: 'stopped' as const, since, retryAt } : lost
     this.#held.apply({ type: 'connection', connection }, 'soon')
   }
 
