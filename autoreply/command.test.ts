@@ -123,7 +123,7 @@ test('children that it leaves in its group are ended with it', async () => {
   )
   const state = () =>
     existsSync(`/proc/${pid}/stat`) ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.[0] : 'gone'
-  await expect.poll(state, { timeout: 10_000 }).toMatch(/gone|Z/)
+  await expect.poll(state, { timeout: 60_000 }).toMatch(/gone|Z/)
 })
 
 test('after its time it gets SIGTERM, and what it prints then is no answer', async () => {

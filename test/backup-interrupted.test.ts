@@ -31,7 +31,7 @@ function save(...words: string[]) {
 async function interrupted(signal: NodeJS.Signals, ...words: string[]): Promise<void> {
   const child = save(...words)
   const ended = once(child, 'exit')
-  await expect.poll(() => readdirSync(target), { interval: 5, timeout: 20_000 }).toHaveLength(1)
+  await expect.poll(() => readdirSync(target), { interval: 5, timeout: 60_000 }).toHaveLength(1)
   child.kill(signal)
   expect(await ended).toEqual([null, signal])
 }
@@ -40,12 +40,12 @@ test.each([
   ['SIGINT', ['backup']],
   ['SIGTERM', ['id', 'export']],
   ['SIGHUP', ['backup']],
-] as const)('%s takes along what it had written', { timeout: 120_000 }, async (signal, words) => {
+] as const)('%s takes along what it had written', async (signal, words) => {
   await interrupted(signal, ...words)
   expect([readdirSync(target), left(), existsSync(join(home, 'exported'))]).toEqual([[], [], false])
 })
 
-test('SIGKILL leaves an encrypted part at most', { timeout: 120_000 }, async () => {
+test('SIGKILL leaves an encrypted part at most', async () => {
   await interrupted('SIGKILL', 'backup')
   const [part = ''] = readdirSync(target)
   expect(part).toMatch(/^a\.svc\.tmp-\d+-[0-9a-f]{12}$/)
@@ -53,7 +53,7 @@ test('SIGKILL leaves an encrypted part at most', { timeout: 120_000 }, async () 
   expect(left()).toEqual([])
 })
 
-test('the next backup removes copy and part of one that was killed', { timeout: 120_000 }, async () => {
+test('the next backup removes copy and part of one that was killed', async () => {
   expect(readdirSync(target)).toHaveLength(1)
   const foreign = join(target, 'a.svc.tmp-4711-0123456789ab')
   writeFileSync(foreign, 'no archive')

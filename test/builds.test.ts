@@ -36,7 +36,7 @@ describe.each(builds)('a build with $modules modules', ({ modules, names, says }
   const dist = mkdtempSync(join(tmpdir(), 'svc-build-'))
   const svc = (...words: string[]) => node([join(dist, 'svc.js'), ...words], { SVC_HOME: join(dist, 'home') })
 
-  test('is what it says, and serves what it has', { timeout: 120_000 }, async () => {
+  test('is what it says, and serves what it has', async () => {
     const choice = modules === 'the usual' ? [] : ['--modules', modules]
     const built = node(['scripts/build.ts', ...choice, '--dist', dist])
     expect([built.status, built.stderr]).toEqual([0, ''])

@@ -16,8 +16,8 @@ let own: string
 beforeAll(async () => {
   world = new World({ svc: program, hub: '' })
   own = String((await world.startNode('alice'))['aid'])
-}, 30_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 const svc = (...args: string[]) => world.run(program, args, world.env('alice'))
 
@@ -129,7 +129,7 @@ test('settings that do nothing in this build are named at the start, and in stat
   } finally {
     await world.run(program, ['stop'], env)
   }
-}, 30_000)
+})
 
 test('times in what people read stand there as RFC 3339 too', async () => {
   await svc('contact', 'add', 'AWsi2Pqf59Kzi3iYZVthg8j0vdQ2GBhgkrg_hcEG5Mkg', 'nobody')
@@ -345,7 +345,7 @@ test.runIf(hasScript)(
         env,
         input,
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: 300_000,
       })
       return ran.stdout
     }
@@ -375,7 +375,7 @@ test.runIf(hasScript)(
         env,
         input,
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: 300_000,
       }).stdout
     }
     const file = join(mkdtempSync(join(tmpdir(), 'svc-typed-')), 'a.svc')

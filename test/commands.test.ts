@@ -66,8 +66,8 @@ beforeAll(async () => {
   const [first, second] = await Promise.all([world.startNode('alice'), world.startNode('bob')])
   alice = String(first['aid'])
   bob = String(second['aid'])
-}, 30_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 describe('joining', () => {
   test('a closed hub names the command for its operator, and takes no admission code', async () => {
@@ -171,7 +171,7 @@ describe('strangers and contacts', () => {
     await until(async () => ['at_hub', 'delivered'].includes((await delivery(id))?.state ?? ''))
     const again = await delegate('bob', 'friends again')
     await until(async () => ['at_hub', 'delivered'].includes((await delivery(again))?.state ?? ''))
-  }, 60_000)
+  })
 })
 
 describe('a task with files', () => {

@@ -8,7 +8,7 @@ import { paySteps } from '../cli/demo/pay-steps.ts'
 import { steps } from '../cli/demo/steps.ts'
 
 const program = new URL('../dist/svc.js', import.meta.url).pathname
-const DEMO_TIMEOUT_MS = 90_000
+const DEMO_TIMEOUT_MS = 300_000
 type Outcome = {
   ok: boolean
   interaction?: string

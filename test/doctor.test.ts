@@ -34,7 +34,7 @@ const saysOf = ({ findings }: Report, check: string) => findings.find(finding =>
 beforeAll(async () => {
   world = new World(programs)
   url = (await world.startHub()).url
-}, 30_000)
+})
 afterAll(() => world[Symbol.asyncDispose]())
 
 describe('svc doctor', () => {
@@ -98,7 +98,7 @@ describe('svc doctor', () => {
       await world.svc('alice', 'delegate', bob, 'a record for the chain')
       // a damaged last line may be a torn write, so the damage below needs a record behind it
       await world.svc('alice', 'delegate', bob, 'and another')
-      await vi.waitUntil(async () => (await recordsOfAlice()) > 1, { timeout: 20_000 })
+      await vi.waitUntil(async () => (await recordsOfAlice()) > 1, { timeout: 60_000 })
       await world.svc('alice', 'stop')
     })
     const path = (name: string) => world.dir('alice', name)
@@ -194,7 +194,7 @@ describe('svc doctor', () => {
       await world.startNode('alice')
       const before = await recordsOfAlice()
       await world.svc('alice', 'delegate', bob, 'count')
-      await vi.waitUntil(async () => (await recordsOfAlice()) > before, { timeout: 20_000 })
+      await vi.waitUntil(async () => (await recordsOfAlice()) > before, { timeout: 60_000 })
       await world.svc('alice', 'stop')
       rmSync(home, { recursive: true })
       renameSync(`${home}-kept`, home)

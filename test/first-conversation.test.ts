@@ -38,11 +38,11 @@ const known: Record<string, string> = {}
 beforeAll(async () => {
   world = new World(programs)
   hubUrl = (await world.startHub()).url
-}, 30_000)
+})
 afterAll(async () => {
   for (const name of ['alice', 'bob'] as const) await world.run(programs.svc, ['stop'], world.env(name))
   await world?.[Symbol.asyncDispose]()
-}, 30_000)
+})
 
 async function say({ who, line }: Step): Promise<Record<string, unknown>> {
   const argv = words(line.replaceAll(PUBLIC_HUB, hubUrl)).map(word =>
@@ -70,7 +70,7 @@ async function sayUntil(step: Step, isThere: (reply: Record<string, unknown>) =>
 type Items = { interaction_id: string; text?: string; receipt?: unknown }[]
 const items = (reply: Record<string, unknown>) => reply['items'] as Items
 
-test('every command of it does what the text says', { timeout: 180_000 }, async () => {
+test('every command of it does what the text says', async () => {
   writeFileSync(world.dir('home', 'README.md'), '# Readme\n')
   const done: string[] = []
   for (const step of readSteps()) {

@@ -6,7 +6,7 @@ import { World } from '../cli/demo/world.ts'
 import { fillUp, hasSmallDisks } from '../protocol/testing/small-disk.ts'
 
 const DISK_BYTES = 24 * 1024 * 1024
-const WITHIN_MS = 20_000
+const WITHIN_MS = 60_000
 const at = (path: string): string => new URL(`../${path}`, import.meta.url).pathname
 
 describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can be mounted)', () => {
@@ -26,20 +26,20 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
     }
     await world.svc('alice', 'contact', 'add', aids.bob, 'bob')
     await world.svc('bob', 'contact', 'add', aids.alice, 'alice')
-  }, 60_000)
+  })
   afterAll(async () => {
     rmSync(ballast(), { force: true })
     await world.svc('alice', 'stop').catch(() => undefined)
     spawnSync('umount', ['-l', world.dir('alice')])
     await world[Symbol.asyncDispose]()
-  }, 60_000)
+  })
 
   const ballast = (): string => world.dir('alice', 'ballast')
   const alice = (...args: string[]) => world.run(world.programs.svc, args, world.env('alice'))
   const inboxOf = async (name: 'alice' | 'bob'): Promise<string> =>
     JSON.stringify(await world.svc(name, 'inbox'))
 
-  test('a command says that the disk is full, and the node lives on', { timeout: 180_000 }, async () => {
+  test('a command says that the disk is full, and the node lives on', async () => {
     const { pid } = await world.svc('alice', 'status')
     fillUp(ballast())
     const refused = await alice('delegate', 'bob', 'x'.repeat(100_000))
@@ -58,7 +58,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
   })
 
   test('with room again everything goes on, and what came meanwhile arrives', {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     rmSync(ballast())
     const { interaction_id } = await world.svc('alice', 'delegate', 'bob', 'after')
@@ -69,7 +69,7 @@ describe.skipIf(!hasSmallDisks)('on a disk without room (skipped where none can 
   })
 
   test('a start says why it cannot be, and removes what killed writes left behind', {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     await world.svc('alice', 'stop')
     const torn = world.dir('alice', 'config.json.tmp-4711')

@@ -25,8 +25,8 @@ beforeAll(async () => {
     await world.svc(name, 'hub-register', url, '--name', name)
   }
   await world.svc('bob', 'contact', 'add', aliceAid, 'alice')
-}, 60_000)
-afterAll(() => world?.[Symbol.asyncDispose](), 30_000)
+})
+afterAll(() => world?.[Symbol.asyncDispose]())
 
 function hook(format: string, given?: object) {
   const args = [programs.svc, 'hook', 'inbox', '--format', format]

@@ -45,7 +45,7 @@ function run(...args: string[]) {
     cwd: project,
     env: env(),
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 300_000,
     maxBuffer: 64 * 1024 * 1024,
   })
   return { code: ran.status, out: ran.stdout, err: ran.stderr }

@@ -37,11 +37,11 @@ beforeAll(async () => {
   await world.svc('alice', 'contact', 'add', bob, 'bob')
   await world.svc('bob', 'contact', 'add', String(alice['aid']), 'alice')
   client = await clientOf('alice')
-}, 60_000)
+})
 afterAll(async () => {
   for (const each of clients) await each.close()
   await world?.[Symbol.asyncDispose]()
-}, 30_000)
+})
 
 /** A client, of the later era alone unless told otherwise; its user gives these answers, one a question. */
 async function clientOf(

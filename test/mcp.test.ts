@@ -62,11 +62,11 @@ beforeAll(async () => {
       env: world.env('alice'),
     }),
   )
-}, 60_000)
+})
 afterAll(async () => {
   await client?.close()
   await world?.[Symbol.asyncDispose]()
-}, 30_000)
+})
 
 async function call(name: string, args: Record<string, unknown> = {}): Promise<Result> {
   return (await client.callTool({ name, arguments: args })) as Result

@@ -52,7 +52,7 @@ beforeAll(async () => {
     )
   await alice.handlers.contactAdd({ aid: bob.aid, petname: 'bob' }, never)
   await bob.handlers.contactAdd({ aid: alice.aid, petname: 'alice' }, never)
-}, 60_000)
+})
 afterAll(async () => {
   await lab.close()
   await gate[Symbol.asyncDispose]()
@@ -172,7 +172,7 @@ test('words of a hub and of a program that stand in warnings', async () => {
   })
   await readAll(id)
   await alice.handlers.autoReplyOff({} as never, never)
-}, 60_000)
+})
 
 test('no tool was left out', () => {
   expect([...called].sort()).toEqual(tools.map(({ name }) => name).sort())

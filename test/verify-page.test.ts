@@ -248,7 +248,7 @@ describe.skipIf(noBrowser !== undefined)(`the page that verifies, in a browser${
     await page.waitForFunction(
       () => /checked|hold|Read;/.test(document.getElementById('status')?.textContent ?? ''),
       undefined,
-      { timeout: 120_000 },
+      { timeout: 300_000 },
     )
     const { longest } = await page.evaluate(
       () => (globalThis as unknown as { seen: { longest: number } }).seen,

@@ -149,7 +149,7 @@ describe('the log of the built hub', () => {
     const exited = once(child, 'exit')
     try {
       const admitted = () => orderRunningHub(directory, { command: 'admit', aid: AID }).catch(() => undefined)
-      await expect.poll(admitted, { timeout: 15_000 }).toMatchObject({ ok: true })
+      await expect.poll(admitted, { timeout: 60_000 }).toMatchObject({ ok: true })
       expect(await orderRunningHub(directory, { command: 'stats' })).toMatchObject({ ok: true })
     } finally {
       child.kill('SIGTERM')

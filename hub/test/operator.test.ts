@@ -47,7 +47,7 @@ async function say(argv: string[]): Promise<{ code: number; out: string; err: st
 const json = (text: string): unknown => JSON.parse(text)
 
 describe('a running hub', () => {
-  test('takes orders at once, is private to its user, and ends in order', { timeout: 180_000 }, async () => {
+  test('takes orders at once, is private to its user, and ends in order', async () => {
     const directory = join(folder(), 'new', 'data')
     const hub = await startHubChild(directory)
     const at = ['--data-dir', directory]

@@ -21,7 +21,7 @@ beforeAll(async () => {
   ;[alice, bob] = [await enrolled(), await enrolled()]
   const id = 'ab'.repeat(16)
   await orderRunningHub(directory, { command: 'grant', aid: alice.aid, amount: 900, reason: 'a test', id })
-}, 30_000)
+})
 afterAll(async () => {
   hub.kill('SIGKILL')
   await hub.exited
@@ -65,7 +65,7 @@ const faults = ['hub.group.before-commit', 'hub.group.after-commit'].flatMap(nam
 test.each([...faults, 'hub.x402Settle.before-answer:1'])(
   'a payment, with a death at %s',
   {
-    timeout: 180_000,
+    timeout: 300_000,
   },
   async fault => {
     const [before = 0, beforeBob = 0] = await amounts()
@@ -83,7 +83,7 @@ test.each([...faults, 'hub.x402Settle.before-answer:1'])(
 test.each([...faults, 'hub.x402Redeem.before-answer:1'])(
   'a redemption, with a death at %s',
   {
-    timeout: 180_000,
+    timeout: 300_000,
   },
   async fault => {
     const [before = 0] = await amounts()
@@ -98,7 +98,7 @@ test.each([...faults, 'hub.x402Redeem.before-answer:1'])(
   },
 )
 
-test('a hold captured, with a death before the answer to either', { timeout: 180_000 }, async () => {
+test('a hold captured, with a death before the answer to either', async () => {
   const [before = 0, beforeBob = 0] = await amounts()
   const paid = payment(alice, bob, 9, { holdSeconds: 3600 })
   await overDeath('hub.x402Settle.before-answer:1', () => ask(hub, 'x402Settle', paid.request))

@@ -50,7 +50,7 @@ beforeAll(async () => {
   hub = await start(directory)
   ;[alice, bob] = [await enrolled(), await enrolled()]
   await json('witness', 'add', witness, '--data-dir', directory)
-}, 30_000)
+})
 beforeEach(async () => {
   await grant(alice, 10)
 })
@@ -176,7 +176,7 @@ test('a restored hub extends no chain of which a witness has seen more, and take
   expect([caughtUp.code, JSON.parse(caughtUp.stdout)['status']]).toEqual([0, 'stored'])
   await grant(alice, 1)
   expectBooksToAgree()
-}, 60_000)
+})
 
 test('a hub that shows another history gets no signature, and what it showed is kept', async () => {
   await look()
@@ -221,4 +221,4 @@ test('a hub that shows another history gets no signature, and what it showed is 
   await json('restore', backup, '--data-dir', mended)
   const returned = await json('restore', '--from-witness', url, '--data-dir', mended)
   expect(returned).toMatchObject({ records: 1, head_seq: signed.seq })
-}, 60_000)
+})

@@ -4,6 +4,6 @@ import { scanAfter } from './scan.ts'
 
 test(
   'after 150 sends of both kinds no file of the hub holds anything of a sender that is not registered there',
-  { timeout: 180_000 },
+  { timeout: 300_000 },
   () => scanAfter(150),
 )

@@ -13,7 +13,7 @@ describe.skipIf(noBrowser !== undefined)(`acting in the console${skipped}`, () =
 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await world.close()

@@ -19,7 +19,7 @@ describe.skipIf(noBrowser !== undefined)(`the console in a browser${skipped}`, (
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
     lived = await liveALittle(world)
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await world.close()

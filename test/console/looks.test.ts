@@ -111,7 +111,7 @@ describe.skipIf(noBrowser !== undefined)(`the look of the console${skipped}`, ()
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
     await liveALittle(world)
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await world.close()

@@ -27,7 +27,7 @@ describe.skipIf(noBrowser !== undefined)(`opening the console${skipped}`, () => 
   beforeAll(async () => {
     const page = await consolePage()
     ;[lab, browser] = await Promise.all([openLab({ consolePage: () => page }), startBrowser()])
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await lab.close()

@@ -29,7 +29,7 @@ describe.skipIf(lacking !== undefined)(`another user of this machine${skipped}`,
     chownSync(home, OTHER, OTHER)
     chmodSync(home, 0o700)
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
-  }, 60_000)
+  })
   afterAll(async () => {
     for (const child of children) child.kill('SIGKILL')
     await browser.close()
@@ -79,7 +79,7 @@ describe.skipIf(lacking !== undefined)(`another user of this machine${skipped}`,
     const { page: own, context: mine } = await openConsole(browser, url)
     await isOpen(own)
     await mine.close()
-  }, 60_000)
+  })
 
   test('leaves a program at the address of a stopped node, which is given no key and gets no link', async () => {
     const { lab, alice } = world
@@ -114,7 +114,7 @@ describe.skipIf(lacking !== undefined)(`another user of this machine${skipped}`,
     expect(read.join()).not.toMatch(/"(?:key|session)":"[0-9a-f]{32}/)
     expect(read.join()).not.toContain(new URL(url).hash)
     await context.close()
-  }, 60_000)
+  })
 })
 
 /** A server of his that answers as the node, and a program for the browser that goes on reading after it is gone. */

@@ -15,7 +15,7 @@ describe.skipIf(noBrowser !== undefined)(`two tabs of a console whose node dies$
 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await world.close()

@@ -18,7 +18,7 @@ describe.skipIf(noBrowser !== undefined)(`writing in the console${skipped}`, () 
   beforeAll(async () => {
     ;[world, browser] = await Promise.all([openWorld(), startBrowser()])
     id = await delegated(world.bob, world.alice, 'write to me')
-  }, 60_000)
+  })
   afterAll(async () => {
     await browser.close()
     await world.close()

@@ -14,8 +14,8 @@ export const GRANTED = 1000
 export const PRICE = 5
 
 const LOOK_MS = 100
-const PATIENCE_MS = 60_000
-const COMMAND_MS = 30_000
+const PATIENCE_MS = 180_000
+const COMMAND_MS = 120_000
 /** What a node refuses for the moment. */
 const PASSING = new Set(['old_copy', 'hub_unreachable', 'hub_refused', 'internal', 'no_hub'])
 

@@ -46,7 +46,7 @@ describe.each(happenings)('when $name', ({ name }) => {
   test.skipIf(!outcomes.has(name)).each([...rows.map(row => row.name), LEDGER])(
     '%s',
     {
-      timeout: 180_000,
+      timeout: 300_000,
     },
     async row => {
       expect((await outcomes.get(name))?.get(row)).toBe(undefined)

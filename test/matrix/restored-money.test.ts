@@ -10,7 +10,7 @@ type Who = 'alice' | 'bob'
 let world: ProcessWorld
 beforeEach(async () => {
   world = await new ProcessWorld().open()
-}, 120_000)
+})
 afterEach(() => world[Symbol.asyncDispose]())
 
 const balanceOf = async (who: Who) =>

@@ -9,7 +9,7 @@ type Who = 'alice' | 'bob'
 let world: ProcessWorld
 beforeEach(async () => {
   world = await new ProcessWorld().open()
-}, 120_000)
+})
 afterEach(() => world[Symbol.asyncDispose]())
 
 const threadOf = (who: Who, id: string) => world.ask(who, '/thread', { interaction_id: id })

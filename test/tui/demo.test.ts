@@ -31,7 +31,7 @@ describe.skipIf(!hasTmux)(`the demo with both inboxes${withTmux}`, () => {
     await terminal.sees(/shell>\s*$/)
     const root = /\/\S*svc-demo-\w+/.exec(terminal.bytes)?.[0]
     expect(root === undefined || !existsSync(root)).toBe(true)
-  }, 180_000)
+  })
 
   test('is refused where no terminal is, before anything is started', () => {
     const ran = spawnSync(process.execPath, [program, 'demo', '--tui'], { encoding: 'utf8' })

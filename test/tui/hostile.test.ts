@@ -26,11 +26,11 @@ describe.skipIf(!hasTmux)(`words of a stranger on a terminal${withTmux}`, () => 
     pair = await openPair()
     const file = pair.world.dir('words.json')
     writeFileSync(file, words)
-  }, 180_000)
+  })
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()
-  }, 30_000)
+  })
 
   test('move nothing, hide nothing and pass for no row, in the list and in the conversation', async () => {
     const terminal = await openInbox(tmux, pair.world, 'bob')

@@ -15,11 +15,11 @@ describe.skipIf(!hasTmux)(`the inbox on a terminal${withTmux}`, () => {
     pair = await openPair()
     alice = await openInbox(tmux, pair.world, 'alice')
     bob = await openInbox(tmux, pair.world, 'bob')
-  }, 180_000)
+  })
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()
-  }, 30_000)
+  })
 
   test('an empty one says how others reach this node', async () => {
     const screen = await bob.sees('no tasks yet')

@@ -35,11 +35,11 @@ describe.skipIf(!hasTmux)(`a terminal${withTmux}`, () => {
     tmux = new Tmux()
     pair = await openPair()
     await pair.world.svc('bob', 'contact', 'add', pair.aids.alice, 'alice')
-  }, 180_000)
+  })
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()
-  }, 30_000)
+  })
 
   const open = (options: Parameters<typeof openInbox>[3] = {}) => openInbox(tmux, pair.world, 'bob', options)
 

@@ -14,11 +14,11 @@ describe.skipIf(!hasTmux)(`work on a terminal${withTmux}`, () => {
     pair = await openPair()
     await pair.world.svc('alice', 'contact', 'add', pair.aids.bob, 'bob')
     await pair.world.svc('bob', 'contact', 'add', pair.aids.alice, 'alice')
-  }, 180_000)
+  })
   afterAll(async () => {
     tmux?.close()
     await pair?.world[Symbol.asyncDispose]()
-  }, 30_000)
+  })
 
   test('a file is attached by its path, which tab completes, and saved on the other side', async () => {
     const { world } = pair

@@ -21,7 +21,7 @@ beforeAll(async () => {
   ;({ lab, alice, bob } = await openPair())
   ended = await delegated(alice, bob, 'before the archive')
   await finished(alice, bob, ended)
-}, 30_000)
+})
 afterAll(() => lab.close())
 
 const dirOf = (name: string) => join(lab.folder, name)
@@ -76,7 +76,7 @@ test('a backup of a running node makes a node that goes on with its history, its
   )
   await finished(restored, bob, open.interaction_id)
   alice = restored
-}, 60_000)
+})
 
 test('a restored node signs nothing before its hub was asked, and whoever restores the same again is an old copy', async () => {
   await backup(saving('alice', 'tuesday'))
@@ -106,7 +106,7 @@ test('a restored node signs nothing before its hub was asked, and whoever restor
   })
   await second.stop()
   alice = first
-}, 60_000)
+})
 
 test('a restored node that its waiting mail shows to be an old copy confirms none of it: the newer copy gets it', async () => {
   const name = 'iris'
@@ -145,7 +145,7 @@ test('a restored node that its waiting mail shows to be an old copy confirms non
   renameSync(newer, dirOf(name))
   const right = await lab.start(name)
   await until('it gets the task', async () => (await inboxIds(right)).includes(waiting))
-}, 60_000)
+})
 
 test('a restored node asks what its correspondents hold: no number is used twice, and lost tasks are named on both sides', async () => {
   const name = 'rita'
@@ -197,7 +197,7 @@ test('a restored node asks what its correspondents hold: no number is used twice
     return lost_by_peer_at !== undefined && reason?.includes('delegate it anew')
   })
   await finished(restored, bob, open)
-}, 60_000)
+})
 
 test('an export closes the directory that it is made from, and the identity goes on where it is imported', async () => {
   await expect(exportNode(saving('alice', 'moving'))).rejects.toThrow(/already runs on/)
@@ -220,7 +220,7 @@ test('an export closes the directory that it is made from, and the identity goes
   expect(moved.aid).toBe(alice.aid)
   await delegated(moved, bob, 'from the new machine')
   await moved.stop()
-}, 60_000)
+})
 
 test('an export that was never imported is taken back, and a directory in use takes no archive', async () => {
   const carol = await lab.member('carol')
@@ -236,4 +236,4 @@ test('an export that was never imported is taken back, and a directory in use ta
   await expect(backup({ ...saving('carol', 'x'), dir: dirOf('nobody') })).rejects.toThrow(
     /there is no identity in/,
   )
-}, 60_000)
+})

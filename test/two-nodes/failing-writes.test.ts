@@ -12,7 +12,7 @@ beforeAll(async () => {
   const { lab: opened, ...pair } = await openPair()
   lab = opened
   nodes = pair
-}, 60_000)
+})
 afterAll(() => lab.close())
 
 /** A task from its first message to the receipt that both signed. */

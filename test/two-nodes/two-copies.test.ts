@@ -150,7 +150,7 @@ describe('two copies of one identity', () => {
     await starting
     expect(await two.sign()).toEqual([true, false])
     for (const which of [0, 1] as const) await two.stop(which)
-  }, 60_000)
+  })
 
   test('in any order of starts and stops never both sign, and no place of the chain has two records', async () => {
     const steps = fc.array(fc.constantFrom('start 0', 'stop 0', 'start 1', 'stop 1'), {
@@ -170,7 +170,7 @@ describe('two copies of one identity', () => {
       }),
       { numRuns: 6, seed: 33 },
     )
-  }, 240_000)
+  })
 })
 
 describe('a copy that took over, as its owner said', () => {
@@ -213,7 +213,7 @@ describe('a copy that took over, as its owner said', () => {
     expect(await said(copy)).toMatch(/this node took over at \d{4}-.* by svc evidence accept/)
     expect(await said(copy)).not.toMatch(/was first|started later/)
     for (const which of [0, 1] as const) await two.stop(which)
-  }, 60_000)
+  })
 
   test('has not been asked about while the hub is away: a first one that saw it signs nothing until then', async () => {
     const two = await takenOver()
@@ -233,7 +233,7 @@ describe('a copy that took over, as its owner said', () => {
     expect(await two.sign()).toEqual([false])
     expect(first.ctx.chain.length).toBe(before)
     await two.stop(0)
-  }, 60_000)
+  })
 
   test('is not disturbed by what a first one that never saw it wrote while the hub was away: nothing of that leaves', async () => {
     const [name, copy] = await original(false)
@@ -251,7 +251,7 @@ describe('a copy that took over, as its owner said', () => {
     await new Promise(done => setTimeout(done, 1000))
     expect(await tasks(bob)).not.toContain('written behind')
     await again.stop()
-  }, 60_000)
+  })
 
   test('while the first one still runs ends that one, and goes on', async () => {
     const [name, copy] = await original(false)
@@ -264,5 +264,5 @@ describe('a copy that took over, as its owner said', () => {
     expect(await two.sign()).toEqual([false, true])
     expect(await said(two.up[1] as Node)).toMatch(/this node took over/)
     for (const which of [0, 1] as const) await two.stop(which)
-  }, 60_000)
+  })
 })

@@ -86,7 +86,7 @@ describe.skipIf(!installed).each([
   let at: Shop
   beforeAll(async () => {
     at = await open(framework, flow)
-  }, 30_000)
+  })
 
   test('is paid, and gives the customer the receipt of the hub', async () => {
     const agent = await customer(10)
@@ -137,7 +137,7 @@ describe.skipIf(!installed)(
       lab = await openLab()
       await lab.member('payer')
       payee = await registeredAgent(lab.hub)
-    }, 30_000)
+    })
     afterAll(() => lab.close())
 
     const header = async (...more: string[]) => {
