@@ -28,7 +28,6 @@ test('what goes on only once it is asked for again names the command that asked'
   const steps: [Error, string][] = [
     [new ClocksApart('apart'), `set the clock of this machine, which date shows, then:\n${again}`],
     [new DatedAhead('ahead'), `once the hub takes it:\n${again}`],
-    [new HubHalted('an old copy'), 'svc status'],
     [new Error('silent'), `once the hub answers:\n${again}`],
     [new NoHub('a page'), 'check the address of the hub'],
     [
@@ -44,6 +43,10 @@ test('what goes on only once it is asked for again names the command that asked'
       /^the operator .* if it is blocked: .*\)\nthen here:\nsvc hub-register https:\S+$/,
     ),
   })
+})
+
+test('an old copy that asks its hub is told that it is one', async () => {
+  expect(await failedWith(new HubHalted('an old copy'))).toMatchObject({ code: 'old_copy' })
 })
 
 test('the words of a hub stay on one short line', async () => {

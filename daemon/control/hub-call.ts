@@ -67,7 +67,7 @@ async function inTime<T>(work: (signal: AbortSignal) => Promise<T>, ms: number):
 
 function refuseFor(error: unknown, own: Own, again: string | undefined): never {
   if (error instanceof ClocksApart) refuse('hub_refused', error.message, clockStep(error, again))
-  if (error instanceof HubHalted) refuse('hub_incompatible', error.message, 'svc status')
+  if (error instanceof HubHalted) refuse('old_copy', error.message)
   if (error instanceof HubStopped) refuse('hub_incompatible', error.message)
   if (error instanceof KeyRefused)
     refuse(error.code === 'deactivated' ? 'identity_deactivated' : 'next_key_missing', error.message)

@@ -25,7 +25,10 @@ export function operation<const P extends string, const O extends Operation>(pat
   const limits = { bodyBytes: method === 'GET' ? 0 : BODY_BYTES_DEFAULT, ...given.limits }
   const own = documented.includes(path) ? {} : { own: true as const }
   const staysOpen = given.reads || given.afterEnd === true
-  const codes = [...(given.codes ?? []), ...(staysOpen ? [] : ['identity_deactivated', 'old_copy'])]
+  const asked = given.codes ?? []
+  // an old copy asks its hub for nothing
+  const unopened = asked.includes('hub_incompatible') ? ['old_copy'] : []
+  const codes = [...asked, ...(staysOpen ? unopened : ['identity_deactivated', 'old_copy'])]
   return {
     ...route({ ...given, ...own, codes, method, path, auth: 'bearer', limits }),
     staysOpen,

@@ -67,6 +67,7 @@ describe('an older copy of a data directory', () => {
     await lab.line.down()
     const old = await lab.start('olga')
     await expect(delegate(old)).rejects.toMatchObject({ code: 'old_copy' })
+    await expect(old.handlers.balance({}, never)).rejects.toMatchObject({ code: 'old_copy' })
     expect((await status(old)).hub).toMatchObject({
       state: 'stopped',
       reason: expect.stringContaining('it is an old copy'),
