@@ -2,9 +2,8 @@
  * Times of signed requests: each signer's accepted times strictly rise, so no signed request works twice, also not
  * after a restart. Attacker: who holds an old request and replays it, or a client whose clock runs ahead.
  */
-import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Store } from '../store/port.ts'
-import { makeRoom } from './bounded.ts'
+import { keyOf, makeRoom } from './bounded.ts'
 import { CLOCK_WINDOW_MS } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
@@ -12,12 +11,15 @@ import { Refusal } from './refusal.ts'
 const AHEAD_UNSTORED_MS = 2000
 export const CLOCK_SETTING = 'clock'
 const CLOCK_STORED_EVERY_MS = 1000
-const SIGNATURES_MAX = 100_000
+const SIGNATURES_MAX = 16_384
+/** As much of a signature as nobody meets by chance. */
+const SIGNATURE_PART_BYTES = 16
 
 export class SignerClocks {
   readonly #store: Store
   readonly #startFloorMs: number
   readonly #lastMs = new Map<string, number>()
+  /** The second for which each was made. */
   readonly #signatures = new Map<string, number>()
   #clockStoredMs = 0
   #prunedMs = 0
@@ -40,7 +42,7 @@ export class SignerClocks {
   /** Judges the time of a request whose signature has verified; what it accepts can't be used again. */
   async accept(aid: string, tsMs: number, signature: Uint8Array, nowMs: number): Promise<void> {
     const stored = this.#lastMs.has(aid) ? 0 : (await this.#store.account(aid)).floorMs
-    const seen = toBase64url(signature)
+    const seen = keyOf(signature.subarray(0, SIGNATURE_PART_BYTES))
     if (this.#signatures.has(seen)) throw new Refusal('replayed')
     const last = Math.max(this.#lastMs.get(aid) ?? Math.max(this.#startFloorMs, stored), stored)
     const isOld = tsMs < nowMs - CLOCK_WINDOW_MS
@@ -52,7 +54,7 @@ export class SignerClocks {
         step: 'set the clock, then sign again',
       })
     this.#lastMs.set(aid, tsMs)
-    this.#signatures.set(seen, tsMs)
+    this.#signatures.set(seen, Math.floor(tsMs / 1000))
     this.#prune(nowMs)
     this.note(nowMs)
     if (tsMs > nowMs + AHEAD_UNSTORED_MS) await this.#store.raiseFloor(aid, tsMs)
@@ -65,8 +67,8 @@ export class SignerClocks {
     if (Math.abs(nowMs - this.#prunedMs) < CLOCK_WINDOW_MS) return
     this.#prunedMs = nowMs
     for (const [aid, ms] of this.#lastMs) if (this.#isPast(ms, nowMs)) this.#lastMs.delete(aid)
-    for (const [signature, ms] of this.#signatures)
-      if (ms < nowMs - CLOCK_WINDOW_MS) this.#signatures.delete(signature)
+    for (const [signature, second] of this.#signatures)
+      if (second * 1000 < nowMs - CLOCK_WINDOW_MS) this.#signatures.delete(signature)
   }
 
   #isPast(ms: number, nowMs: number): boolean {

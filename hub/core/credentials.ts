@@ -4,7 +4,8 @@
  * capability never says which check failed, so that it can't be probed.
  */
 
-import { equal, Malformed, toHex } from '../../protocol/encoding/bytes.ts'
+import { sha256 } from '../../protocol/crypto/engine.node.ts'
+import { concat, equal, Malformed } from '../../protocol/encoding/bytes.ts'
 import type { KeySet } from '../../protocol/identity/keyset.ts'
 import type { CapabilityAccess } from '../../protocol/mail/access.ts'
 import {
@@ -15,21 +16,18 @@ import {
   isWithinLife,
   useMessage,
 } from '../../protocol/mail/capability.ts'
-import { makeRoom } from './bounded.ts'
+import { keyOf, makeRoom } from './bounded.ts'
 import type { HubContext } from './context.ts'
 import { INLINE_BYTES_MAX } from './limits.ts'
 import { Refusal } from './refusal.ts'
 
-/** One of them takes about a KiB. */
-const KEPT_MAX = 8192
-
-/** A capability as it was decoded, and the mailbox key under which its signature held. */
-type Kept = { capability: Capability; mailboxKey: Uint8Array }
+/** One of them takes about a hundred bytes. */
+const VERIFIED_MAX = 16_384
 
 export class Capabilities {
   readonly #context: HubContext
-  /** By signature; only what verified is kept, so nobody fills it with what no recipient signed. */
-  readonly #kept = new Map<string, Kept>()
+  /** Hashes of what verified under a mailbox key, so nobody fills it with what no recipient signed. */
+  readonly #verified = new Set<string>()
 
   constructor(context: HubContext) {
     this.#context = context
@@ -41,8 +39,7 @@ export class Capabilities {
     recipient: { mailbox: number; aid: string; keys: KeySet },
     envelope: { digest: Uint8Array; size: number },
   ): Promise<CapabilityBody> {
-    const name = toHex(access.capabilitySignature)
-    const capability = this.#decode(access, name)
+    const capability = decodeCapability(access)
     const { body } = capability
     const { keys } = recipient
     if (body.recipient !== recipient.aid || envelope.size > body.bytesMax) throw new Refusal('accessInvalid')
@@ -52,41 +49,28 @@ export class Capabilities {
     const large = envelope.size >= INLINE_BYTES_MAX
     if (large && (await this.#context.store.isRevoked(recipient.mailbox, body.id)))
       throw new Refusal('accessInvalid')
-    if (!(await this.#isSigned(capability, name, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
+    if (!(await this.#isSigned(capability, keys.body.mailboxKey))) throw new Refusal('accessInvalid')
     const message = useMessage(this.#context.identity.aid, envelope.digest)
     if (!(await this.#context.verifier.verify(body.holderKey, message, access.proof)))
       throw new Refusal('accessInvalid')
     return body
   }
 
-  /** The very same bytes were decoded before, or are decoded now. */
-  #decode(access: CapabilityAccess, name: string): Capability {
-    const kept = this.#kept.get(name)?.capability
-    return kept !== undefined && equal(kept.bodyBytes, access.capabilityBody)
-      ? kept
-      : decodeCapability(access)
-  }
-
-  async #isSigned(capability: Capability, name: string, mailboxKey: Uint8Array): Promise<boolean> {
-    const kept = this.#kept.get(name)
-    if (kept?.capability === capability && equal(kept.mailboxKey, mailboxKey)) return true
+  async #isSigned(capability: Capability, mailboxKey: Uint8Array): Promise<boolean> {
     const message = capabilityMessage(capability)
+    const name = keyOf(sha256(concat(mailboxKey, capability.signature, message)))
+    if (this.#verified.has(name)) return true
     if (!(await this.#context.verifier.verify(mailboxKey, message, capability.signature))) return false
-    makeRoom(this.#kept, KEPT_MAX)
-    this.#kept.set(name, { capability, mailboxKey })
+    makeRoom(this.#verified, VERIFIED_MAX)
+    this.#verified.add(name)
     return true
   }
 }
 
-/** Decoded from a copy of its own, because it may be kept for longer than the request. */
-function decodeCapability(access: CapabilityAccess): Capability {
+function decodeCapability({ capabilityBody, capabilitySignature }: CapabilityAccess): Capability {
   try {
-    const bodyBytes = new Uint8Array(access.capabilityBody)
-    return {
-      body: CapabilityRecord.decode(bodyBytes),
-      bodyBytes,
-      signature: new Uint8Array(access.capabilitySignature),
-    }
+    const body = CapabilityRecord.decode(capabilityBody)
+    return { body, bodyBytes: capabilityBody, signature: capabilitySignature }
   } catch (error) {
     if (error instanceof Malformed) throw new Refusal('accessInvalid')
     throw error
