@@ -39,6 +39,8 @@ export type GroundOptions = {
   random: (length: number) => Uint8Array
   log: Logger
   timings?: Partial<Timings>
+  /** How the store of a directory is opened. */
+  openStore?: (dir: string) => Store
 }
 
 /** Everything that is opened is closed with `undo`. */
@@ -54,7 +56,7 @@ export async function openGround(options: GroundOptions, undo: AsyncDisposableSt
   const identity = openIdentity(dir, { now, random })
   requireOnlyNode(env, identity.aid, dir)
   forgetStopped(dir)
-  const store = undo.adopt(openStore(dir), opened => opened.close())
+  const store = undo.adopt((options.openStore ?? openStore)(dir), opened => opened.close())
   const chain = undo.adopt(await openChain(dir, store, identity, now), opened => opened.close())
   if (chain.writtenAgain > 0)
     log.info(

@@ -11,10 +11,12 @@ export type Row = Record<string, sqlite.SQLOutputValue>
 
 const CACHE_KIB = 16_384
 
-export function openDatabase(path: string): Database {
+/** `locking`: whether other processes may read the file meanwhile, which costs each statement two calls of the system. */
+export function openDatabase(path: string, locking: 'NORMAL' | 'EXCLUSIVE' = 'NORMAL'): Database {
   const database = new Database(path)
   try {
     database.exec(`
+      PRAGMA locking_mode = ${locking};
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = FULL;
       PRAGMA foreign_keys = ON;

@@ -131,16 +131,32 @@ export class Store {
 export const storePath = (dir: string): string => join(dir, 'interactions', 'store.db')
 
 /** Opens the store of a data directory, bringing an older schema up to this release. */
-export function openStore(dir: string): Store {
+export const openStore = (dir: string): Store => openStoreAt(madeStore(dir))
+
+/** The same where this process is the only one that looks at the file. */
+export function openStoreAlone(dir: string): Store {
+  const path = madeStore(dir)
+  return opened(
+    path,
+    file => openDatabase(file, 'EXCLUSIVE'),
+    database => migrate(database, path),
+  )
+}
+
+function madeStore(dir: string): string {
   const path = storePath(dir)
   ensureSecretDirectory(dirname(path))
   if (!fs.existsSync(path)) fs.closeSync(fs.openSync(path, 'a', SECRET_FILE_MODE))
-  return openStoreAt(path)
+  return path
 }
 
 /** Opens a store file, or one in memory. */
 export function openStoreAt(path: string): Store {
-  return opened(path, openDatabase, database => migrate(database, path))
+  return opened(
+    path,
+    file => openDatabase(file),
+    database => migrate(database, path),
+  )
 }
 
 /**

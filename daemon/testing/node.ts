@@ -14,7 +14,7 @@ import { askWhatIsDue } from '../mail/status-queries.ts'
 import { TopUps } from '../mail/top-ups.ts'
 import { settleKeyState } from '../membership/key-state.ts'
 import { doubtNumbers } from '../store/interactions.ts'
-import { openStore } from '../store/open.ts'
+import { openStore, openStoreAlone } from '../store/open.ts'
 import { dueEntries, type OutboxEntry, outboxEntry } from '../store/outbox.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { acceptEnd, proposeEnd, say } from '../tasks/conversation.ts'
@@ -241,7 +241,7 @@ export class TestWorld implements AsyncDisposable {
     const now = () => this.clock.ms + (this.skews.get(name) ?? 0)
     const log = pino({ level: 'silent' })
     const timings = { topUpPauseMs: DAY_MS, topUpSpreadMs: 0, paymentMs: 50, paymentPauseMs: 1 }
-    return openGround({ dir, env, now, random, log, timings }, undo)
+    return openGround({ dir, env, now, random, log, timings, openStore: openStoreAlone }, undo)
   }
 
   /** Alice and bob, who know each other by name. */

@@ -223,9 +223,9 @@ export class MatrixWorld extends TestWorld {
     await this.turns(3)
     await this.again?.().catch(refusedOnly)
     await this.finishWork()
-    for (let hour = 0; hour < 3; hour++) {
-      this.pass(HOUR_MS)
-      await this.turns(2)
+    for (const hours of [1, 2]) {
+      this.pass(hours * HOUR_MS)
+      await this.turns(3)
     }
   }
 
@@ -239,21 +239,25 @@ export class MatrixWorld extends TestWorld {
     }
   }
 
-  /** Everybody takes turns, a minute after each; minutes in which nobody would do anything just pass. */
+  /** Everybody takes turns, a minute after each; who would find everything as it left it just waits. */
   async turns(count: number): Promise<void> {
-    for (let turn = 0, isQuiet = false; turn < count; turn++) {
-      const before = this.#activity()
-      if (!isQuiet) for (const side of [...this.sides, ...this.copies]) await side.turn()
-      isQuiet ||= this.#activity() === before
+    const leftAt = new Map<Side, number>()
+    for (let turn = 0; turn < count; turn++) {
+      for (const side of [...this.sides, ...this.copies]) {
+        const before = this.#activity()
+        if (leftAt.get(side) === before) continue
+        await side.turn()
+        if (this.#activity() === before) leftAt.set(side, before)
+      }
       this.pass(60_000)
     }
   }
 
   /** Grows with everything that a node stores or says to its hub, but for looks at the mailbox. */
   #activity(): number {
-    return this.sides.reduce((sum, { ctx, hub }) => {
+    return [...this.sides, ...this.copies].reduce((sum, { ctx, hub, kills }) => {
       const stored = ctx.store.get<{ n: number }>('SELECT total_changes() AS n')?.n ?? 0
-      return sum + stored + hub.calls.filter(call => call !== 'poll').length
+      return sum + stored + kills + hub.calls.filter(call => call !== 'poll').length
     }, this.post.ledger.asked.length)
   }
 
