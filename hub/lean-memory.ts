@@ -33,8 +33,8 @@ export function keepMemorySmall(): void {
   }, CHECK_EVERY_MS).unref()
 }
 
-/** Collects each time that this thread has become quiet after work. */
-export function collectWhenQuiet(): void {
+/** Collects each time that this thread has become quiet after work; `release` gives back what no collection can. */
+export function collectWhenQuiet(release: () => void = () => undefined): void {
   const collect = exposeCollector()
   let trim: (() => void) | undefined
   let isStarting = true
@@ -46,6 +46,7 @@ export function collectWhenQuiet(): void {
     const spentMs = (user + system) / 1000
     if (spentMs >= QUIET_MS) workedMs += spentMs
     else if (isStarting || workedMs >= WORTH_MS) {
+      release()
       collect?.({ type: 'major', flavor: 'last-resort' })
       // a start leaves less there than it takes to find the call
       if (!isStarting) trim ??= findTrim()

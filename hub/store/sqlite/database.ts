@@ -68,6 +68,11 @@ export class Database {
     this.engine.exec(sql)
   }
 
+  /** Frees the pages that are kept in memory; those that are needed again are read again. */
+  releasePages(): void {
+    this.engine.exec('PRAGMA shrink_memory')
+  }
+
   close(): void {
     this.#statements.clear()
     this.engine.close()

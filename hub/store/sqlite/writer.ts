@@ -15,7 +15,7 @@ const port = parentPort
 if (port === null) throw new Error('the store writer runs as a worker thread only')
 const { path, groupMax, bytesMax } = workerData as WriterData
 const db = openWriter(path, bytesMax)
-collectWhenQuiet()
+collectWhenQuiet(() => db.releasePages())
 
 port.on('message', (first: ToWriter) => {
   const jobs: (Job & { ticket: number })[] = []
