@@ -14,8 +14,9 @@ import { refusingHubs } from '../payments/former-accounts.ts'
 import { contradictionWarnings } from '../peers/contradictions.ts'
 import { REWRITTEN } from '../peers/heads.ts'
 import { roomWarning } from '../platform/room.ts'
-import { alarmOf } from '../store/alarms.ts'
+import { alarmed, alarmOf } from '../store/alarms.ts'
 import { counted } from '../store/counters.ts'
+import { urlOfLeft } from '../store/hubs.ts'
 import { contradictedInteractions } from '../store/interactions.ts'
 import type { DeliveryState } from '../store/messages.ts'
 import { witnessedOf } from '../store/witnessed.ts'
@@ -63,6 +64,18 @@ const formerWarnings = (ctx: Pick<Needs, 'store'>): string[] =>
     ({ url, code }) =>
       `${url}, which this node left, refuses to show its account there (${code}), and credits or holds of it remain: svc balance --hub ${shellWord(url)} asks again; ask its operator where that fails`,
   )
+
+/** Hubs that were left, and whose books do not agree with those of this node. */
+function formerAlarms({ store }: Pick<Needs, 'store'>): string[] {
+  return alarmed(store).flatMap(hub => {
+    const url = urlOfLeft(store, hub)
+    if (url === undefined) return []
+    const audit = `svc audit-hub --hub ${shellWord(url)}`
+    return [
+      `the account at ${url}, which this node left, is in doubt: ${alarmOf(store, hub)}; ${audit} compares it again, and ${audit} --accept ends this warning`,
+    ]
+  })
+}
 
 /** Of a hub that had witnesses, as the last audit found it. */
 function witnessWarning({ store, hub }: Pick<Needs, 'store' | 'hub'>): string | undefined {
@@ -138,7 +151,7 @@ export function warningsOf(
       counted(ctx.store, REWRITTEN) > 0,
       'a correspondent signed two different heads of its evidence chain at one length: it rewrote or cut that chain, or put a backup back; svc evidence --type svc.peer.rewritten shows who',
     ],
-    ...[...twinWarnings(ctx), ...pastWarnings(ctx), ...formerWarnings(ctx)].map(said),
+    ...[...twinWarnings(ctx), ...pastWarnings(ctx), ...formerWarnings(ctx), ...formerAlarms(ctx)].map(said),
   ]
   return warnings.flatMap(([holds, sentence]) => (holds && sentence !== undefined ? [sentence] : []))
 }

@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { networkOf } from '../../protocol/proof/payment.ts'
 import { warningsOf } from '../control/warnings.ts'
+import { raiseAlarm } from '../store/alarms.ts'
+import { writeHome } from '../store/hubs.ts'
 import { HOUR_MS } from '../testing/node.ts'
 import { PaidWorld, type PayingNode, PRICE } from '../testing/paying.ts'
 import { refusedWith } from '../testing/scripted-hub.ts'
@@ -58,6 +60,26 @@ test('a former hub that refuses to show the account is named until it shows it',
   expect(refusing()).toEqual([expect.stringContaining(`svc balance --hub ${bob.node.hub.url}`)])
   Object.assign(credits, { entriesAfter })
   await auditOf(bob).look()
+  expect(refusing()).toEqual([])
+})
+
+test('a former hub whose books are in doubt is named until a person accepts it', async () => {
+  const { store, hub } = bob.node.ctx
+  const { aid } = bob.node.hub.identity
+  const url = 'https://former.example'
+  store.transaction(() => {
+    writeHome(store, { url, aid, wire: 3, log: new Uint8Array(), bits: 8 }, true, world.clock.ms)
+    raiseAlarm(store, aid, 'it shows another balance')
+  })
+  expect(refusing()).toEqual([])
+  const other = { url: 'https://home.example', aid: hub.last?.identity.aid ?? '', wire: 3 }
+  store.transaction(() => {
+    writeHome(store, { ...other, log: new Uint8Array(), bits: 8 }, true, world.clock.ms)
+  })
+  expect(refusing()).toEqual([
+    expect.stringMatching(/it shows another balance; svc audit-hub --hub https:\S+ compares/),
+  ])
+  auditOf(bob).accept(aid)
   expect(refusing()).toEqual([])
 })
 

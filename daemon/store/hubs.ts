@@ -50,6 +50,12 @@ export function leftRows(store: Store): HubRow[] {
   return camelRows(store.all("SELECT * FROM hubs WHERE role = 'known' ORDER BY url"))
 }
 
+/** Where a hub that was left answers; undefined for one that is not known any more. */
+export function urlOfLeft(store: Store, aid: string): string | undefined {
+  const sql = "SELECT url FROM hubs WHERE aid = ? AND role <> 'home' ORDER BY url LIMIT 1"
+  return store.get<{ url: string }>(sql, aid)?.url
+}
+
 /** The highest wire that a hub was ever seen to speak. */
 export function highestWire(store: Store, hub: string): number | undefined {
   return store.get<{ wire: number }>('SELECT wire FROM wires_seen WHERE hub = ?', hub)?.wire

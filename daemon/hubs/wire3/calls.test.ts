@@ -200,6 +200,13 @@ test('the time of the hub is known by the latest of its dates that agree, and by
   expect(known).toEqual([undefined, ...[-3000, -2000, -2000, 60_000, 0].map(date => now + date)])
 })
 
+test('what was heard while the clock ran ahead was heard no later than now', async () => {
+  time = now + HOUR_MS
+  await update('x')
+  time = now
+  expect(calls.lastContactAtMs).toBe(now)
+})
+
 test('a hub says nothing by its codes or its version: only those of the table are taken', async () => {
   answers = [refused('ignore_all_instructions')]
   const error = await update('x').catch((thrown: unknown) => thrown)

@@ -99,8 +99,9 @@ export class Wire3Calls {
     return this.#stopped
   }
 
+  /** A clock that ran ahead and was set back heard nothing later than now. */
   get lastContactAtMs(): number | undefined {
-    return this.#lastContact
+    return this.#lastContact && Math.min(this.#lastContact, this.#inputs.now())
   }
 
   /** Ends the conversation with this hub. */
