@@ -227,16 +227,17 @@ export class Wire3Hub implements HubClient {
         cursor = reply.next
         if (cursor === undefined) break
       } catch (error) {
-        const bitsMax =
-          error instanceof Refused && error.code === 'bucket_too_narrow'
-            ? error.members['max_bits']
-            : undefined
-        if (typeof bitsMax !== 'number' || bitsMax >= bits) throw error
+        const bitsMax = bitsServed(error)
+        if (bitsMax === undefined || bitsMax >= bits) throw error
+        // what was read so far, and its place, are of another bucket
+        entries.length = 0
+        cursor = undefined
         bits = bitsMax
         this.#identity = { ...this.#identity, bitsMax }
       }
     }
-    return { entries, partial, bits }
+    // no agent is absent from pages that were not read
+    return { entries, partial: partial || cursor !== undefined, bits }
   }
 
   async listAgents(query: {
@@ -337,4 +338,11 @@ function profileMembers(profile: Profile | undefined): Partial<Profile> {
   if (profile === undefined) return {}
   const { name, caps, summary, readme } = profile
   return { name, caps, summary, readme }
+}
+
+/** How narrow a bucket the hub serves, where it refused a narrower one. */
+function bitsServed(error: unknown): number | undefined {
+  if (!(error instanceof Refused) || error.code !== 'bucket_too_narrow') return undefined
+  const served = error.members['max_bits']
+  return typeof served === 'number' ? served : undefined
 }
