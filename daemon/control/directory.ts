@@ -43,15 +43,15 @@ export async function unlistedWarning(ctx: Needs, aid: string): Promise<string |
   const hub = ctx.hub.home
   if (hub === undefined || ctx.peers.find(aid) !== undefined) return undefined
   const limit = new AbortController()
-  const listed = await Promise.race([
+  const isUnlisted = await Promise.race([
     ctx.peers.lookup(aid, { fresh: true }).then(
-      peer => peer !== undefined,
-      () => true,
+      ({ outcome }) => outcome === 'not_listed',
+      () => false,
     ),
-    pause(LISTED_WAIT_MS, true, { signal: limit.signal }),
+    pause(LISTED_WAIT_MS, false, { signal: limit.signal }),
   ])
   limit.abort()
-  if (listed) return undefined
+  if (!isUnlisted) return undefined
   const known = ctx.contacts.isContact(aid)
     ? 'no correspondent of yours had this AID so far'
     : 'no contact or correspondent of yours has this AID'

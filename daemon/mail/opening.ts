@@ -4,7 +4,7 @@ import type { MessageBody } from '../../protocol/mail/message.ts'
 import { type OpenedMessage, openEnvelope } from '../../protocol/mail/open.ts'
 import type { Context } from '../context.ts'
 import type { PolledEnvelope } from '../hubs/hub.ts'
-import { isUnusable } from '../peers/peers.ts'
+import { foundIn, isUnusable } from '../peers/peers.ts'
 
 type Needs = Pick<Context, 'identity' | 'keys' | 'peers'>
 
@@ -26,13 +26,16 @@ export async function openPolled(
   return { opened, log: log as VerifiedKel }
 }
 
-/** The sender's log: its own words merged with what is held, or the directory where those are not enough. */
+/**
+ * The sender's log: its own words merged with what is held, or the directory where those are not enough. One that the
+ * directory does not give, for whatever reason, comes with the message when that is sent again.
+ */
 async function senderLog({ peers }: Needs, body: MessageBody): Promise<VerifiedKel | undefined> {
   try {
     if (body.kel !== undefined) return peers.merge(body.from, body.kel)
     const held = peers.find(body.from)?.log
     if (held !== undefined && held.seq >= body.kelSeq) return held
-    return (await peers.lookup(body.from, { fresh: true }))?.log
+    return foundIn(await peers.lookup(body.from, { fresh: true }))?.log
   } catch (error) {
     if (isUnusable(error)) return undefined
     throw error

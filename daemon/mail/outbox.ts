@@ -9,9 +9,10 @@ import { describe, isUnreached, neverCounted } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
 import { Loop } from '../platform/loop.ts'
 import { dueEntries, isHeld, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
+import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
 import { returnHead } from './heads.ts'
 import { afterRefusal, awaitAccess, awaitCapability, isRefused } from './refusals.ts'
-import { type Sealed, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
+import { type Sealed, sealMessage, WaitingForCapability } from './sealing.ts'
 import { askWhatIsDue, statusPause } from './status-queries.ts'
 import { announce, endIfOverdue, finish, retry } from './steps.ts'
 
@@ -130,9 +131,13 @@ export async function sendEntry(ctx: Context, hub: HubClient, entry: OutboxEntry
     return { reached: true }
   } catch (error) {
     await afterFailure(ctx, { hub, entry, sealed }, error)
-    return { reached: isUnreached(error) ? false : error instanceof Refused || undefined }
+    return { reached: isUnreached(error) ? false : isRefusedByHub(error) || undefined }
   }
 }
+
+/** By the place for envelopes, or by the directory that was asked for keys before. */
+const isRefusedByHub = (error: unknown): boolean =>
+  (error instanceof WaitingForKeys ? error.cause : error) instanceof Refused
 
 /** Hands an envelope to the hub, counted, until it is held back. */
 async function deliver(
@@ -178,8 +183,14 @@ async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Pro
   if (isHeld(ctx.store, entry.message)) return
   if (error instanceof Refused) return afterRefusal(ctx, { ...attempt, refused: error })
   if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, error.code)
-  if (error instanceof WaitingForKeys && error.final) return finish(ctx, entry, 'failed', error.message)
-  if (error instanceof HubStopped || error instanceof WaitingForKeys) return retry(ctx, entry, error.message)
+  if (error instanceof WaitingForKeys) return awaitKeys(ctx, entry, error)
+  if (error instanceof HubStopped) return retry(ctx, entry, error.message)
   // the outbox looks for a hub that can't be reached: once it is found, everything is due
   retry(ctx, entry, describe(error), isUnreached(error) ? 0 : undefined)
+}
+
+function awaitKeys(ctx: Context, entry: OutboxEntry, waiting: WaitingForKeys): void {
+  const { reason, afterMs } = pauseOf(waiting)
+  if (waiting.why === 'ended') finish(ctx, entry, 'failed', reason)
+  else retry(ctx, entry, reason, afterMs)
 }

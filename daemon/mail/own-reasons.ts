@@ -2,10 +2,10 @@
 import { systemFaults } from '../../protocol/encoding/errors.ts'
 import { confirmationReasons, finalRefusals, LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import { ACCESS_REFUSED, HELD, OVERTOOK } from '../store/outbox.ts'
+import { sentences } from './awaited-keys.ts'
 import { NOT_OURS } from './numbers.ts'
 import { QUIET } from './outbox.ts'
 import { AT_ANOTHER_HUB, GONE } from './refusals.ts'
-import { ENDED, KEYS_EXPIRED, UNLISTED } from './sealing.ts'
 import { BADLY_CONFIRMED, UNCONFIRMED } from './status-queries.ts'
 import { OVERDUE } from './steps.ts'
 
@@ -21,9 +21,7 @@ const OWN = new Set([
   QUIET,
   AT_ANOTHER_HUB,
   GONE,
-  ENDED,
-  KEYS_EXPIRED,
-  UNLISTED,
+  ...Object.values(sentences),
   UNCONFIRMED,
   BADLY_CONFIRMED,
   OVERDUE,

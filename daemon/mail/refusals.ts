@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { sayClockFault } from '../hubs/clocks.ts'
 import { finalRefusals } from '../hubs/failures.ts'
 import type { HubClient } from '../hubs/hub.ts'
+import { foundIn, type Lookup } from '../peers/peers.ts'
 import {
   ACCESS_REFUSED,
   countCredential,
@@ -11,7 +12,8 @@ import {
   type OutboxEntry,
   resetCredentials,
 } from '../store/outbox.ts'
-import { ENDED, type Sealed } from './sealing.ts'
+import { awaitedAfter, pauseOf, sentences } from './awaited-keys.ts'
+import type { Sealed } from './sealing.ts'
 import { finish, retry } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
 
@@ -80,19 +82,37 @@ function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
   retry(ctx, entry, sayClockFault(hub) ?? refused.code, refused.retryAfterMs)
 }
 
-/** The key set or the home of the recipient changed, or it left; its bucket tells. */
-async function refreshPeer(ctx: Needs, { hub, entry, refused }: RefusedAttempt): Promise<void> {
+/** The key set or the home of the recipient changed, or it left; its bucket tells, where it can be asked. */
+async function refreshPeer(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
+  const { entry, refused } = attempt
   const before = ctx.peers.find(entry.peer)
-  const after = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const looked = await ctx.peers.lookup(entry.peer, { fresh: true })
+  const after = foundIn(looked)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
-  const home = before?.log?.home
+  if (changed) retry(ctx, entry, refused.code, 0)
+  else if (refused.code === 'recipient_unknown') await awaitRecipient(ctx, attempt, looked)
+  else if (looked.outcome === 'found') retry(ctx, entry, refused.code)
+  else awaitDirectory(ctx, attempt, looked)
+}
+
+/** The hub knows no such recipient. What the directory did not say ends nothing, and is no word against anybody. */
+async function awaitRecipient(ctx: Needs, attempt: RefusedAttempt, looked: Lookup): Promise<void> {
+  const { hub, entry, refused } = attempt
+  const home = ctx.peers.find(entry.peer)?.log.home
   const isElsewhere = home !== undefined && home !== hub.identity.aid
-  if (refused.code === 'recipient_unknown' && !changed && (await hasEnded(ctx, hub, entry.peer)))
-    return finish(ctx, entry, 'failed', ENDED)
-  if (refused.code === 'recipient_unknown' && !changed && isElsewhere)
-    retry(ctx, entry, AT_ANOTHER_HUB, refused.retryAfterMs)
-  else if (refused.code === 'recipient_unknown' && !changed) retry(ctx, entry, GONE, refused.retryAfterMs)
-  else retry(ctx, entry, refused.code, changed ? 0 : undefined)
+  if (await hasEnded(ctx, hub, entry.peer)) finish(ctx, entry, 'failed', sentences.ended)
+  else if (isElsewhere) retry(ctx, entry, AT_ANOTHER_HUB, refused.retryAfterMs)
+  else if (looked.outcome === 'not_known') awaitDirectory(ctx, attempt, looked)
+  else retry(ctx, entry, GONE, refused.retryAfterMs)
+}
+
+function awaitDirectory(
+  ctx: Needs,
+  { entry, refused }: RefusedAttempt,
+  looked: Exclude<Lookup, { outcome: 'found' }>,
+): void {
+  const { reason, afterMs = 0 } = pauseOf(awaitedAfter(looked))
+  retry(ctx, entry, reason, Math.max(afterMs, refused.retryAfterMs ?? 0) || undefined)
 }
 
 /** Whether the recipient itself signed that its identity has ended: the directory lists such a one no more, its log stays. */
@@ -109,7 +129,7 @@ async function hasEnded(ctx: Needs, hub: RefusedAttempt['hub'], aid: string): Pr
 
 /** Another epoch voids the stock; under the same epoch a hub must not make us name ourselves by refusing. */
 async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedAttempt): Promise<void> {
-  const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const peer = foundIn(await ctx.peers.lookup(entry.peer, { fresh: true }))
   const { capabilities, store } = ctx
   const isRenewed =
     sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability)
@@ -126,7 +146,7 @@ async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedA
  * for a mailbox that the recipient renewed. Of a stock that it holds nothing more is shown to the hub.
  */
 export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void> {
-  const peer = await ctx.peers.lookup(entry.peer, { fresh: true }).catch(() => undefined)
+  const peer = foundIn(await ctx.peers.lookup(entry.peer, { fresh: true }))
   const epoch = peer?.keys?.body.mailboxEpoch
   const isRenewed = epoch !== undefined && ctx.capabilities.dropOtherEpochs(entry.peer, epoch)
   const hasNone = !ctx.capabilities.holdsAny(entry.peer)

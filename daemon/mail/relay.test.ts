@@ -289,9 +289,12 @@ describe('a message that does not bring the log of its sender', () => {
     expect(arrived()).toBe(true)
   })
 
-  test('comes again with the log where the directory has none', async () => {
+  test.each([
+    ['has none', async () => ({ entries: [], partial: false, bits: 0 })],
+    ['cannot be asked', () => Promise.reject(refusedWith('rate_limited'))],
+  ])('comes again with the log where the directory %s', async (_, bucket) => {
     forget()
-    world.post.listed.delete(alice.aid)
+    bob.hub.answers({ bucket })
     await alice.send()
     await bob.receive()
     expect(arrived()).toBe(false)

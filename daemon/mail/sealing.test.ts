@@ -7,7 +7,8 @@ import { noteIntroduced } from '../store/peers.ts'
 import { decline } from '../tasks/conversation.ts'
 import { delegateTask } from '../tasks/delegation.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
-import { ownState, sealMessage, WaitingForCapability, WaitingForKeys } from './sealing.ts'
+import { WaitingForKeys } from './awaited-keys.ts'
+import { ownState, sealMessage, WaitingForCapability } from './sealing.ts'
 import { queueCapabilities } from './top-ups.ts'
 
 let world: TestWorld
@@ -134,7 +135,7 @@ describe('what has to wait', () => {
     alice.delegate(bob)
     await seal()
     world.pass(KEY_SET_LIFE_MS + 1)
-    await expect(seal()).rejects.toMatchObject({ name: 'WaitingForKeys', final: false })
+    await expect(seal()).rejects.toMatchObject({ name: 'WaitingForKeys', why: 'expired' })
   })
 
   test('one that nobody lists waits; one that ended its identity never gets it', async () => {
@@ -143,7 +144,7 @@ describe('what has to wait', () => {
     await expect(seal()).rejects.toBeInstanceOf(WaitingForKeys)
     bob.ctx.identity.deactivate(world.clock.ms + 1)
     alice.ctx.peers.learn(bob.ctx.identity.log, undefined)
-    await expect(seal()).rejects.toMatchObject({ final: true })
+    await expect(seal()).rejects.toMatchObject({ why: 'ended' })
   })
 
   test('a file may be as large as the recipient takes of strangers, to the byte', async () => {

@@ -3,7 +3,7 @@
 import { cidText } from '../../protocol/crypto/hash.ts'
 import { fromBase64url, toBase64url } from '../../protocol/encoding/bytes.ts'
 import { type CborValue, decode, encode } from '../../protocol/encoding/cbor.ts'
-import { Failure, Refusal } from '../../protocol/encoding/errors.ts'
+import { Refusal } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
 import { list } from '../../protocol/encoding/record.ts'
 import { sealingKey } from '../../protocol/identity/keyset.ts'
@@ -17,6 +17,7 @@ import type { Delivery } from '../hubs/hub.ts'
 import type { Peer } from '../peers/peers.ts'
 import { mayHoldCapabilities } from '../peers/stock.ts'
 import { noteSealing, type OutboxEntry } from '../store/outbox.ts'
+import { awaitedAfter, WaitingForKeys } from './awaited-keys.ts'
 
 type Needs = Pick<
   Context,
@@ -38,20 +39,6 @@ const DIGESTS_KEPT_MAX = 256
 const OVERHEAD_BYTES = 256 * 1024
 const grantedList = list(grantedCapability, 16)
 
-/** The keys of the recipient are not here yet; `final` when it signed that its identity has ended. */
-export const KEYS_EXPIRED = 'the key set of the recipient has expired'
-export const ENDED = 'the recipient deactivated its identity'
-export const UNLISTED = 'no reachable hub lists the recipient'
-
-export class WaitingForKeys extends Failure {
-  override name = 'WaitingForKeys'
-  readonly final: boolean
-  constructor(message: string, final: boolean) {
-    super(message)
-    this.final = final
-  }
-}
-
 /** The recipient takes a message of this size only under a capability, and none is held. */
 export class WaitingForCapability extends Refusal<'too_large_for_stranger'> {
   override name = 'WaitingForCapability'
@@ -68,7 +55,7 @@ export function ownState(ctx: Needs): string {
 export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Sealed> {
   const peer = await knownPeer(ctx, entry.peer)
   const key = sealingKey(peer.keys, ctx.hubNow())
-  if (key === undefined) throw new WaitingForKeys(KEYS_EXPIRED, false)
+  if (key === undefined) throw new WaitingForKeys('expired')
   const attachments = ctx.threads.attachmentsOf(entry.message)
   const size = attachments.reduce((sum, attachment) => sum + attachment.size, OVERHEAD_BYTES)
   const held = ctx.capabilities.choose(entry.peer, peer.keys.body.mailboxEpoch, size)
@@ -106,17 +93,23 @@ export async function sealMessage(ctx: Needs, entry: OutboxEntry): Promise<Seale
   }
 }
 
-async function knownPeer(ctx: Needs, aid: string): Promise<Peer & { keys: NonNullable<Peer['keys']> }> {
-  let peer = ctx.peers.find(aid)
-  const isUsable = (known: Peer | undefined) =>
-    known?.keys !== undefined &&
-    known.log.home !== undefined &&
-    sealingKey(known.keys, ctx.hubNow()) !== undefined
-  if (!isUsable(peer) && peer?.log.deactivated !== true)
-    peer = await ctx.peers.lookup(aid, { fresh: peer !== undefined })
-  if (peer?.log.deactivated === true) throw new WaitingForKeys(ENDED, true)
-  if (!isUsable(peer)) throw new WaitingForKeys(UNLISTED, false)
-  return peer as Peer & { keys: NonNullable<Peer['keys']> }
+type KeyedPeer = Peer & { keys: NonNullable<Peer['keys']> }
+
+const isKeyed = (peer: Peer): peer is KeyedPeer => peer.keys !== undefined && peer.log.home !== undefined
+
+/** The recipient with keys that are good now, from here or from the directory. */
+async function knownPeer(ctx: Needs, aid: string): Promise<KeyedPeer> {
+  const held = ctx.peers.find(aid)
+  if (held?.log.deactivated === true) throw new WaitingForKeys('ended')
+  const isGood = (peer: KeyedPeer) => sealingKey(peer.keys, ctx.hubNow()) !== undefined
+  if (held !== undefined && isKeyed(held) && isGood(held)) return held
+  const looked = await ctx.peers.lookup(aid, { fresh: held !== undefined })
+  if (looked.outcome !== 'found') throw awaitedAfter(looked)
+  const { peer } = looked
+  if (peer.log.deactivated) throw new WaitingForKeys('ended')
+  if (!isKeyed(peer)) throw new WaitingForKeys('unusable_keys')
+  if (!isGood(peer)) throw new WaitingForKeys('expired')
+  return peer
 }
 
 /** Reply capabilities of this message: those it carried before, while they are good, or what the recipient's stock lacks. */

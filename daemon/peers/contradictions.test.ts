@@ -5,6 +5,7 @@ import { warningsOf } from '../control/warnings.ts'
 import { count } from '../store/counters.ts'
 import { type TestNode, TestWorld } from '../testing/node.ts'
 import { HUB_SEED } from '../testing/scripted-hub.ts'
+import { foundIn } from './peers.ts'
 
 let world: TestWorld
 let alice: TestNode
@@ -16,7 +17,7 @@ beforeEach(async () => {
 })
 afterEach(() => world[Symbol.asyncDispose]())
 
-const look = () => alice.ctx.peers.lookup(bob.aid, { fresh: true })
+const look = async () => foundIn(await alice.ctx.peers.lookup(bob.aid, { fresh: true }))
 const warned = () => warningsOf(alice.ctx).filter(one => one.includes('bob'))
 const hub = () => ({ aid: world.post.log.aid, seq: 0, seed: HUB_SEED })
 

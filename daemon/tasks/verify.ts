@@ -47,10 +47,13 @@ export async function verifyNow(ctx: Needs, interaction: Interaction): Promise<V
 async function isKeyChecked(ctx: Needs, interaction: Interaction): Promise<boolean> {
   if (!isRequester(interaction)) return true
   const limit = new AbortController()
-  const asked = ctx.peers.lookup(interaction.peer, { fresh: true }).catch(() => undefined)
-  const found = await Promise.race([asked, pause(HUB_WAIT_MS, undefined, { signal: limit.signal })])
+  const asked = ctx.peers.lookup(interaction.peer, { fresh: true }).then(
+    ({ outcome }) => outcome === 'found',
+    () => false,
+  )
+  const isFound = await Promise.race([asked, pause(HUB_WAIT_MS, false, { signal: limit.signal })])
   limit.abort()
-  return found !== undefined
+  return isFound
 }
 
 /** The verdict by what is held here; `keyChecked`: the key history of the provider is as its hub has it now. */
