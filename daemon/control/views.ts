@@ -18,8 +18,6 @@ import { attachmentFileName } from '../attachments/file-names.ts'
 import type { Context } from '../context.ts'
 import { LOST_BY_PEER, LOST_BY_REQUESTER } from '../hubs/failures.ts'
 import { isSealed } from '../hubs/open.ts'
-import { isOwnReason } from '../mail/own-reasons.ts'
-import { DEACTIVATED } from '../membership/key-state.ts'
 import { type Glimpse, PREVIEW_CHARACTERS } from '../store/glimpses.ts'
 import { anewOf, isLocal } from '../store/interactions.ts'
 import { isHeld, isNumberInDoubt } from '../store/outbox.ts'
@@ -58,22 +56,27 @@ export const kindNames = Object.fromEntries(
 const NUMBER_WAITS =
   'this node was restored from a backup; it waits until the other side says what it holds of this task'
 
-export function deliveryView(ctx: Needs, message: Pick<Message, 'key' | 'delivery' | 'reason'>): Delivery {
+export function deliveryView(
+  ctx: Needs,
+  message: Pick<Message, 'key' | 'delivery' | 'reason' | 'reasonBy'>,
+): Delivery {
   const entry = ctx.store.get<{
     state: string
     next_at: number
     last_error: string | null
+    error_by: 'node' | 'hub' | null
     deadline_at: number
-  }>('SELECT state, next_at, last_error, deadline_at FROM outbox WHERE message = ?', message.key)
+  }>('SELECT state, next_at, last_error, error_by, deadline_at FROM outbox WHERE message = ?', message.key)
   const doubt =
     entry?.state === 'queued' && isNumberInDoubt(ctx.store, message.key) ? NUMBER_WAITS : undefined
-  const reason = message.reason ?? doubt ?? entry?.last_error ?? undefined
+  const waits = doubt === undefined ? [entry?.last_error, entry?.error_by] : [doubt, 'node']
+  const [reason, by] = message.reason === null ? waits : [message.reason, message.reasonBy]
   const held = (entry?.state === 'queued' && isHeld(ctx.store, message.key)) || undefined
   return {
     state: message.delivery ?? 'unknown',
     ...present({
-      reason,
-      reason_own: (reason !== undefined && (reason === doubt || isOwnReason(reason))) || undefined,
+      reason: reason ?? undefined,
+      reason_own: by === 'node' || undefined,
       held,
       next_try_at: entry === undefined || held ? undefined : Math.ceil(entry.next_at),
       give_up_at: entry?.deadline_at,
@@ -100,7 +103,7 @@ export function receiptView(interaction: Interaction): ReceiptSummary | undefine
 }
 
 export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse): InteractionSummary {
-  const { own, delivery, reason } = seen
+  const { own, delivery, reason, reasonBy } = seen
   return {
     interaction_id: interaction.id,
     side: interaction.side,
@@ -116,20 +119,15 @@ export function summaryView(ctx: Needs, interaction: Interaction, seen: Glimpse)
     unread: seen.unread,
     ...present({ unread_preview: seen.unreadPreview?.slice(0, PREVIEW_CHARACTERS) }),
     attachments: seen.attachments,
-    ...present({ delivery: own === null ? undefined : deliveryView(ctx, { key: own, delivery, reason }) }),
+    ...present({
+      delivery: own === null ? undefined : deliveryView(ctx, { key: own, delivery, reason, reasonBy }),
+    }),
     ...present({
       receipt: receiptView(interaction),
       payment: seen.isPriced === 1 ? paymentView(ctx, interaction) : undefined,
     }),
     ...(seen.isReviewed === 1 ? reviewStanding(ctx, interaction) : {}),
   }
-}
-
-/** The other side says why it declined or withdrew, a hub why it did not take the task; all else this node says. */
-function isOwnWord(interaction: Interaction, reason: string): boolean {
-  const { state } = interaction
-  if (state === (isRequester(interaction) ? 'declined' : 'cancelled')) return false
-  return state !== 'failed' || reason === DEACTIVATED || isOwnReason(reason)
 }
 
 /** Why it is as it is, and until when a task that nobody answered yet waits for an answer. */
@@ -146,12 +144,13 @@ function standing(
 } {
   const { anewAs } = interaction
   const reason = interaction.reason ?? sayLost(ctx, interaction)
+  const isOwn = interaction.reason === null ? reason !== undefined : interaction.reasonBy === 'node'
   const waits =
     isRequester(interaction) && (interaction.state === 'queued' || interaction.state === 'delivered')
   return {
     ...present({
       reason,
-      reason_own: (reason !== undefined && isOwnWord(interaction, reason)) || undefined,
+      reason_own: isOwn || undefined,
       lost_by_peer_at: interaction.lostByPeerAt ?? undefined,
       anew_as: anewAs === null ? undefined : ctx.threads.byKey(anewAs).id,
       anew_of: isRequester(interaction) ? anewOf(ctx.store, interaction.key)?.id : undefined,

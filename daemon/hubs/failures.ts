@@ -1,8 +1,9 @@
 /** What a failed call to a hub, or a refusing confirmation, says of what happened there. */
 
 import { Refused } from '../../protocol/contract/client.ts'
-import { causeCode, systemCode, systemFault } from '../../protocol/encoding/errors.ts'
+import { causeCode, systemCode, systemFault, systemFaults } from '../../protocol/encoding/errors.ts'
 import { isOutOfRoom, isStoreFailure } from '../platform/room.ts'
+import { ownReason, type Reason, reasonOfHub } from '../store/reasons.ts'
 import { HubStopped, HubUnreachable, NodeStopping, NoHub } from './hub.ts'
 
 /** What a delivery confirmation that is no success says, by its code. */
@@ -55,7 +56,17 @@ export const isOwnFailure = (error: unknown): boolean =>
 /** What says all there is to say, whatever caused it. */
 const SAID_WHOLE = [Refused, HubStopped, NoHub, NodeStopping]
 
-/** One short sentence of any failure. */
+/** One short sentence of any failure, and whose words it is: `hub` where one may have had a word in it. */
+export function reasonOf(error: unknown): Reason<'hub'> {
+  const code = causeCode(error)
+  const isOfNetwork = error instanceof HubUnreachable || code !== undefined
+  const isNamed = code === undefined || Object.hasOwn(systemFaults, code)
+  const isSaidWhole = SAID_WHOLE.some(kind => error instanceof kind)
+  const isOwn = isOutOfRoom(error) || (isOfNetwork && isNamed && !isSaidWhole)
+  return (isOwn ? ownReason : reasonOfHub)(describe(error))
+}
+
+/** The same in words alone. */
 export function describe(error: unknown): string {
   if (SAID_WHOLE.some(kind => error instanceof kind)) return (error as Error).message
   if (isOutOfRoom(error)) return 'the disk is full'

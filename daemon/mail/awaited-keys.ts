@@ -2,9 +2,10 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import { Failure } from '../../protocol/encoding/errors.ts'
 import { present } from '../../protocol/encoding/present.ts'
-import { describe, isUnreached } from '../hubs/failures.ts'
+import { isUnreached, reasonOf } from '../hubs/failures.ts'
 import { HubStopped } from '../hubs/hub.ts'
 import type { Lookup, NotKnown } from '../peers/peers.ts'
+import { ownReason, type Reason } from '../store/reasons.ts'
 
 /** `ended` is signed by the recipient itself, and the only one that nothing follows. */
 export type AwaitedKeys = 'ended' | 'expired' | 'unusable_keys' | 'not_listed' | NotKnown
@@ -40,9 +41,9 @@ export const awaitedAfter = (looked: Exclude<Lookup, { outcome: 'found' }>): Wai
     : new WaitingForKeys(looked.why, looked.error)
 
 /** Why it waits, and for how long at least, where the hub said so; the outbox itself looks for a hub that is away. */
-export function pauseOf(waiting: WaitingForKeys): { reason: string; afterMs: number | undefined } {
+export function pauseOf(waiting: WaitingForKeys): { why: Reason<'hub'>; afterMs: number | undefined } {
   const { cause, message } = waiting
-  if (isUnreached(waiting)) return { reason: describe(cause), afterMs: 0 }
-  if (cause instanceof HubStopped) return { reason: cause.message, afterMs: undefined }
-  return { reason: message, afterMs: cause instanceof Refused ? cause.retryAfterMs : undefined }
+  if (isUnreached(waiting)) return { why: reasonOf(cause), afterMs: 0 }
+  if (cause instanceof HubStopped) return { why: reasonOf(cause), afterMs: undefined }
+  return { why: ownReason(message), afterMs: cause instanceof Refused ? cause.retryAfterMs : undefined }
 }

@@ -31,10 +31,11 @@ test('what a person held back stays, with what is said after it, also over the c
   expect(due()).toEqual([])
 })
 
-test('whatever is said of why it waits', () => {
+test('whatever is said of why it waits, also over a rotation of the key', async () => {
   alice.ctx.store.run("UPDATE outbox SET last_error = 'the hub is away'")
   world.pass(5 * DAY_MS)
   expire({ ...alice.ctx })
+  await alice.rotate()
   expect([heldSize(alice.ctx.store), due()]).toEqual([1, []])
 })
 

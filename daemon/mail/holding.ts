@@ -5,6 +5,7 @@ import { refuse } from '../refusal.ts'
 import { givenUp } from '../store/messages.ts'
 import { holdAll, letGo, queuedOf } from '../store/outbox.ts'
 import { paymentOf } from '../store/payments.ts'
+import { noReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'threads' | 'transfers' | 'wakers' | 'events' | 'now'>
@@ -43,5 +44,5 @@ function sayAnew({ store, threads }: Needs, interaction: Interaction): void {
   const given = givenUp(store, interaction.key)
   for (const { key } of given) threads.queueAgain(key)
   if (isUndelivered && given.some(({ kind }) => kind === kinds.delegate))
-    threads.update(interaction, { state: 'queued', reason: null })
+    threads.update(interaction, { state: 'queued', ...noReason })
 }

@@ -5,10 +5,11 @@
 import { Refused } from '../../protocol/contract/client.ts'
 import { toBase64url } from '../../protocol/encoding/bytes.ts'
 import type { Context } from '../context.ts'
-import { describe, isUnreached, neverCounted } from '../hubs/failures.ts'
+import { isUnreached, neverCounted, reasonOf } from '../hubs/failures.ts'
 import { type HubClient, HubStopped, type SendReply } from '../hubs/hub.ts'
 import { Loop } from '../platform/loop.ts'
 import { dueEntries, isHeld, markAtHub, nextEntryAt, type OutboxEntry, SESSION } from '../store/outbox.ts'
+import { ownReason } from '../store/reasons.ts'
 import { pauseOf, WaitingForKeys } from './awaited-keys.ts'
 import { returnHead } from './heads.ts'
 import { afterRefusal, awaitAccess, awaitCapability, isRefused } from './refusals.ts'
@@ -182,15 +183,15 @@ async function afterFailure(ctx: Context, attempt: Attempt, error: unknown): Pro
   if (sealed?.capability !== undefined && neverCounted(error)) ctx.capabilities.refund(sealed.capability)
   if (isHeld(ctx.store, entry.message)) return
   if (error instanceof Refused) return afterRefusal(ctx, { ...attempt, refused: error })
-  if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, error.code)
+  if (error instanceof WaitingForCapability) return awaitCapability(ctx, entry, ownReason(error.code))
   if (error instanceof WaitingForKeys) return awaitKeys(ctx, entry, error)
-  if (error instanceof HubStopped) return retry(ctx, entry, error.message)
+  if (error instanceof HubStopped) return retry(ctx, entry, reasonOf(error))
   // the outbox looks for a hub that can't be reached: once it is found, everything is due
-  retry(ctx, entry, describe(error), isUnreached(error) ? 0 : undefined)
+  retry(ctx, entry, reasonOf(error), isUnreached(error) ? 0 : undefined)
 }
 
 function awaitKeys(ctx: Context, entry: OutboxEntry, waiting: WaitingForKeys): void {
-  const { reason, afterMs } = pauseOf(waiting)
-  if (waiting.why === 'ended') finish(ctx, entry, 'failed', reason)
-  else retry(ctx, entry, reason, afterMs)
+  const { why, afterMs } = pauseOf(waiting)
+  if (waiting.why === 'ended') finish(ctx, entry, 'failed', why.reason)
+  else retry(ctx, entry, why, afterMs)
 }

@@ -20,6 +20,7 @@ import { genuineGrants } from '../peers/stock.ts'
 import { count } from '../store/counters.ts'
 import { dropLost } from '../store/lost.ts'
 import { digestOf } from '../store/messages.ts'
+import { reasonOfPeer } from '../store/reasons.ts'
 import { noteVerdict, verdictOn } from '../store/seen.ts'
 import type { Interaction } from '../store/threads.ts'
 import { takeAcceptEnd, takeEnd } from '../tasks/conversation.ts'
@@ -333,5 +334,5 @@ function takeLeave(
   if (interaction.state === 'pending') dropFiles(ctx, interaction)
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
   ctx.store.afterCommit(() => (kind === kinds.declined ? ctx.wakers.spending : ctx.wakers.payments).wake())
-  return ctx.threads.update(interaction, { state, reason: payload.reason })
+  return ctx.threads.update(interaction, { state, ...reasonOfPeer(payload.reason) })
 }

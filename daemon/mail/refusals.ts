@@ -12,9 +12,10 @@ import {
   type OutboxEntry,
   resetCredentials,
 } from '../store/outbox.ts'
+import { ownReason, reasonOfHub } from '../store/reasons.ts'
 import { awaitedAfter, pauseOf, sentences } from './awaited-keys.ts'
 import type { Sealed } from './sealing.ts'
-import { finish, retry } from './steps.ts'
+import { finish, retry, type Why } from './steps.ts'
 import { askForCapabilities } from './top-ups.ts'
 
 type Needs = Pick<
@@ -22,6 +23,7 @@ type Needs = Pick<
   'log' | 'store' | 'peers' | 'capabilities' | 'threads' | 'timings' | 'events' | 'now' | 'hubNow' | 'random'
 >
 
+const REFUSED = 'the hub refused it for good'
 const CREDENTIALS_TRIED_MAX = 2
 /** How often a message is sealed anew before it counts as one that the hub can't read. */
 const GARBLED_MAX = 3
@@ -50,7 +52,7 @@ const steps = new Map<string, Step>([
   ['kid_stale', refreshPeer],
   ['recipient_unknown', refreshPeer],
   ['access_invalid', changeCredential],
-  ['too_large_for_stranger', (ctx, { entry, refused }) => awaitCapability(ctx, entry, refused.code)],
+  ['too_large_for_stranger', (ctx, { entry, refused }) => awaitCapability(ctx, entry, asRefused(refused))],
   ['strangers_busy', waitAsStranger],
   ['session_invalid', changeSession],
 ])
@@ -58,13 +60,16 @@ const steps = new Map<string, Step>([
 export async function afterRefusal(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
   const { entry, refused } = attempt
   const step = steps.get(refused.code)
-  if (step === undefined) retry(ctx, entry, refused.code, refused.retryAfterMs)
+  if (step === undefined) retry(ctx, entry, asRefused(refused), refused.retryAfterMs)
   else await step(ctx, attempt)
 }
 
+/** A code may be any word of the hub. */
+const asRefused = ({ code }: Refused): Why => ({ ...reasonOfHub(code), refusedAs: code })
+
 /** The same message would be refused again, whatever is done. */
 function giveUp(ctx: Needs, { entry, refused }: Pick<RefusedAttempt, 'entry' | 'refused'>): void {
-  finish(ctx, entry, 'failed', finalRefusals[refused.code] ?? refused.code)
+  finish(ctx, entry, 'failed', finalRefusals[refused.code] ?? REFUSED)
 }
 
 /** What a line has garbled arrives whole another time; what is refused whenever it is sealed is of another release. */
@@ -73,13 +78,15 @@ function sealAnew(ctx: Needs, attempt: RefusedAttempt): void {
   if (entry.resent >= GARBLED_MAX) giveUp(ctx, attempt)
   else {
     countResending(ctx.store, entry.message)
-    retry(ctx, entry, refused.code)
+    retry(ctx, entry, asRefused(refused))
   }
 }
 
 /** Refused for its times, which are those of this machine: once its clock is set, the same goes. */
 function awaitClock(ctx: Needs, { hub, entry, refused }: RefusedAttempt): void {
-  retry(ctx, entry, sayClockFault(hub) ?? refused.code, refused.retryAfterMs)
+  const fault = sayClockFault(hub)
+  const why = fault === undefined ? asRefused(refused) : ownReason(fault)
+  retry(ctx, entry, why, refused.retryAfterMs)
 }
 
 /** The key set or the home of the recipient changed, or it left; its bucket tells, where it can be asked. */
@@ -89,9 +96,9 @@ async function refreshPeer(ctx: Needs, attempt: RefusedAttempt): Promise<void> {
   const looked = await ctx.peers.lookup(entry.peer, { fresh: true })
   const after = foundIn(looked)
   const changed = after !== undefined && (after.log !== before?.log || after.keys !== before?.keys)
-  if (changed) retry(ctx, entry, refused.code, 0)
+  if (changed) retry(ctx, entry, asRefused(refused), 0)
   else if (refused.code === 'recipient_unknown') await awaitRecipient(ctx, attempt, looked)
-  else if (looked.outcome === 'found') retry(ctx, entry, refused.code)
+  else if (looked.outcome === 'found') retry(ctx, entry, asRefused(refused))
   else awaitDirectory(ctx, attempt, looked)
 }
 
@@ -101,9 +108,9 @@ async function awaitRecipient(ctx: Needs, attempt: RefusedAttempt, looked: Looku
   const home = ctx.peers.find(entry.peer)?.log.home
   const isElsewhere = home !== undefined && home !== hub.identity.aid
   if (await hasEnded(ctx, hub, entry.peer)) finish(ctx, entry, 'failed', sentences.ended)
-  else if (isElsewhere) retry(ctx, entry, AT_ANOTHER_HUB, refused.retryAfterMs)
+  else if (isElsewhere) retry(ctx, entry, ownReason(AT_ANOTHER_HUB), refused.retryAfterMs)
   else if (looked.outcome === 'not_known') awaitDirectory(ctx, attempt, looked)
-  else retry(ctx, entry, GONE, refused.retryAfterMs)
+  else retry(ctx, entry, ownReason(GONE), refused.retryAfterMs)
 }
 
 function awaitDirectory(
@@ -111,8 +118,8 @@ function awaitDirectory(
   { entry, refused }: RefusedAttempt,
   looked: Exclude<Lookup, { outcome: 'found' }>,
 ): void {
-  const { reason, afterMs = 0 } = pauseOf(awaitedAfter(looked))
-  retry(ctx, entry, reason, Math.max(afterMs, refused.retryAfterMs ?? 0) || undefined)
+  const { why, afterMs = 0 } = pauseOf(awaitedAfter(looked))
+  retry(ctx, entry, why, Math.max(afterMs, refused.retryAfterMs ?? 0) || undefined)
 }
 
 /** Whether the recipient itself signed that its identity has ended: the directory lists such a one no more, its log stays. */
@@ -133,12 +140,12 @@ async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedA
   const { capabilities, store } = ctx
   const isRenewed =
     sealed?.capability !== undefined && capabilities.dropRefused(entry.peer, sealed.capability)
-  if (isRenewed) return retry(ctx, entry, refused.code, 0)
+  if (isRenewed) return retry(ctx, entry, asRefused(refused), 0)
   if (peer?.keys !== undefined && capabilities.dropOtherEpochs(entry.peer, peer.keys.body.mailboxEpoch))
-    return retry(ctx, entry, refused.code, 0)
+    return retry(ctx, entry, asRefused(refused), 0)
   countCredential(store, entry.message)
-  if (entry.credentialsTried < CREDENTIALS_TRIED_MAX) retry(ctx, entry, refused.code, 0)
-  else retry(ctx, entry, ACCESS_REFUSED, NEW_ACCESS_WAIT_MS, 'access')
+  if (entry.credentialsTried < CREDENTIALS_TRIED_MAX) retry(ctx, entry, asRefused(refused), 0)
+  else retry(ctx, entry, ownReason(ACCESS_REFUSED), NEW_ACCESS_WAIT_MS, 'access')
 }
 
 /**
@@ -151,7 +158,7 @@ export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void>
   const isRenewed = epoch !== undefined && ctx.capabilities.dropOtherEpochs(entry.peer, epoch)
   const hasNone = !ctx.capabilities.holdsAny(entry.peer)
   if (isRenewed || hasNone) resetCredentials(ctx.store, entry.message)
-  retry(ctx, entry, ACCESS_REFUSED, isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
+  retry(ctx, entry, ownReason(ACCESS_REFUSED), isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
   if (hasNone && peer !== undefined) askForCapabilities(ctx, entry.peer)
 }
 
@@ -159,18 +166,18 @@ export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void>
 export const isRefused = (entry: OutboxEntry): boolean => entry.credentialsTried > CREDENTIALS_TRIED_MAX
 
 /** Goes once a capability of the recipient is here; its arrival wakes what waits. */
-export function awaitCapability(ctx: Needs, entry: OutboxEntry, reason: string): void {
-  retry(ctx, entry, reason, undefined, 'stock')
+export function awaitCapability(ctx: Needs, entry: OutboxEntry, why: Why): void {
+  retry(ctx, entry, why, undefined, 'stock')
   if (ctx.peers.find(entry.peer) !== undefined) askForCapabilities(ctx, entry.peer)
 }
 
 /** A capability may have come while this was on its way; what comes later wakes it. */
 function waitAsStranger(ctx: Needs, { entry, refused }: RefusedAttempt): void {
   const hasOne = ctx.capabilities.holdsAny(entry.peer)
-  retry(ctx, entry, refused.code, hasOne ? undefined : refused.retryAfterMs, 'stock')
+  retry(ctx, entry, asRefused(refused), hasOne ? undefined : refused.retryAfterMs, 'stock')
 }
 
 /** The hub client has forgotten the session; a new one is tried at once, and a second refusal waits. */
 function changeSession(ctx: Needs, { entry, refused }: RefusedAttempt): void {
-  retry(ctx, entry, refused.code, entry.lastError === refused.code ? undefined : 0)
+  retry(ctx, entry, asRefused(refused), entry.refusedAs === refused.code ? undefined : 0)
 }

@@ -12,6 +12,7 @@ import {
   sendAgainAt,
   type WaitsFor,
 } from '../store/outbox.ts'
+import { ownReason, type Reason } from '../store/reasons.ts'
 import { type DeliveryState, MESSAGE_DEADLINE_MS } from '../store/threads.ts'
 
 type Needs = Pick<
@@ -35,19 +36,17 @@ export function fraction(ctx: Pick<Context, 'random'>): number {
   return ((high as number) * 256 + (low as number)) / 65_536
 }
 
+/** `refusedAs`: the code of a hub. */
+export type Why = Reason<'hub'> & { refusedAs?: string }
+
 /** Tries again after a pause that grows with the attempts, or after the time that was asked for; 0 is at once. */
-export function retry(
-  ctx: Needs,
-  entry: OutboxEntry,
-  reason: string,
-  afterMs?: number,
-  waitsFor?: WaitsFor,
-): void {
+export function retry(ctx: Needs, entry: OutboxEntry, why: Why, afterMs?: number, waitsFor?: WaitsFor): void {
   const backoff = Math.min(ctx.timings.backoffFirstMs * 2 ** entry.attempts, BACKOFF_MAX_MS)
   const jittered = backoff * (0.5 + fraction(ctx) / 2)
   const wait = afterMs === 0 ? 0 : Math.max(afterMs ?? 0, jittered)
-  sendAgainAt(ctx.store, entry.message, { at: ctx.now() + wait, reason, waitsFor })
+  sendAgainAt(ctx.store, entry.message, { ...why, at: ctx.now() + wait, waitsFor })
   // once for each reason, or an evening without a hub fills the log
+  const { reason } = why
   if (reason === entry.lastError) return
   const said = {
     message: entry.message,
@@ -58,7 +57,7 @@ export function retry(
   ctx.log.info(said, 'not sent; it is tried again from its beginning')
 }
 
-/** The message is settled; a task that did not get through is over. */
+/** The message is settled, for a reason in words of this node; a task that did not get through is over. */
 export function finish(ctx: Needs, entry: OutboxEntry, state: DeliveryState, reason: string): void {
   const { store, threads } = ctx
   store.transaction(() => {
@@ -68,7 +67,7 @@ export function finish(ctx: Needs, entry: OutboxEntry, state: DeliveryState, rea
     if (message.interaction !== null && message.number === 1 && message.kind === 0) {
       const interaction = threads.byKey(message.interaction)
       const became = state === 'failed' ? 'failed' : 'expired'
-      if (interaction.state === 'queued') threads.update(interaction, { state: became, reason })
+      if (interaction.state === 'queued') threads.update(interaction, { state: became, ...ownReason(reason) })
     }
     announce(ctx, entry, state)
   }, 'node.finish')
@@ -111,7 +110,7 @@ export function sendAnew(
   const reason = isExpired(ctx, entry) ? 'expired' : why
   // a hub that takes a message and loses it again and again gets it ever less often, up to the deadline
   const pause = entry.resent < RESENT_SOON ? undefined : RESENT_LATER_MS
-  retry(ctx, { ...entry, attempts: entry.resent }, reason, pause, waitsFor)
+  retry(ctx, { ...entry, attempts: entry.resent }, ownReason(reason), pause, waitsFor)
 }
 
 /**

@@ -8,6 +8,7 @@ import { CLOCKS_APART_MAX_MS, clocksApart, hubTime } from '../hubs/clocks.ts'
 import type { HubClient } from '../hubs/hub.ts'
 import { forget, recall, remember } from '../store/memory.ts'
 import { allEntries } from '../store/outbox.ts'
+import { ownReason } from '../store/reasons.ts'
 import { announceMove, remakeReceipts } from './reseal.ts'
 
 export type KeyStateNeeds = Pick<
@@ -83,7 +84,7 @@ export function settleKeyState(ctx: KeyStateNeeds, home: HubClient | undefined):
   }, 'node.key-state')
 }
 
-export const DEACTIVATED = 'this identity was deactivated'
+const DEACTIVATED = 'this identity was deactivated'
 
 /** Nothing is sent after the end of an identity: what waits has failed, what lies at the hub is no longer followed. */
 function endOutbox(ctx: KeyStateNeeds): void {
@@ -93,7 +94,7 @@ function endOutbox(ctx: KeyStateNeeds): void {
     for (const { message, state } of allEntries(store))
       threads.setDelivery(message, state === 'at_hub' ? 'unknown' : 'failed', reason)
     for (const interaction of threads.unfinished()) {
-      threads.update(interaction, { state: 'failed', reason })
+      threads.update(interaction, { state: 'failed', ...ownReason(reason) })
       const about = { interaction_id: interaction.id, peer: interaction.peer, state: 'failed' }
       store.afterCommit(() => events.emit('message', about))
     }

@@ -26,6 +26,7 @@ import { alarmOf } from '../store/alarms.ts'
 import { openNetworksOf, unjudgedPayments } from '../store/open-payments.ts'
 import { addPayment, dropReceipts, type PaymentRow, reopenUnprovenOut } from '../store/payments.ts'
 import { freshQuotes, markQuotePaid, type QuoteRow, quoteOf, sayWhyUnpaid } from '../store/quotes.ts'
+import { ownReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
 import { type Accounts, homeOnly } from './accounts.ts'
 import { type GivenTask, taskAsGiven } from './as-given.ts'
@@ -234,7 +235,7 @@ export class Payer {
     markQuotePaid(store, interaction.key, paying.key)
     const what = interaction.capability ?? TASK
     const price = quoteText({ ...priceIn(quote), provider: interaction.peer, what })
-    threads.update(interaction, { reason: `${price}; it goes on as ${paying.id}, with a payment` })
+    threads.update(interaction, ownReason(`${price}; it goes on as ${paying.id}, with a payment`))
     return paying
   }
 

@@ -28,6 +28,8 @@ export const interactionsTable = {
     side: oneOf<'sent' | 'received'>(text),
     state: oneOf<InteractionState>(text),
     reason: orNull(text),
+    /** Null where an earlier release kept it, which may have had it of a hub. */
+    reasonBy: orNull(oneOf<'node' | 'peer'>(text)),
     wire: integer,
     capability: orNull(text),
     preview: text,
@@ -91,7 +93,9 @@ export type NewInteraction = Pick<
   | 'requestCid'
 > & { rsalt?: Uint8Array }
 
-export type Changes = Partial<Omit<Interaction, 'key' | 'id'>>
+/** A reason changes together with whose words it is. */
+export type Changes = Partial<Omit<Interaction, 'key' | 'id' | 'reason' | 'reasonBy'>> &
+  (Pick<Interaction, 'reason' | 'reasonBy'> | { reason?: never; reasonBy?: never })
 
 export function findInteraction(store: Store, delegator: string, id: string): Interaction | undefined {
   const row = store.get('SELECT * FROM interactions WHERE delegator = ? AND id = ?', delegator, id)

@@ -29,6 +29,8 @@ export const messagesTable = {
     auto: flag,
     delivery: orNull(oneOf<DeliveryState>(text)),
     reason: orNull(text),
+    /** Null where an earlier release kept it, which may have had it of a hub. */
+    reasonBy: orNull(oneOf<'node'>(text)),
     /** Before which message readers see it, by that one's key, where it came later than what was said after it. */
     place: orNull(integer),
     claimed: flag,
@@ -317,7 +319,7 @@ export function sentAbove(
     .map(({ key }) => key)
 }
 
-/** Sets what became of an outgoing message; false when it is proven to be delivered already. */
+/** Sets what became of an outgoing message, and why in words of this node; false when it is proven to be delivered already. */
 export function writeDelivery(
   store: Store,
   message: number,
@@ -325,7 +327,8 @@ export function writeDelivery(
   reason: string | null,
 ): boolean {
   const { changes } = store.run(
-    "UPDATE messages SET delivery = ?, reason = ? WHERE key = ? AND delivery IS NOT 'delivered'",
+    `UPDATE messages SET delivery = ?, reason = ?2, reason_by = iif(?2 IS NULL, NULL, 'node')
+     WHERE key = ? AND delivery IS NOT 'delivered'`,
     state,
     reason,
     message,

@@ -14,6 +14,7 @@ import {
   SESSION,
   sendAgainAt,
 } from './outbox.ts'
+import { ownReason } from './reasons.ts'
 import { Threads } from './threads.ts'
 
 const [own, peer, other] = ['own', 'peer', 'other'].map(name => agent(name).aid) as [string, string, string]
@@ -56,8 +57,7 @@ describe('a message in the outbox', () => {
 
   test('is one of at most 32 that are taken up at a time, the longest due first', () => {
     const made = Array.from({ length: 40 }, () => queued())
-    for (const [n, message] of made.entries())
-      sendAgainAt(store, message, { at: NOW - n, reason: 'x', waitsFor: undefined })
+    for (const [n, message] of made.entries()) sendAgainAt(store, message, { at: NOW - n, ...ownReason('x') })
     const due = dueEntries(store, NOW).map(({ message }) => message)
     expect(due).toEqual(made.slice(-32).reverse())
   })
@@ -65,7 +65,7 @@ describe('a message in the outbox', () => {
   test('is hurried only where it waits for a stock, of this peer, later than now', () => {
     const waits = (to: string, at: number, waitsFor?: 'stock') => {
       const message = queued(to)
-      sendAgainAt(store, message, { at, reason: 'x', waitsFor })
+      sendAgainAt(store, message, { at, ...ownReason('x'), waitsFor })
       return message
     }
     const first = waits(peer, NOW + 5, 'stock')

@@ -5,6 +5,7 @@
 import { kinds } from '../../protocol/mail/payload.ts'
 import { blob, flag, integer, oneOf, orNull, type RowOf, text } from './columns.ts'
 import type { Store } from './open.ts'
+import type { Reason } from './reasons.ts'
 import { camelRow, camelRows } from './rows.ts'
 
 const DUE_MAX = 32
@@ -46,6 +47,10 @@ export const outboxTable = {
     expiresAt: orNull(integer),
     deadlineAt: integer,
     lastError: orNull(text),
+    /** Whose words the last error is. */
+    errorBy: orNull(oneOf<'node' | 'hub'>(text)),
+    /** The code with which a hub refused it last; null where the last attempt ended otherwise. */
+    refusedAs: orNull(text),
     waitsFor: orNull(oneOf<WaitsFor>(text)),
     /** The hub may have lost it: it was away, or came back from a backup, since it took this. */
     doubted: flag,
@@ -98,7 +103,8 @@ export const HELD = 'held back by you'
 /** Keeps what a task still has to send here until {@link letGo}; how many messages. */
 export function holdAll(store: Store, interaction: number): number {
   const { changes } = store.run(
-    "UPDATE outbox SET next_at = deadline_at, waits_for = 'person', last_error = ? WHERE interaction = ? AND state = 'queued'",
+    `UPDATE outbox SET next_at = deadline_at, waits_for = 'person', last_error = ?, error_by = 'node'
+     WHERE interaction = ? AND state = 'queued'`,
     HELD,
     interaction,
   )
@@ -108,7 +114,7 @@ export function holdAll(store: Store, interaction: number): number {
 /** Lets what was held back of a task leave now; how many messages. */
 export function letGo(store: Store, interaction: number, now: number): number {
   const { changes } = store.run(
-    `UPDATE outbox SET next_at = ?, waits_for = NULL, last_error = NULL
+    `UPDATE outbox SET next_at = ?, waits_for = NULL, last_error = NULL, error_by = NULL
      WHERE interaction = ? AND state = 'queued' AND waits_for = 'person'`,
     now,
     interaction,
@@ -266,14 +272,15 @@ export function noteSealing(store: Store, message: number, { digests, granted, i
   )
 }
 
-/** Beside a message at the hub, `lastError` says why it may lie there for long. */
+/** Beside a message at the hub, `lastError` says in words of this node why it may lie there for long. */
 export type AtHub = Pick<OutboxEntry, 'rid' | 'viaHub' | 'credential' | 'expiresAt' | 'nextAt' | 'lastError'>
 
 /** The hub has it; false when the message was settled in the meantime, or is to be sent anew. */
 export function markAtHub(store: Store, message: number, at: AtHub): boolean {
   const { changes } = store.run(
-    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, doubted = 0, last_error = ?,
-       waits_for = NULL, next_at = ? WHERE message = ? AND state = 'queued'`,
+    `UPDATE outbox SET state = 'at_hub', rid = ?, via_hub = ?, credential = ?, expires_at = ?, attempts = 0, doubted = 0,
+       last_error = ?5, error_by = iif(?5 IS NULL, NULL, 'node'), refused_as = NULL, waits_for = NULL, next_at = ?
+     WHERE message = ? AND state = 'queued'`,
     at.rid,
     at.viaHub,
     at.credential,
@@ -285,17 +292,21 @@ export function markAtHub(store: Store, message: number, at: AtHub): boolean {
   return changes > 0
 }
 
+export type Again = Reason<'hub'> & {
+  at: number
+  refusedAs?: string | undefined
+  waitsFor?: WaitsFor | undefined
+}
+
 /** To be sent at this time, after an attempt that did not succeed. */
-export function sendAgainAt(
-  store: Store,
-  message: number,
-  again: { at: number; reason: string; waitsFor: WaitsFor | undefined },
-): void {
+export function sendAgainAt(store: Store, message: number, again: Again): void {
   store.run(
-    `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ?, waits_for = ?
-     WHERE message = ?`,
+    `UPDATE outbox SET state = 'queued', attempts = attempts + 1, next_at = ?, last_error = ?, error_by = ?,
+       refused_as = ?, waits_for = ? WHERE message = ?`,
     Math.ceil(again.at),
     again.reason,
+    again.reasonBy,
+    again.refusedAs ?? null,
     again.waitsFor ?? null,
     message,
   )

@@ -1,12 +1,7 @@
 /** No question that a node asks of its store takes longer for a longer history: each is answered through an index. */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { statementsIn } from '../../protocol/testing/statements.ts'
+import { askedStatements } from '../testing/statements.ts'
 import { openStoreAt, type Store } from './open.ts'
-import { HAS_WORDS } from './search.ts'
-
-const root = new URL('../..', import.meta.url).pathname
 
 /** Tables that are read whole, and why each stays small. */
 const SMALL: Readonly<Record<string, string>> = {
@@ -44,26 +39,6 @@ const RARELY = [
   "UPDATE reviews SET next_at = ?1 WHERE state = 'kept' AND next_at > ?2",
 ]
 
-const sources = readdirSync(join(root, 'daemon'), { recursive: true, encoding: 'utf8' })
-  .map(path => join(root, 'daemon', path))
-  .filter(path => /\.ts$/.test(path) && !/\.test\.ts$|\/testing|schema\.ts$|upgrades\.ts$/.test(path))
-
-/** What stands in a built statement where it is no constant: the most that it may be there, each way by itself. */
-const BUILT: Readonly<Record<string, readonly string[]>> = {
-  "[...conditions, part].join(' AND ')": [
-    'side = ?1 AND true',
-    "side = ?1 AND (updated_at, key) < (?3, ?4) AND state = 'ended'",
-    `side = ?1 AND ${HAS_WORDS} AND state = 'pending'`,
-  ],
-  "conditions.join(' AND ')": ['seq >= ? AND seq < ? AND type = ? AND instr(record, ?) > 0'],
-  clause: ['state_at >= ?', 'state_at >= ? AND agent = ? AND context = ? AND state = ?'],
-  "members.map(member => `${columnOf(member)} = ?`).join(', ')": ['state = ?, updated_at = ?'],
-  "ofKinds.join(', ')": ['1, 2'],
-  "peer === undefined ? '' : ' AND i.peer = ?'": ['', ' AND i.peer = ?'],
-}
-/** Lists of numbers of kinds. */
-const OF_KINDS = /^(?:kinds\.\w+|SPOKEN|MOVES|wordKinds|DAY_MS)$/
-
 const flat = (sql: string) => sql.replace(/\s+/g, ' ').trim()
 
 /** The table that a name of a plan stands for. */
@@ -90,7 +65,7 @@ test('no statement of the node, whole or built, reads a whole table of its histo
       .all<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
       .map(({ name }) => name),
   )
-  const asked = statementsIn(sources, { ways: BUILT, numbers: OF_KINDS })
+  const asked = askedStatements()
   expect(asked.length).toBeGreaterThan(150)
   const scans = asked
     .filter(sql => !RARELY.includes(flat(sql)))

@@ -109,6 +109,8 @@ CREATE TABLE interactions (
   lost_by_peer_at INTEGER,
   -- The task that was delegated in the place of one that the peer lost.
   anew_as INTEGER REFERENCES interactions (key),
+  -- Whose words the reason is.
+  reason_by TEXT CHECK (reason_by IN ('node', 'peer')),
   UNIQUE (delegator, id)
 ) STRICT;
 CREATE INDEX interactions_by_side ON interactions (side, updated_at);
@@ -156,6 +158,8 @@ CREATE TABLE messages (
   place INTEGER,
   -- It stands in the place of one that only the other side says this node has sent.
   claimed INTEGER NOT NULL DEFAULT 0,
+  -- Whose words the reason is.
+  reason_by TEXT CHECK (reason_by IN ('node')),
   UNIQUE (sender, message_id)
 ) STRICT;
 CREATE UNIQUE INDEX messages_by_number ON messages (interaction, direction, number) WHERE number > 0;
@@ -195,7 +199,10 @@ CREATE TABLE outbox (
   -- The hub may have lost it: it was away, or came back from a backup, since it took this.
   doubted INTEGER NOT NULL DEFAULT 0,
   -- What it waits for beyond its time.
-  waits_for TEXT CHECK (waits_for IN ('person', 'stock', 'access', 'task'))
+  waits_for TEXT CHECK (waits_for IN ('person', 'stock', 'access', 'task')),
+  -- Whose words the last error is, and the code with which a hub refused it last.
+  error_by TEXT CHECK (error_by IN ('node', 'hub')),
+  refused_as TEXT
 ) STRICT;
 CREATE INDEX outbox_due ON outbox (state, next_at);
 CREATE INDEX outbox_by_interaction ON outbox (interaction, message);

@@ -7,6 +7,7 @@ import { agent, seeded } from '../../protocol/testing/agents.ts'
 import { markReadTo, noteReceiptRecord } from './interactions.ts'
 import { openStoreAt, type Store } from './open.ts'
 import { dueEntries, holdBack, noteSealing, outboxEntry, sendAgainAt } from './outbox.ts'
+import { ownReason } from './reasons.ts'
 import { ANSWER_DEADLINE_MS, type Interaction, MESSAGE_DEADLINE_MS, Threads } from './threads.ts'
 
 const own = agent('own').aid
@@ -191,7 +192,7 @@ describe('an outgoing message', () => {
     const other = threads.queue(created(2), outgoing()).message.key
     const due = () => dueEntries(store, clock).map(({ message }) => message)
     expect(due()).toEqual([first, other])
-    sendAgainAt(store, first, { at: 1500.2, reason: 'later', waitsFor: undefined })
+    sendAgainAt(store, first, { at: 1500.2, ...ownReason('later') })
     expect(due()).toEqual([other])
     clock = 1500
     expect(due()).toEqual([other])
@@ -222,7 +223,7 @@ describe('an outgoing message', () => {
     'that waits for %s is due at once when a capability came',
     waitsFor => {
       const { key } = threads.queue(created(), outgoing()).message
-      sendAgainAt(store, key, { at: 9000, reason: 'x', waitsFor })
+      sendAgainAt(store, key, { at: 9000, ...ownReason('x'), waitsFor })
       queued = 0
       threads.hurry(own)
       expect(outboxEntry(store, key)?.nextAt).toBe(9000)
@@ -230,7 +231,7 @@ describe('an outgoing message', () => {
       expect([outboxEntry(store, key)?.nextAt, queued]).toEqual([1000, 1])
       threads.hurry(peer)
       expect(queued).toBe(1)
-      sendAgainAt(store, key, { at: 9000, reason: 'hub unreachable', waitsFor: undefined })
+      sendAgainAt(store, key, { at: 9000, ...ownReason('hub unreachable') })
       threads.hurry(peer)
       expect(outboxEntry(store, key)?.nextAt).toBe(9000)
     },

@@ -38,6 +38,7 @@ import {
 } from './messages.ts'
 import type { Store } from './open.ts'
 import { enqueue, holdBack, hurryEntries, isUnseen, outboxEntry, removeEntry, sendAgainAt } from './outbox.ts'
+import { ownReason } from './reasons.ts'
 
 export { ANSWER_DEADLINE_MS, type Interaction } from './interactions.ts'
 export type { DeliveryState, Message } from './messages.ts'
@@ -226,7 +227,7 @@ export class Threads {
       deadlineAt: at + MESSAGE_DEADLINE_MS,
     }
     if (outboxEntry(this.#store, key) === undefined) enqueue(this.#store, entry)
-    else sendAgainAt(this.#store, key, { at, reason: 'the recipient was restored', waitsFor: undefined })
+    else sendAgainAt(this.#store, key, { at, ...ownReason('the recipient was restored') })
   }
 
   /** What waits because it could only go as a stranger's is tried at once: a capability came. */
@@ -282,7 +283,7 @@ export class Threads {
     return missing
   }
 
-  /** Sets what became of an outgoing message; a final state takes it out of the outbox. */
+  /** Sets what became of an outgoing message, and why in words of this node; a final state takes it out of the outbox. */
   setDelivery(message: number, state: DeliveryState, reason: string | null = null): boolean {
     const changed = writeDelivery(this.#store, message, state, reason)
     if (FINAL_STATES.includes(state)) removeEntry(this.#store, message)

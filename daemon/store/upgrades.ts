@@ -237,4 +237,15 @@ DROP TABLE messages_text;
 CREATE VIRTUAL TABLE messages_text USING fts5 (text, content = 'messages', content_rowid = 'key', prefix = '1');
 INSERT INTO messages_text (rowid, text) SELECT key, text FROM messages;
 `,
+  /* sql */ `
+-- Whose words a reason is, which was told by its words before: what a hub may have had a word in stays unknown.
+ALTER TABLE interactions ADD COLUMN reason_by TEXT CHECK (reason_by IN ('node', 'peer'));
+UPDATE interactions SET reason_by = iif(state = iif(side = 'sent', 'declined', 'cancelled'), 'peer', 'node')
+  WHERE reason IS NOT NULL AND state <> 'failed';
+ALTER TABLE messages ADD COLUMN reason_by TEXT CHECK (reason_by IN ('node'));
+ALTER TABLE outbox ADD COLUMN error_by TEXT CHECK (error_by IN ('node', 'hub'));
+UPDATE outbox SET error_by = 'node' WHERE waits_for = 'person';
+-- The code with which a hub refused it last.
+ALTER TABLE outbox ADD COLUMN refused_as TEXT;
+`,
 ]

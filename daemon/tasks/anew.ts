@@ -3,6 +3,7 @@ import { cidText } from '../../protocol/crypto/hash.ts'
 import type { Context } from '../context.ts'
 import { type GivenTask, taskAsGiven } from '../payments/as-given.ts'
 import { refuse } from '../refusal.ts'
+import { ownReason } from '../store/reasons.ts'
 import type { Interaction } from '../store/threads.ts'
 import { isRequester } from './standing.ts'
 
@@ -39,7 +40,7 @@ export function giveAnew(
     const given = commit(task)
     ctx.threads.update(current, {
       anewAs: given.key,
-      reason: `the other side was restored from a backup and lost it; it goes on as ${given.id}`,
+      ...ownReason(`the other side was restored from a backup and lost it; it goes on as ${given.id}`),
     })
     const about = { interaction_id: current.id, peer: current.peer, state: current.state }
     ctx.store.afterCommit(() => ctx.events.emit('message', about))

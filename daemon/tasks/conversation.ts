@@ -11,6 +11,7 @@ import { mayHoldCapabilities } from '../peers/stock.ts'
 import { refuse } from '../refusal.ts'
 import { isLocal, isNumberOpen } from '../store/interactions.ts'
 import { newestOfKind } from '../store/messages.ts'
+import { ownReason } from '../store/reasons.ts'
 import type { Interaction, Message, Outgoing } from '../store/threads.ts'
 import { dropFiles } from './policies.ts'
 import { makeReceipt } from './receipt-provider.ts'
@@ -294,7 +295,7 @@ function leave(ctx: ConversationNeeds, interaction: Interaction, kind: 9 | 10, r
     numbered: true,
   })
   const state = kind === kinds.declined ? 'declined' : 'cancelled'
-  return told(ctx, ctx.threads.update(queued.interaction, { state, reason }))
+  return told(ctx, ctx.threads.update(queued.interaction, { state, ...ownReason(reason) }))
 }
 
 /** Tells every client the state after a step of this side; what the other side did is told with its message. */

@@ -1,5 +1,6 @@
 /** Tasks of this node that nobody answered by their deadline, and those that are answered after it. */
 import type { Context } from '../context.ts'
+import { noReason, ownReason } from '../store/reasons.ts'
 import { ANSWER_DEADLINE_MS, type DeliveryState, type Interaction } from '../store/threads.ts'
 
 type Needs = Pick<Context, 'store' | 'chain' | 'threads' | 'hub' | 'events' | 'now'>
@@ -28,7 +29,7 @@ export function expireUnanswered(ctx: Needs): void {
         request_cid: requestCid,
         delivery,
       })
-      threads.update(interaction, { state: 'expired', reason: sentence(id, delivery) })
+      threads.update(interaction, { state: 'expired', ...ownReason(sentence(id, delivery)) })
       store.afterCommit(() => events.emit('message', { interaction_id: id, peer, state: 'expired' }))
     }, 'node.expire')
 }
@@ -43,5 +44,5 @@ function sentence(id: string, delivery: DeliveryState): string {
 
 /** An answer came after all. */
 export function reopened(ctx: Needs, interaction: Interaction): Interaction {
-  return ctx.threads.update(interaction, { state: 'delivered', reason: null })
+  return ctx.threads.update(interaction, { state: 'delivered', ...noReason })
 }

@@ -24,6 +24,7 @@ import {
 import type { Context } from '../context.ts'
 import { noteHead } from '../peers/heads.ts'
 import { isNumberOpen, noteReceiptRecord } from '../store/interactions.ts'
+import { noReason, ownReason } from '../store/reasons.ts'
 import type { Interaction, Message } from '../store/threads.ts'
 import { noteDelivered } from './delivery.ts'
 import { paidMarkOf } from './quotes.ts'
@@ -43,14 +44,14 @@ const MENDED_MS = 60 * 86_400_000
  */
 export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8Array): Interaction {
   if (ctx.chain.isQuarantined)
-    return ctx.threads.update(interaction, { reason: 'no receipt: the evidence chain is quarantined' })
+    return ctx.threads.update(interaction, ownReason('no receipt: the evidence chain is quarantined'))
   const requesterSide: [number, number[]] = [interaction.peerLast as number, lacking(ctx, interaction)]
   const providerSide: [number, number[]] = [interaction.ownLast as number, undelivered(ctx, interaction)]
   if (requesterSide[1].length > MISSING_MAX || providerSide[1].length > MISSING_MAX)
-    return ctx.threads.update(interaction, { reason: 'no receipt: too many messages are missing' })
+    return ctx.threads.update(interaction, ownReason('no receipt: too many messages are missing'))
   const theirs = coveredMessages(ctx, interaction, 'in', requesterSide)
   const ours = coveredMessages(ctx, interaction, 'out', providerSide)
-  if (isAnswerLost(ours, interaction)) return ctx.threads.update(interaction, { reason: NO_ANSWER_HERE })
+  if (isAnswerLost(ours, interaction)) return ctx.threads.update(interaction, ownReason(NO_ANSWER_HERE))
   const result = resultOf(ours)
   const end = ctx.hubNow()
   const body: ReceiptBody = {
@@ -93,12 +94,13 @@ export function makeReceipt(ctx: Needs, interaction: Interaction, mended?: Uint8
     receiptState: 'made',
     resultCid: cidText(result.cid),
     status: result.status,
-    reason: reasonBeside(interaction),
+    ...reasonBeside(interaction),
   })
 }
 
 /** An ended task has no other reason than why its provider signed no receipt, which it has now. */
-const reasonBeside = ({ state, reason }: Interaction): string | null => (state === 'ended' ? null : reason)
+const reasonBeside = ({ state, reason, reasonBy }: Interaction): Pick<Interaction, 'reason' | 'reasonBy'> =>
+  state === 'ended' ? noReason : { reason, reasonBy }
 
 function recordReceipt(ctx: Needs, { id, key, delegator }: Interaction, resultCid: Uint8Array): void {
   const seq = ctx.chain.append('svc.interaction.receipt', {
@@ -190,7 +192,7 @@ export function takeCounterSignature(
     receiptState: 'signed',
     resultCid: cidText(resultCid),
     status,
-    reason: reasonBeside(interaction),
+    ...reasonBeside(interaction),
   })
   return isNumberOpen(signed) ? signed : endAsSigned(ctx, signed)
 }

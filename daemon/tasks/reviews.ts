@@ -24,6 +24,7 @@ import type { HubClient, ReviewUpload } from '../hubs/hub.ts'
 import { learnHubKey } from '../hubs/log.ts'
 import { Loop } from '../platform/loop.ts'
 import { refuse } from '../refusal.ts'
+import { noReason, ownReason, reasonOfHub } from '../store/reasons.ts'
 import {
   concludeReview,
   dueReviews,
@@ -53,9 +54,6 @@ const SAYS = {
 } as const
 
 type Why = Pick<ReviewRow, 'reason' | 'reasonBy'>
-const NOTHING: Why = { reason: null, reasonBy: null }
-const own = (reason: string): Why => ({ reason, reasonBy: 'node' })
-const ofHub = (reason: string): Why => ({ reason, reasonBy: 'hub' })
 
 /** Refusals that the same review will meet again. */
 const FINAL_CODES = new Set([
@@ -189,14 +187,14 @@ export class ReviewUploads {
 
   async #attempt(row: ReviewRow): Promise<void> {
     const now = this.#ctx.now()
-    if (now >= row.until) return this.#settle(row, 'refused', own(SAYS.late))
+    if (now >= row.until) return this.#settle(row, 'refused', ownReason(SAYS.late))
     const hub = this.#ctx.hub.home
-    if (hub === undefined) return this.#postpone(row, own(SAYS.noHub), now + RETRY_MS)
+    if (hub === undefined) return this.#postpone(row, ownReason(SAYS.noHub), now + RETRY_MS)
     const upload = this.#uploadOf(row)
-    if (upload === undefined) return this.#settle(row, 'refused', own(SAYS.incomplete))
+    if (upload === undefined) return this.#settle(row, 'refused', ownReason(SAYS.incomplete))
     const answer = await this.#upload(hub, upload).catch((error: unknown) => ({ error }))
     if ('error' in answer) return this.#afterFailure(row, hub, answer.error)
-    this.#settle(row, 'uploaded', answer.holds ? NOTHING : own(SAYS.unattested), answer.attestation)
+    this.#settle(row, 'uploaded', answer.holds ? noReason : ownReason(SAYS.unattested), answer.attestation)
   }
 
   async #upload(hub: HubClient, upload: ReviewUpload) {
@@ -225,13 +223,17 @@ export class ReviewUploads {
 
   #afterFailure(row: ReviewRow, hub: HubClient, error: unknown): void {
     const now = this.#ctx.now()
-    if (!(error instanceof Refused)) this.#postpone(row, ofHub(describe(error)), now + RETRY_MS)
+    if (!(error instanceof Refused)) this.#postpone(row, reasonOfHub(describe(error)), now + RETRY_MS)
     // The answer to an earlier upload may have been lost on its way.
-    else if (error.code === 'review_exists') this.#settle(row, 'uploaded', ofHub(error.code))
-    else if (FINAL_CODES.has(error.code)) this.#settle(row, 'refused', ofHub(error.code))
+    else if (error.code === 'review_exists') this.#settle(row, 'uploaded', reasonOfHub(error.code))
+    else if (FINAL_CODES.has(error.code)) this.#settle(row, 'refused', reasonOfHub(error.code))
     else {
       const probation = error.code === 'probation' ? (hub.probationUntilMs ?? now + PROBATION_RETRY_MS) : 0
-      this.#postpone(row, ofHub(error.code), Math.max(probation, now + (error.retryAfterMs ?? RETRY_MS)))
+      this.#postpone(
+        row,
+        reasonOfHub(error.code),
+        Math.max(probation, now + (error.retryAfterMs ?? RETRY_MS)),
+      )
     }
   }
 
