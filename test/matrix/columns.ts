@@ -1,5 +1,6 @@
 /** What happens meanwhile: to whoever waits, to the other side, to the hub, to the machine. */
 
+import type { Store } from '../../daemon/store/open.ts'
 import { cancel, decline, proposeEnd } from '../../daemon/tasks/conversation.ts'
 import { isOver, isRequester } from '../../daemon/tasks/standing.ts'
 import { failWrites } from '../../daemon/testing/failing-store.ts'
@@ -19,6 +20,20 @@ const { signal } = new AbortController()
 const YEAR_MS = 365 * DAY_MS
 
 const rotate = async ({ parts }: Side): Promise<void> => void (await parts.membership.rotate(signal))
+
+/** As a release does that says the same in other words: nothing may hang on them. */
+function wordAnew(store: Store): void {
+  const kept = {
+    outbox: 'last_error',
+    messages: 'reason',
+    interactions: 'reason',
+    quotes: 'reason',
+    payments: 'reason',
+    reviews: 'reason',
+  }
+  for (const [table, column] of [...Object.entries(kept), ['interactions', 'receipt_note']])
+    store.run(`UPDATE ${table} SET ${column} = 'in other words' WHERE ${column} IS NOT NULL`)
+}
 
 async function moveAndReturn({ world }: Waiting, side: Side): Promise<void> {
   await side.parts.membership.join(world.other.url, signal)
@@ -61,7 +76,7 @@ async function kill({ here, world }: Waiting, place: 'before' | 'after'): Promis
 /** Nobody reaches the hub until it heals. */
 function unreached(world: MatrixWorld): void {
   for (const { hub } of world.sides)
-    for (const name of ['send', 'poll', 'deliveryStates'] as const)
+    for (const name of ['send', 'poll', 'deliveryStates', 'bucket', 'fetchLog'] as const)
       hub.answers({ ...hub.script, [name]: () => Promise.reject(world.unreached()) })
   for (const operation of ['settle', 'endOf', 'endHold', 'account', 'redeem'] as const)
     world.post.ledger.always(operation, { kind: 'lost_before' })
@@ -69,6 +84,13 @@ function unreached(world: MatrixWorld): void {
 
 const own: Column[] = [
   { name: 'its key is rotated', happen: ({ here }) => rotate(here) },
+  {
+    name: 'every sentence that it keeps is worded anew, and its key is rotated',
+    async happen({ here }) {
+      wordAnew(here.ctx.store)
+      await rotate(here)
+    },
+  },
   { name: 'it moves to another hub and back', happen: waiting => moveAndReturn(waiting, waiting.here) },
   { name: 'it leaves its hub and returns', happen: waiting => leaveAndReturn(waiting, waiting.here) },
   {
@@ -177,7 +199,7 @@ const hub: Column[] = [
     async happen({ world }) {
       const refused = () => Promise.reject(refusedWith('hub_busy', {}, 30_000))
       for (const { hub } of world.sides)
-        hub.answers({ ...hub.script, send: refused, deliveryStates: refused })
+        hub.answers({ ...hub.script, send: refused, deliveryStates: refused, bucket: refused })
       for (const operation of ['settle', 'endHold', 'redeem'] as const)
         world.post.ledger.always(operation, { kind: 'refuse', reason: 'unavailable' })
       await world.turns(2)
