@@ -347,6 +347,33 @@ describe('refusals of a hub', () => {
     expect(delivery(first()).delivery).toBe('delivered')
   })
 
+  test.each([
+    [
+      'asked for capabilities where the directory does not answer',
+      () => Promise.reject(refusedWith('busy')),
+      true,
+    ],
+    [
+      'left alone where the directory does not list it',
+      async () => ({ entries: [], partial: false, bits: 0 }),
+      false,
+    ],
+  ])('a known recipient whose hub refuses access is %s', async (_, bucket, asks) => {
+    await world.settle()
+    world.pass(DAY_MS)
+    wrote('more')
+    alice.hub.answers({ send: () => Promise.reject(refusedWith('access_invalid')), bucket })
+    for (let n = 0; n < 5; n++) {
+      await alice.send()
+      world.pass(HOUR_MS)
+    }
+    const asked = alice.ctx.store.all(
+      'SELECT 1 FROM messages WHERE interaction IS NULL AND kind = ?',
+      kinds.capabilities,
+    )
+    expect(asked.length > 0).toBe(asks)
+  })
+
   test('refused access drops the capability that was refused', async () => {
     await world.settle()
     bob.say(task.id, 'yes')

@@ -153,13 +153,14 @@ async function changeCredential(ctx: Needs, { entry, sealed, refused }: RefusedA
  * for a mailbox that the recipient renewed. Of a stock that it holds nothing more is shown to the hub.
  */
 export async function awaitAccess(ctx: Needs, entry: OutboxEntry): Promise<void> {
-  const peer = foundIn(await ctx.peers.lookup(entry.peer, { fresh: true }))
-  const epoch = peer?.keys?.body.mailboxEpoch
+  const looked = await ctx.peers.lookup(entry.peer, { fresh: true })
+  const epoch = foundIn(looked)?.keys?.body.mailboxEpoch
   const isRenewed = epoch !== undefined && ctx.capabilities.dropOtherEpochs(entry.peer, epoch)
   const hasNone = !ctx.capabilities.holdsAny(entry.peer)
   if (isRenewed || hasNone) resetCredentials(ctx.store, entry.message)
   retry(ctx, entry, ownReason(ACCESS_REFUSED), isRenewed ? 0 : NEW_ACCESS_LOOK_MS, 'access')
-  if (hasNone && peer !== undefined) askForCapabilities(ctx, entry.peer)
+  const isListed = looked.outcome !== 'not_listed' && ctx.peers.find(entry.peer) !== undefined
+  if (hasNone && isListed) askForCapabilities(ctx, entry.peer)
 }
 
 /** Whether every credential was tried that may be, and no newer one came. */
