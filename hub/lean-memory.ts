@@ -20,9 +20,9 @@ const WORTH_MS = 200
 type Collect = (options: { type: 'major'; flavor: 'last-resort' }) => void
 
 /** Lets the young generation grow up to its size and no further, and gives back what is not needed any more. */
-export function keepMemorySmall(): void {
+export function keepMemorySmall(release: () => void): void {
   setFlagsFromString(`--heap-growing-percent=${OLD_GROWTH_PERCENT}`)
-  collectWhenQuiet()
+  collectWhenQuiet(release)
   let mayGrow = true
   // a quiet engine makes it small again, from where it has to grow once more
   setInterval(() => {
@@ -33,7 +33,7 @@ export function keepMemorySmall(): void {
   }, CHECK_EVERY_MS).unref()
 }
 
-/** Collects each time that this thread has become quiet after work; `release` gives back what no collection can. */
+/** Collects each time that this thread has become quiet after work; `release` lets go of what can be had again. */
 export function collectWhenQuiet(release: () => void = () => undefined): void {
   const collect = exposeCollector()
   let trim: (() => void) | undefined

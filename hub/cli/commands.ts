@@ -58,11 +58,13 @@ export class UsageError extends Refusal<'usage'> {
 
 export async function serve(config: Config, existing: boolean): Promise<number> {
   keepPrivate()
-  keepMemorySmall()
+  let started: RunningHub | undefined
+  keepMemorySmall(() => started?.hub.agents.freeMemory())
   const log = makeLog(toStderr, Date.now)
   const broken = Promise.withResolvers<Awaited<typeof ended>>()
   const onBroken = () => broken.resolve({ code: EXIT_FAILED, why: 'the store failed' })
   const running = await behindCommands(config, () => startHub({ config, log, onBroken, existing }))
+  started = running
   // A terminal sends its signal to a launcher and to the hub: the second one changes nothing, the end has a limit.
   takeEndings()
   process.stdout.write(`${asCalled(announcement(config, running).join('\n'))}\n`)

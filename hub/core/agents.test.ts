@@ -46,6 +46,17 @@ describe('an update', () => {
     expect((await agents.find(one.aid))?.row.version).toBe(agent.row.version)
   })
 
+  test('works on the newest row after memory was freed in its midst', async () => {
+    await put()
+    const { agent } = await agents.update(one.aid, held => {
+      agents.freeMemory()
+      return named(held as Agent, 'ours')
+    })
+    agents.freeMemory()
+    expect((await agents.find(one.aid))?.row).toMatchObject({ name: 'ours', version: agent.row.version })
+    expect(await agents.account(one.aid)).toEqual(await core.context.store.account(one.aid))
+  })
+
   test('gives up after five tries', async () => {
     await put()
     const others = new Agents(core.context)

@@ -69,6 +69,12 @@ export class Agents {
     this.#accounts.delete(aid)
   }
 
+  /** Frees what the store gives again. */
+  freeMemory(): void {
+    this.#cached.clear()
+    this.#accounts.clear()
+  }
+
   /** The agent of an AID that is registered here now. */
   async findRegistered(aid: string): Promise<Agent | undefined> {
     const agent = await this.find(aid)
