@@ -138,7 +138,7 @@ const HOSTING = [
   '',
   '  :hub-register http://127.0.0.1:8088 --name <your name>',
   '',
-  'Others reach it once it listens on an address of theirs, behind TLS: docs/operating.md.',
+  'Others reach it once it listens on an address of theirs, behind TLS: docs/host/README.md.',
 ].join('\n')
 
 /** A page of help or of what a command printed. */

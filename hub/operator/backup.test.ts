@@ -361,7 +361,7 @@ test('a hub that was restored under a clock that ran ahead is restored once more
     Number(inspectDatabase(join(directory, 'hub.db'), { deep: false, alone: true }).setting(CLOCK_SETTING))
   expect(checkClock(known(ahead), nowMs)).toMatchObject({
     state: 'wrong',
-    found: expect.stringMatching(/docs\/operating\.md has the way out/),
+    found: expect.stringMatching(/docs\/host\/problems\.md has the way out/),
     mend: 'set the clock: timedatectl set-ntp true',
   })
   expect(checkClock(known(again), nowMs).state).toBe('ok')

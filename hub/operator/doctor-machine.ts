@@ -67,7 +67,7 @@ const MEND_CLOCK = 'set the clock: timedatectl set-ntp true'
 export function checkClock(storedMs: number | undefined, nowMs: number): Finding {
   const aheadMs = (storedMs ?? 0) - nowMs
   if (aheadMs <= CLOCK_BACK_MS) return ok('clock', 'is not behind the store')
-  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up (docs/operating.md has the way out where it is right now and ran ahead before)`
+  const found = `is ${Math.ceil(aheadMs / MS_PER_SECOND)} s behind what the hub wrote before; signed requests are refused until it has caught up (docs/host/problems.md has the way out where it is right now and ran ahead before)`
   return wrong('clock', found, MEND_CLOCK)
 }
 
