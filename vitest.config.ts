@@ -41,7 +41,7 @@ export default defineConfig({
           name: 'quick',
           include: ['**/*.test.ts'],
           exclude: [...never, ...slow, ...programs],
-          testTimeout: 20_000,
+          testTimeout: 60_000,
           expect,
         },
       },
