@@ -1,0 +1,189 @@
+/** How long sentences, paragraphs and table cells of the documents may be: bounds, counting, and who is above. */
+import { describe, expect, test } from 'vitest'
+import { type Figures, figuresOf, measure, quantile } from '../scripts/measured-prose.ts'
+import { type Bounds, bounds, excessOf, type Measured, measuredDocuments } from '../scripts/prose-bounds.ts'
+
+/**
+ * Documents above their bounds, with the figures that are, in words. They may only fall: write a lower one down, and
+ * take out what has reached its bound. `npm run -s prose -- --list` prints these rows.
+ */
+// biome-ignore format: one document a line
+const above: Record<string, Bounds> = {
+  'README.md': { sentenceMedian: 17, sentenceP90: 34, paragraphP90: 71, paragraphMax: 288, cellMax: 48 },
+  'CONTRIBUTING.md': { sentenceMedian: 13, paragraphP90: 53, cellMax: 38 },
+  'SECURITY.md': { sentenceMedian: 15, sentenceP90: 26 },
+  'hub/README.md': { sentenceMedian: 15, sentenceP90: 29, paragraphP90: 59 },
+  'x402/README.md': { sentenceMedian: 18, sentenceP90: 39, paragraphP90: 87 },
+  'examples/README.md': { sentenceMedian: 14, sentenceP90: 23 },
+  'docs/a2a.md': { sentenceMedian: 18, sentenceP90: 41, paragraphP90: 149, paragraphMax: 183, cellMax: 50 },
+  'docs/agents.md': { sentenceMedian: 18, sentenceP90: 39, paragraphP90: 136, paragraphMax: 191 },
+  'docs/architecture.md': { sentenceP90: 29 },
+  'docs/console.md': { sentenceMedian: 20, sentenceP90: 36, paragraphP90: 85, paragraphMax: 113, cellMax: 26 },
+  'docs/credits.md': { sentenceMedian: 24, sentenceP90: 47, paragraphMax: 590 },
+  'docs/decisions/0001-own-cbor-codec.md': { sentenceMedian: 18, sentenceP90: 31 },
+  'docs/decisions/0002-runtime-in-the-tree.md': { sentenceP90: 49 },
+  'docs/decisions/0003-unavailable.md': { sentenceMedian: 17, sentenceP90: 39 },
+  'docs/decisions/0004-content-encrypted-twice.md': { sentenceMedian: 19, sentenceP90: 46 },
+  'docs/decisions/0005-zero-points-refused.md': { sentenceMedian: 18, sentenceP90: 34 },
+  'docs/decisions/0006-one-reading-of-json.md': { sentenceMedian: 20, sentenceP90: 39 },
+  'docs/decisions/0008-chain-checkpoint.md': { sentenceMedian: 23, sentenceP90: 42 },
+  'docs/decisions/0010-card-of-a-node.md': { sentenceP90: 30, paragraphMax: 152 },
+  'docs/decisions/0011-old-copies.md': { sentenceMedian: 26, sentenceP90: 37, paragraphMax: 182 },
+  'docs/decisions/0012-backups-from-outside.md': { sentenceP90: 34 },
+  'docs/decisions/0013-codes-of-every-row.md': { sentenceMedian: 19 },
+  'docs/decisions/0014-one-ed25519-verdict.md': { sentenceMedian: 24, sentenceP90: 38 },
+  'docs/decisions/0015-visibility.md': { sentenceMedian: 19, sentenceP90: 36 },
+  'docs/decisions/0016-optional-signature-engine.md': { sentenceMedian: 18, sentenceP90: 31 },
+  'docs/decisions/0017-width-of-text.md': { sentenceP90: 41 },
+  'docs/decisions/0018-archives-of-an-identity.md': { sentenceMedian: 24, sentenceP90: 32 },
+  'docs/decisions/0019-files-of-open-folders.md': { sentenceP90: 37 },
+  'docs/decisions/0020-token-of-the-console.md': { sentenceMedian: 20, sentenceP90: 49, paragraphMax: 208 },
+  'docs/decisions/0021-console-without-a-framework.md': { sentenceMedian: 18 },
+  'docs/decisions/0022-ink-for-the-terminal.md': { sentenceP90: 30 },
+  'docs/decisions/0023-drafts-of-the-page.md': { sentenceMedian: 17 },
+  'docs/decisions/0024-a2a-through-the-node.md': { sentenceMedian: 20, sentenceP90: 33 },
+  'docs/decisions/0025-keys-stay-as-they-are.md': { sentenceMedian: 18, sentenceP90: 46 },
+  'docs/decisions/0026-tree-in-memory.md': { sentenceMedian: 27, sentenceP90: 49 },
+  'docs/decisions/0028-rids-say-their-place.md': { sentenceMedian: 25, sentenceP90: 33 },
+  'docs/decisions/0030-numbers-after-a-restore.md': { sentenceMedian: 17, sentenceP90: 29 },
+  'docs/decisions/0031-second-copies.md': { sentenceMedian: 21, sentenceP90: 32, paragraphMax: 163 },
+  'docs/decisions/0032-keys-of-pages.md': { sentenceMedian: 17, sentenceP90: 31 },
+  'docs/decisions/0033-toml-is-read-by-a-library.md': { sentenceMedian: 17, sentenceP90: 38 },
+  'docs/decisions/0034-orders-of-lost-copies.md': { sentenceMedian: 18 },
+  'docs/mcp.md': { sentenceP90: 38, paragraphMax: 143 },
+  'docs/node.md': { sentenceMedian: 25, sentenceP90: 47, paragraphMax: 482 },
+  'docs/objects.md': { sentenceP90: 37, paragraphMax: 536 },
+  'docs/performance.md': { sentenceMedian: 22, sentenceP90: 45, paragraphMax: 206 },
+  'docs/providers.md': { sentenceMedian: 20, sentenceP90: 39, paragraphP90: 98, paragraphMax: 156 },
+  'docs/reliability.md': { sentenceMedian: 20, sentenceP90: 50, paragraphMax: 143 },
+  'docs/security.md': { sentenceMedian: 19, sentenceP90: 34, paragraphMax: 185 },
+  'docs/tui.md': { sentenceMedian: 23, sentenceP90: 31, paragraphP90: 66 },
+  'docs/wire-3.md': { sentenceP90: 29, paragraphMax: 331 },
+}
+/** Gives way to pages in docs/host/. */
+const leftOut = ['docs/operating.md']
+
+/** A figure that fell by more than this part has to be written down, so that it can't rise again. */
+const FALLEN = 0.1
+
+const documents = measuredDocuments(new URL('..', import.meta.url).pathname).filter(
+  ({ path }) => !leftOut.includes(path),
+)
+const named = (document: Measured): [string, Measured] => [document.path, document]
+const entries = (figures: Bounds) => Object.entries(figures) as [keyof Figures, number][]
+
+test.each(documents.map(named))(
+  '%s keeps to its bounds, or to the figures that it is listed with',
+  (path, document) => {
+    const risen = entries(excessOf(document)).filter(([name, value]) => value > (above[path]?.[name] ?? 0))
+    expect(risen).toEqual([])
+  },
+)
+
+test.each(Object.keys(above))('%s is listed only with figures that are still so high', path => {
+  const document = documents.find(one => one.path === path)
+  const excess = document ? excessOf(document) : {}
+  const fallen = entries(above[path] ?? {}).filter(
+    ([name, value]) => (excess[name] ?? 0) < value * (1 - FALLEN),
+  )
+  expect([path, fallen]).toEqual([path, []])
+})
+
+test('a document that reaches its bounds leaves the list', () => {
+  const reached = Object.keys(above).filter(path => {
+    const document = documents.find(one => one.path === path)
+    return !document || entries(above[path] ?? {}).some(([name]) => !(name in excessOf(document)))
+  })
+  expect(reached).toEqual([])
+})
+
+test('a how-to page is held closer than a reference', () => {
+  const howTo = documents.filter(({ kind }) => kind === 'how-to').map(({ path }) => path)
+  expect(howTo).toEqual(expect.arrayContaining(['README.md', 'CONTRIBUTING.md', 'docs/agents.md']))
+  for (const [name, value] of entries(bounds.reference)) expect(bounds['how-to'][name]).toBeLessThan(value)
+})
+
+describe('a sentence', () => {
+  test.each([
+    ['ends at a full stop before a capital', 'One two three. Four five six seven.', [3, 4]],
+    [
+      'ends before code, a digit, a quotation mark and a bracket',
+      'One two three. `a` b c. 4 d e. "F g h." (I j k.)',
+      [3, 3, 3, 3, 3],
+    ],
+    ['goes on over a line', 'One two\nthree four.', [4]],
+    ['goes on after a semicolon', 'One two three; Four five six.', [6]],
+    [
+      'ends at a colon before a capital only',
+      'One two three: four. One two three: Four five six.',
+      [4, 3, 3],
+    ],
+    ['goes on after an abbreviation', 'Take one, e.g. Node or J. Smith of it, i.e. The other.', [12]],
+    ['goes on after a version and a file name', 'Release 0.3 reads config.json and no more.', [7]],
+    ['counts code as one word', 'Run `npx svc verify <id>. Then more` at once. It shows it.', [4, 3]],
+    [
+      'counts the words of a link, not its address',
+      'See [the other page. now](docs/a.md "A title") for more.',
+      [7],
+    ],
+    ['counts the words of a link that is code as one', 'See [`svc a b`](docs/a.md) for more.', [4]],
+    ['has no word that is a sign', 'One – two → three.', [3]],
+    ['has neither pictures nor tags', 'One ![four five](a.png) two <kbd>three</kbd>.', [3]],
+    ['has three words or more', 'Yes. And no. That is it.', [3]],
+    ['is found in bold text', '**One two three.** Four five six.', [3, 3]],
+  ])('%s', (_, markdown, sentences) => {
+    expect(measure(markdown).sentences).toEqual(sentences)
+  })
+})
+
+describe('a paragraph', () => {
+  test.each([
+    ['is each item of a list', '- One two\n- three four five\n\n1. six', [2, 3, 1]],
+    [
+      'is each item of a nested list, apart from the one around it',
+      '- One two\n  - three\n    - four five\n- six',
+      [2, 1, 2, 1],
+    ],
+    ['is each of several in one item', '- One two\n\n  Three four five.\n\n- Six', [2, 3, 1]],
+    ['is found in a quotation', '> One two\n> three\n>\n> - four', [3, 1]],
+    [
+      'is neither heading, code, comment nor HTML',
+      '# One\n\nTwo\n---\n\n```sh\nthree. Four\n```\n\n    five\n\n<!-- six\nseven -->\n\n<p>eight</p>\n\nNine ten.',
+      [2],
+    ],
+    ['ends where a table begins', 'One two.\n\n| a b | c |\n|---|---|\n| d | e |\n\nThree.', [2, 1]],
+  ])('%s', (_, markdown, paragraphs) => {
+    expect(measure(markdown).paragraphs).toEqual(paragraphs)
+  })
+})
+
+describe('a table cell', () => {
+  test.each([
+    ['is measured in the head and below', '| One two | three |\n|---|:-:|\n| four five six | |', [2, 3]],
+    [
+      'goes on after an escaped pipe, in code too',
+      '| a | b |\n|---|---|\n| one \\| two three | `x \\| y` four |',
+      [3, 2],
+    ],
+    ['may do without the outer pipes', 'a b | c\n---|---\nd e f | g', [2, 3]],
+    ['goes on over a break', '| a | b |\n|---|---|\n| one two<br>three `x`<br>four | |', [5]],
+  ])('%s', (_, markdown, cells) => {
+    expect(measure(markdown)).toMatchObject({ cells, sentences: [] })
+  })
+})
+
+test('the part of a row of numbers is the smallest that so much does not exceed', () => {
+  expect([quantile([], 0.9), quantile([7], 0.5), quantile([4, 1, 3, 2], 0.5)]).toEqual([0, 7, 2])
+  expect(quantile([10, 1, 2, 3, 4, 5, 6, 7, 8, 9], 0.9)).toBe(9)
+})
+
+test('a document is shown with its words, medians, 90th percentiles and longest', () => {
+  expect(figuresOf(measure('One two three. Four five six seven.\n\n| a b | c |\n|---|---|\n'))).toEqual({
+    words: 9,
+    sentenceMedian: 3,
+    sentenceP90: 4,
+    paragraphP90: 7,
+    paragraphMax: 7,
+    cellMax: 2,
+  })
+})
