@@ -21,7 +21,9 @@ const beside = [
   'x402/README.md',
   'examples/README.md',
 ]
-const guides = ['a2a', 'agents', 'console', 'providers', 'tui', 'uninstall'].map(name => `docs/${name}.md`)
+const guides = ['README', 'a2a', 'agents', 'console', 'providers', 'tui', 'uninstall', 'using'].map(
+  name => `docs/${name}.md`,
+)
 const guideFolders = /^docs\/(?:host|use)\//
 
 const kindOf = (path: string): Kind =>
