@@ -24,8 +24,9 @@ const heldIn = (path: string) =>
     [...names.matchAll(/\*([^*]+)\*/g)].map(([, words = '']) => ({ file, words })),
   )
 const [threats, sentences] = [heldIn('docs/security.md'), heldIn('docs/node.md')]
+const agents = heldIn('docs/agents.md')
 
-test.each([...threats, ...sentences])('the claim held by $file: $words', ({ file, words }) => {
+test.each([...threats, ...sentences, ...agents])('the claim held by $file: $words', ({ file, words }) => {
   expect(readFileSync(join(root, file), 'utf8')).toContain(words)
 })
 
