@@ -11,10 +11,9 @@ import { type Bounds, bounds, excessOf, type Measured, measuredDocuments } from 
 const above: Record<string, Bounds> = {
   'x402/README.md': { sentenceMedian: 18, sentenceP90: 39, paragraphP90: 87 },
   'docs/a2a.md': { sentenceMedian: 18, sentenceP90: 41, paragraphP90: 149, paragraphMax: 183, cellMax: 50 },
-  'docs/agents.md': { sentenceMedian: 18, sentenceP90: 39, paragraphP90: 136, paragraphMax: 191 },
+  'docs/agents.md': { cellMax: 48 },
   'docs/architecture.md': { sentenceP90: 29 },
   'docs/console.md': { sentenceMedian: 20, sentenceP90: 36, paragraphP90: 85, paragraphMax: 113, cellMax: 26 },
-  'docs/credits.md': { sentenceMedian: 24, sentenceP90: 47, paragraphMax: 590 },
   'docs/decisions/0001-own-cbor-codec.md': { sentenceMedian: 18, sentenceP90: 31 },
   'docs/decisions/0002-runtime-in-the-tree.md': { sentenceP90: 49 },
   'docs/decisions/0003-unavailable.md': { sentenceMedian: 17, sentenceP90: 39 },
