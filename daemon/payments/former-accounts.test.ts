@@ -64,15 +64,22 @@ test('a former hub that refuses to show the account is named until it shows it',
 })
 
 test('a former hub whose books are in doubt is named until a person accepts it', async () => {
-  const { store, hub } = bob.node.ctx
+  const { store } = bob.node.ctx
   const { aid } = bob.node.hub.identity
   const url = 'https://former.example'
   store.transaction(() => {
     writeHome(store, { url, aid, wire: 3, log: new Uint8Array(), bits: 8 }, true, world.clock.ms)
+    // the same hub under another address was not left
+    writeHome(
+      store,
+      { url: `${url}:8443`, aid, wire: 3, log: new Uint8Array(), bits: 8 },
+      true,
+      world.clock.ms,
+    )
     raiseAlarm(store, aid, 'it shows another balance')
   })
   expect(refusing()).toEqual([])
-  const other = { url: 'https://home.example', aid: hub.last?.identity.aid ?? '', wire: 3 }
+  const other = { url: 'https://home.example', aid: 'another hub', wire: 3 }
   store.transaction(() => {
     writeHome(store, { ...other, log: new Uint8Array(), bits: 8 }, true, world.clock.ms)
   })

@@ -50,9 +50,10 @@ export function leftRows(store: Store): HubRow[] {
   return camelRows(store.all("SELECT * FROM hubs WHERE role = 'known' ORDER BY url"))
 }
 
-/** Where a hub that was left answers; undefined for one that is not known any more. */
+/** Where a hub that was left answers; undefined for the home under another address, and for one that is not known. */
 export function urlOfLeft(store: Store, aid: string): string | undefined {
-  const sql = "SELECT url FROM hubs WHERE aid = ? AND role <> 'home' ORDER BY url LIMIT 1"
+  if (homeRow(store)?.aid === aid) return undefined
+  const sql = 'SELECT url FROM hubs WHERE aid = ? ORDER BY url LIMIT 1'
   return store.get<{ url: string }>(sql, aid)?.url
 }
 
