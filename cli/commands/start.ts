@@ -21,7 +21,10 @@ import { offerWays } from './ways.ts'
 
 /** The last major version of Node whose engine was seen to know the flags of a node. */
 const FLAGS_KNOWN_TO = 26
-const READY_WAIT_MS = 8_000
+/** A node that lives and does not answer yet is waited for: a busy machine takes its time. */
+const READY_WAIT_MS = 60_000
+/** Later than this, whoever waits is told. */
+const SLOW_START_MS = 8_000
 const PING_WAIT_MS = 1_000
 const POLL_MS = 50
 /** The store makes files of its own while it is open. */
@@ -144,7 +147,12 @@ async function waitForDaemon(io: Io, { dir, wasFull, logStart, child }: Started)
   const said = () => `its log says:\n${logSince(dir, logStart, LOG_TAIL_LINES)}`.trimEnd()
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   let other: DaemonEntry | undefined
-  for (const deadline = io.now() + READY_WAIT_MS; io.now() < deadline; await pause(POLL_MS)) {
+  let sayAt = SLOW_START_MS
+  for (const start = performance.now(); performance.now() - start < READY_WAIT_MS; await pause(POLL_MS)) {
+    if (performance.now() - start > sayAt) {
+      notice(io, `the node starts slowly; svc waits up to ${READY_WAIT_MS / 1000} s for it`)
+      sayAt = READY_WAIT_MS
+    }
     const entry = daemonsOf(io.env).find(daemon => daemon.data_dir === dir)
     const answering = entry !== undefined && (await answers(io, entry)) ? entry : undefined
     if (answering !== undefined && (answering.pid === child.pid || hasEnded())) return answering
