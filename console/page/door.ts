@@ -33,7 +33,7 @@ export function doorOf(peer: Peer): Door {
     yield* eventsIn(answer.body)
   }
 
-  return { call, events: sharedEvents(events, () => peer.lose()) }
+  return { call, events: sharedEvents(events, peer) }
 }
 
 const queryOf = (input: object): string => {

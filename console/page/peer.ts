@@ -1,7 +1,7 @@
 /**
  * The node as this page knows it: another program may take its port while it is stopped, and a page is told nothing by
- * looking. Both prove themselves before anything is asked, anew after each lost connection; each request is proven with
- * the key of the page, which is never sent.
+ * looking. Both prove themselves before anything is asked: before each request, and once for all that follow while a
+ * stream of events is open, whose end the page sees. Each request is proven with the key of the page, which is never sent.
  */
 import { sha256Hex } from '#crypto'
 import {
@@ -31,6 +31,8 @@ export class Peer {
   #challenge: string | undefined
   #counter = 0
   #opening: Promise<string> | undefined
+  #isWatched = false
+  #turns = 0
 
   constructor(session: Session) {
     this.#session = session
@@ -38,7 +40,18 @@ export class Peer {
 
   /** The connection ended: who answers next may be another one. */
   lose(): void {
+    this.#turn(false)
+  }
+
+  /** A stream of events is open, in this tab or another one: whoever proves himself from now on stays until it ends. */
+  watch(): void {
+    this.#turn(true)
+  }
+
+  #turn(isWatched: boolean): void {
+    this.#turns += 1
     this.#challenge = undefined
+    this.#isWatched = isWatched
   }
 
   /** The header that proves a request; throws {@link NodeGone} where nobody or another program answers. */
@@ -86,6 +99,7 @@ export class Peer {
 
   async #open(): Promise<string> {
     const { session, key } = this.#session
+    const turns = this.#turns
     const asked = newAsked()
     const body = JSON.stringify({ session, nonce: asked.nonce, proof: pageProof(key, asked) })
     const answer = await post('/console/open', body)
@@ -94,7 +108,9 @@ export class Peer {
     const { challenge, proof } = answer.said as { challenge?: unknown; proof?: unknown }
     if (typeof challenge !== 'string' || !sameHex(nodeProof(key, asked, challenge), String(proof)))
       throw new NodeGone(`another program answers at ${location.host}, not the node`, 'svc up')
-    this.#challenge = challenge
+    // who proved himself before a stream was opened or lost may be gone
+    if (this.#turns !== turns) return this.#open()
+    if (this.#isWatched) this.#challenge = challenge
     return challenge
   }
 }

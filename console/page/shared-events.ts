@@ -5,6 +5,7 @@
  * the others, and each has the node prove itself anew.
  */
 import type { Door, NodeEventSeen } from '../../view/door.ts'
+import type { Peer } from './peer.ts'
 
 const NAME = 'svc events'
 const OPEN: NodeEventSeen = { id: null, event: 'open', data: null }
@@ -16,33 +17,38 @@ const RESET: NodeEventSeen = { id: null, event: 'reset', data: {} }
  * says when it ended.
  */
 type Told = { ask: true } | { at: string | null } | { event: NodeEventSeen } | { lost: true }
+type Watched = Pick<Peer, 'lose' | 'watch'>
 
 /**
- * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. `lose`:
- * what this tab does when a stream begins or ends, its own or that of another tab.
+ * The events of a door, read once for all tabs; by each tab for itself where the browser has no locks for it. The peer
+ * hears when a stream is open and when it is lost, its own or that of another tab.
  */
-export function sharedEvents(events: Door['events'], lose: () => void): Door['events'] {
-  const own = readAnew(events, lose)
+export function sharedEvents(events: Door['events'], peer: Watched): Door['events'] {
+  const own = readAnew(events, peer)
   if (globalThis.navigator?.locks === undefined || globalThis.BroadcastChannel === undefined) return own
   // as long as the page: also a tab that follows nothing just then has to hear it
   new BroadcastChannel(NAME).onmessage = ({ data }: MessageEvent<Told>) => {
-    if ('lost' in data) lose()
+    if ('lost' in data) peer.lose()
+    else if ('at' in data) peer.watch()
   }
   return async function* (since, signal) {
-    lose()
+    peer.lose()
     using tab = new Tab(since, signal)
     yield* tab.follow()
     if (!signal.aborted) yield* tab.lead(own)
   }
 }
 
-const readAnew = (events: Door['events'], lose: () => void): Door['events'] =>
+const readAnew = (events: Door['events'], peer: Watched): Door['events'] =>
   async function* (since, signal) {
-    lose()
+    peer.lose()
     try {
-      yield* events(since, signal)
+      for await (const event of events(since, signal)) {
+        if (event.event === 'open') peer.watch()
+        yield event
+      }
     } finally {
-      lose()
+      peer.lose()
     }
   }
 

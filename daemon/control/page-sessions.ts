@@ -37,13 +37,13 @@ export class PageSessions {
     return { session, key: pageKey(this.#token, session) }
   }
 
-  /** Opens a session to who proves its key; undefined to anybody else. */
+  /** Opens a session to who proves its key, as often as the page asks; undefined to anybody else. */
   open({ session, nonce, proof }: Opening, host: string): { challenge: string; proof: string } | undefined {
     const key = pageKey(this.#token, session)
     if (!sameHex(pageProof(key, { host, nonce }), proof)) return undefined
-    const challenge = this.#nonce()
-    this.#keep(session, { key, challenge, highest: 0, seen: new Set() })
-    return { challenge, proof: nodeProof(key, { host, nonce }, challenge) }
+    const page = this.#pages.get(session) ?? { key, challenge: this.#nonce(), highest: 0, seen: new Set() }
+    this.#keep(session, page)
+    return { challenge: page.challenge, proof: nodeProof(key, { host, nonce }, page.challenge) }
   }
 
   /** The digest that the body of a proven request has; undefined where nothing is proven, or was before. */
