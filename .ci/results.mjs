@@ -26,7 +26,9 @@ const print = {
     for (const file of failed) {
       if (file.message) console.log(`${file.name}\n${file.message}`)
       for (const test of failedTests(file))
-        console.log(`${file.name}: ${test.fullName} (${test.status})\n${(test.failureMessages ?? []).join('\n')}`)
+        console.log(
+          `${file.name}: ${test.fullName} (${test.status})\n${(test.failureMessages ?? []).join('\n')}`,
+        )
     }
   },
 }
