@@ -7,14 +7,16 @@ import { cpuSeconds, meetingWorld, operate, peakMib, residentMib } from './lib/n
 
 const MIB = 1024 * 1024
 const ATTACHMENT_MIB = 64
-const IDLE_S = 10
+/** Half a minute after its last work a node lets go of code that it did not run again. */
+const SETTLE_MS = 45_000
+const IDLE_S = 20
 const ARRIVAL_MS = 120_000
 
 export async function run(): Promise<Row[]> {
   const { world, alice, bob } = await meetingWorld()
   await using _world = world
   await operate(alice, '/delegate', { to: bob.aid, task: 'first contact' })
-  await pause(3_000)
+  await pause(SETTLE_MS)
   const cpu = cpuSeconds(bob.pid)
   await pause(IDLE_S * 1000)
   const idle = [

@@ -49,7 +49,7 @@ async function runForeground(io: Io, input: Input): Promise<number> {
   const ended = Promise.withResolvers<void>()
   const selection = selectIdentity(io.env, input.id)
   const node = await openNode(io, selection, ended.resolve)
-  collectWhenQuiet()
+  collectWhenQuiet(() => node.ctx.store.releaseMemory())
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => ended.resolve())
   io.out(
     `${JSON.stringify({ state: 'running', aid: node.aid, pid: process.pid, control_addr: node.controlAddress, data_dir: selection.dir }, null, 2)}\n`,

@@ -7,7 +7,8 @@ const module = new URL('./stream-memory.ts', import.meta.url).href
 const program = `
 import { setTimeout as pause } from 'node:timers/promises'
 import { collectWhenQuiet } from ${JSON.stringify(module)}
-collectWhenQuiet()
+let released = 0
+collectWhenQuiet(() => void (released += 1))
 const heap = () => process.memoryUsage().heapUsed
 for (let round = 0; round < 2; round++) {
   let held = Array.from({ length: 400_000 }, (_, i) => ({ i, text: String(i) }))
@@ -17,10 +18,11 @@ for (let round = 0; round < 2; round++) {
   while (heap() > full / 2 && Date.now() < end) await pause(50)
   console.log(heap() > full / 2 ? 'kept' : 'given back')
 }
+console.log(released >= 2 ? 'released' : 'kept')
 process.exit()
 `
 
 test('what work has left is given back once the process is quiet', () => {
   const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' })
-  expect(said.trim()).toBe('given back\ngiven back')
+  expect(said.trim()).toBe('given back\ngiven back\nreleased')
 })

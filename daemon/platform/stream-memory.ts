@@ -6,12 +6,14 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const COLLECT_EVERY_BYTES = 4 * 1024 * 1024
+const COLLECT_EVERY_BYTES = 2 * 1024 * 1024
 
 const LOOK_EVERY_MS = 2_000
 /** Processor time between two looks below which a node is quiet. */
 const QUIET_MS = 100
 const WORTH_BYTES = 1024 * 1024
+/** So long after its last use V8 keeps the code of a function; then a collection lets go of it. */
+const CODE_KEPT_MS = 30_000
 
 type Collect = (options: { type: 'minor' } | { type: 'major'; flavor: 'last-resort' }) => void
 let passed = 0
@@ -26,17 +28,27 @@ export function noteStreamed(bytes: number): void {
   collect({ type: 'minor' })
 }
 
-/** Gives back, each time that the process has become quiet, what the work before has left. */
-export function collectWhenQuiet(): void {
+/**
+ * Gives back, each time that the process has become quiet, what the work before has left; `release` lets go of what can
+ * be had again.
+ */
+export function collectWhenQuiet(release: () => void): void {
   let kept = 0
   let spent = process.cpuUsage()
+  let hasCodeToDrop = false
+  let collectedAt = 0
   setInterval(() => {
     const { user, system } = process.cpuUsage(spent)
     spent = process.cpuUsage()
     const isQuiet = (user + system) / 1000 < QUIET_MS
-    if (!isQuiet || heldBytes() < kept + WORTH_BYTES) return
+    const isWorth = heldBytes() >= kept + WORTH_BYTES
+    const isCodeOld = hasCodeToDrop && performance.now() > collectedAt + CODE_KEPT_MS
+    if (!isQuiet || !(isWorth || isCodeOld)) return
     collect ??= exposeCollector()
+    release()
     collect({ type: 'major', flavor: 'last-resort' })
+    hasCodeToDrop = isWorth
+    collectedAt = performance.now()
     kept = heldBytes()
   }, LOOK_EVERY_MS).unref()
 }

@@ -112,6 +112,12 @@ export class Store {
     return this.#prepare(sql).all(...parameters) as R[]
   }
 
+  /** Lets go of the pages and prepared statements that are kept in memory; those that are needed are had again. */
+  releaseMemory(): void {
+    this.#statements.clear()
+    this.database.exec('PRAGMA shrink_memory')
+  }
+
   close(): void {
     this.#statements.clear()
     this.database.close()
