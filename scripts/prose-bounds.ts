@@ -21,7 +21,7 @@ const beside = [
   'x402/README.md',
   'examples/README.md',
 ]
-const guides = ['README', 'a2a', 'agents', 'console', 'providers', 'tui', 'uninstall', 'using'].map(
+const guides = ['README', 'a2a', 'agents', 'build', 'console', 'providers', 'tui', 'uninstall', 'using'].map(
   name => `docs/${name}.md`,
 )
 const guideFolders = /^docs\/(?:host|use)\//
