@@ -46,7 +46,6 @@ const above: Record<string, Bounds> = {
   'docs/decisions/0034-orders-of-lost-copies.md': { sentenceMedian: 18 },
   'docs/mcp.md': { sentenceP90: 38, paragraphMax: 143 },
   'docs/node.md': { sentenceMedian: 25, sentenceP90: 47, paragraphMax: 482 },
-  'docs/objects.md': { sentenceP90: 37, paragraphMax: 536 },
   'docs/performance.md': { sentenceMedian: 22, sentenceP90: 45, paragraphMax: 206 },
   'docs/providers.md': { sentenceMedian: 20, sentenceP90: 39, paragraphP90: 98, paragraphMax: 156 },
   'docs/reliability.md': { sentenceMedian: 20, sentenceP90: 50, paragraphMax: 143 },
