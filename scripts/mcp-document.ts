@@ -1,4 +1,4 @@
-/** What docs/mcp.md has from the code: the table of tools from their rows, and the states of tasks and messages. */
+/** What docs/mcp.md has from the code: the tools from their rows, and the states of tasks and messages. */
 
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,11 @@ const path = fileURLToPath(new URL('../docs/mcp.md', import.meta.url))
 
 /** The document with its tables as the code has them; the rest of it is written by hand. */
 export function mcpDocument(): string {
-  return between('<!-- states -->', states(), between('<!-- tools -->', table(), readFileSync(path, 'utf8')))
+  return between(
+    '<!-- states -->',
+    states(),
+    between('<!-- tools -->', sections(), readFileSync(path, 'utf8')),
+  )
 }
 
 function between(mark: string, printed: string, text: string): string {
@@ -52,19 +56,24 @@ const stateRows = (title: string, says: Readonly<Record<string, string>>): strin
   '',
 ]
 
-function table(): string {
-  const rows = tools.map(({ name, description, input, output, annotations }) => {
-    const given = Object.entries(input.shape).map(([argument, shape]) => {
-      const isNeeded = !shape.safeParse(undefined).success
-      return `\`${argument}\`${isNeeded ? ' (needed)' : ''} ${cell(shape.description ?? '')}`
-    })
-    const kind = annotations.readOnlyHint ? 'reads' : 'sends'
-    const result = output.map(member => `\`${member}\``).join(', ')
-    return `| \`${name}\` | ${kind} | ${cell(description)} | ${given.join('<br>') || 'none'} | ${result} |`
+const sections = (): string => [...tools.flatMap(section), ''].join('\n')
+
+/** One tool: its description as the model gets it, its arguments, the members of its result. */
+function section({ name, description, input, output, annotations }: (typeof tools)[number]): string[] {
+  const given = Object.entries(input.shape).map(([argument, shape]) => {
+    const isNeeded = !shape.safeParse(undefined).success
+    return `| \`${argument}\`${isNeeded ? ' (needed)' : ''} | ${cell(shape.description ?? '')} |`
   })
-  return ['', '| Tool | | Description | Arguments | Result |', '|---|---|---|---|---|', ...rows, ''].join(
-    '\n',
-  )
+  const kind = annotations.readOnlyHint ? 'Reads' : 'Sends'
+  return [
+    '',
+    `### \`${name}\``,
+    '',
+    `${kind}. Its description: “${cell(description)}”`,
+    '',
+    ...(given.length > 0 ? ['| Argument | |', '|---|---|', ...given, ''] : []),
+    `Result: ${output.map(member => `\`${member}\``).join(', ')}.`,
+  ]
 }
 
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
