@@ -44,9 +44,7 @@ const above: Record<string, Bounds> = {
   'docs/decisions/0033-toml-is-read-by-a-library.md': { sentenceMedian: 17, sentenceP90: 38 },
   'docs/decisions/0034-orders-of-lost-copies.md': { sentenceMedian: 18 },
   'docs/node.md': { sentenceMedian: 25, sentenceP90: 47, paragraphMax: 482 },
-  'docs/performance.md': { sentenceMedian: 22, sentenceP90: 45, paragraphMax: 206 },
   'docs/providers.md': { sentenceMedian: 20, sentenceP90: 39, paragraphP90: 98, paragraphMax: 156 },
-  'docs/reliability.md': { sentenceMedian: 20, sentenceP90: 50, paragraphMax: 143 },
   'docs/security.md': { sentenceMedian: 19, sentenceP90: 34, paragraphMax: 185 },
   'docs/tui.md': { sentenceMedian: 23, sentenceP90: 31, paragraphP90: 66 },
 }
