@@ -29,7 +29,7 @@ export function manPage(): string {
     ),
     section(
       'FILES',
-      tagged('~/.svc', 'identities, settings, messages and evidence; docs/node.md names each file'),
+      tagged('~/.svc', 'identities, settings, messages and evidence; docs/node/files.md names each file'),
     ),
   ]
   return `${sections.join('\n')}\n`
