@@ -19,6 +19,26 @@ test.each(documents)('every link of $path leads somewhere', ({ path, text }) => 
   expect(links.filter(link => !existsSync(join(root, dirname(path), link)))).toEqual([])
 })
 
+/** Headings as links name them: in small letters, a hyphen for each space, no punctuation. */
+function headingsOf(path: string): string[] {
+  const text = readFileSync(join(root, path), 'utf8').replace(/```[\s\S]*?```/g, '')
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(documents)('every heading that a link of $path names is there', ({ path, text }) => {
+  const links = [...text.matchAll(/\]\((?!https?:)([^)#]*\.md)?#([^)]+)\)/g)]
+  const lost = links.filter(
+    ([, page, heading = '']) =>
+      !headingsOf(page === undefined ? path : join(dirname(path), page)).includes(heading),
+  )
+  expect(lost.map(([link]) => link)).toEqual([])
+})
+
 const guides = ['CONTRIBUTING.md', 'README.md', 'docs/architecture.md']
 
 test.each(guides)('every file and folder of this tree that %s names is there', path => {
