@@ -59,6 +59,16 @@ test.each(names)('%s uses only what its row names', room => {
   expect(wrong).toEqual([])
 })
 
+test.each(names)('%s uses all that its row names', room => {
+  const used = new Set(
+    product
+      .filter(path => roomOf(path) === room)
+      .flatMap(path => importsOf(path))
+      .map(roomOf),
+  )
+  expect(usesOf(room).filter(other => !used.has(other))).toEqual([])
+})
+
 test('the core of a hub knows no engine of the store', () => {
   const wrong = product
     .filter(path => path.startsWith('hub/core/') || path.startsWith('hub/v3/'))
