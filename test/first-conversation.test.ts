@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { World } from '../cli/demo/world.ts'
+import { readSteps, type Step, wordsOf } from './told-commands.ts'
 
 const root = new URL('..', import.meta.url).pathname
 const programs = { svc: join(root, 'dist', 'svc.js'), hub: join(root, 'hub', 'dist', 'svc-hub.js') }
@@ -11,26 +12,9 @@ const LOOK_MS = 100
 const LOOKS_MAX = 100
 const PUBLIC_HUB = 'https://hub.example'
 
-type Step = { who: 'alice' | 'bob'; line: string }
-
-/** The commands of a text, each with the person whose comment is above it. */
-function readSteps(text: string): Step[] {
-  const blocks = [...text.matchAll(/```sh\n(# (?:Bob|Alice)[\s\S]*?)```/g)].map(([, body = '']) => body)
-  const parts = blocks.flatMap(body => body.split(/^(?=# )/m))
-  return parts.flatMap(part => {
-    const [title = '', ...lines] = part.trim().split('\n')
-    const who = title.startsWith('# Bob') ? 'bob' : 'alice'
-    return lines.map(line => ({ who, line }))
-  })
-}
-
 const readme = readFileSync(join(root, 'README.md'), 'utf8').split('\n## ')
 const first = readSteps(readme.find(part => part.startsWith('A first conversation')) ?? '')
 const further = readSteps(readFileSync(join(root, 'docs', 'using.md'), 'utf8'))
-
-/** The words of a line as a shell would hand them over. */
-const words = (line: string) =>
-  (line.match(/"[^"]*"|\S+/g) ?? []).map(word => word.replace(/^"(.*)"$/, '$1')).slice(2)
 
 let world: World
 let hubUrl: string
@@ -47,7 +31,8 @@ afterAll(async () => {
 })
 
 async function say({ who, line }: Step): Promise<Record<string, unknown>> {
-  const argv = words(line.replaceAll(PUBLIC_HUB, hubUrl)).map(word =>
+  if (who === 'hub') throw new Error(`not a command of a node: ${line}`)
+  const argv = wordsOf(line.replaceAll(PUBLIC_HUB, hubUrl)).map(word =>
     word.replace(/^<(\w+)>$/, (_, name: string) => known[name] ?? `<${name}>`),
   )
   expect(argv.join(' ')).not.toMatch(/<\w+>/)
@@ -75,7 +60,7 @@ const items = (reply: Record<string, unknown>) => reply['items'] as Items
 async function play(steps: Step[]): Promise<string[]> {
   const done: string[] = []
   for (const step of steps) {
-    const command = words(step.line)[0] as string
+    const command = wordsOf(step.line)[0] as string
     const reply = await follow(step, command)
     learn(step, command, reply)
     done.push(command)

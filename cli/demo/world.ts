@@ -95,17 +95,17 @@ export class World implements AsyncDisposable {
     return JSON.parse(ran.stdout) as Record<string, unknown>
   }
 
-  /** Starts the hub, on a free port unless one is given; resolves to the address and AID that it prints. */
+  /** Starts the hub, on a free port unless one is given; resolves to what it prints, with the address and AID in it. */
   async startHub(
     more: Record<string, string> = {},
     listen = '127.0.0.1:0',
-  ): Promise<{ url: string; aid: string; child: ChildProcess }> {
+  ): Promise<{ url: string; aid: string; child: ChildProcess; printed: string }> {
     const args = [this.programs.hub, 'serve', '--listen', listen, '--data-dir', this.dir('hub')]
     const env = this.env('alice', more)
     const child = spawn(this.node, args, { env, stdio: ['ignore', 'pipe', 'ignore'] })
     this.#children.push(child)
     const printed = await firstMatch(child, /at (http:\S+)[\s\S]*hub AID (\S+)/)
-    return { url: printed[1] as string, aid: printed[2] as string, child }
+    return { url: printed[1] as string, aid: printed[2] as string, child, printed: printed.input }
   }
 
   /** `svc up` for a node. */
