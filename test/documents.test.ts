@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/server'
 import { expect, test } from 'vitest'
+import { GLOBAL_FLAGS } from '../cli/command.ts'
 import { findCommand } from '../cli/flags.ts'
 import { commands as hubCommands } from '../hub/cli/table.ts'
 
@@ -87,6 +88,27 @@ function nameOf(words: string[]): string | undefined {
   } catch {
     return undefined
   }
+}
+
+test.each(instructive)('every flag that $path gives a command of svc is one of it', ({ text }) => {
+  const unknown = commandsIn(text)
+    .filter(({ program, words }) => program === 'svc' && nameOf(words) !== undefined)
+    .flatMap(({ words }) => unknownFlags(words).map(flag => `${flag} in ${words.join(' ')}`))
+  expect(unknown).toEqual([])
+})
+
+/** Those before the next command of the line, outside of quotes. */
+function unknownFlags(line: readonly string[]): string[] {
+  const words = line
+    .join(' ')
+    .replaceAll(/'[^']*'|"[^"]*"/g, 'TEXT')
+    .split(' ')
+  const end = words.findIndex(word => /^(?:&&|\||;|--)$/.test(word))
+  const own = end < 0 ? words : words.slice(0, end)
+  const { row } = findCommand(own)
+  const known: string[] = [...(row.flags ?? []), ...GLOBAL_FLAGS].map(({ name }) => name)
+  const named = own.filter(word => /^--[a-z]/.test(word)).map(word => word.replace(/[^a-z0-9-].*$/, ''))
+  return named.filter(flag => !known.includes(flag))
 }
 
 test('the documents name commands in many places', () => {
