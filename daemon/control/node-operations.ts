@@ -289,8 +289,7 @@ async function joinHub(
     }),
   )
   const join = () => parts.membership.join(given.url, AbortSignal.any([signal, parts.lifetime]))
-  const again = `svc hub-register ${shellWord(given.url)}`
-  const { hub, reply } = await hubCall(ctx.identity, join, again).catch(error => {
+  const { hub, reply } = await hubCall(ctx.identity, join, registration(given)).catch(error => {
     if (isUnreachable(error)) ctx.settings.change({ name, caps, guest_messages, accept_delegations })
     throw error
   })
@@ -307,6 +306,19 @@ async function joinHub(
     card_status: reply.cardStatus,
     ...present({ note, probation_until: reply.probationUntilMs, trial: reply.trial }),
   }
+}
+
+/** The command that asks the same once more. A phrase comes from standard input and is in no command. */
+function registration(given: Parameters<Handlers['hubRegister']>[0]): string {
+  const { url, name, caps, guest_messages, accept_delegations } = given
+  const flags = {
+    '--name': name,
+    '--caps': caps?.join(','),
+    '--guest-messages': guest_messages,
+    '--accept-delegations': accept_delegations,
+  }
+  const words = Object.entries(withoutUndefined(flags)).flatMap(([flag, value]) => [flag, String(value)])
+  return ['svc', 'hub-register', url, ...words].map(shellWord).join(' ')
 }
 
 /** Contacts that a node at this hub cannot reach. */

@@ -72,6 +72,17 @@ describe('hubs that this node cannot talk to', () => {
   })
 })
 
+test('the command to try again holds all that the registration was given', async () => {
+  const node = await lab.start('again')
+  const url = 'http://127.0.0.1:9'
+  const asked = { url, name: 'the node', caps: ['text.count', 'text.sum'], guest_messages: 2 }
+  const all = { ...asked, accept_delegations: false }
+  await expect(node.handlers.hubRegister(all, never)).rejects.toMatchObject({
+    code: 'hub_unreachable',
+    next: `once the hub answers:\nsvc hub-register ${url} --name 'the node' --caps text.count,text.sum --guest-messages 2 --accept-delegations false`,
+  })
+})
+
 describe('an address at which no hub answers', () => {
   const page = { 'Content-Type': 'text/html; charset=utf-8' }
   test.each([
