@@ -32,7 +32,7 @@ test('what goes on only once it is asked for again names the command that asked'
     [new NoHub('a page'), 'check the address of the hub'],
     [
       Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }),
-      `check the address first; if it is right, this machine has no network now:\n${again}`,
+      `check the address first; if it is right, this machine has no network now, or only through a proxy (HTTPS_PROXY):\n${again}`,
     ],
     [refusal('rate_limited', 'later'), `once that is mended:\n${again}`],
     [refusal('unauthorized', 'who'), 'svc doctor'],

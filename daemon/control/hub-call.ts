@@ -94,7 +94,10 @@ export async function publishing(own: Own, work: () => Promise<void>, ms?: numbe
 function addressStep(error: unknown, again: string | undefined): string | undefined {
   if (error instanceof NoHub) return 'check the address of the hub'
   if (causeCode(error) !== 'ENOTFOUND') return undefined
-  return step(again, 'check the address first; if it is right, this machine has no network now')
+  return step(
+    again,
+    'check the address first; if it is right, this machine has no network now, or only through a proxy (HTTPS_PROXY)',
+  )
 }
 
 const step = (again: string | undefined, when: string) =>
