@@ -70,6 +70,7 @@ export const systemFaults: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time',
   UND_ERR_HEADERS_TIMEOUT: 'it did not answer in time',
   UND_ERR_BODY_TIMEOUT: 'it did not answer in time',
+  UND_ERR_ABORTED: 'the connection ended before an answer; a proxy may have refused it',
   HPE_INVALID_CONSTANT: 'what answers there is no HTTP',
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'its name could not be looked up',
