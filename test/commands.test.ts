@@ -227,6 +227,34 @@ describe('a task with files', () => {
     expect((await fails('bob', 'message', id, 'too late')).stderr).toContain('wrong_state')
   })
 
+  test('verify --offline: the receipt and the result are files, which anybody checks without node and hub', async () => {
+    const folder = join(world.root, 'shown')
+    const kept = (await a('verify', id, '--offline', '--out', folder)) as { files: string[] } & Reply
+    const [proof = '', result = ''] = kept.files
+    expect(kept).toMatchObject({ verdict: 'valid', signed_by: ['provider'], result_matches: true })
+    expect(kept.files).toEqual([join(folder, 'proof.json'), join(folder, 'result.json')])
+    expect((await fails('alice', 'verify', id, '--offline', '--out', folder)).stderr).toContain('proof.json')
+    const stranger = async (...args: string[]) => {
+      const env = { PATH: process.env['PATH'] ?? '', HOME: world.dir('home') }
+      return world.run(programs.svc, ['verify', ...args], env)
+    }
+    const shown = await stranger('--proof', proof, '--result', result)
+    expect([shown.code, JSON.parse(shown.stdout)]).toMatchObject([
+      0,
+      { verdict: 'valid', interaction_id: id, result_matches: true },
+    ])
+    writeFileSync(result, `${readFileSync(result, 'utf8')} `)
+    const changed = await stranger('--proof', proof, '--result', result)
+    expect([changed.code, JSON.parse(changed.stdout)]).toMatchObject([1, { result_matches: false }])
+    writeFileSync(join(folder, 'empty.json'), '[]')
+    expect((await stranger('--proof', join(folder, 'empty.json'))).stderr).toMatch(
+      /holds no receipt with a key history; svc verify <id> --offline writes such a file/,
+    )
+    expect((await stranger('--proof', join(folder, 'none.json'))).stderr).toContain('cannot be read')
+    expect((await stranger('--offline')).stderr).toContain('--offline goes with an interaction id')
+    expect((await stranger('--proof', proof, '--out', folder)).stderr).toContain('--out goes with --offline')
+  })
+
   test('verify: by records, offline with --hub or --kel, and everything that does not fit is exit 1', async () => {
     const verdict = await a('verify', id)
     expect(verdict).toMatchObject({ verdict: 'valid', counter_signed: true, provider: bob })

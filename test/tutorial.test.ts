@@ -77,8 +77,6 @@ function learn({ who, line }: Step, printed: string): void {
   const reply = JSON.parse(printed) as Record<string, string>
   if (command === 'up' && who === 'bob') known['aid'] = reply['aid'] as string
   if (command === 'delegate') known['id'] = reply['interaction_id'] as string
-  if (command === 'verify' && reply['kel'] !== undefined)
-    Object.assign(known, { receipt: reply['receipt'], kel: reply['kel'] })
 }
 
 async function play(steps: readonly Step[]): Promise<string[]> {
@@ -100,13 +98,16 @@ test('each command of the tutorial prints the output that is shown below it', as
   }
   const typed = blocks.flatMap(({ steps }) => steps.map(({ line }) => wordsOf(line)[0]))
   expect(typed.slice(0, 2)).toEqual(['serve', 'admission'])
-  expect(typed.filter(command => command === 'verify').length).toBe(3)
+  expect(typed.filter(command => command === 'verify').length).toBe(4)
 })
 
 test('a letter that changed in the file of the answer makes the receipt invalid', async () => {
-  const file = world.dir('home', 'result', 'result.json')
+  const [proof, file] = ['proof.json', 'result.json'].map(name => world.dir('home', 'proof', name)) as [
+    string,
+    string,
+  ]
   writeFileSync(file, readFileSync(file, 'utf8').replace('long', 'Long'))
-  const offline = ['verify', '--receipt', '<receipt>', '--kel', '<kel>', '--result', file].map(filledIn)
+  const offline = ['verify', '--proof', proof, '--result', file]
   const ran = await world.run(programs.svc, offline, world.env('alice'))
   expect([ran.code, JSON.parse(ran.stdout)]).toEqual([1, expect.objectContaining({ verdict: 'invalid' })])
 })

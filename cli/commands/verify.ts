@@ -25,7 +25,12 @@ import { bytesOf, flags, newFile } from './values.ts'
 
 /** Each way of verifying, and how it is asked for; one at a time. */
 const WAYS = {
-  stored: { asks: ({ positionals }: Input) => positionals[0] !== undefined, name: 'an interaction id' },
+  stored: {
+    asks: ({ positionals, flags }: Input) => positionals[0] !== undefined && !flags.has('--offline'),
+    name: 'an interaction id',
+  },
+  kept: { asks: ({ flags }: Input) => flags.has('--offline'), name: '--offline' },
+  proof: { asks: ({ flags }: Input) => flags.has('--proof'), name: '--proof' },
   offline: { asks: ({ flags }: Input) => flags.has('--receipt'), name: '--receipt' },
   chain: { asks: ({ flags }: Input) => flags.has('--chain'), name: '--chain' },
   witnessed: {
@@ -49,6 +54,10 @@ export const verify: Run = async (io, input) => {
       printReply(io, said)
       return said.verdict === 'valid' ? 0 : 1
     }
+    case 'kept':
+      return printVerdict(io, await verifyKept(io, input))
+    case 'proof':
+      return printVerdict(io, await verifyProof(io, input))
     case 'offline':
       return printVerdict(io, await verifyOffline(io, input))
     default:
@@ -61,7 +70,7 @@ function wayOf(input: Input): Way {
   const [way, another] = asked
   if (way === undefined)
     throw new UsageRefused(
-      'expected an interaction id, --receipt, --chain, --attestation or --page',
+      'expected an interaction id, --proof, --receipt, --chain, --attestation or --page',
       'svc help verify',
     )
   if (another !== undefined)
@@ -69,6 +78,10 @@ function wayOf(input: Input): Way {
       `${WAYS[way].name} and ${WAYS[another].name} were both given; give one of them`,
       'svc help verify',
     )
+  if (way === 'kept' && input.positionals[0] === undefined)
+    throw new UsageRefused('--offline goes with an interaction id', 'svc help verify')
+  if (input.flags.has('--out') && way !== 'kept')
+    throw new UsageRefused('--out goes with --offline', 'svc help verify')
   if (input.flags.has('--head') && way !== 'chain')
     throw new UsageRefused('--head goes with --chain', 'svc help verify')
   return way
@@ -104,6 +117,18 @@ async function writePage(io: Io, input: Input): Promise<number> {
 async function verifyStored(io: Io, input: Input) {
   const reply = await connect(io, input).call('verify', { interaction_id: input.positionals[0] as string })
   return { ...reply, result_matches: undefined }
+}
+
+/** Writes what shows the receipt of a task, and judges those files alone. */
+async function verifyKept(io: Io, input: Input) {
+  const { keepProof } = await import('./proof-files.ts')
+  const kept = await keepProof(io, input)
+  return { ...(await verifyOffline(io, kept.input)), files: kept.files }
+}
+
+async function verifyProof(io: Io, input: Input) {
+  const { withProof } = await import('./proof-files.ts')
+  return verifyOffline(io, withProof(io, input))
 }
 
 async function verifyOffline(io: Io, input: Input) {

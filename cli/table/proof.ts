@@ -1,6 +1,6 @@
 /** Commands for what proves a task. */
 import type { CommandRow } from '../command.ts'
-import { many, may, need, takes } from './row.ts'
+import { many, may, need, on, takes } from './row.ts'
 
 const proof = () => import('../commands/proof.ts')
 const chain = () => import('../commands/chain.ts')
@@ -86,6 +86,12 @@ export const proofCommands: readonly CommandRow[] = [
     summary: 'verify a receipt, a chain or the statement of a witness, by interaction or offline',
     positionals: [may('id', 'an interaction of your own')],
     flags: [
+      on(
+        '--offline',
+        'with an id: write the receipt and the result to a folder, and verify those files alone',
+      ),
+      takes('--out', 'FOLDER', 'with --offline: the folder, else proof-<id>'),
+      takes('--proof', 'FILE', 'a proof.json that --offline wrote; with --result, the result beside it'),
       takes('--receipt', 'BASE64', 'a receipt, as svc verify <id> prints it'),
       many(
         '--kel',
@@ -112,6 +118,6 @@ export const proofCommands: readonly CommandRow[] = [
       ),
     ],
     load: async () => (await import('../commands/verify.ts')).verify,
-    example: 'svc verify --receipt "$(cat r.b64)" --hub https://hub.example',
+    example: 'svc verify <id> --offline',
   },
 ]
