@@ -346,6 +346,32 @@ describe('coding agents', () => {
     expect(agents.find(row => row.id === id)?.cost?.(stdout)).toBe(cost)
   })
 
+  test.each(found.kind === 'none' ? [NO_SANDBOX] : [NO_SANDBOX, found])(
+    "a coding agent gets the proxy and the authority of the network, a command of one's own does not: $kind",
+    async sandbox => {
+      const bin = mkdtempSync(join(root, 'bin-'))
+      const certificates = mkdtempSync(join(root, 'certificates-'))
+      const authority = join(certificates, 'authority.pem')
+      writeFileSync(authority, 'an authority')
+      writeFileSync(join(certificates, 'beside.pem'), 'x')
+      const said = `printf '{"result":"%s %s %s"}' "$HTTPS_PROXY" "$(cat "$NODE_EXTRA_CA_CERTS")" "$(ls ${certificates} | wc -l)"`
+      writeFileSync(join(bin, 'claude'), `#!/bin/sh\ncat > /dev/null\n${said}\n`, { mode: 0o755 })
+      const env = {
+        PATH: `${bin}:${process.env['PATH']}`,
+        HOME: join(root, 'home'),
+        HTTPS_PROXY: 'http://proxy.example:3128',
+        NODE_EXTRA_CA_CERTS: authority,
+      }
+      const { text } = await execBackend(
+        options('', { agent: 'claude', command: undefined, env, sandbox }),
+      ).reply(requestOf('x'), never)
+      expect(text).toBe(`http://proxy.example:3128 an authority ${sandbox.kind === 'none' ? 2 : 1}`)
+      const own = program(`${READ}console.log(process.env.HTTPS_PROXY ?? 'none')})`)
+      const { text: told } = await execBackend(options(own, { env, sandbox })).reply(requestOf('x'), never)
+      expect(told).toBe('none')
+    },
+  )
+
   test('an answer says what it cost, and one without that is an answer all the same', async () => {
     const bin = mkdtempSync(join(root, 'bin-'))
     const answered = (printed: string) => {

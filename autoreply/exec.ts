@@ -19,6 +19,12 @@ import { runProgram } from './run-program.ts'
 import { confined, isWithin, type Sandbox } from './sandbox.ts'
 
 const COMMON_ENVIRONMENT = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'HOME', 'SystemRoot'] as const
+/** By which a coding agent reaches its model: the proxy and the authority of a company's network. */
+const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'] as const
+const NETWORK_ENVIRONMENT = [
+  ...['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'https_proxy', 'http_proxy', 'no_proxy'],
+  ...CERTIFICATES,
+]
 const NO_ENVIRONMENT: readonly string[] = []
 
 export type ExecOptions = {
@@ -199,6 +205,7 @@ function held(
     folder,
     hidden,
     named,
+    alone: agent === undefined ? [] : CERTIFICATES.flatMap(name => env[name] ?? []).filter(isAbsolute),
     own: tools === 'none' ? [] : (agent?.ownFolders?.(env) ?? []),
     network: agent !== undefined,
   })
@@ -248,7 +255,8 @@ function environment(
   own: string,
 ): Record<string, string> {
   const key = provider?.keyEnv === undefined ? [] : [provider.keyEnv]
-  const names = [...COMMON_ENVIRONMENT, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
+  const network = agent === undefined ? NO_ENVIRONMENT : NETWORK_ENVIRONMENT
+  const names = [...COMMON_ENVIRONMENT, ...network, ...(agent?.environment ?? NO_ENVIRONMENT), ...key]
   const kept = names.flatMap(name => (env[name] === undefined ? [] : [[name, env[name]] as const]))
   const isOwners =
     agent !== undefined && tools !== 'none' && (sandbox.kind === 'none' || agent.ownFolders !== undefined)

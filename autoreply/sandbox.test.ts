@@ -101,7 +101,7 @@ if (found.kind === 'none') {
       for (const path of [own, join(folder, 'work')]) mkdirSync(path, { recursive: true })
       const script =
         'trap "sleep 0.3; echo > $0/ended; exit 0" TERM; echo > $0/ready; while :; do sleep 0.05; done'
-      const given = { env, folder, hidden: [], named: [], own: [own], network: false }
+      const given = { env, folder, hidden: [], named: [], alone: [], own: [own], network: false }
       const enough = new AbortController()
       const running = runProgram(confined(found.program, ['/bin/sh', '-c', script, own], given), {
         name: 'sh',

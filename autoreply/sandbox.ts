@@ -60,6 +60,8 @@ export type Confinement = {
   hidden: readonly string[]
   /** Files that may be read, each with the folder that it stands in. */
   named: readonly string[]
+  /** Files that may be read, and nothing beside them. */
+  alone: readonly string[]
   /** Folders that may be read and written. */
   own: readonly string[]
   network: boolean
@@ -78,6 +80,7 @@ export function confined(sandbox: string, line: readonly string[], given: Confin
     ...walls(given.network),
     ...emptied(homes),
     ...shown(files.flatMap(file => placesOf(file as string, kept))),
+    ...shown(given.alone),
     ...emptied(hidden),
     ...[given.folder, ...given.own].flatMap(folder => ['--bind-try', folder, folder]),
     '--chdir',

@@ -354,6 +354,21 @@ describe('auto-reply', () => {
     })
   })
 
+  test("keeps the password of the network's proxy back as well, as it is written and as it is meant", async () => {
+    await starts()
+    const PATH = process.env['PATH']
+    const behind = new AutoReply(
+      bob.ctx,
+      { PATH, https_proxy: 'http://me:a%2Fpass+word-of-mine@proxy:3128' },
+      () => [],
+    )
+    for (const told of ['a%2Fpass+word-of-mine', 'a/pass+word-of-mine']) {
+      const command = program(`echo '${told}'`)
+      const answer = await behind.test('ask: x', AbortSignal.timeout(5000), { backend: 'exec', command })
+      expect(answer.changes).toEqual(['replaced: it held a secret of this node'])
+    }
+  })
+
   test('is held by the walls of this machine unless its owner takes them away or no program answers', async () => {
     const PATH = process.env['PATH']
     await starts()

@@ -338,8 +338,27 @@ export class AutoReply {
     return [
       ...this.#tokens(),
       settings.current.auto_reply?.api_key ?? '',
+      ...proxyPasswords(this.#env),
       ...identitySeeds.map(phraseOfSeed),
       ...seeds,
     ]
+  }
+}
+
+/** A coding agent is given the proxy of the network, which may ask for a password. */
+function proxyPasswords(env: Readonly<Record<string, string | undefined>>): string[] {
+  const named = ['HTTPS_PROXY', 'HTTP_PROXY'].flatMap(name => [env[name], env[name.toLowerCase()]])
+  return named.flatMap(url => {
+    if (url === undefined || !URL.canParse(url)) return []
+    const { password } = new URL(url)
+    return [password, unescaped(password)]
+  })
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
